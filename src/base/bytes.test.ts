@@ -1,0 +1,82 @@
+// Bytes: memory of their own, strict decoding, comparison.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import * as b from "./bytes.ts";
+
+const anyBytes = fc.uint8Array({ maxLength: 100 });
+
+/** Node cuts small buffers from a shared pool; one of its own starts at 0 and fills its memory. */
+function ownsItsMemory(buffer: Buffer): boolean {
+  return buffer.byteOffset === 0 && buffer.buffer.byteLength === buffer.length;
+}
+
+test("alloc(), concat(), fromHex() and fromBase64() never use the shared pool", () => {
+  assert.ok(ownsItsMemory(b.alloc(32)));
+  assert.ok(ownsItsMemory(b.concat(Buffer.alloc(3), Buffer.alloc(4))));
+  assert.ok(ownsItsMemory(b.fromHex("00ff")!));
+  assert.ok(ownsItsMemory(b.fromBase64("AAECAw==")!));
+});
+
+test("concat() joins in order and shares memory with no part", () => {
+  const part = Buffer.from([1, 2]);
+  const joined = b.concat(part, b.EMPTY, Uint8Array.of(3));
+  part.fill(9);
+  assert.deepEqual([...joined], [1, 2, 3]);
+  assert.equal(b.concat().length, 0);
+});
+
+test("wipe() zeroes every part and passes over absent ones", () => {
+  const parts = [Buffer.alloc(4, 1), new Uint8Array([5, 6])] as const;
+  b.wipe(parts[0], null, undefined, parts[1]);
+  assert.deepEqual([...parts[0], ...parts[1]], [0, 0, 0, 0, 0, 0]);
+});
+
+test("asBuffer() is a view of the same memory, also of a part of an array", () => {
+  const whole = Uint8Array.of(1, 2, 3, 4);
+  const view = b.asBuffer(whole.subarray(1, 3));
+  assert.deepEqual([...view], [2, 3]);
+  view[0] = 9;
+  assert.equal(whole[1], 9);
+});
+
+test("hex, base64 and text survive a round trip", () => {
+  fc.assert(
+    fc.property(anyBytes, (bytes) => {
+      assert.deepEqual(new Uint8Array(b.fromHex(b.hex(bytes))!), bytes);
+      const encoded = b.base64(bytes);
+      assert.deepEqual(new Uint8Array(b.fromBase64(encoded)!), bytes);
+      assert.deepEqual(new Uint8Array(b.fromBase64(encoded.replace(/=+$/, ""))!), bytes);
+    }),
+  );
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (s) => b.text(b.utf8(s)) === s));
+});
+
+test("fromHex() refuses odd lengths and foreign characters instead of stopping early", () => {
+  for (const bad of ["0", "0g", "0x00", " 00", "00\n", "é0"]) assert.equal(b.fromHex(bad), null);
+  assert.deepEqual([...b.fromHex("0aFF")!], [10, 255]);
+});
+
+test("fromBase64() refuses what is not whole standard base64", () => {
+  const bad = ["A", "AAAAA", "AA=", "AAA==", "=", "==", "====", "A===", "AA==AA==", "AA-_", "AA A"];
+  for (const text of [...bad, "AAAA\n", "AAAA=", "AAAA=="]) {
+    assert.equal(b.fromBase64(text), null, JSON.stringify(text));
+  }
+  assert.equal(b.fromBase64("")?.length, 0);
+});
+
+test("fromBase64() takes texts of many megabytes", () => {
+  assert.equal(b.fromBase64("A".repeat(12 * 2 ** 20))?.length, 9 * 2 ** 20);
+});
+
+test("sameBytes() and equalBytes() agree with equality, whatever the lengths", () => {
+  fc.assert(
+    fc.property(anyBytes, anyBytes, (x, y) => {
+      const equal = b.hex(x) === b.hex(y);
+      assert.equal(b.sameBytes(x, y), equal);
+      assert.equal(b.equalBytes(x, y), equal);
+      assert.ok(b.sameBytes(x, Uint8Array.from(x)) && b.equalBytes(x, Uint8Array.from(x)));
+    }),
+  );
+});

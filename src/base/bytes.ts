@@ -1,0 +1,90 @@
+// Bytes: the few operations that several rooms need, without pooled buffers. Key material must
+// never lie in Node's shared pool, where a neighbour's slice could still show it after a wipe.
+
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+
+export const EMPTY: Uint8Array = new Uint8Array(0);
+
+/**
+ * A fresh zeroed Buffer whose bytes stay where they are: for key material. Buffer.alloc puts up to 64
+ * bytes on the collector's moving heap, and a key wiped there leaves behind the copies of its moves.
+ */
+export function alloc(length: number): Buffer {
+  return Buffer.from(new ArrayBuffer(length));
+}
+
+/** Joins parts into one Buffer that shares memory with none of them. Not for keys: see alloc(). */
+export function concat(...parts: readonly Uint8Array[]): Buffer {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const out = Buffer.alloc(length);
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+export function wipe(...parts: readonly (Uint8Array | null | undefined)[]): void {
+  for (const part of parts) part?.fill(0);
+}
+
+export function utf8(text: string): Buffer {
+  return Buffer.from(text, "utf8");
+}
+
+export function text(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("utf8");
+}
+
+export function hex(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("hex");
+}
+
+export function base64(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("base64");
+}
+
+/** A Buffer over the same memory. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Strict hex, or null: Node's decoder stops silently at the first bad digit. */
+export function fromHex(input: string): Buffer | null {
+  if (input.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(input)) return null;
+  const out = alloc(input.length / 2);
+  out.write(input, "hex");
+  return out;
+}
+
+/** Strict standard base64, padding optional, or null. */
+export function fromBase64(input: string): Buffer | null {
+  const padding = input.endsWith("==") ? 2 : input.endsWith("=") ? 1 : 0;
+  const length = input.length - padding;
+  if (length % 4 === 1 || (padding > 0 && input.length % 4 !== 0)) return null;
+  // Looks for one bad character. A pattern of repeated groups of four would overflow the stack of
+  // the regular expression engine on inputs of a few megabytes.
+  if (/[^A-Za-z0-9+/]/.test(padding > 0 ? input.slice(0, length) : input)) return null;
+  const out = alloc(Buffer.byteLength(input, "base64"));
+  const written = out.write(input, "base64");
+  return written === out.length ? out : null;
+}
+
+// Comparing keyed digests instead of the values makes unequal lengths no special case, and leaves
+// nothing for a caller to steer. The key lives as long as the process and protects nothing stored.
+const compareKey = randomBytes(32);
+
+/** Equality in time that does not depend on where the values differ. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  const digest = (value: Uint8Array) => createHmac("sha256", compareKey).update(value).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+/** Order of bytes, not of time: for sorting and tests only, never for secrets. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return asBuffer(a).equals(b);
+}

@@ -1,0 +1,13 @@
+// A broken invariant is not a Failure. The request ends as an internal error; in storage, barrier
+// and replication the process stops, because going on would build on something untrue.
+
+export class InvariantError extends Error {
+  constructor(message: string) {
+    super(`invariant broken: ${message}`);
+    this.name = "InvariantError";
+  }
+}
+
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

@@ -1,0 +1,79 @@
+// The world as the house sees it: time, timers, randomness, files and sockets. Everything outside
+// the five files that implement these interfaces is handed one, so that the simulator can run
+// production code under a seed. Storage engines are the sixth part of the world: storage/engine.ts.
+
+import type { Duplex } from "node:stream";
+
+/** Nanoseconds since 1970-01-01T00:00:00Z. */
+export type Instant = bigint;
+/** A length of time in nanoseconds. */
+export type Nanos = bigint;
+
+export interface Clock {
+  /** Wall time; it may jump. */
+  now(): Instant;
+  /** Time since some fixed point; it never goes back. For measuring and for time-outs. */
+  elapsed(): Nanos;
+}
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Timers {
+  /** Calls once, not before `delay` has passed. Delays beyond 24.8 days are honoured. */
+  after(delay: Nanos, call: () => void): Timer;
+  /** Resolves after everything that is already due had its turn: how long work is sliced. */
+  turn(): Promise<void>;
+}
+
+export interface Random {
+  /** Fresh unpredictable bytes in a Buffer of their own. A failing source throws: it is fatal. */
+  bytes(length: number): Buffer;
+  /** A version 4 UUID in lower case. */
+  uuid(): string;
+}
+
+export interface FileInfo {
+  readonly kind: "file" | "directory" | "other";
+  readonly size: number;
+  readonly mode: number; // permission bits only
+  readonly ours: boolean; // owned by the user we run as
+}
+
+/** Files outside the storage engine: configuration, keys, reset files, snapshots. No links are followed. */
+export interface Fs {
+  read(path: string, maxBytes: number): Buffer | null;
+  /** All or nothing and durable: temporary file, sync, rename, sync of the directory. Mode 0600. */
+  replace(path: string, bytes: Uint8Array): void;
+  info(path: string): FileInfo | null;
+  /** Makes a directory (and its parents) with mode 0700; no error if it exists. */
+  makeDirectory(path: string): void;
+  list(path: string): string[];
+  remove(path: string): void;
+  /** Bytes that an unprivileged process can still write on the file system holding `path`. */
+  freeBytes(path: string): number;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Listener {
+  readonly address: Address;
+  close(): Promise<void>;
+}
+
+export interface Net {
+  connect(to: Address, signal?: AbortSignal): Promise<Duplex>;
+  listen(on: Address, accept: (connection: Duplex) => void): Promise<Listener>;
+}
+
+export interface World {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly fs: Fs;
+  readonly net: Net;
+}

@@ -1,0 +1,333 @@
+// The rules of the house, checked on every file; and each check tried on a planted violation first,
+// because a check that finds nothing may also be one that looks at nothing.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { depth, fileName, openingComment, switchedOffTests } from "./house/files.ts";
+import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
+import { importDirection } from "./house/rooms.ts";
+import { importsOf, readCode } from "./house/source.ts";
+import { pooledMemory, worldUse } from "./house/world.ts";
+
+const root = join(import.meta.dirname, "..");
+
+function read(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+function walk(folder: string): string[] {
+  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+    .toSorted();
+}
+
+const files = ["src", "sim", "soak", "bench", "tests"].flatMap(walk);
+const scripts = files.filter((path) => path.endsWith(".ts"));
+const manifest = readManifest(read("package.json"));
+const packages = {
+  shipped: Object.keys(manifest.dependencies),
+  forTests: Object.keys(manifest.devDependencies),
+};
+
+type Check = (path: string, source: string) => string[];
+type Case = readonly [path: string, source: string];
+
+interface Rule {
+  readonly check: Check;
+  /** Each must be found, exactly once. */
+  readonly violations: readonly Case[];
+  readonly innocent: readonly Case[];
+  /** Where the rule is enforced; the checks narrow it further by path. */
+  readonly on: readonly string[];
+}
+
+const rules: Readonly<Record<string, Rule>> = {
+  "imports point one way": {
+    check: (path, source) =>
+      importDirection(path, source, { shipped: ["openpgp"], forTests: ["fast-check"] }),
+    violations: [
+      ["src/base/a.ts", 'import { b } from "../crypto/b.ts";'],
+      ["src/base/a.ts", 'import type { B } from "../storage/b.ts";'],
+      ["src/crypto/a.ts", 'export * from "../storage/b.ts";'],
+      ["src/storage/a.ts", 'import {\n  b, // a comment\n} from "../barrier/b.ts";'],
+      ["src/storage/engines/a.ts", 'export { b } from "../../barrier/b.ts";'],
+      ["src/barrier/a.ts", 'const b = await import("../seal/b.ts");'],
+      ["src/tokens/a.ts", 'import { Policy } from "../policies/policy.ts";'],
+      ["src/tokens/a.ts", 'import { type Policy } from "../policies/policy.ts";'],
+      ["src/tokens/a.ts", 'import "../core/pipeline.ts";'],
+      ["src/tokens/a.test.ts", 'import { step } from "../core/pipeline.ts";'],
+      ["src/endpoint/a.ts", 'import { b } from "../crypto/b.ts";'],
+      ["src/policy/a.ts", 'import { b } from "../endpoint/b.ts";'],
+      ["src/core/a.ts", 'import { b } from "../http/b.ts";'],
+      ["src/http/a.ts", 'import { Tokens } from "../tokens/tokens.ts";'],
+      ["src/cli/a.ts", 'import { b } from "../core/b.ts";'],
+      ["src/client/a.ts", 'import { b } from "../cli/b.ts";'],
+      ["src/engines/kv/a.ts", 'import { b } from "../../barrier/b.ts";'],
+      ["src/engines/kv/a.ts", 'import { b } from "../aws/b.ts";'],
+      ["src/server.ts", 'import { b } from "./cli/b.ts";'],
+      ["src/core/a.ts", 'import { b } from "../server.ts";'],
+      ["src/stuff/a.ts", ""],
+      ["src/stray.ts", ""],
+      ["src/core/a.ts", "const a = await import(name);"],
+      ["src/core/a.ts", "const a = await import(`../${name}.ts`);"],
+      ["src/core/a.ts", 'import { World } from "../../sim/world.ts";'],
+      ["src/core/a.ts", 'import fc from "fast-check";'],
+      ["src/core/a.ts", 'import fs from "fs";'],
+      ["src/core/a.test.ts", 'import left from "@left/pad/deep";'],
+    ],
+    innocent: [
+      ["src/tokens/a.ts", 'import type { Policy } from "../policies/policy.ts";'],
+      ["src/tokens/a.ts", 'import { b } from "../barrier/b.ts";\nimport { c } from "./c.ts";'],
+      ["src/policies/a.ts", 'import { b } from "../policy/b.ts";'],
+      ["src/crypto/a.ts", 'import { readKey } from "openpgp";'],
+      ["src/crypto/a.test.ts", 'import fc from "fast-check";\nimport { W } from "../../sim/w.ts";'],
+      [
+        "src/base/a.ts",
+        '// import { b } from "../crypto/b.ts";\nconst s = `from "../crypto/b.ts"`;',
+      ],
+      ["src/engines/kv/a.ts", 'import { b } from "../../../plugin-sdk/b.ts";'],
+      ["src/engines/kv/a.ts", 'import { b } from "./b.ts";'],
+      ["src/main.ts", 'import { serve } from "./server.ts";\nconst c = import("./cli/run.ts");'],
+      ["sim/a.ts", 'import { b } from "../src/core/b.ts";'],
+    ],
+    on: scripts,
+  },
+  "the real world is reached through base/ alone": {
+    check: worldUse,
+    violations: [
+      ["src/core/a.ts", "const now = Date.now();"],
+      ["src/core/a.ts", "const now = new Date();"],
+      ["src/core/a.ts", "const now = new Date;"],
+      ["src/core/a.ts", "const now = Date();"],
+      ["src/core/a.ts", "const Time = Date;"],
+      ["src/core/a.ts", "const now = performance.now();"],
+      ["src/core/a.ts", "const now = process.hrtime.bigint();"],
+      ["src/core/a.ts", 'import { performance as p } from "node:perf_hooks";'],
+      ["src/core/a.ts", "setTimeout(() => {}, 5);"],
+      ["src/core/a.ts", "const later = setImmediate;"],
+      ["src/core/a.ts", "const s = `${setInterval(f, 5)}`;"],
+      ["src/core/a.ts", "connect({ signal: AbortSignal.timeout(5) });"],
+      ["src/core/a.ts", 'import { scheduler } from "node:timers/promises";'],
+      ["src/core/a.ts", "const n = Math.random();"],
+      ["src/core/a.ts", 'import { randomBytes } from "node:crypto";'],
+      ["src/core/a.ts", "const id = crypto.randomUUID();"],
+      ["src/core/a.ts", "webcrypto.getRandomValues(bytes);"],
+      ["src/core/a.ts", "crypto.randomFillSync(bytes);"],
+      ["src/core/a.ts", 'const pair = generateKeyPairSync("ed25519");'],
+      ["src/core/a.ts", 'import { readFileSync } from "node:fs";'],
+      ["src/core/a.ts", 'const fs = await import("node:fs/promises");'],
+      ["src/core/a.ts", 'import net from "node:net";'],
+      ["src/core/a.ts", 'import { createServer } from "node:http";'],
+      ["src/core/a.ts", 'export { connect } from "node:tls";'],
+      ["src/core/a.ts", 'import { createSocket } from "node:dgram";'],
+      ["src/core/a.ts", "const answer = await fetch(url);"],
+      ["src/core/a.ts", 'const home = process.env["HOME"];'],
+      ["src/core/a.ts", "const { env } = process;"],
+      ["src/core/a.ts", 'import { env } from "node:process";'],
+      ["src/core/a.ts", 'import { spawn } from "node:child_process";'],
+      ["src/core/a.ts", 'import { Worker } from "node:worker_threads";'],
+      ["src/core/a.ts", 'import { DatabaseSync } from "node:sqlite";'],
+      ["src/storage/log.ts", 'import { DatabaseSync } from "node:sqlite";'],
+      ["src/storage/sqlite/writer.ts", "const now = Date.now();"],
+      ["src/core/a.ts", 'const fs = process.getBuiltinModule("node:fs");'],
+      ["src/core/a.ts", 'globalThis["setTimeout"](f, 5);'],
+      ["src/core/a.ts", 'import { createServer } from "node:module";'],
+      ["src/base/random.ts", "const now = Date.now();"],
+      ["src/base/clock.ts", "const n = Math.random();"],
+    ],
+    innocent: [
+      ["src/core/a.ts", "// Date.now() would be wrong here\nconst s = 'setTimeout(f)';"],
+      ["src/core/a.ts", "const day = Date.UTC(2026, 0, 1) + Date.parse(text);"],
+      ["src/core/a.ts", "function dateOf(ms: number): Date { return new Date(ms); }"],
+      ["src/core/a.ts", "socket.setTimeout(5); replication.performance.mode; random.uuid();"],
+      ["src/core/a.ts", 'const re = /"/; const s = "Math.random()";'],
+      ["src/core/a.ts", 'import type { Socket } from "node:net";'],
+      ["src/core/a.ts", 'import { createHmac } from "node:crypto";'],
+      ["src/core/a.test.ts", "const now = Date.now();"],
+      ["src/base/clock.ts", "Date.now(); process.hrtime.bigint();"],
+      ["src/storage/sqlite-writer.ts", 'import { Worker } from "node:worker_threads";'],
+      ["src/storage/sqlite/writer.ts", 'import { DatabaseSync } from "node:sqlite";'],
+      ["src/main.ts", "run(process.argv, process.env);"],
+      ["sim/a.ts", "setTimeout(f, Math.random());"],
+    ],
+    on: scripts,
+  },
+  "no memory comes from the shared pool": {
+    check: pooledMemory,
+    violations: [
+      ["src/core/a.ts", "const b = Buffer.allocUnsafe(32);"],
+      ["sim/a.ts", "const { allocUnsafeSlow } = Buffer;"],
+      ["src/core/a.test.ts", "const b = Buffer.allocUnsafe(32);"],
+      ["src/core/a.ts", "const b = Buffer.concat([c, d]);"],
+    ],
+    innocent: [
+      ["src/core/a.ts", "const b = Buffer.alloc(32); // not allocUnsafe"],
+      ["src/core/a.ts", "const b = concat(c, d);"],
+      ["src/core/a.test.ts", "const b = Buffer.concat([c, d]);"],
+    ],
+    on: scripts,
+  },
+  "no folder is deeper than a room's family": {
+    check: depth,
+    violations: [["src/storage/engines/sqlite/writer.ts", ""]],
+    innocent: [
+      ["src/storage/engines/sqlite.ts", ""],
+      ["tests/a/b/c/d/e.ts", ""],
+    ],
+    on: files,
+  },
+  "files are named for their subject": {
+    check: fileName,
+    violations: [
+      ["src/base/utils.ts", ""],
+      ["src/base/helpers.test.ts", ""],
+      ["src/common/bytes.ts", ""],
+      ["src/core/manager.ts", ""],
+      ["src/tokens/service.ts", ""],
+      ["src/tokens/types.ts", ""],
+      ["src/tokens/index.ts", ""],
+      ["src/tokens/OneTime.ts", ""],
+      ["src/tokens/one_time.ts", ""],
+    ],
+    innocent: [
+      ["src/tokens/one-time.ts", ""],
+      ["src/http/server.process.test.ts", ""],
+      ["src/policies/type-check.ts", ""],
+    ],
+    on: files,
+  },
+  "files open with a comment": {
+    check: openingComment,
+    violations: [
+      ["src/core/a.ts", 'import { b } from "./b.ts";\n// late'],
+      ["sim/a.ts", "\n// a line too late"],
+      ["soak/a.c", "#include <stdio.h>"],
+      ["bench/a.ts", ""],
+    ],
+    innocent: [
+      ["src/core/a.ts", "// What this is."],
+      ["soak/run.ts", "#!/usr/bin/env node\n// What this is."],
+      ["soak/a.c", "/* What this is. */"],
+      ["tests/vectors/a.json", "{}"],
+    ],
+    on: files,
+  },
+  "no test is switched off": {
+    check: switchedOffTests,
+    violations: [
+      ["tests/a.test.ts", 'test.skip("a", () => {});'],
+      ["src/core/a.test.ts", 'describe.only("a", () => {});'],
+      ["src/core/a.test.ts", 'it.todo("a");'],
+      ["src/core/a.test.ts", 'test("a", (t) => { t.skip(); });'],
+      ["src/core/a.test.ts", 'test("a", { skip: true }, () => {});'],
+      ["src/core/a.test.ts", "test(`a ${b}`, { timeout: 5, only: true }, () => {});"],
+    ],
+    innocent: [
+      ["src/core/a.test.ts", 'test("test.skip is refused", () => { seek({ skip: 3 }); });'],
+      ["src/core/a.test.ts", 'test("a", { timeout: 5 }, () => { only({ todo: 1 }); });'],
+      ["src/core/a.ts", "test.skip();"],
+    ],
+    on: scripts,
+  },
+};
+
+for (const [name, { check, violations, innocent, on }] of Object.entries(rules)) {
+  test(`${name}: the check finds what was planted and nothing else`, () => {
+    for (const [path, source] of violations) {
+      const found = check(path, source);
+      assert.equal(found.length, 1, [path, source, ...found].join("\n"));
+    }
+    for (const [path, source] of innocent) assert.deepEqual(check(path, source), []);
+  });
+
+  test(name, () => {
+    const real: Check =
+      name === "imports point one way"
+        ? (path, source) => importDirection(path, source, packages)
+        : check;
+    assert.deepEqual(
+      on.flatMap((path) => real(path, read(path))),
+      [],
+    );
+  });
+}
+
+test("the walk sees the house", () => {
+  for (const path of ["src/base/world.ts", "src/storage/engine.ts", "tests/house.test.ts"]) {
+    assert.ok(files.includes(path), path);
+  }
+});
+
+test("readCode() tells code from comments, strings, templates and regular expressions", () => {
+  const source = [
+    'a(/* b( */ \'c(\', "d\\"("); // e(',
+    "f(`g( ${h(`i( ${j}`)} k(`);",
+    'l = /m[/]"(/g.test(n) / o(p) / q;',
+    "return /r'/;",
+  ].join("\n");
+  const { text, strings } = readCode(source);
+  assert.deepEqual(text.match(/\b[a-z]\b/g)?.join(""), "afhjlnopq");
+  assert.deepEqual(strings, ["c(", 'd\\"(', "g( ", "i( ", "", " k("]);
+  assert.equal(text.split("\n").length, 4);
+});
+
+test("importsOf() finds every form of import with its line", () => {
+  const source = [
+    'import a from "a";',
+    'import type { B } from "b";',
+    'import {\n  c,\n  d as e,\n} from "c";',
+    'import * as f from "f";',
+    'export * from "g";',
+    'export type { H } from "h";',
+    'import "i";',
+    'const j = await import("j");',
+    'export const k = "k", from = "l";',
+    "import.meta.dirname;",
+  ].join("\n");
+  const shown = importsOf(readCode(source)).map((found) => {
+    return `${found.line} ${found.to}${found.typeOnly ? " type" : ""}`;
+  });
+  assert.deepEqual(
+    shown.toSorted(),
+    ["10 i", "11 j", "1 a", "2 b type", "3 c", "7 f", "8 g", "9 h type"].toSorted(),
+  );
+});
+
+test("packages: the checks find what was planted and nothing else", () => {
+  const versions = ["^1.0.0", "~1.0.0", "latest", "*", "file:../a", "git+ssh://a", "1.x", "a/b#c"];
+  for (const version of versions) {
+    for (const group of ["dependencies", "devDependencies", "optionalDependencies"]) {
+      const found = exactVersions("p", JSON.stringify({ [group]: { a: version } }));
+      assert.equal(found.length, 1, version);
+    }
+  }
+  assert.deepEqual(exactVersions("p", '{"dependencies":{"a":"1.2.3","b":"1.2.3-rc.1"}}'), []);
+
+  const integrity = `sha512-${"A".repeat(86)}==`;
+  const good = { version: "1.0.0", integrity, resolved: "https://registry.npmjs.org/a/-/a.tgz" };
+  const locked = (entry: object) =>
+    lockfile("l", JSON.stringify({ packages: { "": {}, a: entry } }));
+  assert.deepEqual(locked(good), []);
+  assert.equal(locked({ ...good, integrity: undefined }).length, 1);
+  assert.equal(locked({ ...good, integrity: "sha1-AAAA" }).length, 1);
+  assert.equal(locked({ ...good, hasInstallScript: true }).length, 1);
+  assert.equal(locked({ ...good, link: true }).length, 1);
+  for (const resolved of ["git+ssh://git@a/b.git", "http://registry.npmjs.org/a", "file:../a"]) {
+    assert.equal(locked({ ...good, resolved }).length, 1, resolved);
+  }
+
+  assert.equal(documented('{"dependencies":{"a":"1.0.0"}}', "d", "about a and `b`").length, 1);
+  assert.deepEqual(documented('{"dependencies":{"a":"1.0.0"}}', "d", "| `a` | because |"), []);
+});
+
+test("dependencies have exact versions, checksums, no install scripts, and a written reason", () => {
+  const source = read("package.json");
+  assert.deepEqual(exactVersions("package.json", source), []);
+  assert.deepEqual(lockfile("package-lock.json", read("package-lock.json")), []);
+  const page = "docs/dependencies.md";
+  assert.deepEqual(documented(source, page, read(page)), []);
+});

@@ -1,0 +1,57 @@
+// How files are named, where they lie, how they open, and that no test is switched off.
+
+import { basename } from "node:path";
+import { lineAt, readCode } from "./source.ts";
+
+/** `src/room/file.ts` is normal, `src/room/family/file.ts` the deepest. */
+export function depth(path: string): string[] {
+  const tooDeep = path.startsWith("src/") && path.split("/").length > 4;
+  return tooDeep ? [`${path}: deeper than src/room/family/file.ts`] : [];
+}
+
+const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|services?|types|index|mod)$/;
+const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.process)?(?:\.test)?\.ts$/;
+
+/** A file is named for its subject, in kebab case. */
+export function fileName(path: string): string[] {
+  if (!path.startsWith("src/")) return [];
+  const name = basename(path);
+  const parts = path.split("/").map((part) => part.split(".")[0] ?? "");
+  if (parts.some((part) => SAYS_NOTHING.test(part))) {
+    return [`${path}: the name does not say what is inside`];
+  }
+  return path.endsWith(".ts") && !KEBAB_CASE.test(name) ? [`${path}: not in kebab-case`] : [];
+}
+
+const EXPLAINED = /^(?:src|sim|soak|bench)\//;
+const OPENINGS: Readonly<Record<string, RegExp>> = {
+  ts: /^(?:#!.*\n)?(?:\/\/|\/\*)/,
+  c: /^(?:\/\/|\/\*)/,
+  h: /^(?:\/\/|\/\*)/,
+  sh: /^(?:#!.*\n)?# /,
+};
+
+/** A file opens with what it is responsible for and what not. */
+export function openingComment(path: string, source: string): string[] {
+  const opening = OPENINGS[path.split(".").at(-1) ?? ""];
+  if (path.endsWith(".test.ts")) return []; // the names of its tests say it
+  if (!EXPLAINED.test(path) || opening === undefined || opening.test(source)) return [];
+  return [`${path}: does not open with a comment on what it is responsible for`];
+}
+
+const SWITCHED_OFF = [
+  /\b(?:test|it|describe|suite|t|context)\s*\.\s*(?:skip|only|todo)\b/g,
+  /\b(?:test|it|describe|suite)\s*\([^{}]*?,\s*\{[^}]*?\b(?:skip|only|todo)\b\s*[:,}]/g,
+];
+
+/** Every test runs: a skipped one is a promise that nobody checks. */
+export function switchedOffTests(path: string, source: string): string[] {
+  if (!path.endsWith(".test.ts")) return [];
+  const { text } = readCode(source);
+  return SWITCHED_OFF.flatMap((pattern) =>
+    Array.from(
+      text.matchAll(pattern),
+      (match) => `${path}:${lineAt(text, match.index)}: a test is switched off`,
+    ),
+  );
+}

@@ -1,0 +1,122 @@
+// The built-ins that reach the real world: time, timers, randomness, files, sockets, processes. Each
+// belongs to one file, everything else is handed an interface of base/world.ts; otherwise the
+// simulator would run something else than the product.
+
+import { importsOf, lineAt, readCode } from "./source.ts";
+
+export type Use =
+  | "time"
+  | "timers"
+  | "randomness"
+  | "files"
+  | "sockets"
+  | "environment"
+  | "processes"
+  | "threads"
+  | "sqlite"
+  | "loader"; // ways round the import statement, and round these rules
+
+interface Permission {
+  readonly file: RegExp;
+  readonly may: readonly Use[];
+  readonly why: string;
+}
+
+/** The whole list of exceptions. A new row needs a reason that a reviewer accepts. */
+export const PERMISSIONS: readonly Permission[] = [
+  { file: /^src\/base\/clock\.ts$/, may: ["time"], why: "it is the clock" },
+  {
+    file: /^src\/base\/timers\.ts$/,
+    may: ["time", "timers"],
+    why: "long waits go in stages, measured on the monotonic clock",
+  },
+  { file: /^src\/base\/random\.ts$/, may: ["randomness"], why: "it is the source" },
+  {
+    file: /^src\/base\/bytes\.ts$/,
+    may: ["randomness"],
+    why: "the process's own key for comparing in constant time; it decides nothing",
+  },
+  { file: /^src\/base\/fs\.ts$/, may: ["files"], why: "it is the file system" },
+  { file: /^src\/base\/net\.ts$/, may: ["sockets"], why: "it is the network" },
+  {
+    file: /^src\/storage\/sqlite(?:[a-z-]*|\/[a-z-]+)\.ts$/,
+    may: ["sqlite", "threads", "files"],
+    why: "storage engines are a part of the world themselves",
+  },
+  { file: /^src\/main\.ts$/, may: ["environment"], why: "the environment is read here, once" },
+];
+
+const MODULES: readonly [Use, RegExp][] = [
+  ["time", /^node:perf_hooks$/],
+  ["timers", /^node:timers(\/|$)/],
+  ["files", /^node:fs(\/|$)/],
+  ["sockets", /^node:(net|tls|https?|http2|dgram|dns)(\/|$)/],
+  ["environment", /^node:process$/],
+  ["processes", /^node:(child_process|cluster)$/],
+  ["threads", /^node:worker_threads$/],
+  ["sqlite", /^node:sqlite$/],
+  ["loader", /^node:(module|vm|repl|wasi)$/],
+];
+
+// Most start with "not a member of something else": socket.setTimeout is not the timer.
+const NAMES: readonly [Use, RegExp][] = [
+  // A Date made from a given number is no clock; libraries ask for one.
+  ["time", /(?<![.\w$#])Date\s*\.\s*now\b|\bnew\s+Date\b(?!\s*\(\s*[^\s)])/g],
+  ["time", /(?<![.\w$#]|\bnew\s+)Date\s*\(|=\s*Date\s*[;,)]/g],
+  ["time", /(?<![.\w$#])performance\s*\.\s*(?:now|timeOrigin|mark|measure)\b/g],
+  ["time", /\bprocess\s*\.\s*(?:hrtime|uptime)\b/g],
+  ["time", /\bTemporal\s*\.\s*Now\b/g],
+  ["timers", /(?<![.\w$#])(?:setTimeout|setInterval|setImmediate)\b/g],
+  ["timers", /\bAbortSignal\s*\.\s*timeout\b/g],
+  ["randomness", /\bMath\s*\.\s*random\b/g],
+  ["randomness", /\b(?:randomBytes|randomUUID|randomInt|randomFill(?:Sync)?|getRandomValues)\b/g],
+  ["randomness", /\bgenerate(?:Key|KeyPair|Prime)(?:Sync)?\b/g],
+  ["sockets", /(?<![.\w$#])fetch\s*\(|\bnew\s+(?:WebSocket|EventSource)\b/g],
+  ["environment", /\bprocess\s*\??\.\s*(?:env|loadEnvFile)\b|=\s*process\s*[;,)]/g],
+  [
+    "loader",
+    /\b(?:getBuiltinModule|createRequire|globalThis)\b|(?<![.\w$#])(?:require|eval)\s*\(/g,
+  ],
+];
+
+/** Uses of the real world in src/ by a file that has no permission for them. Tests are free. */
+export function worldUse(path: string, source: string): string[] {
+  if (!path.startsWith("src/") || path.endsWith(".test.ts")) return [];
+  const code = readCode(source);
+  const used = [
+    ...importsOf(code).flatMap(({ to, typeOnly, line }) =>
+      MODULES.filter(([, module]) => to !== null && !typeOnly && module.test(to)).map(([use]) => ({
+        use,
+        what: to ?? "",
+        line,
+      })),
+    ),
+    ...NAMES.flatMap(([use, name]) =>
+      Array.from(code.text.matchAll(name), (match) => ({
+        use,
+        what: match[0],
+        line: lineAt(code.text, match.index),
+      })),
+    ),
+  ];
+  const allowed = PERMISSIONS.filter(({ file }) => file.test(path)).flatMap(({ may }) => may);
+  return used
+    .filter(({ use }) => !allowed.includes(use))
+    .map(({ use, what, line }) => `${path}:${line}: ${use} is not for this file (${what})`);
+}
+
+/**
+ * Memory from Node's shared pool: what lay there before may be anyone's secret, and ours stays.
+ * Buffer.concat() takes from it as well; tests have no secrets, and may.
+ */
+export function pooledMemory(path: string, source: string): string[] {
+  const { text } = readCode(source);
+  const product = path.startsWith("src/") && !path.endsWith(".test.ts");
+  const pooled = product
+    ? /\ballocUnsafe(?:Slow)?\b|\bBuffer\s*\.\s*concat\b/g
+    : /\ballocUnsafe(?:Slow)?\b/g;
+  return Array.from(text.matchAll(pooled), (match) => {
+    const place = `${path}:${lineAt(text, match.index)}`;
+    return `${place}: ${match[0]}: use alloc() or concat() of base/bytes.ts`;
+  });
+}
