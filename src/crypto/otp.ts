@@ -1,0 +1,63 @@
+// One-time passwords of the key ceremonies: a pad as long as the token it covers, so that the answer
+// that carries the token is worthless to whoever did not start the ceremony.
+
+import { isUtf8 } from "node:buffer";
+import { alloc, fromBase64, wipe } from "../base/bytes.ts";
+import { Failure } from "../base/failure.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Random } from "../base/world.ts";
+import { drawBelow } from "./uniform.ts";
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A pad of base62 characters, each equally likely: about 5.95 bits for each. */
+export function makeOtp(random: Random, length: number): string {
+  invariant(Number.isInteger(length) && length > 0, "a one-time password needs a length");
+  let otp = "";
+  while (otp.length < length) otp += BASE62.charAt(drawBelow(random, BASE62.length));
+  return otp;
+}
+
+/** Bytes of the token XOR bytes of the pad, base64 without padding. */
+export function encodeWithOtp(token: string, otp: string): string {
+  const covered = ownBytes(token);
+  try {
+    applyPad(covered, otp);
+    return covered.toString("base64").replace(/=+$/, "");
+  } finally {
+    wipe(covered);
+  }
+}
+
+/** The token, or null when `encoded` is not base64 or what comes out is not text. */
+export function decodeWithOtp(encoded: string, otp: string): string | null {
+  const token = fromBase64(encoded);
+  if (token === null) return null;
+  try {
+    applyPad(token, otp);
+    return isUtf8(token) ? token.toString("utf8") : null;
+  } finally {
+    wipe(token);
+  }
+}
+
+function applyPad(bytes: Buffer, otp: string): void {
+  const pad = ownBytes(otp);
+  try {
+    if (pad.length !== bytes.length) {
+      // A shorter pad would leave part of the token in clear, and repeating it is no pad.
+      const message = `the one-time password has ${pad.length} bytes; it must have ${bytes.length}`;
+      throw new Failure("invalid", "otp-length-mismatch", message);
+    }
+    for (let i = 0; i < bytes.length; i++) bytes[i] = bytes[i]! ^ pad[i]!;
+  } finally {
+    wipe(pad);
+  }
+}
+
+/** UTF-8 outside the shared pool, since both token and pad are secrets. */
+function ownBytes(text: string): Buffer {
+  const out = alloc(Buffer.byteLength(text, "utf8"));
+  out.write(text, "utf8");
+  return out;
+}
