@@ -1,0 +1,128 @@
+// The rows that hold the root key and under which key they do. Initialisation and rekey write them
+// with the same code and in one transaction with the keyring, so that there is no moment at which
+// the shares of neither side open them.
+
+import type { KeyObject } from "node:crypto";
+import { sameBytes, wipe } from "../base/bytes.ts";
+import { bytesCodec } from "../base/codec.ts";
+import type { Random } from "../base/world.ts";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { Tx } from "../barrier/view.ts";
+import { exportKey, openEntry, sealEntry, secretKey } from "../crypto/aead.ts";
+import type { StoreReads, StoreTx } from "../storage/transaction.ts";
+import { putConfig, type SealConfig, schemeOf } from "./config.ts";
+import { rowMissing } from "./failures.ts";
+import { combineKey } from "./share.ts";
+
+export const ROOT_KEY_PATH = "core/root-key";
+export const RECOVERY_ROOT_KEY_PATH = "core/recovery-root-key";
+// Copies inside the barrier, below core/: for whoever is unsealed already and has to follow a rekey.
+const UNSEAL_KEY_COPY = "unseal-key-copy";
+const ROOT_KEY_COPY = "root-key-copy";
+const RECOVERY_KEY_COPY = "recovery-key-copy";
+
+const TERM = 1; // in the header of rows that are not sealed by the keyring
+const NONCE_BYTES = 12;
+
+export type Custody =
+  | {
+      readonly config: Extract<SealConfig, { type: "shamir" }>;
+      readonly rootKey: KeyObject;
+      readonly unsealKey: KeyObject;
+    }
+  | {
+      readonly config: Extract<SealConfig, { type: "static" }>;
+      readonly rootKey: KeyObject;
+      /** From outside; no copy of it is ever stored. */
+      readonly sealKey: KeyObject;
+      readonly recoveryKey: KeyObject;
+    };
+
+export function putCustody(tx: Tx, raw: StoreTx, random: Random, custody: Custody): void {
+  const { config, rootKey } = custody;
+  putConfig(raw, config);
+  putCopy(tx, ROOT_KEY_COPY, rootKey);
+  if ("unsealKey" in custody) {
+    wrap(raw, random, ROOT_KEY_PATH, custody.unsealKey, rootKey);
+    putCopy(tx, UNSEAL_KEY_COPY, custody.unsealKey);
+    return;
+  }
+  wrap(raw, random, ROOT_KEY_PATH, custody.sealKey, rootKey);
+  putCopy(tx, RECOVERY_KEY_COPY, custody.recoveryKey);
+  if (custody.config.recovery.canUnseal) {
+    wrap(raw, random, RECOVERY_ROOT_KEY_PATH, custody.recoveryKey, rootKey);
+  }
+}
+
+function wrap(
+  raw: StoreTx,
+  random: Random,
+  path: string,
+  wrapper: KeyObject,
+  rootKey: KeyObject,
+): void {
+  const plaintext = exportKey(rootKey);
+  try {
+    raw.put(path, sealEntry(wrapper, TERM, path, plaintext, random.bytes(NONCE_BYTES)));
+  } finally {
+    wipe(plaintext);
+  }
+}
+
+function putCopy(tx: Tx, name: string, key: KeyObject): void {
+  const plaintext = exportKey(key);
+  try {
+    tx.put(name, plaintext, bytesCodec);
+  } finally {
+    wipe(plaintext);
+  }
+}
+
+/** The root key in a row, or null when the key is not the one that wrapped it. */
+export function openRootKey(
+  store: Pick<StoreReads, "get">,
+  path: string,
+  key: KeyObject,
+): KeyObject | null {
+  const stored = store.get(path);
+  if (stored === null) throw rowMissing(path);
+  const rootKey = openEntry(key, path, stored);
+  return rootKey === null ? null : secretKey(rootKey);
+}
+
+/** The key that the shares give, or null when they are not shares of one scheme. */
+export function keyOf(config: SealConfig, shares: readonly Buffer[]): KeyObject | null {
+  const combined = combineKey(schemeOf(config), shares);
+  return combined === null ? null : secretKey(combined);
+}
+
+/**
+ * Whether the shares are those of this server, asked while it is unsealed. What their key opens is
+ * compared with the root key in memory: after a rekey, old rows put back on the disk would still
+ * open with old shares, and give the old root key.
+ */
+export async function recognises(
+  barrier: Barrier,
+  store: Pick<StoreReads, "get">,
+  config: SealConfig,
+  shares: readonly Buffer[],
+): Promise<boolean> {
+  const key = keyOf(config, shares);
+  if (key === null) return false;
+  if (config.type === "shamir" || config.recovery.canUnseal) {
+    const path = config.type === "shamir" ? ROOT_KEY_PATH : RECOVERY_ROOT_KEY_PATH;
+    return openRootKey(store, path, key)?.equals(barrier.rootKey) ?? false;
+  }
+  // Recovery shares that cannot unseal open nothing; there is only the copy to compare with. Read in
+  // a transaction, which keeps it out of the cache of decrypted entries.
+  return barrier.ceremony((tx) => {
+    const copy = tx.get(RECOVERY_KEY_COPY, bytesCodec);
+    if (copy === null) throw rowMissing(`core/${RECOVERY_KEY_COPY}`);
+    const given = exportKey(key);
+    try {
+      return sameBytes(copy, given);
+    } finally {
+      wipe(copy, given);
+    }
+  });
+}

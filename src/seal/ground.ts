@@ -1,0 +1,25 @@
+// What every ceremony stands on, handed to it by the keeper.
+
+import type { Log } from "../base/log.ts";
+import type { Clock, Random } from "../base/world.ts";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { Store } from "../storage/store.ts";
+import type { SealConfig } from "./config.ts";
+import type { Turns } from "./turns.ts";
+
+export interface Ground {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly turns: Turns;
+  /** The stored configuration; refuses while the node is not initialised, or sealed. */
+  config(): SealConfig;
+}
+
+/** One share, as given to a running attempt. */
+export interface GivenShare {
+  readonly key: string;
+  readonly nonce: string;
+}

@@ -1,0 +1,324 @@
+// The keeper of the seal: the object that the server holds. It initialises, unseals and seals the
+// node, tells its state, and carries the key ceremonies. It decides which shares unseal, not who may
+// ask: tokens, listeners and audit are in front of it.
+//
+// Everything that changes state takes a turn; the hooks are called inside one and must not ask for
+// another. Attempts live in memory only and are gone when the node seals.
+
+import type { KeyObject } from "node:crypto";
+import { hex, wipe } from "../base/bytes.ts";
+import { jsonCodec } from "../base/codec.ts";
+import { describe } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import type { KeyStatus } from "../barrier/barrier.ts";
+import type { Rotation } from "../barrier/keyring.ts";
+import { alreadyInitialised } from "../storage/failures.ts";
+import { readConfig, type SealConfig, schemeOf, type SealType } from "./config.ts";
+import {
+  keyOf,
+  openRootKey,
+  putCustody,
+  RECOVERY_ROOT_KEY_PATH,
+  ROOT_KEY_PATH,
+} from "./custody.ts";
+import * as failures from "./failures.ts";
+import type { Ground } from "./ground.ts";
+import * as initial from "./init.ts";
+import type { KeeperOptions } from "./keeper-options.ts";
+import { Rekeying } from "./rekeying.ts";
+import { type Minting, RootGeneration } from "./root-generation.ts";
+import { parseShare, protectText } from "./share.ts";
+import { type Cluster, type SealStatus, statusOf } from "./status.ts";
+import { Turns } from "./turns.ts";
+import * as attempt from "./unseal.ts";
+
+const CLUSTER = "cluster"; // below core/
+const clusterCodec = jsonCodec<Cluster>();
+
+export interface UnsealRequest {
+  /** A share in hex or base64. */
+  readonly key?: string | undefined;
+  /** Drops the progress instead of taking a share. */
+  readonly reset?: boolean | undefined;
+  /** Whose shares: empty for those of the seal itself, "recovery" for those of an auto seal. */
+  readonly seal?: string | undefined;
+  /** Not supported; refused by name. */
+  readonly migrate?: boolean | undefined;
+}
+
+export class SealKeeper {
+  readonly generateRoot: RootGeneration;
+  readonly rekey: Rekeying;
+  readonly rekeyRecovery: Rekeying;
+  readonly #options: KeeperOptions;
+  readonly #log: Log;
+  readonly #turns = new Turns();
+  readonly #ground: Ground;
+  readonly #generations = new Set<RootGeneration>();
+  #attempt: attempt.State = attempt.IDLE;
+  #cluster: Cluster | null = null; // there while the node is unsealed and its hooks have run
+  #warning: string | null = null;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#log = options.log.child("seal");
+    const { store, barrier, clock, random, tokens } = options;
+    const config = () => this.#configWhileOpen();
+    this.#ground = { store, barrier, clock, random, log: this.#log, turns: this.#turns, config };
+    this.generateRoot = this.generationOf({
+      length: tokens.length,
+      mint: (tx) => tokens.mintGenerated(tx),
+    });
+    // A root generation that collected shares of the key before would wait for shares in vain.
+    const installed = () => this.#generations.forEach((generation) => generation.drop());
+    const sealKey = options.autoSeal?.key ?? null;
+    this.rekey = new Rekeying(this.#ground, { family: "unseal", sealKey, installed });
+    this.rekeyRecovery = new Rekeying(this.#ground, { family: "recovery", sealKey, installed });
+  }
+
+  /** The same ceremony for another token, such as the operation token of a DR secondary. */
+  generationOf(minting: Minting): RootGeneration {
+    const generation = new RootGeneration(this.#ground, minting);
+    this.#generations.add(generation);
+    return generation;
+  }
+
+  // --- state ---
+
+  get initialised(): boolean {
+    return this.#options.store.initialised;
+  }
+
+  /** Also while the node opens or closes: nothing may be served then. */
+  get sealed(): boolean {
+    return this.#cluster === null;
+  }
+
+  status(): SealStatus {
+    const { store, version, buildDate } = this.#options;
+    return statusOf({
+      config: this.initialised ? readConfig(store) : null,
+      configuredType: this.#configuredType(),
+      cluster: this.#cluster,
+      attempt: attempt.progressOf(this.#attempt),
+      version,
+      buildDate,
+      storageType: store.kind,
+      warnings: this.#warning === null ? [] : [this.#warning],
+    });
+  }
+
+  // --- life ---
+
+  /** With an auto seal, unseals. A node that cannot stays sealed and logs why. */
+  start(): Promise<void> {
+    return this.#turns.run(async () => {
+      if (this.initialised && this.sealed) await this.#orStaySealed(() => this.#unsealByItself());
+    });
+  }
+
+  async init(options: initial.InitOptions = {}): Promise<initial.Initialised> {
+    if (this.initialised) throw alreadyInitialised();
+    const { clock, random, autoSeal } = this.#options;
+    const plan = initial.checkInit(options, this.#configuredType());
+    const pgp = await initial.readInitKeys(plan, clock.now()); // before the turn: it may take its time
+    return this.#turns.run(async () => {
+      if (this.initialised) throw alreadyInitialised();
+      const material = await initial.makeMaterial(random, plan, pgp, autoSeal?.key ?? null);
+      const token = await this.#create(plan, material);
+      this.#log.info("initialised", { seal: this.#configuredType() });
+      let rootToken: string | null = token;
+      try {
+        // As of the instant at which the key was tried, so that it cannot have expired since.
+        if (token !== null && pgp.forToken !== null) {
+          rootToken = await protectText(token, pgp.forToken, pgp.at);
+        }
+      } finally {
+        // A house that does not open is told in the log: an error here would keep back the shares.
+        if (autoSeal === undefined) await this.#options.barrier.seal();
+        else await this.#orStaySealed(() => this.#open());
+      }
+      return initial.answerOf(material, rootToken);
+    });
+  }
+
+  unseal(request: UnsealRequest): Promise<SealStatus> {
+    return this.#turns.run(async () => {
+      if (request.migrate === true) throw failures.migrateUnsupported();
+      if (!this.initialised) throw failures.notInitialised();
+      if (!this.sealed && request.reset === true) throw failures.resetWhileUnsealed();
+      if (!this.sealed) return this.status();
+      if (request.reset === true) this.#apply({ do: "drop" });
+      else await this.#take(request);
+      return this.status();
+    });
+  }
+
+  /** Forgets every key. Whatever the hook says, they go. */
+  seal(): Promise<void> {
+    return this.#turns.run(async () => {
+      this.#dropAttempts();
+      if (this.#cluster === null) return;
+      this.#cluster = null;
+      try {
+        await this.#options.hooks.closing();
+      } catch (error) {
+        this.#log.error("could not stop in good order", { cause: describe(error) });
+      }
+      await this.#options.barrier.seal();
+      this.#log.info("sealed");
+    });
+  }
+
+  /** Ends every attempt: for a node that is no longer the active one. */
+  dropAttempts(): Promise<void> {
+    return this.#turns.run(() => this.#dropAttempts());
+  }
+
+  // --- rotation of data keys ---
+
+  rotate(): Promise<number> {
+    return this.#turns.run(() => {
+      this.#configWhileOpen();
+      return this.#options.barrier.rotate();
+    });
+  }
+
+  get keyStatus(): KeyStatus {
+    this.#configWhileOpen();
+    return this.#options.barrier.keyStatus;
+  }
+
+  get rotation(): Rotation {
+    this.#configWhileOpen();
+    return this.#options.barrier.rotation;
+  }
+
+  configureRotation(rotation: Rotation): Promise<void> {
+    return this.#turns.run(() => {
+      this.#configWhileOpen();
+      return this.#options.barrier.configureRotation(rotation);
+    });
+  }
+
+  // --- performing ---
+
+  /** The first transaction: all of it or nothing. Gives the text of the first token, if one is made. */
+  #create(plan: initial.InitPlan, material: initial.Material): Promise<string | null> {
+    const { barrier, random, tokens, hooks, clusterName } = this.#options;
+    const { custody, treeKey } = material;
+    const name = clusterName ?? `holdfast-${hex(random.bytes(4))}`;
+    const cluster: Cluster = { name, id: random.uuid() };
+    const identity = { lineage: random.bytes(16), cluster: cluster.id };
+    return barrier.create({ rootKey: custody.rootKey, treeKey }, identity, (tx, raw) => {
+      putCustody(tx, raw, random, custody);
+      tx.put(CLUSTER, cluster, clusterCodec);
+      hooks.created?.(tx);
+      if (plan.door === "closed") return tokens.mintFirst(tx);
+      tokens.leaveDoorOpen(tx);
+      return null;
+    });
+  }
+
+  async #unsealByItself(): Promise<void> {
+    const { store, autoSeal } = this.#options;
+    const config = readConfig(store);
+    if (config.type === "shamir") {
+      const message = "the auto seal has no use here: this node was initialised with shares";
+      if (autoSeal !== undefined) this.#log.warn(message);
+      return;
+    }
+    if (autoSeal === undefined) throw failures.autoSealMissing(config.type);
+    const rootKey = openRootKey(store, ROOT_KEY_PATH, autoSeal.key);
+    if (rootKey === null) throw failures.autoSealWrongKey(config.type);
+    await this.#enter(rootKey);
+  }
+
+  /** One share; with the last of them, the node. */
+  async #take(request: UnsealRequest): Promise<void> {
+    const { store, random } = this.#options;
+    const config = readConfig(store);
+    const path = rowFor(config, request.seal ?? "");
+    if (request.key === undefined || request.key === "") throw failures.keyMissing();
+    const share = parseShare(request.key);
+    const required = schemeOf(config).threshold;
+    const taken = this.#apply({ do: "give", share, required, freshNonce: random.uuid() });
+    if (taken.complete === null) return;
+    let rootKey: KeyObject | null;
+    try {
+      const key = keyOf(config, taken.complete);
+      rootKey = key === null ? null : openRootKey(store, path, key);
+    } finally {
+      this.#apply({ do: "drop" }); // right or wrong, the next share begins a new attempt
+    }
+    if (rootKey === null) throw failures.invalidKey();
+    await this.#enter(rootKey);
+  }
+
+  async #enter(rootKey: KeyObject): Promise<void> {
+    if (!this.#options.barrier.unseal(rootKey)) throw failures.keyringMismatch();
+    await this.#open();
+  }
+
+  /** The barrier is open: now the house behind it, or neither. */
+  async #open(): Promise<void> {
+    const { barrier, hooks } = this.#options;
+    try {
+      const cluster = barrier.view("core/").get(CLUSTER, clusterCodec);
+      if (cluster === null) throw failures.rowMissing(`core/${CLUSTER}`);
+      await hooks.opened();
+      this.#cluster = cluster;
+    } catch (error) {
+      await barrier.seal();
+      throw error;
+    }
+    this.#warning = null;
+    this.#log.info("unsealed");
+  }
+
+  /** For what no caller waits for: the cause goes to the log, and a hint of it into the status. */
+  async #orStaySealed(open: () => Promise<void>): Promise<void> {
+    try {
+      await open();
+    } catch (error) {
+      this.#warning = "this node could not unseal by itself; its log says why";
+      this.#log.error("could not unseal", { cause: describe(error) });
+    }
+  }
+
+  #dropAttempts(): void {
+    this.#apply({ do: "drop" });
+    for (const generation of this.#generations) generation.drop();
+    this.rekey.drop();
+    this.rekeyRecovery.drop();
+  }
+
+  #apply(event: attempt.Event): attempt.Step {
+    const taken = attempt.step(this.#attempt, event);
+    this.#attempt = taken.state;
+    wipe(...taken.dropped);
+    return taken;
+  }
+
+  #configuredType(): SealType {
+    return this.#options.autoSeal?.type ?? "shamir";
+  }
+
+  #configWhileOpen(): SealConfig {
+    if (!this.initialised) throw failures.notInitialised();
+    if (this.sealed) throw failures.nodeSealed();
+    return readConfig(this.#options.store);
+  }
+}
+
+/** Where the root key lies for the shares that an operator is about to give. */
+function rowFor(config: SealConfig, seal: string): string {
+  if (seal !== "" && seal !== "recovery") throw failures.sealUnknown();
+  if (config.type === "shamir") {
+    if (seal === "recovery") throw failures.noRecoveryShares();
+    return ROOT_KEY_PATH;
+  }
+  if (seal === "") throw failures.noUnsealShares(config.type);
+  if (!config.recovery.canUnseal) throw failures.recoveryCannotUnseal();
+  return RECOVERY_ROOT_KEY_PATH;
+}
