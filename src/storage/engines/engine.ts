@@ -1,0 +1,139 @@
+// What a storage engine is: ordered rows, synchronous reads of durable state, one atomic and durable
+// commit, a consistent read view. It sees only ciphertext and keys and knows nothing of their
+// meaning. `tests/contract/engine.ts` says what every engine must do; adding one touches nothing
+// outside this folder.
+//
+// Rows come in five families, each with its own order:
+//   data  key → stored value            leaf  (slot, key) → leaf hash and scope
+//   sum   slot → sum and count          log   index → encoded entry
+//   meta  name → bytes (head, tail, timeline)
+// Keys are text, ordered by their UTF-8 bytes. A slot is tree (1 bit) | page (8) | subpage (8).
+
+export interface Row {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+export interface Leaf {
+  readonly hash: Uint8Array; // 32 bytes
+  readonly scope: Uint8Array; // 16 bytes
+}
+
+export interface LeafRow extends Leaf {
+  readonly slot: number;
+  readonly key: string;
+}
+
+export interface SumRow {
+  readonly slot: number;
+  readonly sum: Uint8Array; // 32 bytes, big-endian
+  readonly count: number;
+}
+
+export interface LogRow {
+  readonly index: bigint;
+  readonly entry: Uint8Array;
+}
+
+/** Keys with from ≤ key < to (to = null: no upper bound), at most `limit` of them (at least 1). */
+export interface Range {
+  readonly from: string;
+  readonly to: string | null;
+  readonly limit: number;
+  /** Descending: the greatest keys of the range first. Default false. */
+  readonly reverse?: boolean;
+}
+
+/**
+ * Reads are local, synchronous, and see only what is durable. An engine that cannot read throws an
+ * EngineError; absence is null or an empty array. Returned bytes belong to the caller.
+ */
+export interface Reads {
+  get(key: string): Uint8Array | null;
+  rows(range: Range): Row[];
+  keys(range: Range): string[];
+  leaf(slot: number, key: string): Leaf | null;
+  /** Leaf rows in order of (slot, key), strictly after the given place; null starts at the first. */
+  leaves(after: { slot: number; key: string } | null, limit: number): LeafRow[];
+  /** Sum rows with slot ≥ from, in order of slot. Default: all of them, at most 131,072. */
+  sums(from?: number, limit?: number): SumRow[];
+  /** Log rows with index ≥ from, ascending. */
+  logs(from: bigint, limit: number): LogRow[];
+  /** The greatest index in the log, or null when it is empty. */
+  lastLog(): bigint | null;
+  meta(name: string): Uint8Array | null;
+}
+
+/** A consistent view of one moment. Hold it briefly: it may keep the engine from reusing space. */
+export interface ReadView extends Reads {
+  close(): void;
+}
+
+/** Everything one commit changes; a null value or leaf deletes. No row is named twice. */
+export interface Batch {
+  /**
+   * The commit happens only if the meta row named has exactly these bytes (null: does not exist).
+   * Otherwise nothing changes and commit() rejects with a CommitConflict.
+   */
+  readonly expect: { readonly name: string; readonly value: Uint8Array | null };
+  readonly data: readonly { readonly key: string; readonly value: Uint8Array | null }[];
+  readonly leaves: readonly {
+    readonly slot: number;
+    readonly key: string;
+    readonly leaf: Leaf | null;
+  }[];
+  readonly sums: readonly SumRow[];
+  readonly log: readonly LogRow[];
+  /** Removes every log row with a smaller index. */
+  readonly trimLogBelow: bigint | null;
+  readonly meta: readonly { readonly name: string; readonly value: Uint8Array | null }[];
+}
+
+export interface Limits {
+  /** Most data rows in one commit. */
+  readonly operations: number;
+  /** Most bytes of keys, values and log entries in one commit. */
+  readonly bytes: number;
+}
+
+export interface Engine extends Reads {
+  readonly kind: string; // "memory", "sqlite", …: shown as storage_type
+  readonly limits: Limits;
+  /**
+   * Applies the batch atomically and resolves when it is durable and visible to reads. One commit
+   * runs at a time; a second call before the first has settled is a programming error. After a
+   * rejection other than CommitConflict the outcome is unknown and the engine must not be used.
+   */
+  commit(batch: Batch): Promise<void>;
+  snapshot(): ReadView;
+  /** Calls after each durable commit that another user of the same storage made, in order. */
+  watch(listener: (keys: readonly string[]) => void): () => void;
+  /** Bytes that can still be written, or null when the engine has no such limit. */
+  freeBytes(): number | null;
+  /** Ends the use of the storage. Waits for a running commit. */
+  close(): Promise<void>;
+}
+
+/** The storage below failed: nothing may be acknowledged any more. */
+export class EngineError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "EngineError";
+  }
+}
+
+/** The expected meta row was different: somebody else wrote. Nothing was changed. */
+export class CommitConflict extends Error {
+  constructor() {
+    super("the storage was changed by another writer");
+    this.name = "CommitConflict";
+  }
+}
+
+/** The storage is in use by another process. */
+export class StorageLocked extends Error {
+  constructor(place: string) {
+    super(`the storage at ${place} is in use by another process`);
+    this.name = "StorageLocked";
+  }
+}

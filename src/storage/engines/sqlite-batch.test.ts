@@ -1,0 +1,46 @@
+// The packed form of a batch: what comes out is what went in, in one buffer of its own.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { packBatch, unpackBatch } from "./sqlite-batch.ts";
+
+const text = fc.string({ unit: "grapheme" }).filter((each) => each.isWellFormed());
+const value = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
+const slot = fc.nat({ max: 0x1ffff });
+const index = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+// fast-check's records may lack a prototype; ours do not, and deepEqual tells them apart.
+function record<T extends object>(parts: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
+  return fc.record(parts, { noNullPrototype: true }) as fc.Arbitrary<T>;
+}
+const row = record({ key: text, value: fc.option(value) });
+const named = record({ name: text, value: fc.option(value) });
+const batch = record({
+  expect: named,
+  data: fc.array(row),
+  leaves: fc.array(
+    record({ slot, key: text, leaf: fc.option(record({ hash: value, scope: value })) }),
+  ),
+  sums: fc.array(record({ slot, sum: value, count: fc.nat({ max: 0xffff_ffff }) })),
+  log: fc.array(record({ index, entry: value })),
+  trimLogBelow: fc.option(index),
+  meta: fc.array(named),
+});
+
+describe("packBatch", () => {
+  test("unpackBatch() gives back any batch", () => {
+    fc.assert(
+      fc.property(batch, (given) => {
+        assert.deepEqual(unpackBatch(packBatch(given)), given);
+      }),
+    );
+  });
+
+  test("the buffer is as large as the batch, whatever pool its values lie in", () => {
+    const pooled = Buffer.from("few bytes of a large pool");
+    const none = { leaves: [], sums: [], log: [], trimLogBelow: null, meta: [] };
+    const data = [{ key: "k", value: pooled }];
+    const packed = packBatch({ expect: { name: "n", value: null }, data, ...none });
+    assert.ok(packed.byteLength < pooled.length + 100);
+  });
+});

@@ -1,0 +1,151 @@
+// A batch as one ArrayBuffer, so that it crosses to the writer's thread by transfer: structured
+// clone would copy every value on its own, and for a pooled Buffer the whole pool with it. The form
+// lives between two threads of one process and is never stored.
+
+import type { Batch, Leaf } from "./engine.ts";
+
+const NONE = 0xffff_ffff; // a length that no batch can hold: stands for null
+const LENGTH = 4; // bytes of a length or count
+const INDEX = 8;
+
+export function packBatch(batch: Batch): ArrayBuffer {
+  const packed = new ArrayBuffer(sizeOf(batch));
+  const out = new Packer(packed);
+  out.text(batch.expect.name);
+  out.bytes(batch.expect.value);
+  out.count(batch.data.length);
+  for (const { key, value } of batch.data) {
+    out.text(key);
+    out.bytes(value);
+  }
+  out.count(batch.leaves.length);
+  for (const { slot, key, leaf } of batch.leaves) {
+    out.count(slot);
+    out.text(key);
+    out.bytes(leaf && leaf.hash);
+    out.bytes(leaf && leaf.scope);
+  }
+  out.count(batch.sums.length);
+  for (const { slot, sum, count } of batch.sums) {
+    out.count(slot);
+    out.bytes(sum);
+    out.count(count);
+  }
+  out.count(batch.log.length);
+  for (const { index, entry } of batch.log) {
+    out.index(index);
+    out.bytes(entry);
+  }
+  out.count(batch.trimLogBelow === null ? 0 : 1);
+  if (batch.trimLogBelow !== null) out.index(batch.trimLogBelow);
+  out.count(batch.meta.length);
+  for (const { name, value } of batch.meta) {
+    out.text(name);
+    out.bytes(value);
+  }
+  return packed;
+}
+
+/** The batch again; its bytes are views into `packed`. */
+export function unpackBatch(packed: ArrayBuffer): Batch {
+  const from = new Unpacker(packed);
+  return {
+    expect: { name: from.text(), value: from.bytes() },
+    data: from.list(() => ({ key: from.text(), value: from.bytes() })),
+    leaves: from.list(() => ({ slot: from.count(), key: from.text(), leaf: leafOf(from) })),
+    sums: from.list(() => ({ slot: from.count(), sum: from.present(), count: from.count() })),
+    log: from.list(() => ({ index: from.index(), entry: from.present() })),
+    trimLogBelow: from.list(() => from.index())[0] ?? null,
+    meta: from.list(() => ({ name: from.text(), value: from.bytes() })),
+  };
+}
+
+function leafOf(from: Unpacker): Leaf | null {
+  const hash = from.bytes();
+  const scope = from.bytes();
+  return hash === null || scope === null ? null : { hash, scope };
+}
+
+function sizeOf(batch: Batch): number {
+  const text = (value: string) => LENGTH + Buffer.byteLength(value);
+  const bytes = (value: Uint8Array | null) => LENGTH + (value?.length ?? 0);
+  let size = text(batch.expect.name) + bytes(batch.expect.value);
+  size += 6 * LENGTH + INDEX; // five counts, and the trim with the mark that it is there
+  for (const row of batch.data) size += text(row.key) + bytes(row.value);
+  for (const { key, leaf } of batch.leaves) {
+    size += LENGTH + text(key) + bytes(leaf && leaf.hash) + bytes(leaf && leaf.scope);
+  }
+  for (const row of batch.sums) size += 2 * LENGTH + bytes(row.sum);
+  for (const row of batch.log) size += INDEX + bytes(row.entry);
+  for (const row of batch.meta) size += text(row.name) + bytes(row.value);
+  return size;
+}
+
+class Packer {
+  readonly #out: Buffer;
+  #at = 0;
+
+  constructor(packed: ArrayBuffer) {
+    this.#out = Buffer.from(packed);
+  }
+
+  count(value: number): void {
+    this.#at = this.#out.writeUInt32LE(value, this.#at);
+  }
+
+  index(value: bigint): void {
+    this.#at = this.#out.writeBigInt64LE(value, this.#at);
+  }
+
+  text(value: string): void {
+    const length = this.#out.write(value, this.#at + LENGTH);
+    this.#out.writeUInt32LE(length, this.#at);
+    this.#at += LENGTH + length;
+  }
+
+  bytes(value: Uint8Array | null): void {
+    this.count(value === null ? NONE : value.length);
+    if (value === null) return;
+    this.#out.set(value, this.#at);
+    this.#at += value.length;
+  }
+}
+
+class Unpacker {
+  readonly #from: Buffer;
+  #at = 0;
+
+  constructor(packed: ArrayBuffer) {
+    this.#from = Buffer.from(packed);
+  }
+
+  count(): number {
+    const value = this.#from.readUInt32LE(this.#at);
+    this.#at += LENGTH;
+    return value;
+  }
+
+  index(): bigint {
+    const value = this.#from.readBigInt64LE(this.#at);
+    this.#at += INDEX;
+    return value;
+  }
+
+  text(): string {
+    const length = this.count();
+    return this.#from.toString("utf8", this.#at, (this.#at += length));
+  }
+
+  bytes(): Uint8Array | null {
+    const length = this.count();
+    return length === NONE ? null : this.#from.subarray(this.#at, (this.#at += length));
+  }
+
+  present(): Uint8Array {
+    return this.bytes()!; // written from a value that cannot be null
+  }
+
+  list<T>(item: () => T): T[] {
+    return Array.from({ length: this.count() }, item);
+  }
+}

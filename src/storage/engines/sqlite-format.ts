@@ -1,0 +1,75 @@
+// The form of a store in SQLite: tables, marks, and the settings that every connection runs under.
+// A change here that an older server could not read raises FORMAT.
+
+import { DatabaseSync } from "node:sqlite";
+import { Failure } from "../../base/failure.ts";
+
+export const APPLICATION_ID = 0x484f4c44; // "HOLD"
+export const FORMAT = 1;
+
+/** Own tables, not one catch-all: each family keeps its own order and its own short keys. */
+export const SCHEMA = `
+  CREATE TABLE data (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE leaf (
+    slot INTEGER NOT NULL, key TEXT NOT NULL, hash BLOB NOT NULL, scope BLOB NOT NULL,
+    PRIMARY KEY (slot, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE sum (slot INTEGER PRIMARY KEY, sum BLOB NOT NULL, count INTEGER NOT NULL) STRICT;
+  CREATE TABLE log (idx INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${FORMAT};
+`;
+
+interface Use {
+  readonly readOnly: boolean;
+  /** How long SQLite tries again when another connection is in the way. */
+  readonly busyMs: number;
+  readonly cacheKiB: number;
+}
+
+/** A connection that trusts neither the schema nor the cells it finds, and maps no memory. */
+export function connect(path: string, use: Use): DatabaseSync {
+  const db = new DatabaseSync(path, {
+    readOnly: use.readOnly,
+    timeout: use.busyMs,
+    allowExtension: false,
+    defensive: true,
+    enableDoubleQuotedStringLiterals: false,
+  });
+  // With mmap a failing disk is a signal that kills the process instead of an error. What is
+  // deleted is overwritten (secure_delete); sorting never spills to a file (temp_store).
+  // Checkpoints are ours to time (wal_autocheckpoint); see sqlite.ts.
+  db.exec(`
+    PRAGMA mmap_size = 0;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA cache_size = -${use.cacheKiB};
+  `);
+  return db;
+}
+
+export function pragma(db: DatabaseSync, name: string): unknown {
+  return db.prepare(`PRAGMA ${name}`, { returnArrays: true }).get()?.[0];
+}
+
+/** Whether the store has no tables yet. Refuses what is not ours, and what a later version wrote. */
+export function inspectFormat(db: DatabaseSync, path: string): "empty" | "ours" {
+  const application = pragma(db, "application_id");
+  const format = pragma(db, "user_version");
+  if (application === APPLICATION_ID && format === FORMAT) return "ours";
+  if (application === APPLICATION_ID && Number(format) > FORMAT) {
+    const message =
+      `${path} was written by a newer version of Holdfast (format ${String(format)}; this ` +
+      `version reads format ${FORMAT}); start it with that version`;
+    throw new Failure("invalid", "storage-format-newer", message);
+  }
+  // A crash between making the file and making the tables leaves a database without anything.
+  const made = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get();
+  if (made === undefined && application === 0 && format === 0) return "empty";
+  const message = `${path} is not a Holdfast store; choose another directory or move it away`;
+  throw new Failure("invalid", "storage-foreign", message);
+}

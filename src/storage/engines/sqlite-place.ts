@@ -1,0 +1,119 @@
+// The directory of a store: private to us, used by one process at a time, in a format we know.
+// Nothing in an existing store is changed before all three are certain.
+
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { EMPTY } from "../../base/bytes.ts";
+import { Failure } from "../../base/failure.ts";
+import type { Fs } from "../../base/world.ts";
+import { EngineError, StorageLocked } from "./engine.ts";
+import { describeSqlite, reasonError } from "./sqlite-failure.ts";
+import { connect, inspectFormat } from "./sqlite-format.ts";
+
+const GROUP_OR_OTHERS = 0o077;
+const SQLITE_READONLY_ROLLBACK = 776;
+const SQLITE_BUSY = 5; // the low byte of its extended codes
+
+export interface Place {
+  readonly directory: string;
+  readonly database: string;
+  /** Lets another process use the directory. */
+  release(): void;
+}
+
+export function claimPlace(path: string, fs: Fs): Place {
+  const directory = resolve(path); // an absolute path is never taken for a file: address
+  fs.makeDirectory(directory);
+  checkPrivate(fs, directory, "directory", "700");
+  const lock = takeLock(fs, directory);
+  try {
+    const database = join(directory, "store.db");
+    prepareDatabase(fs, database);
+    return { directory, database, release: () => lock.close() };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function checkPrivate(fs: Fs, path: string, kind: "file" | "directory", mode: string): void {
+  const info = fs.info(path);
+  if (info === null) return;
+  if (info.kind !== kind) {
+    throw new Failure("invalid", "storage-not-private", `${path} is not a ${kind}`);
+  }
+  if (!info.ours) {
+    const message = `${path} belongs to another user; it must be ours, with chmod ${mode}`;
+    throw new Failure("invalid", "storage-not-private", message);
+  }
+  if ((info.mode & GROUP_OR_OTHERS) !== 0) {
+    const message =
+      `${path} can be used by other users (mode ${info.mode.toString(8)}); ` +
+      `make it private with: chmod ${mode} ${path}`;
+    throw new Failure("invalid", "storage-not-private", message);
+  }
+}
+
+/**
+ * An exclusive transaction on a database of its own that is held until the end: the system drops
+ * the lock with the process, however it dies, and SQLite knows of other holders in this process too.
+ */
+function takeLock(fs: Fs, directory: string): DatabaseSync {
+  const path = join(directory, "lock.db");
+  checkPrivate(fs, path, "file", "600");
+  // SQLite creates the file, because creating it must not replace it: a process that came a moment
+  // earlier would hold its lock on a file that no longer has the name. SQLite's mode is 0644.
+  const umask = process.umask(GROUP_OR_OTHERS);
+  let lock: DatabaseSync | null = null;
+  try {
+    lock = new DatabaseSync(path, { timeout: 0, allowExtension: false });
+    // Nothing is ever written, so there is nothing to roll back: no journal beside it.
+    lock.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    lock?.close();
+    const reason = describeSqlite(error);
+    if (((reason.code ?? 0) & 0xff) === SQLITE_BUSY) throw new StorageLocked(directory);
+    throw new EngineError(`the storage failed to lock ${path}`, { cause: reasonError(reason) });
+  } finally {
+    process.umask(umask);
+  }
+}
+
+/** Makes the file with its mode before SQLite opens it; SQLite gives its other files the same one. */
+function prepareDatabase(fs: Fs, path: string): void {
+  checkPrivate(fs, path, "file", "600");
+  const log = `${path}-wal`;
+  const size = fs.info(path)?.size ?? 0;
+  // SQLite would delete the log of an empty database, and with it perhaps all that is left.
+  if (size === 0 && (fs.info(log)?.size ?? 0) > 0) {
+    const message = `${path} is missing or empty, but its log ${log} is not; restore both`;
+    throw new Failure("damaged", "storage-file-missing", message);
+  }
+  if (fs.info(path) === null) fs.replace(path, EMPTY);
+  else if (size > 0) inspect(path);
+}
+
+/** Read-only, so that a store that we refuse stays as it is: its log is not even copied over. */
+function inspect(path: string): void {
+  try {
+    inspectAs(path, true);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const reason = describeSqlite(error);
+    // A crash while the tables were being made leaves a journal that must be rolled back first. Only
+    // making a store writes one: a store in use has a write-ahead log instead.
+    if (reason.code === SQLITE_READONLY_ROLLBACK) inspectAs(path, false);
+    else
+      throw new EngineError(`the storage failed to open ${path}`, { cause: reasonError(reason) });
+  }
+}
+
+function inspectAs(path: string, readOnly: boolean): void {
+  const db = connect(path, { readOnly, busyMs: 0, cacheKiB: 64 });
+  try {
+    inspectFormat(db, path);
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,113 @@
+// The main thread's end of the writer: one request at a time, and the writer's death as an error of
+// whatever was asked. What the requests do is in sqlite-writer.ts.
+
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { CommitConflict } from "./engine.ts";
+import { invariant } from "../../base/invariant.ts";
+import { type FailStop, type Reason, reasonError } from "./sqlite-failure.ts";
+
+export interface WriterOptions {
+  readonly path: string;
+  readonly synchronous: "FULL" | "NORMAL";
+}
+
+export type Request =
+  | { readonly kind: "commit"; readonly packed: ArrayBuffer }
+  | { readonly kind: "checkpoint"; readonly truncate: boolean }
+  | { readonly kind: "close" };
+
+export type Reply =
+  /** `logPages`: pages in SQLite's log, those copied to the database but not yet reused included. */
+  | { readonly kind: "done"; readonly logPages: number; readonly blocked: boolean }
+  | { readonly kind: "conflict" }
+  | { readonly kind: "failed"; readonly doing: string; readonly reason: Reason };
+
+export type Done = Extract<Reply, { kind: "done" }>;
+
+interface Waiting {
+  resolve(reply: Done): void;
+  reject(error: Error): void;
+}
+
+// The same file in the source tree (.ts) and in the published package (.js).
+const PROGRAM = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url);
+
+export class WriterThread {
+  readonly #worker: Worker;
+  readonly #failStop: FailStop;
+  #waiting: Waiting | null = null;
+  #ending = false;
+
+  private constructor(options: WriterOptions, failStop: FailStop, program: URL) {
+    this.#failStop = failStop;
+    // Without the flags that this process was started with: some have no meaning in a thread.
+    this.#worker = new Worker(program, { workerData: options, execArgv: [] });
+    this.#worker.on("message", (reply: Reply) => this.#answer(reply));
+    this.#worker.on("messageerror", (error) => this.#die(error));
+    this.#worker.on("error", (error) => this.#die(error));
+    this.#worker.on("exit", (code) => this.#die(new Error(`exit code ${code}`)));
+  }
+
+  /** Resolves when the writer has opened the store, and made its tables if it was empty. */
+  static async start(
+    options: WriterOptions,
+    failStop: FailStop,
+    program = PROGRAM,
+  ): Promise<WriterThread> {
+    const thread = new WriterThread(options, failStop, program);
+    try {
+      await thread.#wait();
+      return thread;
+    } catch (error) {
+      await thread.terminate();
+      throw error;
+    }
+  }
+
+  /** Rejects with a CommitConflict, or with an EngineError after which nothing works any more. */
+  async ask(request: Request): Promise<Done> {
+    this.#failStop.check();
+    const reply = this.#wait();
+    this.#worker.postMessage(request, request.kind === "commit" ? [request.packed] : []);
+    return await reply;
+  }
+
+  /** Lets the writer copy its log into the database, close it and end. */
+  async close(): Promise<void> {
+    this.#ending = true;
+    const reply = this.#wait();
+    this.#worker.postMessage({ kind: "close" } satisfies Request);
+    await reply;
+    await this.#worker.terminate();
+  }
+
+  /** Ends the writer as it is. */
+  async terminate(): Promise<void> {
+    this.#ending = true;
+    await this.#worker.terminate();
+  }
+
+  #wait(): Promise<Done> {
+    invariant(this.#waiting === null, "the writer was asked before it had answered");
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+  }
+
+  #answer(reply: Reply): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    invariant(waiting !== null, "the writer answered without being asked");
+    if (reply.kind === "done") waiting.resolve(reply);
+    else if (reply.kind === "conflict") waiting.reject(new CommitConflict());
+    else waiting.reject(this.#failStop.trip(reply.doing, reasonError(reply.reason)));
+  }
+
+  #die(cause: unknown): void {
+    if (this.#ending && this.#waiting === null) return;
+    const error = this.#failStop.trip("keep its writer alive", cause);
+    this.#waiting?.reject(error);
+    this.#waiting = null;
+  }
+}

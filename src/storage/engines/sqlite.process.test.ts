@@ -1,0 +1,532 @@
+// What only the sqlite engine promises: a private directory, one process, a known format, the end
+// after the first error, a bounded log, and nothing left of what was deleted.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import * as files from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, describe, test } from "node:test";
+import { DatabaseSync } from "node:sqlite";
+import { batchOf, bytes, HEAD } from "../../../tests/contract/engine.ts";
+import { SystemFs } from "../../base/fs.ts";
+import { describe as say, Failure } from "../../base/failure.ts";
+import type { FileInfo } from "../../base/world.ts";
+import { EngineError, StorageLocked } from "./engine.ts";
+import { FailStop } from "./sqlite-failure.ts";
+import { WriterThread } from "./sqlite-thread.ts";
+import { SqliteEngine, type SqliteOptions } from "./sqlite.ts";
+
+const MIB = 1024 * 1024;
+const root = files.mkdtempSync(join(tmpdir(), "holdfast-sqlite-"));
+after(() => files.rmSync(root, { recursive: true }));
+let places = 0;
+
+function newPlace(): string {
+  return join(root, `${places++}`);
+}
+
+// Also after a failure: what stays open would keep the tests from ending.
+const engines: SqliteEngine[] = [];
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const each of children.splice(0)) each.kill("SIGKILL");
+  await Promise.all(engines.splice(0).map((engine) => engine.close()));
+});
+
+async function open(
+  directory: string,
+  options: Partial<SqliteOptions> = {},
+): Promise<SqliteEngine> {
+  const engine = await SqliteEngine.open({ directory, fs: new SystemFs(), ...options });
+  engines.push(engine);
+  return engine;
+}
+
+function putting(key: string, value: Uint8Array | null) {
+  return batchOf({ data: [{ key, value }] });
+}
+
+function modeOf(path: string): string {
+  return (files.statSync(path).mode & 0o777).toString(8);
+}
+
+/** Runs a module in a process of its own; it finds `SqliteEngine`, `open` and `putting`. */
+function child(directory: string, body: string, limit = ""): ChildProcess {
+  const source = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
+  const program = `
+    import { SqliteEngine } from ${source("./sqlite.ts")};
+    import { SystemFs } from ${source("../../base/fs.ts")};
+    const directory = ${JSON.stringify(directory)};
+    const open = () => SqliteEngine.open({ directory, fs: new SystemFs() });
+    const batch = { expect: { name: "none", value: null }, leaves: [], sums: [], log: [],
+      trimLogBelow: null, meta: [] };
+    const putting = (key, value) => ({ ...batch, data: [{ key, value }] });
+    ${body}
+  `;
+  const args = ["-c", `${limit} exec "$0" --input-type=module -e "$1"`, process.execPath, program];
+  const started = spawn("/bin/sh", args, { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(started);
+  return started;
+}
+
+/** The first line that the process prints. */
+async function line(process: ChildProcess): Promise<string> {
+  let text = "";
+  for await (const chunk of process.stdout!.setEncoding("utf8")) {
+    text += String(chunk);
+    if (text.includes("\n")) break;
+  }
+  return text.trim();
+}
+
+describe("the place of a store", () => {
+  test("everything in it is private, whatever the umask", async () => {
+    const directory = newPlace();
+    const umask = process.umask(0);
+    try {
+      const engine = await open(directory);
+      await engine.commit(putting("k", bytes("v")));
+      assert.equal(engine.get("k")?.length, 1);
+      assert.equal(modeOf(directory), "700");
+      const names = files.readdirSync(directory).toSorted();
+      assert.deepEqual(names, ["lock.db", "store.db", "store.db-shm", "store.db-wal"]);
+      for (const name of names) assert.equal(modeOf(join(directory, name)), "600", name);
+      await engine.close();
+      assert.equal(process.umask(0), 0);
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  test("a directory that others may enter is refused with the command that helps", async () => {
+    for (const mode of [0o750, 0o705, 0o710, 0o777]) {
+      const directory = newPlace();
+      files.mkdirSync(directory);
+      files.chmodSync(directory, mode);
+      await assert.rejects(open(directory), (error: Failure) => {
+        assert.ok(error instanceof Failure);
+        assert.match(error.message, new RegExp(`chmod 700 ${directory}$`));
+        return true;
+      });
+      assert.deepEqual(files.readdirSync(directory), []);
+    }
+  });
+
+  test("a directory of somebody else is refused", async () => {
+    class Strange extends SystemFs {
+      override info(path: string): FileInfo | null {
+        const info = super.info(path);
+        return info && { ...info, ours: false };
+      }
+    }
+    const refused = open(newPlace(), { fs: new Strange() });
+    await assert.rejects(refused, /belongs to another user; .*chmod 700/);
+  });
+
+  test("a link, a file in place of the directory, and a readable database are refused", async () => {
+    const file = newPlace();
+    files.writeFileSync(file, "");
+    await assert.rejects(open(file), Failure);
+    const target = newPlace();
+    files.mkdirSync(target, { mode: 0o700 });
+    const link = newPlace();
+    files.symlinkSync(target, link);
+    await assert.rejects(open(link), /is not a directory/);
+    const directory = newPlace();
+    await (await open(directory)).close();
+    files.chmodSync(join(directory, "store.db"), 0o640);
+    await assert.rejects(open(directory), /chmod 600/);
+  });
+
+  test("it says how much room is left on its file system", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    const { bavail, bsize } = files.statfsSync(directory);
+    assert.ok(Math.abs(engine.freeBytes() - bavail * bsize) < 1024 * MIB);
+    await engine.close();
+  });
+});
+
+describe("one process per store", () => {
+  test("a second engine in the same process is refused until the first is closed", async () => {
+    const directory = newPlace();
+    const first = await open(directory);
+    await assert.rejects(open(directory), StorageLocked);
+    await first.commit(putting("k", bytes("v"))); // undisturbed
+    await first.close();
+    const second = await open(directory);
+    assert.deepEqual(second.get("k"), bytes("v"));
+    await second.close();
+  });
+
+  test("a second process is refused until the first is killed, which loses nothing", async () => {
+    const directory = newPlace();
+    const other = child(
+      directory,
+      `const engine = await open();
+       for (let i = 0; i < 50; i++) await engine.commit(putting("k/" + i, new Uint8Array(100).fill(i)));
+       console.log("ready");`,
+    );
+    assert.equal(await line(other), "ready");
+    await assert.rejects(open(directory), (error: Error) => {
+      assert.ok(error instanceof StorageLocked);
+      assert.ok(error.message.includes(directory));
+      return true;
+    });
+    other.kill("SIGKILL");
+    await once(other, "exit");
+    assert.ok(files.statSync(join(directory, "store.db-wal")).size > 0);
+    const engine = await open(directory);
+    assert.equal(engine.keys({ from: "", to: null, limit: 100 }).length, 50);
+    assert.deepEqual(engine.get("k/49"), new Uint8Array(100).fill(49));
+    await engine.close();
+  });
+
+  test("of several processes that make the same store at once exactly one has it", async () => {
+    const directory = newPlace();
+    const body = `
+      const result = await open().then(() => "open", (error) => error.name);
+      console.log(result);
+      setInterval(() => {}, 1000);`;
+    const all = Array.from({ length: 4 }, () => child(directory, body));
+    const exits = all.map((each) => once(each, "exit"));
+    const results = await Promise.all(all.map(line));
+    for (const each of all) each.kill("SIGKILL");
+    await Promise.all(exits);
+    assert.deepEqual(results.toSorted(), [
+      "StorageLocked",
+      "StorageLocked",
+      "StorageLocked",
+      "open",
+    ]);
+  });
+});
+
+describe("the format of a store", () => {
+  async function madeWith(sql: string): Promise<{ directory: string; content: () => string }> {
+    const directory = newPlace();
+    await (await open(directory)).close();
+    const path = join(directory, "store.db");
+    const db = new DatabaseSync(path);
+    db.exec(sql);
+    db.close();
+    return { directory, content: () => files.readFileSync(path, "base64") };
+  }
+
+  test("a newer one is refused by name and left as it is", async () => {
+    const { directory, content } = await madeWith("PRAGMA user_version = 2");
+    const before = content();
+    await assert.rejects(open(directory), (error: Failure) => {
+      assert.equal(error.code, "storage-format-newer");
+      assert.match(error.message, /written by a newer version of Holdfast/);
+      return true;
+    });
+    assert.equal(content(), before);
+  });
+
+  test("a newer one that was not closed keeps its log too", async () => {
+    const directory = newPlace();
+    await (await open(directory)).close();
+    // Another process writes the mark and dies, so that it is in the log only.
+    const program = `
+      const { DatabaseSync } = require("node:sqlite");
+      const db = new DatabaseSync(${JSON.stringify(join(directory, "store.db"))});
+      db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 9");
+      process.kill(process.pid, "SIGKILL");`;
+    await once(spawn(process.execPath, ["-e", program]), "exit");
+    const content = () =>
+      ["store.db", "store.db-wal"].map((name) =>
+        files.readFileSync(join(directory, name), "base64"),
+      );
+    const before = content();
+    assert.ok(before[1]!.length > 0);
+    await assert.rejects(open(directory), /format 9/);
+    assert.deepEqual(content(), before);
+  });
+
+  test("a database of another program is refused and left as it is", async () => {
+    for (const sql of ["PRAGMA application_id = 7", "PRAGMA application_id = 0"]) {
+      const { directory, content } = await madeWith(sql);
+      const before = content();
+      await assert.rejects(open(directory), { code: "storage-foreign" });
+      assert.equal(content(), before);
+    }
+  });
+
+  test("a file that is no database is an error of the storage", async () => {
+    const directory = newPlace();
+    files.mkdirSync(directory, { mode: 0o700 });
+    files.writeFileSync(join(directory, "store.db"), "x".repeat(8192), { mode: 0o600 });
+    await assert.rejects(open(directory), EngineError);
+    assert.equal(files.readFileSync(join(directory, "store.db"), "utf8"), "x".repeat(8192));
+  });
+
+  test("a log without its database is not thrown away", async () => {
+    const directory = newPlace();
+    await (await open(directory)).close();
+    files.writeFileSync(join(directory, "store.db-wal"), "all that is left", { mode: 0o600 });
+    for (const lose of [files.truncateSync, files.rmSync]) {
+      lose(join(directory, "store.db"));
+      await assert.rejects(open(directory), { code: "storage-file-missing" });
+    }
+    assert.equal(files.readFileSync(join(directory, "store.db-wal"), "utf8"), "all that is left");
+  });
+
+  test("the empty file of a first start that was cut short becomes a store", async () => {
+    const directory = newPlace();
+    files.mkdirSync(directory, { mode: 0o700 });
+    files.writeFileSync(join(directory, "store.db"), "", { mode: 0o600 });
+    const engine = await open(directory);
+    await engine.commit(putting("k", bytes("v")));
+    assert.deepEqual(engine.get("k"), bytes("v"));
+    await engine.close();
+  });
+
+  test("a store runs with its settings: format 1, WAL", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    const db = new DatabaseSync(join(directory, "store.db"), { readOnly: true });
+    const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    assert.equal(pragma("application_id"), Buffer.from("HOLD").readInt32BE());
+    assert.equal(pragma("user_version"), 1);
+    assert.equal(pragma("journal_mode"), "wal");
+    db.close();
+    await engine.close();
+  });
+});
+
+describe("a commit that is durable but not announced", () => {
+  for (const readBetween of [true, false]) {
+    const when = readBetween ? "after a read" : "without a read";
+    test(`is not seen by reads or snapshots (${when} since the last commit)`, async () => {
+      const directory = newPlace();
+      const engine = await open(directory);
+      await engine.commit(putting("k", bytes("old")));
+      if (readBetween) assert.deepEqual(engine.get("k"), bytes("old"));
+      const other = new DatabaseSync(join(directory, "store.db"), { readOnly: true });
+      const peek = other.prepare("SELECT value FROM data WHERE key = 'k'");
+      const committed = engine.commit(putting("k", bytes("new")));
+      // No turn of the event loop until another connection sees it: the answer cannot arrive.
+      const durable = () => Buffer.from(peek.get()!["value"] as Uint8Array).toString() === "new";
+      while (!durable());
+      assert.deepEqual(engine.get("k"), bytes("old"));
+      const view = engine.snapshot();
+      assert.deepEqual(view.get("k"), bytes("old"));
+      await committed;
+      assert.deepEqual(engine.get("k"), bytes("new"));
+      assert.deepEqual(view.get("k"), bytes("old"));
+      view.close();
+      other.close();
+      await engine.close();
+    });
+  }
+});
+
+describe("the end after the first error", () => {
+  /** Fails unless every use of the engine throws an EngineError. */
+  async function assertStopped(engine: SqliteEngine): Promise<void> {
+    assert.throws(() => engine.get("k"), EngineError);
+    assert.throws(() => engine.meta(HEAD), EngineError);
+    assert.throws(() => engine.sums(), EngineError);
+    assert.throws(() => engine.snapshot(), EngineError);
+    await assert.rejects(engine.commit(batchOf({})), EngineError);
+  }
+
+  /** A store whose pages, all but the first ones with the schema, are overwritten. */
+  async function damagedPlace(): Promise<string> {
+    const directory = newPlace();
+    const engine = await open(directory);
+    const data = Array.from({ length: 2000 }, (_, i) => ({
+      key: `k/${i}`,
+      value: new Uint8Array(200),
+    }));
+    await engine.commit(batchOf({ data }));
+    await engine.close();
+    const file = files.openSync(join(directory, "store.db"), "r+");
+    const { size } = files.fstatSync(file);
+    files.writeSync(file, Buffer.alloc(size - 8 * 4096, 0xff), 0, size - 8 * 4096, 8 * 4096);
+    files.closeSync(file);
+    return directory;
+  }
+
+  test("a damaged page fails the read, and then everything", async () => {
+    const engine = await open(await damagedPlace());
+    assert.deepEqual(engine.meta(HEAD), null);
+    const view = engine.snapshot();
+    assert.throws(
+      () => engine.rows({ from: "", to: null, limit: 5000 }),
+      (error: Error) => {
+        assert.ok(error instanceof EngineError);
+        assert.match(
+          say(error),
+          /failed to read: database disk image is malformed \(SQLite code 11\)/,
+        );
+        return true;
+      },
+    );
+    await assertStopped(engine);
+    assert.throws(() => view.meta(HEAD), EngineError);
+    view.close();
+    await engine.close();
+  });
+
+  test("a damaged page fails the commit, and then everything", async () => {
+    const engine = await open(await damagedPlace());
+    await assert.rejects(engine.commit(putting("k/1000", bytes("v"))), (error: Error) => {
+      assert.ok(error instanceof EngineError);
+      assert.match(say(error), /failed to commit: database disk image is malformed/);
+      return true;
+    });
+    await assertStopped(engine);
+    await engine.close();
+  });
+
+  test("a commit that was running when a read failed is not acknowledged", async () => {
+    const engine = await open(await damagedPlace());
+    const committed = engine.commit(batchOf({ meta: [{ name: "m", value: bytes("v") }] }));
+    assert.throws(() => engine.rows({ from: "", to: null, limit: 5000 }), EngineError);
+    await assert.rejects(committed, EngineError);
+    await engine.close();
+  });
+
+  test("a full disk ends it; what was acknowledged before is there, nothing after is taken", async () => {
+    const directory = newPlace();
+    const body = `
+      const engine = await open();
+      let acknowledged = 0;
+      const first = await (async () => {
+        for (;;) {
+          await engine.commit(putting("k/" + acknowledged, new Uint8Array(100_000)));
+          acknowledged++;
+        }
+      })().catch((error) => error);
+      const tries = [];
+      for (let i = 0; i < 3; i++) {
+        tries.push(await engine.commit(putting("small", new Uint8Array(1))).catch((e) => e.name));
+      }
+      try { engine.get("k/0"); } catch (error) { tries.push(error.name); }
+      await engine.close();
+      console.log(JSON.stringify([acknowledged, first.name, first.cause.message, tries]));`;
+    // The size of a file is limited (in units of 512 bytes), which the disk reports as an error.
+    const other = child(directory, body, "ulimit -f 8192;");
+    const [acknowledged, name, cause, tries] = JSON.parse(await line(other));
+    await once(other, "exit");
+    assert.ok(acknowledged > 10 && acknowledged < 50, `${acknowledged}`);
+    assert.equal(name, "EngineError");
+    assert.match(cause, /SQLite code/);
+    assert.deepEqual(tries, Array(4).fill("EngineError"));
+    const engine = await open(directory);
+    const keys = engine.keys({ from: "k/", to: "k0", limit: 1000 });
+    // The failed one may be there or not; the later ones were never taken.
+    assert.ok(keys.length === acknowledged || keys.length === acknowledged + 1);
+    assert.equal(engine.get("small"), null);
+    await engine.close();
+  });
+
+  // Stand-ins for the writer's program that answer the opening, as it does, and then die.
+  const ready = `parentPort.postMessage({ kind: "done", logPages: 0, blocked: false });`;
+  function program(body: string): URL {
+    const source = `import { parentPort } from "node:worker_threads"; ${ready} ${body}`;
+    return new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+  }
+  const options = { path: "", synchronous: "FULL" } as const;
+
+  test("a writer that dies while it commits rejects the commit and stops the engine", async () => {
+    for (const death of ["process.exit(3)", "throw new Error('out of luck')"]) {
+      const failStop = new FailStop();
+      const dying = program(`parentPort.on("message", () => { ${death} });`);
+      const thread = await WriterThread.start(options, failStop, dying);
+      const asked = thread.ask({ kind: "commit", packed: new ArrayBuffer(8) });
+      await assert.rejects(asked, /failed to keep its writer alive/);
+      assert.throws(() => failStop.check(), EngineError);
+      await assert.rejects(thread.ask({ kind: "checkpoint", truncate: false }), EngineError);
+      await thread.terminate();
+    }
+  });
+
+  test("a writer that dies while nothing is asked stops the engine too", async () => {
+    const failStop = new FailStop();
+    const thread = await WriterThread.start(options, failStop, program("process.exit(0);"));
+    while (!failStop.tripped) await new Promise((resolve) => setImmediate(resolve));
+    assert.throws(() => failStop.check(), EngineError);
+    await thread.terminate();
+  });
+
+  test("a writer that cannot start is an error of the opening", async () => {
+    const dead = new URL("data:text/javascript,process.exit(1)");
+    await assert.rejects(WriterThread.start(options, new FailStop(), dead), EngineError);
+  });
+});
+
+describe("the log of SQLite", () => {
+  const logSize = (directory: string) => files.statSync(join(directory, "store.db-wal")).size;
+
+  test("stays bounded over thousands of commits while reads go on", async () => {
+    const directory = newPlace();
+    const engine = await open(directory, { checkpointBytes: MIB });
+    let most = 0;
+    for (let i = 0; i < 3000; i++) {
+      const key = `k/${i % 50}`;
+      const value = new Uint8Array(8000).fill(i);
+      await engine.commit(putting(key, value));
+      assert.equal(engine.get(key)![0], i % 256); // pins the engine's reads, or reads in passing
+      most = Math.max(most, logSize(directory));
+    }
+    // 24 MB went through it. A checkpoint may meet a read and be tried again a quarter later.
+    assert.ok(most > MIB && most < 3 * MIB, `${most}`);
+    await engine.close();
+  });
+
+  test("grows while a view is held, and is given back after it", async () => {
+    const directory = newPlace();
+    const engine = await open(directory, { checkpointBytes: MIB / 4 });
+    await engine.commit(putting("k", bytes("first")));
+    const view = engine.snapshot();
+    const value = new Uint8Array(50_000);
+    for (let i = 0; i < 100; i++) await engine.commit(putting("k", value.fill(i)));
+    assert.deepEqual(view.get("k"), bytes("first"));
+    assert.ok(logSize(directory) > 4 * MIB);
+    view.close();
+    for (let i = 0; i < 20; i++) await engine.commit(putting("k", value.fill(i)));
+    assert.ok(logSize(directory) < MIB, `${logSize(directory)}`);
+    assert.deepEqual(engine.get("k"), value);
+    await engine.close();
+  });
+
+  test("is gone after closing, with views open too", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    await engine.commit(putting("k", bytes("v")));
+    const view = engine.snapshot();
+    await engine.commit(putting("k", bytes("w")));
+    await engine.close();
+    assert.deepEqual(files.readdirSync(directory).toSorted(), ["lock.db", "store.db"]);
+    assert.throws(() => view.get("k"), EngineError);
+    view.close();
+  });
+});
+
+test("nothing remains of values that were deleted or replaced", async () => {
+  const directory = newPlace();
+  const engine = await open(directory);
+  const marker = (n: number) => Buffer.from(`a marker that must vanish, number ${n};`.repeat(n));
+  const sizes = [1, 3, 20, 300]; // in a cell, in several, on overflow pages
+  const data = sizes.map((n) => ({ key: `k/${n}`, value: marker(n) }));
+  const log = sizes.map((n) => ({ index: BigInt(n), entry: marker(n) }));
+  await engine.commit(batchOf({ data, log, meta: [{ name: "m", value: marker(2) }] }));
+  await engine.close();
+  const content = () => files.readFileSync(join(directory, "store.db"));
+  assert.ok(content().includes("must vanish"));
+  const again = await open(directory);
+  await again.commit(
+    batchOf({
+      data: data.map(({ key }, i) => ({ key, value: i % 2 === 0 ? null : bytes("short") })),
+      trimLogBelow: 1000n,
+      meta: [{ name: "m", value: null }],
+    }),
+  );
+  await again.close();
+  assert.equal(content().includes("must vanish"), false);
+});
