@@ -1,0 +1,92 @@
+// The state after everything accepted: what is durable, with the writes on their way laid over it.
+// Transactions and repairs read here; reads outside a transaction only what is durable.
+
+import type { Log } from "../base/log.ts";
+import type { Engine, Leaf, Range, Row } from "./engines/engine.ts";
+import { entryMissing } from "./failures.ts";
+import { afterKey, checkKey, classOf } from "./key.ts";
+import { keysOf, mergeRange } from "./overlay.ts";
+import type { Pending } from "./pending.ts";
+import { slotOf } from "./rows/merkle.ts";
+import { leavesFrom, type SlotLeaves } from "./slot-leaves.ts";
+import type { Below } from "./transaction.ts";
+
+export class AcceptedState implements Below {
+  readonly #engine: Engine;
+  readonly #pending: Pending;
+  readonly #log: Log;
+  #damageFound = 0;
+
+  constructor(engine: Engine, pending: Pending, log: Log) {
+    this.#engine = engine;
+    this.#pending = pending;
+    this.#log = log;
+  }
+
+  /** How often a row was found to have vanished. */
+  get damageFound(): number {
+    return this.#damageFound;
+  }
+
+  /** A leaf without its row is damage, not absence: the key has vanished. */
+  getDurable(key: string): Uint8Array | null {
+    const value = this.#engine.get(key);
+    if (value !== null) return value;
+    checkKey(key);
+    const slot = slotOf(classOf(key), key);
+    if (slot !== null && this.#engine.leaf(slot, key) !== null) {
+      this.#damageFound++;
+      const failure = entryMissing(key);
+      this.#log.error("damage in storage", { cause: failure.message });
+      throw failure;
+    }
+    return null;
+  }
+
+  get(key: string): Uint8Array | null {
+    const row = this.#pending.find(key);
+    return row === undefined ? this.getDurable(key) : row.value;
+  }
+
+  /** Like get, but takes a vanished row for an absent one: for repairs. */
+  value(key: string): Uint8Array | null {
+    const row = this.#pending.find(key);
+    return row === undefined ? this.#engine.get(key) : row.value;
+  }
+
+  has(key: string): boolean {
+    const row = this.#pending.find(key);
+    if (row !== undefined) return row.value !== null;
+    if (this.hasValue(key)) return true;
+    const slot = slotOf(classOf(key), key);
+    return slot !== null && this.#engine.leaf(slot, key) !== null;
+  }
+
+  hasValue(key: string): boolean {
+    const row = this.#pending.find(key);
+    if (row !== undefined) return row.value !== null;
+    return this.#engine.keys({ from: key, to: afterKey(key), limit: 1 }).length > 0;
+  }
+
+  leaf(slot: number, key: string): Leaf | null {
+    const row = this.#pending.find(key);
+    return row === undefined ? this.#engine.leaf(slot, key) : row.leaf;
+  }
+
+  /** The leaves of each slot from `first` on. */
+  leavesFrom(first: number): SlotLeaves {
+    return leavesFrom(this.#engine, this.#pending.leavesBySlot(), first);
+  }
+
+  rows(range: Range): Row[] {
+    const below = (part: Range) => this.#engine.rows(part);
+    const over = (part: Range) => this.#pending.changes(part);
+    return mergeRange(range, below, (row) => row.key, over);
+  }
+
+  keys(range: Range): string[] {
+    const below = (part: Range) => this.#engine.keys(part);
+    const over = (part: Range) => keysOf(this.#pending.changes(part));
+    return mergeRange(range, below, (key) => key, over);
+  }
+}

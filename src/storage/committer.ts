@@ -1,0 +1,156 @@
+// Group commit: whatever was accepted while the last commit ran goes into the next one, as one
+// engine transaction of data, leaves, sums, log entries and head. One commit runs at a time, in the
+// order in which transactions were accepted; nothing is told durable before its commit is.
+
+import { invariant } from "../base/invariant.ts";
+import {
+  type Batch,
+  CommitConflict,
+  type Engine,
+  type LogRow,
+  type SumRow,
+} from "./engines/engine.ts";
+import { type Head, HEAD_ROW } from "./rows/head.ts";
+import type { LeafChange } from "./tip.ts";
+
+/** One accepted transaction, ready to be written. */
+export interface Accepted {
+  readonly sequence: number;
+  readonly data: ReadonlyMap<string, Uint8Array | null>;
+  readonly leaves: readonly LeafChange[];
+  readonly sums: ReadonlyMap<number, SumRow>;
+  readonly log: LogRow | null;
+  /** The head after this transaction; null when it does not move or change. */
+  readonly head: Head | null;
+  readonly meta: ReadonlyMap<string, Uint8Array | null>;
+  readonly trimLogBelow: bigint | null;
+  readonly bytes: number;
+  /** May the group go on without it if the storage was changed by another writer? Only creation. */
+  readonly onConflict: (() => void) | null;
+}
+
+export interface CommitterEvents {
+  encodeHead(head: Head): Uint8Array;
+  /** The group is durable; called before the next group is taken. */
+  durable(group: readonly Accepted[]): void;
+  /** The storage failed; no further group will be written. */
+  failed(cause: unknown): void;
+}
+
+export class Committer {
+  readonly #engine: Engine;
+  readonly #events: CommitterEvents;
+  readonly #queue: Accepted[] = [];
+  #headBytes: Uint8Array | null;
+  #running: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(engine: Engine, headBytes: Uint8Array | null, events: CommitterEvents) {
+    this.#engine = engine;
+    this.#headBytes = headBytes;
+    this.#events = events;
+  }
+
+  push(accepted: Accepted): void {
+    invariant(!this.#stopped, "nothing is accepted after a storage failure");
+    this.#queue.push(accepted);
+    // Begun on the next microtask, so that everything accepted in this turn shares the first group.
+    this.#running ??= Promise.resolve().then(() => this.#run());
+  }
+
+  /** Somebody else has moved the head while we wrote nothing. */
+  follow(headBytes: Uint8Array | null): void {
+    invariant(this.#queue.length === 0, "the head is followed only while nothing is written");
+    this.#headBytes = headBytes;
+  }
+
+  /** The storage failed elsewhere: no further group is written, and what is on its way is not told. */
+  stop(): void {
+    this.#stopped = true;
+    this.#queue.length = 0;
+  }
+
+  /** Resolves when everything accepted so far is durable or has failed. */
+  async settled(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#queue.length > 0 && !this.#stopped) await this.#commitGroup(this.#takeGroup());
+    } catch (cause) {
+      this.stop();
+      this.#events.failed(cause);
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  /** Closes the group before the engine's limit; a single transaction was checked when accepted. */
+  #takeGroup(): Accepted[] {
+    const { operations, bytes } = this.#engine.limits;
+    let count = 0;
+    let rows = 0;
+    let size = 0;
+    for (const accepted of this.#queue) {
+      rows += accepted.data.size;
+      size += accepted.bytes;
+      const alone = accepted.onConflict !== null; // creation
+      if (count > 0 && (rows > operations || size > bytes || alone)) break;
+      count++;
+      if (alone) break;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #commitGroup(group: readonly Accepted[]): Promise<void> {
+    const head = group.findLast((accepted) => accepted.head !== null)?.head ?? null;
+    const headBytes = head === null ? this.#headBytes : this.#events.encodeHead(head);
+    const batch = buildBatch(group, this.#headBytes, headBytes);
+    try {
+      await this.#engine.commit(batch);
+    } catch (cause) {
+      const only = group.length === 1 ? group[0] : undefined;
+      const lost = cause instanceof CommitConflict ? (only?.onConflict ?? null) : null;
+      if (lost === null) throw cause;
+      this.#headBytes = this.#engine.meta(HEAD_ROW);
+      lost();
+      return;
+    }
+    this.#headBytes = headBytes;
+    if (!this.#stopped) this.#events.durable(group);
+  }
+}
+
+/** Lays the transactions over each other in order: of each row only the last state is written. */
+function buildBatch(
+  group: readonly Accepted[],
+  headBefore: Uint8Array | null,
+  headAfter: Uint8Array | null,
+): Batch {
+  const data = new Map<string, Uint8Array | null>();
+  const leaves = new Map<string, LeafChange>();
+  const sums = new Map<number, SumRow>();
+  const meta = new Map<string, Uint8Array | null>();
+  const log: LogRow[] = [];
+  let trimLogBelow: bigint | null = null;
+  for (const accepted of group) {
+    for (const [key, value] of accepted.data) data.set(key, value);
+    // By slot too: a repair may remove a leaf that lies where its key does not belong.
+    for (const change of accepted.leaves) leaves.set(`${change.slot} ${change.key}`, change);
+    for (const [slot, row] of accepted.sums) sums.set(slot, row);
+    for (const [name, value] of accepted.meta) meta.set(name, value);
+    if (accepted.log !== null) log.push(accepted.log);
+    trimLogBelow = accepted.trimLogBelow ?? trimLogBelow;
+  }
+  if (headAfter !== headBefore) meta.set(HEAD_ROW, headAfter);
+  return {
+    expect: { name: HEAD_ROW, value: headBefore },
+    data: Array.from(data, ([key, value]) => ({ key, value })),
+    leaves: [...leaves.values()],
+    sums: [...sums.values()],
+    log,
+    trimLogBelow,
+    meta: Array.from(meta, ([name, value]) => ({ name, value })),
+  };
+}

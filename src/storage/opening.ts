@@ -1,0 +1,242 @@
+// Opening a store whose keys have arrived: the head must be authentic, the log must end where the
+// head says, and the sums must add up to the totals under the head's MAC. Sums that do not are
+// recomputed from the leaves, which heals them if the leaves are whole. What else is wrong is mended
+// only on an operator's word (`repair`), and said. Also how a store begins, and whether it has begun.
+
+import type { KeyObject } from "node:crypto";
+import { concat, equalBytes } from "../base/bytes.ts";
+import { uuidBytes } from "../base/uuid.ts";
+import type { Engine, Reads, SumRow } from "./engines/engine.ts";
+import { headDamaged } from "./failures.ts";
+import {
+  decodeHead,
+  decodeTail,
+  decodeTimeline,
+  encodeTail,
+  encodeTimeline,
+  firstTimeline,
+  type Head,
+  HEAD_ROW,
+  headIsAuthentic,
+  type Tail,
+  TAIL_ROW,
+  TIMELINE_ROW,
+} from "./rows/head.ts";
+import { decodeEntry, firstChain } from "./rows/log-entry.ts";
+import { Forest, isSlot, isSumRow } from "./rows/merkle.ts";
+import { MalformedBytes } from "./rows/byte-reader.ts";
+import { Tip } from "./tip.ts";
+
+export interface Opened {
+  readonly tip: Tip;
+  readonly sums: readonly SumRow[];
+  /** Rows that differ from what is stored and have to be written. */
+  readonly mendedSums: readonly SumRow[];
+  /** The log cannot be used: everything below is to be removed, and this is the tail from then on. */
+  readonly givenUp: { readonly below: bigint; readonly tail: Tail } | null;
+  /** What was found wrong and mended, in words. */
+  readonly mended: readonly string[];
+}
+
+export function openTip(engine: Engine, treeKey: KeyObject, repair: boolean): Opened {
+  const mended: string[] = [];
+  let head = authenticHead(engine, treeKey);
+  if (head === null) {
+    if (!repair) throw headDamaged("its MAC does not match");
+    head = headFromLog(engine);
+    mended.push("head rebuilt from the last log entry");
+  }
+  const wrong = wrongEnd(engine, head) ?? (repair ? wrongTail(engine) : null);
+  if (wrong !== null && !repair) throw headDamaged(wrong);
+  if (wrong !== null) mended.push(`log given up: ${wrong}`);
+  const givenUp = wrong === null ? null : logGivenUp(engine, head);
+
+  const sums = engine.sums().filter(isSumRow);
+  if (mended.length === 0 && addUp(sums, head)) {
+    return { tip: new Tip(treeKey, head, sums), sums, mendedSums: [], givenUp, mended };
+  }
+  const recomputed = sumLeaves(engine);
+  if (!addUp(recomputed, head)) {
+    if (!repair) throw headDamaged("the leaves do not add up to its totals");
+    head = { ...head, ...totalsOf(recomputed) };
+    mended.push("totals taken from the leaves");
+  }
+  const mendedSums = differing(sums, recomputed);
+  if (mendedSums.length > 0) mended.push("sums recomputed from the leaves");
+  const tip = new Tip(treeKey, head, recomputed);
+  return { tip, sums: recomputed, mendedSums, givenUp, mended };
+}
+
+function authenticHead(engine: Reads, treeKey: KeyObject): Head | null {
+  const bytes = engine.meta(HEAD_ROW);
+  if (bytes === null || !headIsAuthentic(bytes, treeKey)) return null;
+  const head = orNull(() => decodeHead(bytes));
+  // Ours, but of a form that we do not know: no repair may touch what a later version wrote.
+  if (head === null) throw headDamaged("it was written by another version");
+  return head;
+}
+
+/** The last entry must be the one the head speaks of. Null when it is. */
+function wrongEnd(engine: Reads, head: Head): string | null {
+  const last = engine.lastLog();
+  if (last !== null && last > head.index) return "the log goes beyond it";
+  const row = head.index === 0n ? undefined : engine.logs(head.index, 1)[0];
+  if (row === undefined) {
+    const tail = tailOf(engine);
+    const trimmed = tail !== null && tail.first > head.index;
+    return head.index > 0n && !trimmed ? "the last log entry is missing" : null;
+  }
+  const entry = orNull(() => decodeEntry(row.entry));
+  const same = entry !== null && equalBytes(entry.chain, head.chain);
+  return same ? null : "the last log entry is another one";
+}
+
+function wrongTail(engine: Reads): string | null {
+  return tailOf(engine) === null ? "its tail is damaged" : null;
+}
+
+function tailOf(engine: Reads): Tail | null {
+  const bytes = engine.meta(TAIL_ROW);
+  return bytes === null ? null : orNull(() => decodeTail(bytes));
+}
+
+/** The head stands; the entries before it are removed, and secondaries are repaired by diff. */
+function logGivenUp(engine: Reads, head: Head): Opened["givenUp"] {
+  const last = engine.lastLog() ?? 0n;
+  const below = (last > head.index ? last : head.index) + 1n;
+  const { chain, logBytes } = head;
+  return {
+    below,
+    tail: { first: head.index + 1n, chainBefore: chain, logBytesBefore: logBytes },
+  };
+}
+
+function headFromLog(engine: Reads): Head {
+  const last = engine.lastLog();
+  const timeline = engine.meta(TIMELINE_ROW);
+  if (last === null || timeline === null) {
+    throw headDamaged("and there is no log to rebuild it from");
+  }
+  const lineage = orNull(() => uuidBytes(decodeTimeline(timeline).lineage));
+  const entry = orNull(() => decodeEntry(engine.logs(last, 1)[0]!.entry));
+  if (lineage === null || entry === null || entry.index !== last) {
+    throw headDamaged("and so is the timeline or the last log entry");
+  }
+  const { epoch, index, chain } = entry;
+  const position = { lineage, epoch, index, chain, lastDr: index, lastPerf: index };
+  return { ...position, logBytes: retainedBytes(engine), ...totalsOf([]) };
+}
+
+function retainedBytes(engine: Reads): bigint {
+  let bytes = tailOf(engine)?.logBytesBefore ?? 0n;
+  let from = 0n;
+  for (;;) {
+    const rows = engine.logs(from, 16); // few at a time: an entry may have many megabytes
+    if (rows.length === 0) return bytes;
+    for (const row of rows) bytes += BigInt(row.entry.length);
+    from = rows.at(-1)!.index + 1n;
+  }
+}
+
+function orNull<T>(decode: () => T): T | null {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof MalformedBytes) return null;
+    throw error;
+  }
+}
+
+function forestOf(sums: readonly SumRow[]): Forest {
+  const forest = new Forest();
+  for (const row of sums) forest.of(row.slot).set(row);
+  return forest;
+}
+
+function totalsOf(sums: readonly SumRow[]): Pick<Head, "shared" | "local"> {
+  const forest = forestOf(sums);
+  return { shared: forest.shared.total(), local: forest.local.total() };
+}
+
+function addUp(sums: readonly SumRow[], head: Head): boolean {
+  const totals = totalsOf(sums);
+  return (["shared", "local"] as const).every(
+    (name) =>
+      totals[name].count === head[name].count && equalBytes(totals[name].sum, head[name].sum),
+  );
+}
+
+/** The sums as the leaf rows give them; slots that have a row but no leaves are left out. */
+export function sumLeaves(engine: Reads): SumRow[] {
+  const forest = new Forest();
+  const slots = new Set<number>();
+  let after: { slot: number; key: string } | null = null;
+  for (;;) {
+    const page = engine.leaves(after, 1024);
+    for (const row of page.filter(({ slot }) => isSlot(slot))) {
+      forest.of(row.slot).replace(row.slot, null, row.hash);
+      slots.add(row.slot);
+    }
+    if (page.length < 1024) break;
+    const last = page.at(-1)!;
+    after = { slot: last.slot, key: last.key };
+  }
+  return [...slots].map((slot) => forest.of(slot).row(slot));
+}
+
+function differing(stored: readonly SumRow[], right: readonly SumRow[]): SumRow[] {
+  const before = new Map(stored.map((row) => [row.slot, row]));
+  const wrong = right.filter((row) => {
+    const old = before.get(row.slot);
+    before.delete(row.slot);
+    return old === undefined || old.count !== row.count || !equalBytes(old.sum, row.sum);
+  });
+  for (const { slot, sum, count } of before.values()) {
+    const none = { slot, sum: new Uint8Array(32), count: 0 };
+    if (count !== 0 || !equalBytes(sum, none.sum)) wrong.push(none);
+  }
+  return wrong;
+}
+
+/** A head that vanished must not make a store look new: creating one would overwrite its keys. */
+export function isInitialised(engine: Reads): boolean {
+  const rows = [HEAD_ROW, TAIL_ROW, TIMELINE_ROW];
+  return rows.some((name) => engine.meta(name) !== null) || engine.lastLog() !== null;
+}
+
+/** Before the keys are there only the position is told; a head that makes no sense is null until then. */
+export function readHead(bytes: Uint8Array | null): Head | null {
+  try {
+    return bytes === null ? null : decodeHead(bytes);
+  } catch (error) {
+    if (error instanceof MalformedBytes) return null;
+    throw error;
+  }
+}
+
+export interface Identity {
+  readonly lineage: Uint8Array; // 16 bytes
+  readonly cluster: string;
+}
+
+/** The rows of a store that begins: an empty log of its own lineage. */
+export function creation(treeKey: KeyObject, identity: Identity) {
+  const none = { sum: new Uint8Array(32), count: 0 };
+  const head: Head = {
+    lineage: concat(identity.lineage),
+    epoch: 1,
+    index: 0n,
+    chain: firstChain(identity.lineage),
+    lastDr: 0n,
+    lastPerf: 0n,
+    logBytes: 0n,
+    shared: none,
+    local: none,
+  };
+  const tail = { first: 1n, chainBefore: head.chain, logBytesBefore: 0n };
+  const meta = new Map([
+    [TAIL_ROW, encodeTail(tail)],
+    [TIMELINE_ROW, encodeTimeline(firstTimeline(head, identity.cluster))],
+  ]);
+  return { tip: new Tip(treeKey, head, []), meta };
+}

@@ -1,0 +1,92 @@
+// Strict reading and writing of the binary rows of this folder. A reader refuses input that ends
+// early or late, so that bytes can be understood in one way only.
+
+import { isUtf8 } from "node:buffer";
+
+export class ByteReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  u8(): number {
+    return this.#take(1).readUInt8();
+  }
+
+  u16(): number {
+    return this.#take(2).readUInt16BE();
+  }
+
+  u32(): number {
+    return this.#take(4).readUInt32BE();
+  }
+
+  u64(): bigint {
+    return this.#take(8).readBigUInt64BE();
+  }
+
+  i64(): bigint {
+    return this.#take(8).readBigInt64BE();
+  }
+
+  bytes(length: number): Buffer {
+    return this.#take(length);
+  }
+
+  text(length: number): string {
+    const bytes = this.#take(length);
+    if (!isUtf8(bytes)) throw new MalformedBytes("text is not UTF-8");
+    return bytes.toString("utf8");
+  }
+
+  end(): void {
+    if (this.#at !== this.#bytes.length) throw new MalformedBytes("bytes left over");
+  }
+
+  #take(length: number): Buffer {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new MalformedBytes("bytes end early");
+    const part = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return part;
+  }
+}
+
+export class MalformedBytes extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "MalformedBytes";
+  }
+}
+
+export function u8(value: number): Buffer {
+  const out = Buffer.alloc(1);
+  out.writeUInt8(value);
+  return out;
+}
+
+export function u16(value: number): Buffer {
+  const out = Buffer.alloc(2);
+  out.writeUInt16BE(value);
+  return out;
+}
+
+export function u32(value: number): Buffer {
+  const out = Buffer.alloc(4);
+  out.writeUInt32BE(value);
+  return out;
+}
+
+export function u64(value: bigint): Buffer {
+  const out = Buffer.alloc(8);
+  out.writeBigUInt64BE(value);
+  return out;
+}
+
+export function i64(value: bigint): Buffer {
+  const out = Buffer.alloc(8);
+  out.writeBigInt64BE(value);
+  return out;
+}

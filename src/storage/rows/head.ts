@@ -1,0 +1,143 @@
+// The head of the log (how far we are, and a MAC over everything), its tail (where it begins) and
+// the timeline (which clusters wrote it). Byte layouts: docs/formats/head.md.
+
+import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
+import { concat, text, utf8 } from "../../base/bytes.ts";
+import { uuidText } from "../../base/uuid.ts";
+import { ByteReader, MalformedBytes, u32, u64, u8 } from "./byte-reader.ts";
+
+export const HEAD_ROW = "repl/head";
+export const TAIL_ROW = "repl/tail";
+export const TIMELINE_ROW = "repl/timeline";
+
+const VERSION = 1;
+const MAC_BYTES = 32;
+const TAG = utf8("holdfast head 1");
+
+export interface TreeTotal {
+  readonly sum: Uint8Array;
+  readonly count: number;
+}
+
+export interface Head {
+  readonly lineage: Uint8Array; // 16 bytes: the uuid of one continuous log
+  readonly epoch: number;
+  readonly index: bigint;
+  readonly chain: Uint8Array;
+  readonly lastDr: bigint; // last index with anything for a DR secondary
+  readonly lastPerf: bigint; // last index with anything shared
+  /** Bytes of all entries ever appended; with the tail's count, the size of what is retained. */
+  readonly logBytes: bigint;
+  readonly shared: TreeTotal;
+  readonly local: TreeTotal;
+}
+
+/**
+ * The MAC under the tree's key covers log position and the totals of both trees. It is renewed in
+ * every commit, so that a row that is dropped or put back from an older day no longer adds up.
+ */
+export function encodeHead(head: Head, treeKey: KeyObject): Buffer {
+  const body = concat(
+    u8(VERSION),
+    head.lineage,
+    u32(head.epoch),
+    u64(head.index),
+    head.chain,
+    u64(head.lastDr),
+    u64(head.lastPerf),
+    u64(head.logBytes),
+    head.shared.sum,
+    u64(BigInt(head.shared.count)),
+    head.local.sum,
+    u64(BigInt(head.local.count)),
+  );
+  return concat(body, macOf(body, treeKey));
+}
+
+/** Reads without checking: for what may be told before the keys are there. */
+export function decodeHead(bytes: Uint8Array): Head {
+  const reader = new ByteReader(bytes);
+  if (reader.u8() !== VERSION) throw new MalformedBytes("head of an unknown version");
+  const head = {
+    lineage: reader.bytes(16),
+    epoch: reader.u32(),
+    index: reader.u64(),
+    chain: reader.bytes(32),
+    lastDr: reader.u64(),
+    lastPerf: reader.u64(),
+    logBytes: reader.u64(),
+    shared: { sum: reader.bytes(32), count: Number(reader.u64()) },
+    local: { sum: reader.bytes(32), count: Number(reader.u64()) },
+  };
+  reader.bytes(MAC_BYTES);
+  reader.end();
+  return head;
+}
+
+export function headIsAuthentic(bytes: Uint8Array, treeKey: KeyObject): boolean {
+  if (bytes.length <= MAC_BYTES) return false;
+  const split = bytes.length - MAC_BYTES;
+  return timingSafeEqual(macOf(bytes.subarray(0, split), treeKey), bytes.subarray(split));
+}
+
+function macOf(body: Uint8Array, treeKey: KeyObject): Buffer {
+  return createHmac("sha256", treeKey).update(TAG).update(body).digest();
+}
+
+export interface Tail {
+  readonly first: bigint; // first retained index
+  readonly chainBefore: Uint8Array;
+  readonly logBytesBefore: bigint;
+}
+
+export function encodeTail(tail: Tail): Buffer {
+  return concat(u8(VERSION), u64(tail.first), tail.chainBefore, u64(tail.logBytesBefore));
+}
+
+export function decodeTail(bytes: Uint8Array): Tail {
+  const reader = new ByteReader(bytes);
+  if (reader.u8() !== VERSION) throw new MalformedBytes("tail of an unknown version");
+  const tail = {
+    first: reader.u64(),
+    chainBefore: reader.bytes(32),
+    logBytesBefore: reader.u64(),
+  };
+  reader.end();
+  return tail;
+}
+
+/** Which physical clusters have written this lineage, oldest first. */
+export interface Timeline {
+  readonly lineage: string;
+  readonly epochs: readonly {
+    readonly epoch: number;
+    readonly first: string; // decimal: an index may outgrow a JSON number
+    readonly chain: string; // hex, before the first index
+    readonly cluster: string;
+  }[];
+}
+
+export function firstTimeline(head: Head, cluster: string): Timeline {
+  const chain = Buffer.from(head.chain).toString("hex");
+  return {
+    lineage: uuidText(head.lineage),
+    epochs: [{ epoch: head.epoch, first: "1", chain, cluster }],
+  };
+}
+
+export function encodeTimeline(timeline: Timeline): Buffer {
+  return utf8(JSON.stringify(timeline));
+}
+
+export function decodeTimeline(bytes: Uint8Array): Timeline {
+  let value: Partial<Timeline> | null;
+  try {
+    value = JSON.parse(text(bytes)) as Partial<Timeline> | null;
+  } catch {
+    throw new MalformedBytes("timeline is not JSON"); // without the parser's words: they quote it
+  }
+  if (typeof value?.lineage !== "string" || !Array.isArray(value.epochs)) {
+    throw new MalformedBytes("timeline of another form");
+  }
+  return value as Timeline;
+}

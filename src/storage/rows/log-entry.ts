@@ -1,0 +1,193 @@
+// One entry of the write log: what one transaction changed, in full, chained to the entry before.
+// The digests let a reader that was sent only part of the operations (a performance secondary, a
+// filtered one) still follow the chain. Byte layout: docs/formats/log-entry.md.
+
+import { concat, EMPTY, equalBytes, utf8 } from "../../base/bytes.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Instant } from "../../base/world.ts";
+import { ByteReader, i64, MalformedBytes, u16, u32, u64, u8 } from "./byte-reader.ts";
+import { sha256 } from "./merkle.ts";
+
+const VERSION = 1;
+const CLASS_CODES = { shared: 1, local: 2 } as const;
+const NO_VALUE = Buffer.alloc(32);
+const TAG_OPS = utf8("holdfast log operations 1");
+const TAG_ENTRY = utf8("holdfast log entry 1");
+
+export const SCOPE_BYTES = 16;
+/** The scope of records that belong to no mount and no namespace. */
+export const CORE_SCOPE: Uint8Array = Buffer.alloc(SCOPE_BYTES);
+
+export interface LogOperation {
+  readonly class: "shared" | "local";
+  readonly scope: Uint8Array;
+  readonly key: string;
+  readonly value: Uint8Array | null; // null deletes
+  readonly valueDigest: Uint8Array; // SHA-256 of the value; unused for a delete
+}
+
+/** A change of the log's own world rather than of a record: a new key term, later a filter. */
+export interface ControlRecord {
+  readonly type: number; // 1 = keyring update
+  readonly body: Uint8Array;
+}
+
+export interface LogEntry {
+  readonly epoch: number;
+  readonly index: bigint;
+  readonly time: Instant;
+  readonly operations: readonly LogOperation[];
+  readonly control: ControlRecord | null;
+  readonly sharedDigest: Uint8Array;
+  readonly localDigest: Uint8Array;
+  /** The chain up to and including this entry. */
+  readonly chain: Uint8Array;
+}
+
+export type Draft = Pick<LogEntry, "epoch" | "index" | "time" | "operations" | "control">;
+
+/** Completes a draft with its digests and its place in the chain. */
+export function chainEntry(draft: Draft, before: Uint8Array): LogEntry {
+  const sharedDigest = digestOperations(draft.operations, "shared");
+  const localDigest = digestOperations(draft.operations, "local");
+  const chain = nextChain(before, { ...draft, sharedDigest, localDigest });
+  return { ...draft, sharedDigest, localDigest, chain };
+}
+
+/** The chain before the first entry of a log. */
+export function firstChain(lineage: Uint8Array): Buffer {
+  return sha256(concat(utf8("holdfast log 1"), lineage));
+}
+
+/** chain = H(previous chain ‖ De), De = H(epoch, index, time, Ds, Dl, control). */
+export function nextChain(
+  before: Uint8Array,
+  entry: Omit<LogEntry, "chain" | "operations">,
+): Buffer {
+  const header = concat(
+    TAG_ENTRY,
+    u32(entry.epoch),
+    u64(entry.index),
+    i64(entry.time),
+    entry.sharedDigest,
+    entry.localDigest,
+    encodeControl(entry.control),
+  );
+  return sha256(concat(before, sha256(header)));
+}
+
+/** True when the digests and the chain of a decoded entry follow from its operations. */
+export function followsFrom(entry: LogEntry, before: Uint8Array): boolean {
+  const again = chainEntry(entry, before);
+  return (
+    equalBytes(again.sharedDigest, entry.sharedDigest) &&
+    equalBytes(again.localDigest, entry.localDigest) &&
+    equalBytes(again.chain, entry.chain)
+  );
+}
+
+export function operationDigest(operation: LogOperation): Buffer {
+  const key = utf8(operation.key);
+  return sha256(
+    concat(
+      u8(CLASS_CODES[operation.class]),
+      u8(operation.value === null ? 2 : 1),
+      operation.scope,
+      u16(key.length),
+      key,
+      operation.value === null ? NO_VALUE : operation.valueDigest,
+    ),
+  );
+}
+
+function digestOperations(operations: readonly LogOperation[], cls: "shared" | "local"): Buffer {
+  const digests = operations.filter((op) => op.class === cls).map(operationDigest);
+  return sha256(concat(TAG_OPS, u8(CLASS_CODES[cls]), ...digests));
+}
+
+function encodeControl(control: ControlRecord | null): Buffer {
+  return control === null
+    ? concat(u8(0), u32(0))
+    : concat(u8(control.type), u32(control.body.length), control.body);
+}
+
+export function encodeEntry(entry: LogEntry): Buffer {
+  const parts: Uint8Array[] = [
+    u8(VERSION),
+    u32(entry.epoch),
+    u64(entry.index),
+    i64(entry.time),
+    entry.sharedDigest,
+    entry.localDigest,
+    entry.chain,
+    encodeControl(entry.control),
+    u32(entry.operations.length),
+  ];
+  // One part each: parts become arguments, and 8,192 operations of seven parts strain the stack.
+  for (const operation of entry.operations) parts.push(encodeOperation(operation));
+  return concat(...parts);
+}
+
+function encodeOperation(operation: LogOperation): Buffer {
+  invariant(operation.scope.length === SCOPE_BYTES, "a scope has 16 bytes");
+  const key = utf8(operation.key);
+  return concat(
+    u8(CLASS_CODES[operation.class]),
+    u8(operation.value === null ? 2 : 1),
+    operation.scope,
+    u16(key.length),
+    key,
+    operation.value === null ? EMPTY : u32(operation.value.length),
+    operation.value ?? EMPTY,
+  );
+}
+
+/** Strict: throws MalformedBytes for anything that encodeEntry would not have written. */
+export function decodeEntry(bytes: Uint8Array): LogEntry {
+  const reader = new ByteReader(bytes);
+  const header = decodeHeader(reader);
+  const control = decodeControl(reader);
+  const operations: LogOperation[] = [];
+  for (let left = reader.u32(); left > 0; left--) operations.push(decodeOperation(reader));
+  reader.end();
+  return { ...header, operations, control };
+}
+
+/** Only what stands before the operations, which are neither read nor hashed. */
+export function decodeEntryHeader(bytes: Uint8Array): Omit<LogEntry, "operations" | "control"> {
+  return decodeHeader(new ByteReader(bytes));
+}
+
+function decodeHeader(reader: ByteReader): Omit<LogEntry, "operations" | "control"> {
+  if (reader.u8() !== VERSION) throw new MalformedBytes("log entry of an unknown version");
+  return {
+    epoch: reader.u32(),
+    index: reader.u64(),
+    time: reader.i64(),
+    sharedDigest: reader.bytes(32),
+    localDigest: reader.bytes(32),
+    chain: reader.bytes(32),
+  };
+}
+
+function decodeControl(reader: ByteReader): ControlRecord | null {
+  const type = reader.u8();
+  const body = reader.bytes(reader.u32());
+  if (type !== 0) return { type, body };
+  if (body.length > 0) throw new MalformedBytes("control record without a type");
+  return null;
+}
+
+function decodeOperation(reader: ByteReader): LogOperation {
+  const classCode = reader.u8();
+  const kind = reader.u8();
+  if (classCode !== 1 && classCode !== 2) throw new MalformedBytes("operation of an unknown class");
+  if (kind !== 1 && kind !== 2) throw new MalformedBytes("operation of an unknown kind");
+  const scope = reader.bytes(SCOPE_BYTES);
+  const key = reader.text(reader.u16());
+  const cls = classCode === 1 ? "shared" : "local";
+  if (!key.startsWith(`${cls}/`)) throw new MalformedBytes("operation on a key of another class");
+  const value = kind === 1 ? reader.bytes(reader.u32()) : null;
+  const valueDigest = value === null ? EMPTY : sha256(value);
+  return { class: cls, scope, key, value, valueDigest };
+}

@@ -1,0 +1,249 @@
+// The two hash trees over what is stored: `shared` and `local`, 256 pages of 256 subpages each.
+// A leaf binds a key to its stored bytes; a subpage is the sum of its leaves, so that one write
+// costs one subtraction and one addition. Byte layouts: docs/formats/merkle.md.
+
+import { createHmac, hash, type KeyObject } from "node:crypto";
+import { concat, utf8 } from "../../base/bytes.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { SumRow } from "../engines/engine.ts";
+import type { Class } from "../key.ts";
+
+export const HASH_BYTES = 32;
+export const TREES = ["shared", "local"] as const;
+export type TreeName = (typeof TREES)[number];
+
+const PAGES = 256;
+const SUBPAGES = 256; // of a page
+const SLOTS = PAGES * SUBPAGES; // per tree
+/** Slots of both trees together. */
+export const ALL_SLOTS: number = TREES.length * SLOTS;
+const LANES = 8; // 32-bit lanes of one sum, least significant first
+const LANE_RANGE = 0x1_0000_0000;
+const SEPARATOR = Buffer.alloc(1);
+
+export function sha256(bytes: Uint8Array): Buffer {
+  return hash("sha256", bytes, "buffer");
+}
+
+/** The place of a key in the tree of its class; null for classes that have none. */
+export function slotOf(cls: Class, key: string): number | null {
+  if (cls === "ignored") return null;
+  const digest = sha256(utf8(key));
+  return (cls === "shared" ? 0 : SLOTS) + digest.readUInt16BE(0);
+}
+
+export function treeOf(slot: number): TreeName {
+  return slot < SLOTS ? "shared" : "local";
+}
+
+/** Whether a stored row can be taken over; a damaged one may have any slot or length. */
+export function isSumRow({ slot, sum, count }: SumRow): boolean {
+  return isSlot(slot) && sum.length === HASH_BYTES && count >= 0 && count < LANE_RANGE;
+}
+
+export function isSlot(slot: number): boolean {
+  return Number.isInteger(slot) && slot >= 0 && slot < ALL_SLOTS;
+}
+
+/**
+ * HMAC-SHA-256(Kt, key ‖ 0x00 ‖ SHA-256(stored bytes)). The key of the tree makes leaves
+ * unpredictable to clients: with a plain hash one could search for values whose sums collide.
+ */
+export function leafHash(treeKey: KeyObject, key: string, valueDigest: Uint8Array): Buffer {
+  return createHmac("sha256", treeKey)
+    .update(key, "utf8")
+    .update(SEPARATOR)
+    .update(valueDigest)
+    .digest();
+}
+
+/** The sums and counts of 256 subpages. */
+class TreePage {
+  readonly sums = new Uint32Array(SUBPAGES * LANES);
+  readonly counts = new Uint32Array(SUBPAGES);
+  hash: Buffer | null = null; // null when it has changed since
+}
+
+/** Sums and counts of one tree and their total. Pages without leaves cost nothing. */
+export class Tree {
+  readonly name: TreeName;
+  readonly #base: number;
+  readonly #pages: (TreePage | undefined)[] = Array.from({ length: PAGES });
+  readonly #total = new Uint32Array(LANES);
+  #count = 0;
+
+  constructor(name: TreeName) {
+    this.name = name;
+    this.#base = name === "shared" ? 0 : SLOTS;
+  }
+
+  /** Replaces a leaf: null for "none" on either side. */
+  replace(slot: number, before: Uint8Array | null, after: Uint8Array | null): void {
+    const place = this.#place(slot);
+    const page = this.#own(place);
+    const sub = place % SUBPAGES;
+    const change = (after === null ? 0 : 1) - (before === null ? 0 : 1);
+    invariant(page.counts[sub]! + change >= 0, "a subpage cannot hold fewer than no leaves");
+    if (before !== null) {
+      accumulate(page.sums, sub, before, -1);
+      accumulate(this.#total, 0, before, -1);
+    }
+    if (after !== null) {
+      accumulate(page.sums, sub, after, 1);
+      accumulate(this.#total, 0, after, 1);
+    }
+    page.counts[sub]! += change;
+    this.#count += change;
+    page.hash = null;
+  }
+
+  /** Takes over a stored row as it is: when loading, and when a commit has become durable. */
+  set(row: SumRow): void {
+    const place = this.#place(row.slot);
+    const page = this.#own(place);
+    const sub = place % SUBPAGES;
+    if (page.counts[sub]! > 0 || !isZero(page.sums, sub)) {
+      accumulate(this.#total, 0, readSum(page.sums, sub), -1);
+      this.#count -= page.counts[sub]!;
+    }
+    writeSum(page.sums, sub, row.sum);
+    page.counts[sub] = row.count;
+    accumulate(this.#total, 0, row.sum, 1);
+    this.#count += row.count;
+    page.hash = null;
+  }
+
+  isEmpty(slot: number): boolean {
+    const place = this.#place(slot);
+    const page = this.#page(place);
+    const sub = place % SUBPAGES;
+    return page.counts[sub] === 0 && isZero(page.sums, sub);
+  }
+
+  row(slot: number): SumRow {
+    const place = this.#place(slot);
+    const page = this.#page(place);
+    const sub = place % SUBPAGES;
+    return { slot, sum: readSum(page.sums, sub), count: page.counts[sub]! };
+  }
+
+  total(): { readonly sum: Buffer; readonly count: number } {
+    return { sum: readSum(this.#total, 0), count: this.#count };
+  }
+
+  /** Slots whose sum or count differ from another tree's. */
+  differing(other: Tree): number[] {
+    const slots: number[] = [];
+    for (let number = 0; number < PAGES; number++) {
+      const ours = this.#pages[number] ?? NO_LEAVES;
+      const theirs = other.#pages[number] ?? NO_LEAVES;
+      for (let sub = 0; ours !== theirs && sub < SUBPAGES; sub++) {
+        let same = ours.counts[sub] === theirs.counts[sub];
+        const end = (sub + 1) * LANES;
+        for (let lane = sub * LANES; same && lane < end; lane++) {
+          same = ours.sums[lane] === theirs.sums[lane];
+        }
+        if (!same) slots.push(this.#base + number * SUBPAGES + sub);
+      }
+    }
+    return slots;
+  }
+
+  /** Kept until the page changes: a root over everything anew would take 10 ms each time. */
+  pageHash(number: number): Buffer {
+    const page = this.#page(number * SUBPAGES);
+    if (page.hash !== null) return page.hash;
+    const pairs = Buffer.alloc(SUBPAGES * (HASH_BYTES + 4));
+    for (let sub = 0; sub < SUBPAGES; sub++) {
+      pairs.set(readSum(page.sums, sub), sub * 36);
+      pairs.writeUInt32BE(page.counts[sub]!, sub * 36 + HASH_BYTES);
+    }
+    return (page.hash = sha256(pairs));
+  }
+
+  root(): Buffer {
+    const pages: Buffer[] = [];
+    for (let page = 0; page < PAGES; page++) pages.push(this.pageHash(page));
+    return sha256(concat(...pages));
+  }
+
+  #page(place: number): TreePage {
+    return this.#pages[Math.floor(place / SUBPAGES)] ?? NO_LEAVES;
+  }
+
+  /** The page of a place, to be changed. */
+  #own(place: number): TreePage {
+    return (this.#pages[Math.floor(place / SUBPAGES)] ??= new TreePage());
+  }
+
+  #place(slot: number): number {
+    const place = slot - this.#base;
+    invariant(place >= 0 && place < SLOTS, "slot of another tree");
+    return place;
+  }
+}
+
+/** A tree each for shared and local records. */
+export class Forest {
+  readonly shared = new Tree("shared");
+  readonly local = new Tree("local");
+
+  of(slot: number): Tree {
+    return this[treeOf(slot)];
+  }
+
+  differing(other: Forest): number[] {
+    return [...this.shared.differing(other.shared), ...this.local.differing(other.local)];
+  }
+
+  /** What a DR status reports: SHA-256(tag ‖ shared root ‖ local root). */
+  compositeRoot(): Buffer {
+    return sha256(concat(utf8("holdfast composite root 1"), this.shared.root(), this.local.root()));
+  }
+}
+
+/** The sum and count of some leaves, on their own. */
+export function sumOf(slot: number, hashes: readonly Uint8Array[]): SumRow {
+  const sums = new Uint32Array(LANES);
+  for (const leaf of hashes) accumulate(sums, 0, leaf, 1);
+  return { slot, sum: readSum(sums, 0), count: hashes.length };
+}
+
+/** What every page is until it has a leaf; only read. */
+const NO_LEAVES = new TreePage();
+
+function isZero(sums: Uint32Array, place: number): boolean {
+  for (let at = place * LANES; at < (place + 1) * LANES; at++) {
+    if (sums[at] !== 0) return false;
+  }
+  return true;
+}
+
+function accumulate(sums: Uint32Array, place: number, value: Uint8Array, sign: 1 | -1): void {
+  if (value.length !== HASH_BYTES) return; // a damaged leaf adds nothing: its sum does not match
+  const start = place * LANES;
+  let carry = 0;
+  for (let lane = 0; lane < LANES; lane++) {
+    const at = HASH_BYTES - 4 * lane - 4;
+    const word =
+      value[at]! * 0x100_0000 + ((value[at + 1]! << 16) | (value[at + 2]! << 8) | value[at + 3]!);
+    const sum = sums[start + lane]! + sign * word + carry;
+    carry = Math.floor(sum / LANE_RANGE);
+    sums[start + lane] = sum; // stored modulo 2^32
+  }
+}
+
+function readSum(sums: Uint32Array, place: number): Buffer {
+  const out = Buffer.alloc(HASH_BYTES);
+  for (let lane = 0; lane < LANES; lane++) {
+    out.writeUInt32BE(sums[place * LANES + lane]!, HASH_BYTES - 4 * lane - 4);
+  }
+  return out;
+}
+
+function writeSum(sums: Uint32Array, place: number, value: Uint8Array): void {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  for (let lane = 0; lane < LANES; lane++) {
+    sums[place * LANES + lane] = bytes.readUInt32BE(HASH_BYTES - 4 * lane - 4);
+  }
+}

@@ -1,0 +1,108 @@
+// How long the log is kept (replication contract 3.2): everything that a known secondary has not
+// acknowledged, but never more than a size or an age, and never less than 16,384 entries.
+
+import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";
+import type { Head, Tail } from "./rows/head.ts";
+import { decodeEntryHeader } from "./rows/log-entry.ts";
+import { Slices } from "./slices.ts";
+import type { Store } from "./store.ts";
+
+const HOUR: Nanos = 3_600_000_000_000n;
+const EVERY = 1024n; // transactions between two looks
+const CHUNK = 64; // entries removed in one transaction; each is read whole
+
+export interface Retention {
+  /** Default 2 GiB. */
+  readonly bytes?: bigint;
+  /** Default 24 h. */
+  readonly age?: Nanos;
+  /** Default 16,384. */
+  readonly leastEntries?: bigint;
+  /** The last index that every known secondary has made durable; null when there is none. */
+  readonly acknowledged?: bigint | null;
+}
+
+/** Removes what need not be kept, oldest first, in small transactions. Returns how many entries. */
+export async function trimLog(
+  store: Store,
+  world: { readonly clock: Clock; readonly timers: Timers },
+  retention: Retention = {},
+  signal?: AbortSignal,
+): Promise<number> {
+  const slices = new Slices(world, signal);
+  let removed = 0;
+  for (;;) {
+    const { head, tail } = store;
+    if (head === null || tail === null) return removed;
+    const next = nextTail(store, head, tail, world.clock.now(), retention);
+    if (next.first === tail.first) return removed;
+    await store.trim(next);
+    removed += Number(next.first - tail.first);
+    await slices.pause();
+  }
+}
+
+/** Trims by itself, now and then, for as long as it is not stopped. */
+export class Trimmer {
+  readonly #trim: (signal: AbortSignal) => Promise<number>;
+  readonly #store: Store;
+  readonly #onError: (error: unknown) => void;
+  #stop: AbortController | null = null;
+
+  constructor(
+    store: Store,
+    world: { readonly clock: Clock; readonly timers: Timers },
+    retention: () => Retention,
+    onError: (error: unknown) => void,
+  ) {
+    this.#store = store;
+    this.#trim = (signal) => trimLog(store, world, retention(), signal);
+    this.#onError = onError;
+  }
+
+  start(): void {
+    if (this.#stop !== null) return;
+    this.#stop = new AbortController();
+    this.#wait(this.#stop.signal);
+  }
+
+  /** A transaction that is on its way is not waited for; nothing follows it. */
+  stop(): void {
+    this.#stop?.abort();
+    this.#stop = null;
+  }
+
+  #wait(signal: AbortSignal): void {
+    const unwatch = this.#store.onIndex(this.#store.index + EVERY, () => void this.#work(signal));
+    signal.addEventListener("abort", unwatch, { once: true });
+  }
+
+  /** An error is told and does not end it: a log that is never trimmed fills the disk. */
+  async #work(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#trim(signal);
+    } catch (error) {
+      if (!signal.aborted) this.#onError(error);
+    }
+    if (!signal.aborted) this.#wait(signal);
+  }
+}
+
+function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention: Retention): Tail {
+  const least = retention.leastEntries ?? 16_384n;
+  const most = retention.bytes ?? 2n * 1024n ** 3n;
+  const age = retention.age ?? 24n * HOUR;
+  const acknowledged = retention.acknowledged ?? head.index;
+  let { first, chainBefore, logBytesBefore } = tail;
+  for (const { index, entry: bytes } of store.logs(tail.first, CHUNK)) {
+    if (head.index - index < least) break;
+    const entry = decodeEntryHeader(bytes);
+    const tooLarge = head.logBytes - logBytesBefore > most;
+    const tooOld = now - entry.time > age;
+    if (index > acknowledged && !tooLarge && !tooOld) break;
+    first = index + 1n;
+    chainBefore = entry.chain;
+    logBytesBefore += BigInt(bytes.length);
+  }
+  return { first, chainBefore, logBytesBefore };
+}
