@@ -1,0 +1,431 @@
+// The encryption barrier: everything above it is plaintext, everything below ciphertext. Sealed, it
+// has no keys and lets nothing through; unsealed, it holds the keyring, seals and opens entries,
+// counts, and rotates. Which shares or seals lead to the root key is seal/'s business.
+
+import type { KeyObject } from "node:crypto";
+import { wipe } from "../base/bytes.ts";
+import { describe } from "../base/failure.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
+import type { Clock, Instant, Nanos, Random, Timer, Timers } from "../base/world.ts";
+import {
+  deriveKey,
+  entryTerm,
+  exportKey,
+  openEntry,
+  sealEntry,
+  secretKey,
+} from "../crypto/aead.ts";
+import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
+import { CORE_SCOPE } from "../storage/rows/log-entry.ts";
+import type { Identity, Store } from "../storage/store.ts";
+import type { StoreReads, StoreTx } from "../storage/transaction.ts";
+import { EntryCache } from "./cache.ts";
+import * as failures from "./failures.ts";
+import { Keyring, LEAST_OPERATIONS, MOST_OPERATIONS, type Rotation } from "./keyring.ts";
+import { type Sealer, type Tx, View } from "./view.ts";
+
+export const KEYRING_PATH = "core/keyring";
+export const TREE_KEY_PATH = "core/tree-key";
+const UPGRADES = "core/upgrade/";
+
+const SECOND: Nanos = 1_000_000_000n;
+const PERIOD: Nanos = 300n * SECOND; // of counting and of looking whether a rotation is due
+const UPGRADE_LIFE: Nanos = 120n * SECOND;
+const LEAST_INTERVAL: Nanos = 24n * 3600n * SECOND;
+const NONCE_BYTES = 12;
+/** The keyring and the tree's key are sealed by the root key, under this term in their header. */
+const ROOT_TERM = 1;
+const KEYRING_UPDATE = 1;
+
+export interface BarrierOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  /** Bytes of decrypted entries to keep. Default 32 MiB; 0 keeps none. */
+  readonly cacheBytes?: number;
+  /** The least number of entries that may be sealed before the count is stored again. Default 10⁶. */
+  readonly leastMargin?: number;
+}
+
+export interface KeyStatus {
+  readonly term: number;
+  readonly installed: Instant;
+  readonly encryptions: number;
+}
+
+/** For ceremonies: the transaction through the barrier, and below it for rows sealed otherwise. */
+export type Ceremony<T> = (tx: Tx, raw: StoreTx) => T;
+
+export class Barrier {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #random: Random;
+  readonly #log: Log;
+  readonly #cache: EntryCache;
+  readonly #sealer: Sealer;
+  readonly #leastMargin: number;
+  readonly #armed = new Set<Timer>();
+  #keyring: Keyring | null = null;
+  #reserved = 0; // the stored count covers this many entries of the newest key
+  #renewAt = 0; // from this many on it is time to store a new count
+  #countAtPeriod = 0;
+  #integrityErrors = 0;
+  #creating: Promise<unknown> | null = null;
+  #sealing: Promise<void> | null = null;
+
+  constructor(options: BarrierOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#timers = options.timers;
+    this.#random = options.random;
+    this.#log = options.log;
+    this.#cache = new EntryCache(options.cacheBytes ?? 32 * 1024 * 1024);
+    this.#leastMargin = options.leastMargin ?? 1_000_000;
+    this.#sealer = {
+      seal: (path, plaintext) => this.#seal(path, plaintext),
+      open: (path, sealed) => this.#open(path, sealed),
+      read: (path) => this.#read(path),
+      assertUnsealed: () => void this.#unsealed(),
+    };
+    this.#store.onCommit((keys) => keys.forEach((key) => this.#cache.drop(key)));
+  }
+
+  get sealed(): boolean {
+    return this.#keyring === null;
+  }
+
+  /** How many stored entries did not open since the start: the metric barrier_integrity_errors. */
+  get integrityErrors(): number {
+    return this.#integrityErrors + this.#store.damageFound;
+  }
+
+  get rootKey(): KeyObject {
+    return this.#unsealed().rootKey;
+  }
+
+  get rotation(): Rotation {
+    return this.#unsealed().rotation;
+  }
+
+  get keyStatus(): KeyStatus {
+    const { term, installed, encryptions } = this.#unsealed().newest;
+    return { term, installed, encryptions };
+  }
+
+  view(prefix: string, scope: Uint8Array = CORE_SCOPE): View {
+    return new View(this.#store, this.#sealer, prefix, scope);
+  }
+
+  /** Creates the store: keyring, tree key and whatever `fn` writes, in its first transaction. */
+  async create<T>(
+    keys: { readonly rootKey: KeyObject; readonly treeKey: KeyObject },
+    identity: Identity,
+    fn: Ceremony<T>,
+  ): Promise<T> {
+    if (this.#keyring !== null) throw alreadyInitialised();
+    const keyring = Keyring.fresh(this.#random, keys.rootKey, this.#clock.now());
+    let begun = false;
+    const created = this.#store.create(keys.treeKey, identity, (raw) => {
+      this.#install(keyring);
+      begun = true;
+      this.#putKeyring(raw, keyring, this.#leastMargin);
+      this.#putTreeKey(raw, keyring.rootKey, keys.treeKey);
+      return fn(this.view("core/").within(raw), raw);
+    });
+    if (begun) this.#creating = created;
+    try {
+      const result = await created;
+      this.#arm();
+      return result;
+    } catch (error) {
+      if (begun) this.#forget();
+      throw error;
+    } finally {
+      if (begun) this.#creating = null;
+    }
+  }
+
+  /**
+   * Opens the keyring with the root key, checks the store and goes to work. False when the root key
+   * is another one; damage throws.
+   */
+  unseal(rootKey: KeyObject, options: { readonly repair?: boolean } = {}): boolean {
+    invariant(this.#keyring === null, "the barrier is unsealed already");
+    if (this.#sealing !== null) throw failures.barrierSealing();
+    if (!this.#store.initialised) throw storeUninitialised();
+    const stored = this.#store.get(KEYRING_PATH);
+    if (stored === null) throw failures.keyringDamaged();
+    const document = openEntry(rootKey, KEYRING_PATH, stored);
+    if (document === null) return false;
+    const keyring = Keyring.decode(document);
+    const treeKey = this.#readTreeKey(rootKey, this.#store);
+    if (keyring === null || treeKey === null) throw failures.keyringDamaged();
+    this.#store.unlock(treeKey, options);
+    this.#install(keyring);
+    this.#arm();
+    this.#persistCount();
+    return true;
+  }
+
+  /** Stores the exact count, waits for what was accepted, forgets every key. */
+  seal(): Promise<void> {
+    return (this.#sealing ??= this.#sealNow().finally(() => (this.#sealing = null)));
+  }
+
+  async #sealNow(): Promise<void> {
+    if (this.#creating !== null) await this.#creating.catch(() => {}); // its caller hears of it
+    const keyring = this.#keyring;
+    if (keyring === null) return;
+    this.#disarm();
+    this.#keyring = null; // from here on nothing is sealed that the count would miss
+    try {
+      await this.#store.write((raw) => this.#putKeyring(raw, keyring, 0), { essential: true });
+    } catch (error) {
+      // A failed storage must not keep the keys in memory; the next start counts the margin in.
+      this.#log.warn("could not store the count of encryptions", { cause: describe(error) });
+    }
+    await this.#store.lock();
+    this.#forget();
+  }
+
+  /** Installs a new term; the log carries the new key, sealed for the members of the set. */
+  async rotate(): Promise<number> {
+    this.#unsealed();
+    const term = await this.#writeKeys((raw) => {
+      const before = this.#unsealed();
+      const after = before.rotated(this.#random, this.#clock.now());
+      this.#putUpgrade(raw, before, after);
+      raw.control({ type: KEYRING_UPDATE, body: this.#keyringUpdate(after) });
+      // From here on later transactions seal under the new term: they commit after this one.
+      this.#install(after);
+      this.#putKeyring(raw, after, this.#leastMargin);
+      return after.newest.term;
+    });
+    this.#expireUpgrades(term);
+    this.#log.info("installed a new data key", { term });
+    return term;
+  }
+
+  async configureRotation(rotation: Rotation): Promise<void> {
+    const { maxOperations, interval } = rotation;
+    const countFits =
+      Number.isSafeInteger(maxOperations) &&
+      maxOperations >= LEAST_OPERATIONS &&
+      maxOperations <= MOST_OPERATIONS;
+    if (!countFits || (interval !== 0n && interval < LEAST_INTERVAL)) {
+      throw failures.rotationOutOfRange(LEAST_OPERATIONS, MOST_OPERATIONS);
+    }
+    await this.#writeKeys((raw) => {
+      this.#keyring = this.#unsealed().withRotation(rotation);
+      this.#putKeyring(raw, this.#keyring, this.#margin());
+    });
+  }
+
+  /** A transaction of a ceremony, such as storing a new root key. */
+  ceremony<T>(fn: Ceremony<T>): Promise<T> {
+    return this.#writeKeys((raw) => fn(this.view("core/").within(raw), raw));
+  }
+
+  /** Inside a ceremony: keyring and tree key are sealed anew under another root key. */
+  replaceRootKey(raw: StoreTx, rootKey: KeyObject): void {
+    // Read inside the transaction: the ceremony before this one may not be durable yet.
+    const treeKey = this.#readTreeKey(this.#unsealed().rootKey, raw);
+    if (treeKey === null) throw failures.keyringDamaged();
+    this.#keyring = this.#unsealed().withRootKey(rootKey);
+    this.#putKeyring(raw, this.#keyring, this.#margin());
+    this.#putTreeKey(raw, rootKey, treeKey);
+  }
+
+  // --- entries ---
+
+  #seal(path: string, plaintext: Uint8Array): Uint8Array {
+    const { newest } = this.#unsealed();
+    if (newest.encryptions >= this.#renewAt) this.#persistSoon();
+    if (newest.encryptions >= this.#reserved) throw failures.countNotStored();
+    newest.encryptions++;
+    return sealEntry(newest.key, newest.term, path, plaintext, this.#random.bytes(NONCE_BYTES));
+  }
+
+  #open(path: string, sealed: Uint8Array): Uint8Array {
+    const keyring = this.#unsealed();
+    const term = entryTerm(sealed);
+    const key = term === null ? null : keyring.key(term);
+    const plaintext = key === null ? null : openEntry(key, path, sealed);
+    if (plaintext !== null) return plaintext;
+    this.#integrityErrors++;
+    const failure = failures.entryDamaged(digestOf(path));
+    this.#log.error("damage in storage", { cause: failure.message });
+    throw failure;
+  }
+
+  #read(path: string): Uint8Array | null {
+    this.#unsealed();
+    // A copy: what the cache holds is wiped at sealing, when an answer may still be on its way.
+    const cached = this.#cache.get(path);
+    if (cached !== undefined) return new Uint8Array(cached);
+    const sealed = this.#store.get(path);
+    if (sealed === null) return null;
+    const plaintext = this.#open(path, sealed);
+    this.#cache.put(path, new Uint8Array(plaintext));
+    return plaintext;
+  }
+
+  // --- keyring rows ---
+
+  /** A transaction that may change keyring and count in memory: undone together with it. */
+  #writeKeys<T>(fn: (raw: StoreTx) => T): Promise<T> {
+    let undo = () => {};
+    const run = (raw: StoreTx) => {
+      const keyring = this.#unsealed();
+      const counts = [this.#reserved, this.#renewAt, this.#countAtPeriod] as const;
+      undo = () => {
+        this.#keyring = keyring;
+        [this.#reserved, this.#renewAt, this.#countAtPeriod] = counts;
+      };
+      return fn(raw);
+    };
+    return this.#store.write(run, { essential: true, undo: () => undo() });
+  }
+
+  /** Nothing is covered by the stored count until #putKeyring has stored one. */
+  #install(keyring: Keyring): void {
+    this.#keyring = keyring;
+    const { encryptions } = keyring.newest;
+    this.#countAtPeriod = this.#reserved = this.#renewAt = encryptions;
+  }
+
+  #putKeyring(raw: StoreTx, keyring: Keyring, margin: number): void {
+    const document = keyring.encode(margin);
+    this.#putSealed(raw, keyring.rootKey, KEYRING_PATH, document);
+    // What is sealed from now on is committed after this, so that it is never there without it.
+    this.#reserved = keyring.newest.encryptions + margin;
+    this.#renewAt = this.#reserved - Math.floor(margin / 2);
+  }
+
+  #putTreeKey(raw: StoreTx, rootKey: KeyObject, treeKey: KeyObject): void {
+    this.#putSealed(raw, rootKey, TREE_KEY_PATH, exportKey(treeKey));
+  }
+
+  #putSealed(raw: StoreTx, key: KeyObject, path: string, plaintext: Buffer): void {
+    try {
+      const nonce = this.#random.bytes(NONCE_BYTES);
+      raw.put(path, sealEntry(key, ROOT_TERM, path, plaintext, nonce));
+    } finally {
+      wipe(plaintext);
+    }
+  }
+
+  #readTreeKey(rootKey: KeyObject, reads: Pick<StoreReads, "get">): KeyObject | null {
+    const stored = reads.get(TREE_KEY_PATH);
+    const raw = stored === null ? null : openEntry(rootKey, TREE_KEY_PATH, stored);
+    return raw === null ? null : secretKey(raw);
+  }
+
+  /** Key N+1 under key N: a standby that holds N learns N+1 without a new unseal. */
+  #putUpgrade(raw: StoreTx, before: Keyring, after: Keyring): void {
+    const { newest } = before;
+    const path = `${UPGRADES}${newest.term}`;
+    const nonce = this.#random.bytes(NONCE_BYTES);
+    const key = exportKey(after.newest.key);
+    try {
+      newest.encryptions++;
+      raw.put(path, sealEntry(newest.key, newest.term, path, key, nonce));
+    } finally {
+      wipe(key);
+    }
+  }
+
+  /** The new key for the other clusters of the set, which all hold the same root key. */
+  #keyringUpdate(keyring: Keyring): Uint8Array {
+    const { term, key } = keyring.newest;
+    const wrapper = deriveKey(keyring.rootKey, "holdfast keyring update 1");
+    const nonce = this.#random.bytes(NONCE_BYTES);
+    const raw = exportKey(key);
+    try {
+      return sealEntry(wrapper, term, `control/keyring/${term}`, raw, nonce);
+    } finally {
+      wipe(raw);
+    }
+  }
+
+  // --- counting and rotating in the background ---
+
+  #margin(): number {
+    const { encryptions } = this.#unsealed().newest;
+    const inPeriod = encryptions - this.#countAtPeriod;
+    return Math.max(this.#leastMargin, 2 * inPeriod);
+  }
+
+  #persistSoon(): void {
+    this.#renewAt = Number.POSITIVE_INFINITY; // until it is stored, one attempt at a time
+    this.#after(0n, () => this.#persistCount());
+  }
+
+  #persistCount(): void {
+    const put = (raw: StoreTx) => this.#putKeyring(raw, this.#unsealed(), this.#margin());
+    this.#writeKeys(put).catch((error: unknown) => {
+      this.#renewAt = 0; // the next entry tries again
+      this.#log.warn("could not store the count of encryptions", { cause: describe(error) });
+    });
+  }
+
+  #onPeriod(): void {
+    const keyring = this.#unsealed();
+    this.#persistCount();
+    this.#countAtPeriod = keyring.newest.encryptions;
+    if (keyring.isDue(this.#clock.now())) {
+      this.rotate().catch((error: unknown) => {
+        this.#log.error("automatic rotation failed", { cause: describe(error) });
+      });
+    }
+    this.#after(PERIOD, () => this.#onPeriod());
+  }
+
+  #arm(): void {
+    this.#after(PERIOD, () => this.#onPeriod());
+    this.#expireUpgrades(this.#unsealed().newest.term);
+  }
+
+  /** Those that lead to this term or an older one; a later one has a timer of its own. */
+  #expireUpgrades(term: number): void {
+    this.#after(UPGRADE_LIFE, () => {
+      const remove = (raw: StoreTx) => {
+        for (const key of raw.keys(UPGRADES, { limit: 1000 })) {
+          if (Number(key.slice(UPGRADES.length)) < term) raw.delete(key);
+        }
+      };
+      this.#store.write(remove, { essential: true }).catch((error: unknown) => {
+        this.#log.warn("could not remove old key upgrades", { cause: describe(error) });
+      });
+    });
+  }
+
+  #after(delay: Nanos, call: () => void): void {
+    if (this.#keyring === null) return; // sealed while something was on its way
+    const timer = this.#timers.after(delay, () => {
+      this.#armed.delete(timer);
+      if (this.#keyring !== null) call();
+    });
+    this.#armed.add(timer);
+  }
+
+  #disarm(): void {
+    for (const timer of this.#armed) timer.cancel();
+    this.#armed.clear();
+  }
+
+  #forget(): void {
+    this.#disarm();
+    this.#keyring = null;
+    this.#cache.wipe();
+  }
+
+  #unsealed(): Keyring {
+    if (this.#keyring === null) throw failures.barrierSealed();
+    return this.#keyring;
+  }
+}

@@ -1,0 +1,62 @@
+// Decrypted entries, least recently used out first, bounded by bytes. It holds durable values only
+// and is told of every commit before anybody reads on. The bytes are its own: whatever leaves is
+// wiped, since a key may be among them.
+
+import { wipe } from "../base/bytes.ts";
+
+const ENTRY_COST = 128; // what an entry costs beside its key and value, roughly
+
+export class EntryCache {
+  readonly #entries = new Map<string, Uint8Array>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(path: string): Uint8Array | undefined {
+    const value = this.#entries.get(path);
+    if (value === undefined) return undefined;
+    this.#entries.delete(path); // re-inserting moves it to the young end
+    this.#entries.set(path, value);
+    return value;
+  }
+
+  /** Takes the bytes over. */
+  put(path: string, value: Uint8Array): void {
+    const cost = costOf(path, value);
+    this.drop(path);
+    if (cost > this.#maxBytes / 8) {
+      wipe(value); // one large entry must not empty the cache
+      return;
+    }
+    this.#entries.set(path, value);
+    this.#bytes += cost;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.drop(oldest);
+    }
+  }
+
+  drop(path: string): void {
+    const value = this.#entries.get(path);
+    if (value === undefined) return;
+    this.#entries.delete(path);
+    this.#bytes -= costOf(path, value);
+    wipe(value);
+  }
+
+  /** Forgets everything: at sealing. */
+  wipe(): void {
+    for (const path of this.#entries.keys()) this.drop(path);
+  }
+}
+
+function costOf(path: string, value: Uint8Array): number {
+  return path.length + value.length + ENTRY_COST;
+}

@@ -1,0 +1,151 @@
+// What a room sees of storage: records below its own prefix, decoded, with the barrier in between.
+// `view.write(tx => …)` is the only way anything is ever written.
+
+import type { Codec } from "../base/codec.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Instant } from "../base/world.ts";
+import type { Page } from "../storage/key.ts";
+import type { Store, WriteOptions } from "../storage/store.ts";
+import type { StoreTx } from "../storage/transaction.ts";
+import type { Change } from "../storage/watch.ts";
+
+export type { Page } from "../storage/key.ts";
+export type { Change } from "../storage/watch.ts";
+
+export interface Record<T> {
+  readonly key: string; // below the view's prefix
+  readonly value: T;
+}
+
+/** Keys and prefixes are relative to the view. */
+export interface ViewReads {
+  get<T>(key: string, codec: Codec<T>): T | null;
+  records<T>(prefix: string, codec: Codec<T>, page: Page): Record<T>[];
+  keys(prefix: string, page: Page): string[];
+  /** Names one level down, folders with "/". */
+  list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[];
+}
+
+export interface Tx extends ViewReads {
+  /** The index this transaction will have; CreateIndex and ModifyIndex of what it writes. */
+  readonly index: bigint;
+  readonly time: Instant;
+  put<T>(key: string, value: T, codec: Codec<T>): void;
+  delete(key: string): void;
+  /** The same transaction, seen from another view. */
+  on(view: View): Tx;
+}
+
+/** How values get through the barrier; implemented by Barrier, which owns the keys. */
+export interface Sealer {
+  seal(path: string, plaintext: Uint8Array): Uint8Array;
+  open(path: string, sealed: Uint8Array): Uint8Array;
+  /** A durable entry through the cache of decrypted ones; the bytes belong to the caller. */
+  read(path: string): Uint8Array | null;
+  assertUnsealed(): void;
+}
+
+export class View implements ViewReads {
+  readonly prefix: string;
+  readonly scope: Uint8Array;
+  readonly #store: Store;
+  readonly #sealer: Sealer;
+
+  constructor(store: Store, sealer: Sealer, prefix: string, scope: Uint8Array) {
+    invariant(prefix.endsWith("/"), "the prefix of a view ends with a slash");
+    this.#store = store;
+    this.#sealer = sealer;
+    this.prefix = prefix;
+    this.scope = scope;
+  }
+
+  /** A view of what lies below; `scope` changes where a mount or namespace begins. */
+  sub(prefix: string, scope: Uint8Array = this.scope): View {
+    return new View(this.#store, this.#sealer, this.prefix + prefix, scope);
+  }
+
+  /** The last durable index: what the reads of this turn are as of. */
+  get index(): bigint {
+    return this.#store.index;
+  }
+
+  get<T>(key: string, codec: Codec<T>): T | null {
+    const plaintext = this.#sealer.read(this.prefix + key);
+    return plaintext === null ? null : codec.decode(plaintext);
+  }
+
+  records<T>(prefix: string, codec: Codec<T>, page: Page): Record<T>[] {
+    this.#sealer.assertUnsealed();
+    const rows = this.#store.rows(this.prefix + prefix, absolute(this.prefix, page));
+    return rows.map(({ key, value }) => this.#record(key, value, codec));
+  }
+
+  keys(prefix: string, page: Page): string[] {
+    this.#sealer.assertUnsealed();
+    const keys = this.#store.keys(this.prefix + prefix, absolute(this.prefix, page));
+    return keys.map((key) => key.slice(this.prefix.length));
+  }
+
+  list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[] {
+    this.#sealer.assertUnsealed();
+    return this.#store.list(this.prefix + prefix, page);
+  }
+
+  /**
+   * Runs `fn` synchronously and serialisably; resolves with its result once durable. A throw inside
+   * undoes everything. See Store.write.
+   */
+  async write<T>(fn: (tx: Tx) => T, options?: WriteOptions): Promise<T> {
+    this.#sealer.assertUnsealed();
+    return this.#store.write((raw) => fn(this.within(raw)), options);
+  }
+
+  /** Calls after each commit that changes `place` (a key, or a folder ending in "/"; "" for all). */
+  watch(place: string, call: (change: Change) => void): () => void {
+    const cut = (key: string) => key.slice(this.prefix.length);
+    return this.#store.watch(this.prefix + place, ({ index, keys }) =>
+      call({ index, keys: keys.map(cut) }),
+    );
+  }
+
+  onIndex(least: bigint, call: () => void): () => void {
+    return this.#store.onIndex(least, call);
+  }
+
+  /** This view inside a transaction that is already running. */
+  within(raw: StoreTx): Tx {
+    this.#sealer.assertUnsealed();
+    const { prefix, scope } = this;
+    const sealer = this.#sealer;
+    return {
+      index: raw.index,
+      time: raw.time,
+      get: (key, codec) => {
+        const sealed = raw.get(prefix + key);
+        return sealed === null ? null : codec.decode(sealer.open(prefix + key, sealed));
+      },
+      records: (below, codec, page) =>
+        raw
+          .rows(prefix + below, absolute(prefix, page))
+          .map(({ key, value }) => this.#record(key, value, codec)),
+      keys: (below, page) =>
+        raw.keys(prefix + below, absolute(prefix, page)).map((key) => key.slice(prefix.length)),
+      list: (below, page) => raw.list(prefix + below, page),
+      put: (key, value, codec) => {
+        const path = prefix + key;
+        raw.put(path, sealer.seal(path, codec.encode(value)), scope);
+      },
+      delete: (key) => raw.delete(prefix + key, scope),
+      on: (view) => view.within(raw),
+    };
+  }
+
+  #record<T>(path: string, sealed: Uint8Array, codec: Codec<T>): Record<T> {
+    const value = codec.decode(this.#sealer.open(path, sealed));
+    return { key: path.slice(this.prefix.length), value };
+  }
+}
+
+function absolute(prefix: string, page: Page): Page {
+  return page.after === undefined ? page : { ...page, after: prefix + page.after };
+}
