@@ -1,0 +1,47 @@
+// The simulator in every test run: well over a hundred seeds of the healthy store, and each planted bug.
+// `npm run sim -- --seeds N` runs more.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PLANTS } from "./plants.ts";
+import { runSeed } from "./scenario.ts";
+
+const SEEDS = 160;
+/** Each planted bug must show within so many seeds; most do in the first, the rarest in one of 50. */
+const PLANTED_SEEDS = 300;
+
+test("the store loses nothing acknowledged and shows nothing too early, whatever goes wrong", async () => {
+  const met = new Set<string>();
+  let crashes = 0;
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const result = await runSeed(seed);
+    assert.equal(result.violation, null, `npm run sim -- --seed ${seed} --trace`);
+    crashes += result.crashes;
+    for (const pair of result.met) met.add(pair);
+  }
+  assert.ok(crashes > 2 * SEEDS, `only ${crashes} crashes`);
+  // What is never hit by a crash is not tested by it.
+  for (const operation of ["put", "delete", "object", "count", "throw", "rotate", "seal", "trim"]) {
+    assert.ok(met.has(`${operation} × power`), `the power was never cut during ${operation}`);
+  }
+});
+
+test("the same seed gives the same trace, and another seed another one", async () => {
+  const hashes = new Set<string>();
+  for (let seed = 501; seed <= 510; seed++) {
+    const [first, second] = [await runSeed(seed), await runSeed(seed)];
+    assert.equal(first.hash, second.hash);
+    hashes.add(first.hash);
+  }
+  assert.equal(hashes.size, 10);
+});
+
+for (const [plant, { summary }] of Object.entries(PLANTS)) {
+  test(`the simulator finds the planted bug ${plant}: ${summary}`, async () => {
+    for (let seed = 1; seed <= PLANTED_SEEDS; seed++) {
+      const { violation } = await runSeed(seed, { plant });
+      if (violation !== null) return;
+    }
+    assert.fail(`${PLANTED_SEEDS} seeds did not show it`);
+  });
+}
