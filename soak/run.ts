@@ -1,0 +1,109 @@
+// npm run soak -- NAME [options]: the experiments of reliability, each ending by itself with its figure
+// and its seed. With --plant an experiment runs with its planted bug and must go red.
+
+import { parseArgs } from "node:util";
+import { bitflip } from "./bitflip.ts";
+import { fsyncfail } from "./fsyncfail.ts";
+import { kill9 } from "./kill9.ts";
+import { powerloss } from "./powerloss.ts";
+import type { Result } from "./result.ts";
+
+const USAGE = `usage: npm run soak -- NAME [options]
+
+  kill9      SIGKILL at random moments          --cycles N (300)  --clients N (16)
+  powerloss  images of lost and torn writes     --images N (2000)
+  fsyncfail  the n-th call fails, for every n   --stride N (1)
+  bitflip    damaged files                      --images N (1000)
+  ci         all of them, short, each also with its planted bug
+
+  --seed N   repeats a run (default: chosen by the clock)
+  --plant    with the planted bug: exit 0 only if it is caught
+powerloss and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
+`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    cycles: { type: "string", default: "300" },
+    clients: { type: "string", default: "16" },
+    images: { type: "string" },
+    stride: { type: "string", default: "1" },
+    seed: { type: "string" },
+    plant: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+const say = (line: string) => void process.stdout.write(`  ${line}\n`);
+const number = (name: string, text: string | undefined, otherwise: number): number => {
+  const value = text === undefined ? otherwise : Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  process.stderr.write(`--${name} must be a whole number from 1, not ${text}\n`);
+  process.exit(2);
+};
+const seed = number("seed", values.seed, Date.now() % 1_000_000_007);
+
+interface Size {
+  readonly cycles: number;
+  readonly clients: number;
+  readonly images: number | undefined;
+  readonly stride: number;
+}
+
+const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promise<Result>>> = {
+  kill9: ({ cycles, clients }, plant) =>
+    kill9({ cycles, clients, seed, say, ...(plant ? { plant: "ack-early" } : {}) }),
+  powerloss: ({ images }, plant) =>
+    powerloss({ images: images ?? 2000, seed, say, ...(plant ? { plant: "normal-sync" } : {}) }),
+  fsyncfail: ({ stride }, plant) =>
+    fsyncfail({ stride, say, ...(plant ? { plant: "swallow-errors" } : {}) }),
+  bitflip: ({ images }, plant) =>
+    bitflip({ images: images ?? 1000, seed, say, ...(plant ? { plant: "no-leaf-check" } : {}) }),
+};
+
+/** The short forms of every CI run. */
+const SHORT: Readonly<Record<string, { green: Size; red: Size }>> = {
+  kill9: { green: size({ cycles: 40 }), red: size({ cycles: 40 }) },
+  powerloss: { green: size({ images: 500 }), red: size({ images: 300 }) },
+  fsyncfail: { green: size({ stride: 4 }), red: size({ stride: 8 }) },
+  bitflip: { green: size({ images: 300 }), red: size({ images: 300 }) },
+};
+
+function size(part: Partial<Size>): Size {
+  return { cycles: 300, clients: 16, images: undefined, stride: 1, ...part };
+}
+
+async function run(name: string, how: Size, plant: boolean): Promise<boolean> {
+  const experiment = experiments[name]!;
+  const began = Date.now();
+  process.stdout.write(`${name}${plant ? " with its planted bug" : ""}\n`);
+  const result = await experiment(how, plant);
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  const good = plant ? !result.ok : result.ok;
+  const verdict = plant ? (good ? "caught" : "NOT CAUGHT") : good ? "ok" : "FAILED";
+  if (result.detail !== undefined && (!plant || !good)) process.stdout.write(`${result.detail}\n`);
+  process.stdout.write(`${name}: ${verdict}: ${result.figure} (seed ${seed}, ${seconds} s)\n`);
+  return good;
+}
+
+const [name] = positionals;
+if (values.help || name === undefined || (name !== "ci" && !(name in experiments))) {
+  process.stdout.write(USAGE);
+  process.exit(values.help ? 0 : 2);
+}
+let good = true;
+if (name === "ci") {
+  for (const [each, { green, red }] of Object.entries(SHORT)) {
+    good = (await run(each, green, false)) && good;
+    good = (await run(each, red, true)) && good;
+  }
+} else {
+  const asked: Size = {
+    cycles: number("cycles", values.cycles, 300),
+    clients: number("clients", values.clients, 16),
+    images: values.images === undefined ? undefined : number("images", values.images, 1),
+    stride: number("stride", values.stride, 1),
+  };
+  good = await run(name, asked, values.plant);
+}
+process.exitCode = good ? 0 : 1;
