@@ -1,0 +1,18 @@
+// Every row there is, in the order of the table.
+
+import { commitRows } from "./commits.ts";
+import { getRows } from "./gets.ts";
+import { listRows } from "./lists.ts";
+import { millionRows } from "./million.ts";
+import type { Row } from "./row.ts";
+import { sealingRows } from "./sealing.ts";
+import { slowSyncRows } from "./slow-sync.ts";
+
+export const ROWS: readonly Row[] = [
+  ...sealingRows,
+  ...commitRows,
+  ...getRows,
+  ...listRows,
+  ...slowSyncRows,
+  ...millionRows,
+];

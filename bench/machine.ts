@@ -1,0 +1,65 @@
+// What the figures were measured on.
+
+import { readFileSync, realpathSync, statfsSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
+
+export interface Machine {
+  readonly cores: number;
+  readonly cpu: string;
+  readonly memoryGiB: number;
+  readonly system: string;
+  readonly node: string;
+  readonly directory: string;
+  readonly fileSystem: string;
+  /** Runnable processes over the last minute, before we began: others distort what we measure. */
+  readonly loadBefore: number;
+}
+
+const TMPFS = 0x0102_1994;
+const RAMFS = 0x8584_58f6;
+
+export function machineOf(directory: string): Machine {
+  return {
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    system: `${process.platform} ${release()} ${process.arch}`,
+    node: process.version,
+    directory,
+    fileSystem: fileSystemOf(directory),
+    loadBefore: loadavg()[0] ?? 0,
+  };
+}
+
+export function showMachine(machine: Machine): string {
+  return [
+    `CPU         ${machine.cores} × ${machine.cpu}, ${machine.memoryGiB} GiB of memory`,
+    `System      ${machine.system}, Node ${machine.node}`,
+    `Directory   ${machine.directory} (${machine.fileSystem})`,
+    `Load        ${machine.loadBefore.toFixed(2)} before the first row`,
+    "",
+  ].join("\n");
+}
+
+/** In memory a sync costs nothing, so commits there say nothing about durable ones. */
+export function isInMemory(directory: string): boolean {
+  const { type } = statfsSync(directory);
+  return type === TMPFS || type === RAMFS;
+}
+
+function fileSystemOf(directory: string): string {
+  const real = `${realpathSync(directory)}/`;
+  const number = `type 0x${statfsSync(directory).type.toString(16)}`;
+  if (process.platform !== "linux") return number;
+  // Mount point and, after a lone dash, type and device; the longest mount point is ours.
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").slice(0, -1);
+  let found = { at: "", name: number };
+  for (const line of mounts) {
+    const fields = line.split(" ");
+    const at = (fields[4] ?? "").replace(/\/?$/, "/");
+    const dash = fields.indexOf("-");
+    if (!real.startsWith(at) || at.length < found.at.length) continue;
+    found = { at, name: `${fields[dash + 1]} on ${fields[dash + 2]}` };
+  }
+  return found.name;
+}

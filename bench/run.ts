@@ -1,0 +1,143 @@
+// npm run bench [-- PATTERN ...] [OPTIONS]: measures what budgets speak of and prints one table. Speed
+// never fails it; the exit status is 1 only when a row could not do its work at all. Usage: see HELP.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { describe } from "../src/base/failure.ts";
+import { ROWS } from "./catalogue.ts";
+import { forgetFilledStores } from "./filled-store.ts";
+import { isInMemory, machineOf, showMachine } from "./machine.ts";
+import { median } from "./measure.ts";
+import { ask } from "./processes.ts";
+import { type Figure, meets, type Row } from "./row.ts";
+import type { Outcome, RowInput } from "./row-process.ts";
+import { type Result, showTable } from "./table.ts";
+
+const HELP = `Usage: npm run bench [-- PATTERN ...] [OPTIONS]
+
+Runs the rows whose name contains one of the patterns (default: all), each in a fresh process, and
+prints their figures beside their budgets: median and spread of several rounds after a warm-up.
+
+  --directory DIR  where data is written (default: the system's temporary directory). It must be on
+                   a real disk for commits to mean anything. What is written there is removed.
+  --json FILE      also write everything measured as JSON
+  --list           name the rows and end
+  --quick          tiny sizes: shows that the rows work, and nothing about speed
+  --fresh          fill the large stores anew; otherwise they are kept in .cache/ between runs
+  --profile DIR    write CPU profiles of every process and thread (open them in a browser)
+  --help           this text
+
+Example: npm run bench -- commits gets/store --json /tmp/figures.json
+`;
+
+const CACHE = join(import.meta.dirname, "..", ".cache");
+
+interface Settings {
+  readonly rows: readonly Row[];
+  readonly directory: string;
+  readonly json: string | undefined;
+  readonly quick: boolean;
+  readonly profile: string | undefined;
+}
+
+async function runRow(row: Row, scratch: string, settings: Settings): Promise<Outcome> {
+  const directory = join(scratch, row.name.replaceAll("/", "-"));
+  // Quick stores are too small to be worth keeping, and must not be taken for the real ones.
+  const cache = settings.quick ? join(scratch, "filled") : CACHE;
+  const input: RowInput = { row: row.name, directory, cache, quick: settings.quick };
+  const { profile } = settings;
+  const runtime = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+  try {
+    return await ask<Outcome>("row-process.ts", input, { runtime });
+  } catch (error) {
+    return { kind: "failed", reason: describe(error) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function bench(settings: Settings): Promise<number> {
+  mkdirSync(settings.directory, { recursive: true });
+  const scratch = mkdtempSync(join(settings.directory, "holdfast-bench-"));
+  process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => process.exit(130)); // rows end when we do
+  }
+  const machine = machineOf(scratch);
+  process.stdout.write(`${showMachine(machine)}\n`);
+  if (isInMemory(scratch)) {
+    const advice = "choose a directory on a real disk with --directory";
+    process.stdout.write(`WARNING: commits to memory cost no sync; ${advice}\n\n`);
+  }
+  if (machine.loadBefore > machine.cores / 4) {
+    process.stdout.write("WARNING: other processes are busy; figures come out worse.\n\n");
+  }
+  if (settings.quick) process.stdout.write("Quick: sizes are tiny; figures mean nothing.\n\n");
+
+  const results: Result[] = [];
+  for (const [i, row] of settings.rows.entries()) {
+    process.stderr.write(`[${i + 1}/${settings.rows.length}] ${row.name}\n`);
+    results.push({ row, outcome: await runRow(row, scratch, settings) });
+  }
+  process.stdout.write(showTable(results, !settings.quick));
+  if (settings.json !== undefined) {
+    const rows = results.map((result) => jsonOf(result, !settings.quick));
+    const report = { machine, quick: settings.quick, rows };
+    writeFileSync(settings.json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  return results.some(({ outcome }) => outcome.kind === "failed") ? 1 : 0;
+}
+
+function jsonOf({ row, outcome }: Result, judged: boolean): object {
+  const { name, what, unit, budget } = row;
+  if (outcome.kind !== "measured") return { name, what, unit, budget, ...outcome };
+  const complete = (figure: Figure) => {
+    const value = median(figure.samples);
+    return { ...figure, median: value, met: judged ? meets(value, figure.budget) : null };
+  };
+  const main = complete({ what, unit, samples: outcome.samples, ...(budget && { budget }) });
+  return { name, ...main, also: (outcome.also ?? []).map(complete) };
+}
+
+function readSettings(): Settings | null {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      directory: { type: "string", default: tmpdir() },
+      json: { type: "string" },
+      list: { type: "boolean", default: false },
+      quick: { type: "boolean", default: false },
+      fresh: { type: "boolean", default: false },
+      profile: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return null;
+  }
+  const rows = ROWS.filter(
+    ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+  );
+  if (rows.length === 0) {
+    throw new Error(`no row is named like ${positionals.join(" or ")}; --list names them all`);
+  }
+  if (values.list) {
+    const width = Math.max(...rows.map(({ name }) => name.length));
+    for (const { name, what } of rows) process.stdout.write(`${name.padEnd(width)}  ${what}\n`);
+    return null;
+  }
+  if (values.fresh) forgetFilledStores(CACHE);
+  const { json, quick, profile } = values;
+  return { rows, directory: resolve(values.directory), json, quick, profile };
+}
+
+try {
+  const settings = readSettings();
+  process.exitCode = settings === null ? 0 : await bench(settings);
+} catch (error) {
+  process.stderr.write(`bench: ${describe(error)}\n`);
+  process.exitCode = 1;
+}
