@@ -132,7 +132,7 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/core/a.ts", 'import { Worker } from "node:worker_threads";'],
       ["src/core/a.ts", 'import { DatabaseSync } from "node:sqlite";'],
       ["src/storage/log.ts", 'import { DatabaseSync } from "node:sqlite";'],
-      ["src/storage/sqlite/writer.ts", "const now = Date.now();"],
+      ["src/storage/engines/sqlite-writer.ts", "const now = Date.now();"],
       ["src/core/a.ts", 'const fs = process.getBuiltinModule("node:fs");'],
       ["src/core/a.ts", 'globalThis["setTimeout"](f, 5);'],
       ["src/core/a.ts", 'import { createServer } from "node:module";'],
@@ -149,8 +149,8 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/core/a.ts", 'import { createHmac } from "node:crypto";'],
       ["src/core/a.test.ts", "const now = Date.now();"],
       ["src/base/clock.ts", "Date.now(); process.hrtime.bigint();"],
-      ["src/storage/sqlite-writer.ts", 'import { Worker } from "node:worker_threads";'],
-      ["src/storage/sqlite/writer.ts", 'import { DatabaseSync } from "node:sqlite";'],
+      ["src/storage/engines/sqlite-writer.ts", 'import { Worker } from "node:worker_threads";'],
+      ["src/storage/engines/sqlite.ts", 'import { DatabaseSync } from "node:sqlite";'],
       ["src/main.ts", "run(process.argv, process.env);"],
       ["sim/a.ts", "setTimeout(f, Math.random());"],
     ],
@@ -257,7 +257,11 @@ for (const [name, { check, violations, innocent, on }] of Object.entries(rules))
 }
 
 test("the walk sees the house", () => {
-  for (const path of ["src/base/world.ts", "src/storage/engine.ts", "tests/house.test.ts"]) {
+  for (const path of [
+    "src/base/world.ts",
+    "src/storage/engines/engine.ts",
+    "tests/house.test.ts",
+  ]) {
     assert.ok(files.includes(path), path);
   }
 });

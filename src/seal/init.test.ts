@@ -4,7 +4,7 @@ import { bytesCodec, jsonCodec } from "../base/codec.ts";
 import { SystemRandom } from "../base/random.ts";
 import type { Tx } from "../barrier/view.ts";
 import { exportKey, freshKey } from "../crypto/aead.ts";
-import { MemoryDisk } from "../storage/memory.ts";
+import { MemoryDisk } from "../storage/engines/memory.ts";
 import type { InitOptions } from "./init.ts";
 import {
   crash,

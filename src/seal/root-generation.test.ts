@@ -4,7 +4,14 @@ import { jsonCodec } from "../base/codec.ts";
 import { SystemRandom } from "../base/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { decodeWithOtp } from "../crypto/otp.ts";
-import { failure, give, initialised, makeOperator, opened, type TestNode } from "../../tests/support/sealed-node.ts";
+import {
+  failure,
+  give,
+  initialised,
+  makeOperator,
+  opened,
+  type TestNode,
+} from "../../tests/support/sealed-node.ts";
 import type { RootAttempt, RootGeneration } from "./root-generation.ts";
 
 const random = new SystemRandom();

@@ -39,7 +39,7 @@ export const PERMISSIONS: readonly Permission[] = [
   { file: /^src\/base\/fs\.ts$/, may: ["files"], why: "it is the file system" },
   { file: /^src\/base\/net\.ts$/, may: ["sockets"], why: "it is the network" },
   {
-    file: /^src\/storage\/sqlite(?:[a-z-]*|\/[a-z-]+)\.ts$/,
+    file: /^src\/storage\/engines\/sqlite[a-z-]*\.ts$/,
     may: ["sqlite", "threads", "files"],
     why: "storage engines are a part of the world themselves",
   },
