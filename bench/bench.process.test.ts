@@ -42,6 +42,7 @@ test("a quick run prints the machine, a table of its rows, and leaves nothing be
   assert.deepEqual([what, unit], ["open one entry of 200 B", "µs"]);
   assert.match(result ?? "", /^[\d,.]+$/);
   assert.match(spread ?? "", /^[\d,.]+–[\d,.]+$/);
+  assert.match(stdout, /\nA fixed piece of work before each row took \d+ to \d+ ms;/);
   // No verdict: tiny sizes meet or miss a budget without meaning.
   assert.deepEqual(cellsOf(stdout, "gets/store").slice(5), ["≥ 60,000"]);
 
@@ -83,11 +84,12 @@ test("a row that cannot do its work fails the run and is named with its reason",
 test("the table judges medians, and gives the reason where there is no figure", () => {
   const run = () => Promise.reject(new Error("not run here"));
   const row = { name: "a/b", what: "something", unit: "/s", budget: { atLeast: 100 }, run };
+  const other = { ...row, name: "c/d" };
   const also = [{ what: "longest", unit: "ms", samples: [51], budget: { atMost: 50 } }];
   const table = showTable(
     [
-      { row, outcome: { kind: "measured", samples: [1, 250, 300], also } },
-      { row: { ...row, name: "c/d" }, outcome: { kind: "not measured", reason: "no compiler" } },
+      { row, reference: 1, outcome: { kind: "measured", samples: [1, 250, 300], also } },
+      { row: other, reference: 1, outcome: { kind: "not measured", reason: "no compiler" } },
     ],
     true,
   );

@@ -1,7 +1,9 @@
 // What the figures were measured on.
 
+import { hash } from "node:crypto";
 import { readFileSync, realpathSync, statfsSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
+import { performance } from "node:perf_hooks";
 
 export interface Machine {
   readonly cores: number;
@@ -45,6 +47,20 @@ export function showMachine(machine: Machine): string {
 export function isInMemory(directory: string): boolean {
   const { type } = statfsSync(directory);
   return type === TMPFS || type === RAMFS;
+}
+
+/**
+ * A fixed piece of hashing, in ms, best of three. On shared machines the processor itself is faster
+ * or slower from minute to minute: figures compare only where this one is alike.
+ */
+export function referenceMillis(): number {
+  const block = Buffer.alloc(256, 1);
+  const once = () => {
+    const began = performance.now();
+    for (let i = 0; i < 20_000; i++) hash("sha256", block, "buffer");
+    return performance.now() - began;
+  };
+  return Math.min(once(), once(), once());
 }
 
 function fileSystemOf(directory: string): string {

@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { describe } from "../src/base/failure.ts";
 import { ROWS } from "./catalogue.ts";
 import { forgetFilledStores } from "./filled-store.ts";
-import { isInMemory, machineOf, showMachine } from "./machine.ts";
+import { isInMemory, machineOf, referenceMillis, showMachine } from "./machine.ts";
 import { median } from "./measure.ts";
 import { ask } from "./processes.ts";
 import { type Figure, meets, type Row } from "./row.ts";
@@ -79,9 +79,11 @@ async function bench(settings: Settings): Promise<number> {
   const results: Result[] = [];
   for (const [i, row] of settings.rows.entries()) {
     process.stderr.write(`[${i + 1}/${settings.rows.length}] ${row.name}\n`);
-    results.push({ row, outcome: await runRow(row, scratch, settings) });
+    const reference = referenceMillis();
+    results.push({ row, reference, outcome: await runRow(row, scratch, settings) });
   }
   process.stdout.write(showTable(results, !settings.quick));
+  process.stdout.write(`\n${showReference(results.map(({ reference }) => reference))}\n`);
   if (settings.json !== undefined) {
     const rows = results.map((result) => jsonOf(result, !settings.quick));
     const report = { machine, quick: settings.quick, rows };
@@ -90,15 +92,21 @@ async function bench(settings: Settings): Promise<number> {
   return results.some(({ outcome }) => outcome.kind === "failed") ? 1 : 0;
 }
 
-function jsonOf({ row, outcome }: Result, judged: boolean): object {
+function showReference(millis: readonly number[]): string {
+  const [least, most] = [Math.min(...millis), Math.max(...millis)].map((ms) => ms.toFixed(0));
+  const advice = "compare only with runs where it took as long";
+  return `A fixed piece of work before each row took ${least} to ${most} ms; ${advice}.`;
+}
+
+function jsonOf({ row, outcome, reference }: Result, judged: boolean): object {
   const { name, what, unit, budget } = row;
-  if (outcome.kind !== "measured") return { name, what, unit, budget, ...outcome };
+  if (outcome.kind !== "measured") return { name, what, unit, budget, reference, ...outcome };
   const complete = (figure: Figure) => {
     const value = median(figure.samples);
     return { ...figure, median: value, met: judged ? meets(value, figure.budget) : null };
   };
   const main = complete({ what, unit, samples: outcome.samples, ...(budget && { budget }) });
-  return { name, ...main, also: (outcome.also ?? []).map(complete) };
+  return { name, reference, ...main, also: (outcome.also ?? []).map(complete) };
 }
 
 function readSettings(): Settings | null {

@@ -7,6 +7,8 @@ import type { Outcome } from "./row-process.ts";
 export interface Result {
   readonly row: Row;
   readonly outcome: Outcome;
+  /** How long the machine took for a fixed piece of work just before: see machine.ts. */
+  readonly reference: number;
 }
 
 const HEADER = ["Row", "What", "Unit", "Result", "Spread", "Budget", "Met"];
