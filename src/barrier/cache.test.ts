@@ -8,7 +8,7 @@ import { EntryCache } from "./cache.ts";
 const value = (length: number, fill = 1) => new Uint8Array(length).fill(fill);
 
 test("what was put is found until it is dropped", () => {
-  const cache = new EntryCache(10_000);
+  const cache = new EntryCache(40_000);
   const one = value(5);
   cache.put("a", one);
   assert.equal(cache.get("a"), one);
@@ -27,18 +27,18 @@ test("its size never passes the limit and is that of what it holds", () => {
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-      const cache = new EntryCache(4000);
+      const cache = new EntryCache(12_000);
       const model = new Map<string, Uint8Array>();
-      const cost = (path: string, held: Uint8Array) => path.length + held.length + 128;
+      const cost = (path: string, held: Uint8Array) => path.length + held.length + 1024;
       for (const each of steps) {
         const path = `k${each.key}`;
         if (each.kind === "put") {
           const held = value(each.size);
           cache.put(path, held);
           model.delete(path);
-          if (cost(path, held) <= 500) model.set(path, held);
+          if (cost(path, held) <= 1500) model.set(path, held);
           const size = () => [...model].reduce((sum, [p, v]) => sum + cost(p, v), 0);
-          while (size() > 4000) model.delete([...model.keys()][0]!);
+          while (size() > 12_000) model.delete([...model.keys()][0]!);
         } else if (each.kind === "drop") {
           cache.drop(path);
           model.delete(path);
@@ -54,7 +54,7 @@ test("its size never passes the limit and is that of what it holds", () => {
           cache.bytes,
           [...model].reduce((sum, [p, v]) => sum + cost(p, v), 0),
         );
-        assert.ok(cache.bytes <= 4000);
+        assert.ok(cache.bytes <= 12_000);
       }
       for (const [path, held] of model) assert.equal(cache.get(path), held);
     }),
@@ -63,7 +63,7 @@ test("its size never passes the limit and is that of what it holds", () => {
 });
 
 test("one large entry is not kept, nor what was there under its name", () => {
-  const cache = new EntryCache(8000);
+  const cache = new EntryCache(16_000);
   cache.put("a", value(10));
   cache.put("b", value(10));
   cache.put("a", value(2000));
@@ -79,7 +79,7 @@ test("a cache of no bytes keeps nothing", () => {
 });
 
 test("whatever leaves it is wiped: dropped, replaced, pushed out, too large, and all at sealing", () => {
-  const cache = new EntryCache(3000);
+  const cache = new EntryCache(16_000);
   const zero = (held: Uint8Array) => held.every((byte) => byte === 0);
   const [dropped, replaced, large, kept] = [value(9), value(9), value(2000), value(9)];
   cache.put("a", dropped);

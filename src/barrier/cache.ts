@@ -4,7 +4,7 @@
 
 import { wipe } from "../base/bytes.ts";
 
-const ENTRY_COST = 128; // what an entry costs beside its key and value, roughly
+const ENTRY_COST = 1024; // of buffer, map and path, as measured in resident memory
 
 export class EntryCache {
   readonly #entries = new Map<string, Uint8Array>();

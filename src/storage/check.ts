@@ -27,7 +27,7 @@ import {
   TREES,
   treeOf,
 } from "./rows/merkle.ts";
-import { MalformedBytes } from "./rows/byte-reader.ts";
+import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Slices } from "./slices.ts";
 
 const CHUNK = 256;

@@ -24,12 +24,15 @@ import {
 } from "./rows/head.ts";
 import { decodeEntry, firstChain } from "./rows/log-entry.ts";
 import { Forest, isSlot, isSumRow } from "./rows/merkle.ts";
-import { MalformedBytes } from "./rows/byte-reader.ts";
+import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Tip } from "./tip.ts";
+
+const PAGE_ROWS = 1024;
 
 export interface Opened {
   readonly tip: Tip;
-  readonly sums: readonly SumRow[];
+  /** The same sums once more, to follow what becomes durable. */
+  readonly durable: Forest;
   /** Rows that differ from what is stored and have to be written. */
   readonly mendedSums: readonly SumRow[];
   /** The log cannot be used: everything below is to be removed, and this is the tail from then on. */
@@ -51,20 +54,22 @@ export function openTip(engine: Engine, treeKey: KeyObject, repair: boolean): Op
   if (wrong !== null) mended.push(`log given up: ${wrong}`);
   const givenUp = wrong === null ? null : logGivenUp(engine, head);
 
-  const sums = engine.sums().filter(isSumRow);
-  if (mended.length === 0 && addUp(sums, head)) {
-    return { tip: new Tip(treeKey, head, sums), sums, mendedSums: [], givenUp, mended };
+  const stored = storedSums(engine);
+  if (mended.length === 0 && addUp(stored, head)) {
+    const durable = stored.copy();
+    return { tip: new Tip(treeKey, head, stored), durable, mendedSums: [], givenUp, mended };
   }
-  const recomputed = sumLeaves(engine);
+  const recomputed = sumsOfLeaves(engine);
   if (!addUp(recomputed, head)) {
     if (!repair) throw headDamaged("the leaves do not add up to its totals");
     head = { ...head, ...totalsOf(recomputed) };
     mended.push("totals taken from the leaves");
   }
-  const mendedSums = differing(sums, recomputed);
+  const wrongSlots = recomputed.differing(stored);
+  const mendedSums = wrongSlots.map((slot) => recomputed.of(slot).row(slot));
   if (mendedSums.length > 0) mended.push("sums recomputed from the leaves");
-  const tip = new Tip(treeKey, head, recomputed);
-  return { tip, sums: recomputed, mendedSums, givenUp, mended };
+  const durable = recomputed.copy();
+  return { tip: new Tip(treeKey, head, recomputed), durable, mendedSums, givenUp, mended };
 }
 
 function authenticHead(engine: Reads, treeKey: KeyObject): Head | null {
@@ -124,7 +129,7 @@ function headFromLog(engine: Reads): Head {
   }
   const { epoch, index, chain } = entry;
   const position = { lineage, epoch, index, chain, lastDr: index, lastPerf: index };
-  return { ...position, logBytes: retainedBytes(engine), ...totalsOf([]) };
+  return { ...position, logBytes: retainedBytes(engine), ...totalsOf(new Forest()) };
 }
 
 function retainedBytes(engine: Reads): bigint {
@@ -147,55 +152,43 @@ function orNull<T>(decode: () => T): T | null {
   }
 }
 
-function forestOf(sums: readonly SumRow[]): Forest {
-  const forest = new Forest();
-  for (const row of sums) forest.of(row.slot).set(row);
-  return forest;
-}
-
-function totalsOf(sums: readonly SumRow[]): Pick<Head, "shared" | "local"> {
-  const forest = forestOf(sums);
+function totalsOf(forest: Forest): Pick<Head, "shared" | "local"> {
   return { shared: forest.shared.total(), local: forest.local.total() };
 }
 
-function addUp(sums: readonly SumRow[], head: Head): boolean {
-  const totals = totalsOf(sums);
+function addUp(forest: Forest, head: Head): boolean {
+  const totals = totalsOf(forest);
   return (["shared", "local"] as const).every(
     (name) =>
       totals[name].count === head[name].count && equalBytes(totals[name].sum, head[name].sum),
   );
 }
 
-/** The sums as the leaf rows give them; slots that have a row but no leaves are left out. */
-export function sumLeaves(engine: Reads): SumRow[] {
+/** The sums as they are stored, read in pages: there may be 131,072 of them. */
+function storedSums(engine: Reads): Forest {
   const forest = new Forest();
-  const slots = new Set<number>();
+  for (let from: number | undefined; ;) {
+    const page = engine.sums(from, PAGE_ROWS);
+    for (const row of page.filter(isSumRow)) forest.of(row.slot).set(row);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_ROWS) return forest;
+    from = last.slot + 1;
+  }
+}
+
+/** The sums as the leaf rows give them. */
+function sumsOfLeaves(engine: Reads): Forest {
+  const forest = new Forest();
   let after: { slot: number; key: string } | null = null;
   for (;;) {
-    const page = engine.leaves(after, 1024);
+    const page = engine.leaves(after, PAGE_ROWS);
     for (const row of page.filter(({ slot }) => isSlot(slot))) {
       forest.of(row.slot).replace(row.slot, null, row.hash);
-      slots.add(row.slot);
     }
-    if (page.length < 1024) break;
+    if (page.length < PAGE_ROWS) return forest;
     const last = page.at(-1)!;
     after = { slot: last.slot, key: last.key };
   }
-  return [...slots].map((slot) => forest.of(slot).row(slot));
-}
-
-function differing(stored: readonly SumRow[], right: readonly SumRow[]): SumRow[] {
-  const before = new Map(stored.map((row) => [row.slot, row]));
-  const wrong = right.filter((row) => {
-    const old = before.get(row.slot);
-    before.delete(row.slot);
-    return old === undefined || old.count !== row.count || !equalBytes(old.sum, row.sum);
-  });
-  for (const { slot, sum, count } of before.values()) {
-    const none = { slot, sum: new Uint8Array(32), count: 0 };
-    if (count !== 0 || !equalBytes(sum, none.sum)) wrong.push(none);
-  }
-  return wrong;
 }
 
 /** A head that vanished must not make a store look new: creating one would overwrite its keys. */
@@ -238,5 +231,5 @@ export function creation(treeKey: KeyObject, identity: Identity) {
     [TAIL_ROW, encodeTail(tail)],
     [TIMELINE_ROW, encodeTimeline(firstTimeline(head, identity.cluster))],
   ]);
-  return { tip: new Tip(treeKey, head, []), meta };
+  return { tip: new Tip(treeKey, head, new Forest()), meta };
 }

@@ -13,7 +13,7 @@ import {
 } from "./rows/head.ts";
 import { headDamaged } from "./failures.ts";
 import { afterKey } from "./key.ts";
-import { MalformedBytes } from "./rows/byte-reader.ts";
+import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Slices } from "./slices.ts";
 
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole

@@ -316,8 +316,7 @@ export class Store implements StoreReads {
     this.#tip = opened.tip;
     this.#treeKey = treeKey;
     this.#head = opened.tip.head;
-    this.#durable = new Forest();
-    for (const row of opened.sums) this.#durable.of(row.slot).set(row);
+    this.#durable = opened.durable;
     if (opened.mendedSums.length > 0 || opened.mended.length > 0) {
       const sums = new Map(opened.mendedSums.map((row) => [row.slot, row]));
       const sequence = this.#settling.next();

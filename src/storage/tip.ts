@@ -13,7 +13,7 @@ import {
   encodeEntry,
   type LogOperation,
 } from "./rows/log-entry.ts";
-import { Forest, leafHash, sha256, slotOf } from "./rows/merkle.ts";
+import { type Forest, leafHash, sha256, slotOf } from "./rows/merkle.ts";
 import type { StoredChange } from "./transaction.ts";
 
 export type LeafChange = Batch["leaves"][number];
@@ -29,13 +29,14 @@ export interface TipRows {
 
 export class Tip {
   readonly #treeKey: KeyObject;
-  readonly #forest = new Forest();
+  readonly #forest: Forest;
   #head: Head;
 
-  constructor(treeKey: KeyObject, head: Head, sums: readonly SumRow[]) {
+  /** The forest is the tip's own from now on. */
+  constructor(treeKey: KeyObject, head: Head, forest: Forest) {
     this.#treeKey = treeKey;
     this.#head = head;
-    for (const row of sums) this.#forest.of(row.slot).set(row);
+    this.#forest = forest;
   }
 
   get head(): Head {

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { hex } from "../../base/bytes.ts";
 import * as heads from "./head.ts";
 import type { Head } from "./head.ts";
-import { MalformedBytes } from "./byte-reader.ts";
+import { MalformedBytes } from "./row-bytes.ts";
 
 interface Vectors {
   readonly treeKey: string;

@@ -4,7 +4,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import { concat, text, utf8 } from "../../base/bytes.ts";
 import { uuidText } from "../../base/uuid.ts";
-import { ByteReader, MalformedBytes, u32, u64, u8 } from "./byte-reader.ts";
+import { ByteReader, MalformedBytes, u32, u64, u8 } from "./row-bytes.ts";
 
 export const HEAD_ROW = "repl/head";
 export const TAIL_ROW = "repl/tail";

@@ -11,7 +11,7 @@ import { InvariantError } from "../../base/invariant.ts";
 import * as log from "./log-entry.ts";
 import type { Draft, LogEntry, LogOperation } from "./log-entry.ts";
 import { sha256 } from "./merkle.ts";
-import { MalformedBytes } from "./byte-reader.ts";
+import { MalformedBytes } from "./row-bytes.ts";
 
 interface Vectors {
   readonly lineage: string;
@@ -322,9 +322,9 @@ test("a scope of another length is not written", () => {
     valueDigest: new Uint8Array(0),
   } as const;
   const operations = [{ ...op, scope: Buffer.alloc(15) }];
-  const entry = log.chainEntry(
-    { epoch: 1, index: 1n, time: 1n, operations, control: null },
-    Buffer.alloc(32),
-  );
+  const draft = { epoch: 1, index: 1n, time: 1n, operations, control: null };
+  assert.throws(() => log.chainEntry(draft, Buffer.alloc(32)), InvariantError);
+  const digest = Buffer.alloc(32);
+  const entry = { ...draft, sharedDigest: digest, localDigest: digest, chain: digest };
   assert.throws(() => log.encodeEntry(entry), InvariantError);
 });

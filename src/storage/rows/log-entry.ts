@@ -5,7 +5,7 @@
 import { concat, EMPTY, equalBytes, utf8 } from "../../base/bytes.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Instant } from "../../base/world.ts";
-import { ByteReader, i64, MalformedBytes, u16, u32, u64, u8 } from "./byte-reader.ts";
+import { ByteReader, ByteWriter, MalformedBytes, u8 } from "./row-bytes.ts";
 import { sha256 } from "./merkle.ts";
 
 const VERSION = 1;
@@ -13,6 +13,12 @@ const CLASS_CODES = { shared: 1, local: 2 } as const;
 const NO_VALUE = Buffer.alloc(32);
 const TAG_OPS = utf8("holdfast log operations 1");
 const TAG_ENTRY = utf8("holdfast log entry 1");
+const HEADER_BYTES = 1 + 4 + 8 + 8 + 3 * 32;
+const OPERATION_BYTES = 1 + 1 + 16 + 2; // beside key and value
+const NO_OPERATIONS = {
+  shared: sha256(concat(TAG_OPS, u8(CLASS_CODES.shared))),
+  local: sha256(concat(TAG_OPS, u8(CLASS_CODES.local))),
+};
 
 export const SCOPE_BYTES = 16;
 /** The scope of records that belong to no mount and no namespace. */
@@ -64,16 +70,15 @@ export function nextChain(
   before: Uint8Array,
   entry: Omit<LogEntry, "chain" | "operations">,
 ): Buffer {
-  const header = concat(
-    TAG_ENTRY,
-    u32(entry.epoch),
-    u64(entry.index),
-    i64(entry.time),
-    entry.sharedDigest,
-    entry.localDigest,
-    encodeControl(entry.control),
-  );
-  return sha256(concat(before, sha256(header)));
+  const header = new ByteWriter(TAG_ENTRY.length + 20 + 64 + controlSize(entry.control));
+  header.bytes(TAG_ENTRY);
+  header.u32(entry.epoch);
+  header.u64(entry.index);
+  header.i64(entry.time);
+  header.bytes(entry.sharedDigest);
+  header.bytes(entry.localDigest);
+  writeControl(header, entry.control);
+  return sha256(concat(before, sha256(header.done())));
 }
 
 /** True when the digests and the chain of a decoded entry follow from its operations. */
@@ -87,59 +92,61 @@ export function followsFrom(entry: LogEntry, before: Uint8Array): boolean {
 }
 
 export function operationDigest(operation: LogOperation): Buffer {
-  const key = utf8(operation.key);
-  return sha256(
-    concat(
-      u8(CLASS_CODES[operation.class]),
-      u8(operation.value === null ? 2 : 1),
-      operation.scope,
-      u16(key.length),
-      key,
-      operation.value === null ? NO_VALUE : operation.valueDigest,
-    ),
-  );
+  const keyBytes = Buffer.byteLength(operation.key);
+  const out = new ByteWriter(OPERATION_BYTES + keyBytes + 32);
+  writeOperationHead(out, operation, keyBytes);
+  out.bytes(operation.value === null ? NO_VALUE : operation.valueDigest);
+  return sha256(out.done());
 }
 
 function digestOperations(operations: readonly LogOperation[], cls: "shared" | "local"): Buffer {
-  const digests = operations.filter((op) => op.class === cls).map(operationDigest);
-  return sha256(concat(TAG_OPS, u8(CLASS_CODES[cls]), ...digests));
+  const own = operations.filter((op) => op.class === cls);
+  if (own.length === 0) return Buffer.from(NO_OPERATIONS[cls]); // most transactions lack one class
+  return sha256(concat(TAG_OPS, u8(CLASS_CODES[cls]), ...own.map(operationDigest)));
 }
 
-function encodeControl(control: ControlRecord | null): Buffer {
-  return control === null
-    ? concat(u8(0), u32(0))
-    : concat(u8(control.type), u32(control.body.length), control.body);
+function controlSize(control: ControlRecord | null): number {
+  return 5 + (control?.body.length ?? 0);
+}
+
+function writeControl(out: ByteWriter, control: ControlRecord | null): void {
+  out.u8(control?.type ?? 0);
+  out.u32(control?.body.length ?? 0);
+  if (control !== null) out.bytes(control.body);
+}
+
+function writeOperationHead(out: ByteWriter, operation: LogOperation, keyBytes: number): void {
+  invariant(operation.scope.length === SCOPE_BYTES, "a scope has 16 bytes");
+  out.u8(CLASS_CODES[operation.class]);
+  out.u8(operation.value === null ? 2 : 1);
+  out.bytes(operation.scope);
+  out.u16(keyBytes);
+  out.text(operation.key, keyBytes);
 }
 
 export function encodeEntry(entry: LogEntry): Buffer {
-  const parts: Uint8Array[] = [
-    u8(VERSION),
-    u32(entry.epoch),
-    u64(entry.index),
-    i64(entry.time),
-    entry.sharedDigest,
-    entry.localDigest,
-    entry.chain,
-    encodeControl(entry.control),
-    u32(entry.operations.length),
-  ];
-  // One part each: parts become arguments, and 8,192 operations of seven parts strain the stack.
-  for (const operation of entry.operations) parts.push(encodeOperation(operation));
-  return concat(...parts);
-}
-
-function encodeOperation(operation: LogOperation): Buffer {
-  invariant(operation.scope.length === SCOPE_BYTES, "a scope has 16 bytes");
-  const key = utf8(operation.key);
-  return concat(
-    u8(CLASS_CODES[operation.class]),
-    u8(operation.value === null ? 2 : 1),
-    operation.scope,
-    u16(key.length),
-    key,
-    operation.value === null ? EMPTY : u32(operation.value.length),
-    operation.value ?? EMPTY,
-  );
+  const keySizes = entry.operations.map(({ key }) => Buffer.byteLength(key));
+  let size = HEADER_BYTES + controlSize(entry.control) + 4;
+  for (const [i, { value }] of entry.operations.entries()) {
+    size += OPERATION_BYTES + keySizes[i]! + (value === null ? 0 : 4 + value.length);
+  }
+  const out = new ByteWriter(size);
+  out.u8(VERSION);
+  out.u32(entry.epoch);
+  out.u64(entry.index);
+  out.i64(entry.time);
+  out.bytes(entry.sharedDigest);
+  out.bytes(entry.localDigest);
+  out.bytes(entry.chain);
+  writeControl(out, entry.control);
+  out.u32(entry.operations.length);
+  for (const [i, operation] of entry.operations.entries()) {
+    writeOperationHead(out, operation, keySizes[i]!);
+    if (operation.value === null) continue;
+    out.u32(operation.value.length);
+    out.bytes(operation.value);
+  }
+  return out.done();
 }
 
 /** Strict: throws MalformedBytes for anything that encodeEntry would not have written. */

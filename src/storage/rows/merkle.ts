@@ -19,7 +19,6 @@ const SLOTS = PAGES * SUBPAGES; // per tree
 export const ALL_SLOTS: number = TREES.length * SLOTS;
 const LANES = 8; // 32-bit lanes of one sum, least significant first
 const LANE_RANGE = 0x1_0000_0000;
-const SEPARATOR = Buffer.alloc(1);
 
 export function sha256(bytes: Uint8Array): Buffer {
   return hash("sha256", bytes, "buffer");
@@ -50,11 +49,11 @@ export function isSlot(slot: number): boolean {
  * unpredictable to clients: with a plain hash one could search for values whose sums collide.
  */
 export function leafHash(treeKey: KeyObject, key: string, valueDigest: Uint8Array): Buffer {
-  return createHmac("sha256", treeKey)
-    .update(key, "utf8")
-    .update(SEPARATOR)
-    .update(valueDigest)
-    .digest();
+  const keyBytes = Buffer.byteLength(key);
+  const input = Buffer.alloc(keyBytes + 1 + HASH_BYTES); // the byte between stays 0x00
+  input.write(key, 0, keyBytes);
+  input.set(valueDigest, keyBytes + 1);
+  return createHmac("sha256", treeKey).update(input).digest();
 }
 
 /** The sums and counts of 256 subpages. */
@@ -131,6 +130,19 @@ export class Tree {
     return { sum: readSum(this.#total, 0), count: this.#count };
   }
 
+  /** Takes over everything of another tree of the same name. */
+  adopt(other: Tree): void {
+    for (const [number, page] of other.#pages.entries()) {
+      if (page === undefined) continue;
+      const copy = new TreePage();
+      copy.sums.set(page.sums);
+      copy.counts.set(page.counts);
+      this.#pages[number] = copy;
+    }
+    this.#total.set(other.#total);
+    this.#count = other.#count;
+  }
+
   /** Slots whose sum or count differ from another tree's. */
   differing(other: Tree): number[] {
     const slots: number[] = [];
@@ -187,6 +199,13 @@ export class Tree {
 export class Forest {
   readonly shared = new Tree("shared");
   readonly local = new Tree("local");
+
+  copy(): Forest {
+    const copy = new Forest();
+    copy.shared.adopt(this.shared);
+    copy.local.adopt(this.local);
+    return copy;
+  }
 
   of(slot: number): Tree {
     return this[treeOf(slot)];

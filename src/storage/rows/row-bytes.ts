@@ -3,6 +3,8 @@
 
 import { isUtf8 } from "node:buffer";
 
+import { invariant } from "../../base/invariant.ts";
+
 export class ByteReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -58,6 +60,52 @@ export class MalformedBytes extends Error {
   constructor(message: string) {
     super(message);
     this.name = "MalformedBytes";
+  }
+}
+
+/** Fills one buffer of a size known beforehand; done() checks that it is full. */
+export class ByteWriter {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(size: number) {
+    this.#bytes = Buffer.alloc(size);
+  }
+
+  u8(value: number): void {
+    this.#at = this.#bytes.writeUInt8(value, this.#at);
+  }
+
+  u16(value: number): void {
+    this.#at = this.#bytes.writeUInt16BE(value, this.#at);
+  }
+
+  u32(value: number): void {
+    this.#at = this.#bytes.writeUInt32BE(value, this.#at);
+  }
+
+  u64(value: bigint): void {
+    this.#at = this.#bytes.writeBigUInt64BE(value, this.#at);
+  }
+
+  i64(value: bigint): void {
+    this.#at = this.#bytes.writeBigInt64BE(value, this.#at);
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#bytes.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** `size` is its length in UTF-8. */
+  text(value: string, size: number): void {
+    invariant(this.#bytes.write(value, this.#at, size) === size, "text of another length");
+    this.#at += size;
+  }
+
+  done(): Buffer {
+    invariant(this.#at === this.#bytes.length, "a row of another length than planned");
+    return this.#bytes;
   }
 }
 
