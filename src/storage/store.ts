@@ -136,7 +136,7 @@ export class Store implements StoreReads {
     const headBytes = this.#engine.meta(heads.HEAD_ROW);
     this.#initialised = isInitialised(this.#engine);
     this.#head = readHead(headBytes);
-    this.#committer = new Committer(this.#engine, headBytes, {
+    this.#committer = new Committer(this.#engine, this.#clock, headBytes, {
       encodeHead: (head) => heads.encodeHead(head, this.#keyOfTrees()),
       durable: (group) => this.#onDurable(group),
       failed: (cause) => this.#fail(cause),

@@ -17,7 +17,7 @@ const PAGE = 4096;
 // Commits of 8 random transactions, medians on a busy machine: 4 MiB hold up one commit in 35 for
 // 13 ms, 16 MiB one in 139 for 33 ms, 64 MiB one in 550 for 70 ms; shared out over all commits that
 // is 0.5, 0.3 and 0.14 ms.
-const CHECKPOINT_BYTES = 16 * 1024 * 1024;
+const CHECKPOINT_BYTES = 64 * 1024 * 1024;
 
 export interface SqliteOptions {
   readonly directory: string;
