@@ -31,6 +31,7 @@ export async function kill9(options: Kill9Options): Promise<Result> {
       const last = cycle > options.cycles; // started once more, only to look
       const lines = [...acknowledged].map(([client, n]) => `${client} ${n}\n`);
       writeFileSync(ledgerFile, lines.join(""));
+      let opened = false;
       let ready: () => void = () => {};
       const isReady = new Promise<void>((resolve) => (ready = resolve));
       const target = startTarget(
@@ -47,10 +48,11 @@ export async function kill9(options: Kill9Options): Promise<Result> {
           const took = /^ready (\d+)$/.exec(line)?.[1];
           if (took !== undefined) {
             slowest = Math.max(slowest, Number(took));
+            opened = true;
             ready();
           } else {
             countAcks([line], acknowledged);
-            total++;
+            if (opened) total++;
           }
         },
       );

@@ -70,7 +70,7 @@ export class Ledger {
     let objects = 0;
     for (let client = 0; client < clients; client++) {
       const known = acknowledged.get(client) ?? 0;
-      const n = this.#objects.get(`counter/${client}`, counterCodec)?.n ?? 0;
+      const n = this.last(client);
       if (n < known)
         wrong.push(`client ${client}: write ${known} was acknowledged, ${n} is stored`);
       if (n > known + 1)
@@ -86,6 +86,11 @@ export class Ledger {
     if (stored !== objects) wrong.push(`${stored} objects are stored instead of ${objects}`);
     if (rows !== objects) wrong.push(`${rows} rows are in the index instead of ${objects}`);
     return wrong;
+  }
+
+  /** The number of a client's last stored write. */
+  last(client: number): number {
+    return this.#objects.get(`counter/${client}`, counterCodec)?.n ?? 0;
   }
 
   #verifyObject(client: number, n: number, expected: boolean): string[] {

@@ -64,9 +64,9 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
 /** The short forms of every CI run. */
 const SHORT: Readonly<Record<string, { green: Size; red: Size }>> = {
   kill9: { green: size({ cycles: 40 }), red: size({ cycles: 40 }) },
-  powerloss: { green: size({ images: 500 }), red: size({ images: 300 }) },
+  powerloss: { green: size({ images: 500 }), red: size({ images: 100 }) },
   fsyncfail: { green: size({ stride: 4 }), red: size({ stride: 8 }) },
-  bitflip: { green: size({ images: 300 }), red: size({ images: 300 }) },
+  bitflip: { green: size({ images: 300 }), red: size({ images: 200 }) },
 };
 
 function size(part: Partial<Size>): Size {

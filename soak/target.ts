@@ -51,6 +51,11 @@ async function main(options: TargetOptions): Promise<number> {
       await close();
       return 4;
     }
+    // What was stored but not told before the last kill has now been seen, and must stay.
+    for (let id = 0; id < options.clients; id++) {
+      const n = ledger.last(id);
+      if (n > 0) writeSync(1, `${id} ${n}\n`);
+    }
   }
   const ackFd = options.ackFile === true ? openAckFile(options.directory) : 1;
   if (ackFd === 1) writeSync(1, `ready ${opened.toFixed(0)}\n`);
