@@ -16,6 +16,7 @@ import type { Result } from "./result.ts";
 const PAGE = 4096;
 const CLIENTS = 6;
 const LARGEST = 1500;
+const LONGEST_LOOK_MS = 60_000;
 const KEY = "shared/soak/object/";
 const DATABASE = /\.db$/;
 
@@ -130,7 +131,10 @@ class Reader {
     const { process: child, lines, ended } = this.#child;
     const answer = lines.next();
     child.stdin.write(`${directory}\n`);
+    // Going round in circles on a damaged file is as bad as dying of it.
+    const patience = setTimeout(() => child.kill("SIGKILL"), LONGEST_LOOK_MS);
     const line = await Promise.race([answer, ended]);
+    clearTimeout(patience);
     if (typeof line === "object" && "value" in line && typeof line.value === "string") {
       return JSON.parse(line.value) as Finding;
     }

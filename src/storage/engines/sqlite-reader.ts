@@ -2,6 +2,7 @@
 // transaction: it sees one moment, and its reads cost no lock calls. Which moment, and for whom, is
 // decided in sqlite-readers.ts.
 
+import { compareKeys } from "../key.ts";
 import { invariant } from "../../base/invariant.ts";
 import { EngineError } from "./engine.ts";
 import { connect, pragma } from "./sqlite-format.ts";
@@ -95,13 +96,19 @@ export class SqliteReader implements Reads {
   }
 
   rows(range: Range): Row[] {
-    return this.#guard(() =>
-      this.#rows.all(range).map((row) => ({ key: text(row[0]), value: bytes(row[1]) })),
-    );
+    return this.#guard(() => {
+      const rows = this.#rows
+        .all(range)
+        .map((row) => ({ key: text(row[0]), value: bytes(row[1]) }));
+      return inOrder(rows, (a, b) => compareKeys(a.key, b.key), { key: range.from }, range.reverse);
+    });
   }
 
   keys(range: Range): string[] {
-    return this.#guard(() => this.#keys.all(range).map((row) => text(row[0])));
+    return this.#guard(() => {
+      const keys = this.#keys.all(range).map((row) => text(row[0]));
+      return inOrder(keys, compareKeys, range.from, range.reverse);
+    });
   }
 
   leaf(slot: number, key: string): Leaf | null {
@@ -113,32 +120,35 @@ export class SqliteReader implements Reads {
 
   leaves(after: { slot: number; key: string } | null, limit: number): LeafRow[] {
     const { slot, key } = after ?? { slot: -1, key: "" };
-    return this.#guard(() =>
-      this.#leaves.all(slot, key, Math.min(limit, MOST_ROWS)).map((row) => ({
+    return this.#guard(() => {
+      const rows = this.#leaves.all(slot, key, Math.min(limit, MOST_ROWS)).map((row) => ({
         slot: Number(row[0]),
         key: text(row[1]),
         hash: bytes(row[2]),
         scope: bytes(row[3]),
-      })),
-    );
+      }));
+      return inOrder(rows, (a, b) => a.slot - b.slot || compareKeys(a.key, b.key), { slot, key });
+    });
   }
 
   sums(from: number = Number.MIN_SAFE_INTEGER, limit: number = MOST_ROWS): SumRow[] {
-    return this.#guard(() =>
-      this.#sums.all(from, Math.min(limit, MOST_ROWS)).map((row) => ({
+    return this.#guard(() => {
+      const rows = this.#sums.all(from, Math.min(limit, MOST_ROWS)).map((row) => ({
         slot: Number(row[0]),
         sum: bytes(row[1]),
         count: Number(row[2]),
-      })),
-    );
+      }));
+      return inOrder(rows, (a, b) => a.slot - b.slot, { slot: from });
+    });
   }
 
   logs(from: bigint, limit: number): LogRow[] {
-    return this.#guard(() =>
-      this.#logs
+    return this.#guard(() => {
+      const rows = this.#logs
         .all(from, Math.min(limit, MOST_ROWS))
-        .map((row) => ({ index: integer(row[0]), entry: bytes(row[1]) })),
-    );
+        .map((row) => ({ index: integer(row[0]), entry: bytes(row[1]) }));
+      return inOrder(rows, (a, b) => Number(a.index - b.index), { index: from });
+    });
   }
 
   lastLog(): bigint | null {
@@ -164,6 +174,25 @@ export class SqliteReader implements Reads {
       throw this.#failStop.trip("read", error);
     }
   }
+}
+
+/**
+ * SQLite trusts that its pages are in order and gives rows as it finds them. In a damaged file they
+ * may go backwards, and whoever reads on from the last one would never come to an end.
+ */
+function inOrder<P, T extends P>(
+  rows: T[],
+  compare: (a: P, b: P) => number,
+  from: P,
+  reverse = false,
+): T[] {
+  const sign = reverse ? -1 : 1;
+  for (let i = 1; i < rows.length; i++) {
+    if (sign * compare(rows[i - 1]!, rows[i]!) >= 0) throw new Error("rows are out of order");
+  }
+  const least = reverse ? rows.at(-1) : rows[0];
+  if (least !== undefined && compare(least, from) < 0) throw new Error("rows are out of order");
+  return rows;
 }
 
 /** The four forms of a range: with an end or without, forward or backward. */

@@ -508,6 +508,27 @@ describe("the log of SQLite", () => {
   });
 });
 
+test("rows in the wrong order are an error: who reads on from the last one would go round in circles", async () => {
+  const directory = newPlace();
+  const engine = await open(directory);
+  const key = (n: number) => `k/${String(n).padStart(4, "0")}`;
+  const data = Array.from({ length: 600 }, (_, n) => ({ key: key(n), value: new Uint8Array(100) }));
+  await engine.commit(batchOf({ data }));
+  await engine.close();
+  const path = join(directory, "store.db");
+  const content = files.readFileSync(path);
+  const pageOf = (n: number) => Math.floor(content.indexOf(key(n)) / 4096) * 4096;
+  const [a, b] = [pageOf(100), pageOf(400)];
+  const first = Buffer.from(content.subarray(a, a + 4096));
+  content.copy(content, a, b, b + 4096);
+  first.copy(content, b);
+  files.writeFileSync(path, content);
+  const damaged = await open(directory);
+  const all = { from: "", to: null, limit: 1000 };
+  assert.throws(() => damaged.keys(all), EngineError);
+  assert.throws(() => damaged.get(key(1)), EngineError, "it is not used any more");
+});
+
 test("nothing remains of values that were deleted or replaced", async () => {
   const directory = newPlace();
   const engine = await open(directory);

@@ -1,0 +1,454 @@
+// The writing half of the store: takes transactions, keeps the tip and what is on its way to the disk,
+// commits in groups, and tells when something is durable. The reading half is store.ts.
+
+import type { KeyObject } from "node:crypto";
+import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
+import type { Clock, Timers } from "../base/world.ts";
+import { AcceptedState } from "./accepted-state.ts";
+import { type Accepted, Committer } from "./committer.ts";
+import { type Engine, EngineError, type Leaf, type Range } from "./engines/engine.ts";
+import * as failures from "./failures.ts";
+import { classOf, hasClass } from "./key.ts";
+import { Line } from "./line.ts";
+import { creation, type Identity, isInitialised, openTip, readHead } from "./opening.ts";
+import { Pending } from "./pending.ts";
+import * as heads from "./rows/head.ts";
+import { Forest, slotOf } from "./rows/merkle.ts";
+import { Settling } from "./settling.ts";
+import type { SlotLeaves } from "./slot-leaves.ts";
+import { SpaceGuard } from "./space.ts";
+import type { Tip } from "./tip.ts";
+import { type Below, type StoreTx, Transaction, type TransactionLimits } from "./transaction.ts";
+import type { Trust } from "./trust.ts";
+
+const MIB = 1024 * 1024;
+/** The ceiling of core contract 14.3; an engine may take less. */
+const CEILING = { operations: 8192, bytes: 64 * MIB };
+/** What may be accepted and not durable yet: beyond it, writers wait their turn. */
+const PENDING_BYTES = 64 * MIB;
+const PENDING_TRANSACTIONS = 16_384;
+
+export interface WriteOptions {
+  /** Takes from the reserve of a nearly full disk: revocations, seals. Default false. */
+  readonly essential?: boolean;
+  /** Called at once when the transaction is refused: undoes what its function did outside of it. */
+  readonly undo?: () => void;
+}
+
+/** The state that a repair may compare and mend: everything accepted, leaves included. */
+export interface Mending {
+  readonly tip: Tip;
+  readonly treeKey: KeyObject;
+  value(key: string): Uint8Array | null;
+  has(key: string): boolean;
+  leaf(slot: number, key: string): Leaf | null;
+  keys(range: Range): string[];
+  leavesFrom(first: number): SlotLeaves;
+}
+
+export type MendedRows = Pick<Accepted, "leaves" | "sums">;
+type Rows = Pick<Accepted, "data" | "leaves" | "sums" | "log" | "head">;
+const NOTHING: Omit<Accepted, "sequence"> = {
+  data: new Map(),
+  leaves: [],
+  sums: new Map(),
+  log: null,
+  head: null,
+  meta: new Map(),
+  trimLogBelow: null,
+  bytes: 0,
+  onConflict: null,
+};
+
+export interface WritingOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly trust: Trust;
+  readonly maxEntryBytes: number;
+  readonly reserveBytes: number;
+  /** A group is durable: called with the changed keys before its writers are told. */
+  readonly durable: (keys: readonly string[]) => void;
+}
+
+export class Writing {
+  /** What transactions see; its getDurable is what reads outside of them see. */
+  readonly state: AcceptedState;
+
+  readonly #engine: Engine;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #trust: Trust;
+  readonly #durable: (keys: readonly string[]) => void;
+  readonly #limits: TransactionLimits;
+  readonly #space: SpaceGuard;
+  readonly #committer: Committer;
+  readonly #pending = new Pending();
+  readonly #below: Below;
+  readonly #settling = new Settling();
+  readonly #line: Line; // writers that wait for room
+  readonly #unwatch: () => void;
+  #tip: Tip | null = null;
+  #treeKey: KeyObject | null = null;
+  #trees = new Forest();
+  #head: heads.Head | null; // durable; null before creation, or when it cannot be read
+  #initialised: boolean;
+  #pendingBytes = 0;
+  #creating: Tip | null = null;
+  #locking: Promise<void> | null = null;
+  #inside = false;
+
+  constructor(options: WritingOptions) {
+    const { engine, clock, log, trust } = options;
+    this.#engine = engine;
+    this.#clock = clock;
+    this.#log = log;
+    this.#trust = trust;
+    this.#durable = options.durable;
+    invariant(options.maxEntryBytes <= 8 * MIB, "a stored value has at most 8 MiB");
+    this.#limits = {
+      operations: Math.min(engine.limits.operations, CEILING.operations),
+      bytes: Math.min(engine.limits.bytes, CEILING.bytes),
+      valueBytes: options.maxEntryBytes,
+    };
+    this.#space = new SpaceGuard(engine, clock, options.reserveBytes);
+    const headBytes = engine.meta(heads.HEAD_ROW);
+    this.#initialised = isInitialised(engine);
+    this.#head = readHead(headBytes);
+    this.#committer = new Committer(engine, clock, headBytes, {
+      encodeHead: (head) => heads.encodeHead(head, this.keyOfTrees()),
+      durable: (group) => this.#onDurable(group),
+      failed: (cause) => trust.fail(cause),
+    });
+    const state = new AcceptedState(engine, this.#pending, log);
+    this.state = state;
+    this.#below = {
+      // A failed read stops the store even if the transaction's function catches the error.
+      get: (key) => trust.orFail(() => state.get(key), EngineError),
+      has: (key) => trust.orFail(() => state.has(key), EngineError),
+      rows: (range) => trust.orFail(() => state.rows(range), EngineError),
+      keys: (range) => trust.orFail(() => state.keys(range), EngineError),
+    };
+    this.#line = new Line(options.timers, () => this.#hasRoom());
+    trust.onLost((refusal) => {
+      this.#committer.stop();
+      this.#settling.refuseAll(refusal);
+      this.#line.dissolve();
+    });
+    // This node is the only writer for as long as it holds the storage: whoever else writes has
+    // taken it over, and what we would write next no longer follows.
+    this.#unwatch = engine.watch(() => this.#onForeignCommit());
+  }
+
+  get initialised(): boolean {
+    return this.#initialised;
+  }
+
+  get locked(): boolean {
+    return this.#tip === null || this.#locking !== null;
+  }
+
+  get head(): heads.Head | null {
+    return this.#head;
+  }
+
+  get trees(): Forest {
+    return this.#trees;
+  }
+
+  /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */
+  create<T>(treeKey: KeyObject, identity: Identity, fn: (tx: StoreTx) => T): Promise<T> {
+    if (this.#initialised || this.#creating !== null) {
+      return Promise.reject(failures.alreadyInitialised());
+    }
+    const { tip, meta } = creation(treeKey, identity);
+    this.#creating = tip;
+    this.#treeKey = treeKey;
+    return this.#attempt(fn, { tip, meta, essential: true, undo: () => this.#uncreate() });
+  }
+
+  #uncreate(): void {
+    this.#creating = null;
+    this.#treeKey = null;
+  }
+
+  /**
+   * Checks the head and loads the sums. Sums that no longer add up are recomputed from the leaves
+   * if those do. With `repair`, a head that is not authentic is rebuilt from the log's last entry, and
+   * a log that does not end at the head is given up: an operator's decision, to be followed by a
+   * reindex.
+   */
+  unlock(treeKey: KeyObject, options: { readonly repair?: boolean } = {}): void {
+    this.#trust.assert();
+    if (!this.#initialised) throw failures.storeUninitialised();
+    invariant(this.#tip === null, "the store is unlocked already");
+    const repair = options.repair ?? false;
+    const opened = this.#trust.read(() => openTip(this.#engine, treeKey, repair));
+    for (const mended of opened.mended) this.#log.error("damage in storage", { mended });
+    this.#tip = opened.tip;
+    this.#treeKey = treeKey;
+    this.#head = opened.tip.head;
+    this.#trees = opened.durable;
+    if (opened.mendedSums.length > 0 || opened.mended.length > 0) {
+      const sums = new Map(opened.mendedSums.map((row) => [row.slot, row]));
+      const sequence = this.#settling.next();
+      const mended = { ...NOTHING, sums, head: opened.tip.head, sequence };
+      if (opened.givenUp === null) this.#push(mended);
+      else {
+        const { below, tail } = opened.givenUp;
+        const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(tail)]]);
+        this.#push({ ...mended, meta, trimLogBelow: below });
+      }
+    }
+  }
+
+  /** Takes nothing more that needs the key of the trees, waits for what was accepted, forgets it. */
+  lock(): Promise<void> {
+    return (this.#locking ??= this.#lock());
+  }
+
+  async #lock(): Promise<void> {
+    await this.#committer.settled();
+    this.#tip = null;
+    this.#treeKey = null;
+    this.#trees = new Forest();
+    this.#locking = null;
+  }
+
+  settled(): Promise<void> {
+    return this.#committer.settled();
+  }
+
+  /** Waits for what was accepted; nothing more is taken once the trust is closed. */
+  async close(): Promise<void> {
+    this.#unwatch();
+    await this.#committer.settled();
+  }
+
+  requireTip(): Tip {
+    this.#trust.assert();
+    if (!this.#initialised) throw failures.storeUninitialised();
+    if (this.#tip === null || this.#locking !== null) throw failures.storeLocked();
+    return this.#tip;
+  }
+
+  keyOfTrees(): KeyObject {
+    invariant(this.#treeKey !== null, "the head moves only while the key of the trees is there");
+    return this.#treeKey;
+  }
+
+  /**
+   * Runs `fn` at once (or when there is room) without anything interleaving; resolves with its
+   * result when all it wrote, and all it may have seen, is durable. A throw undoes it; it is told
+   * only when what it may have seen is durable.
+   */
+  write<T>(fn: (tx: StoreTx) => T, options: WriteOptions = {}): Promise<T> {
+    const attempt = () => this.#attempt(fn, options);
+    // One inside another is refused at once, not when there is room.
+    if (this.#inside || (this.#line.isEmpty && this.#hasRoom())) return attempt();
+    return this.#line.wait(attempt);
+  }
+
+  /** For repairs of leaves and sums: `fn` compares and mends the tip; its rows are committed. */
+  mend(fn: (mending: Mending) => MendedRows | null): Promise<void> {
+    return this.#settleAfter(this.#settling.last, () => {
+      const mending = this.#mending(this.requireTip());
+      // A throw in between would leave the tip half mended.
+      const rows = this.#trust.orFail(() => fn(mending));
+      if (rows === null) return this.#whenDurable(this.#settling.last);
+      const sequence = this.#settling.next();
+      let bytes = 0;
+      for (const { slot, key, leaf } of rows.leaves) {
+        bytes += 2 * Buffer.byteLength(key) + 128;
+        // A leaf that lies where its key does not belong says nothing about the key.
+        if (!belongs(slot, key)) continue;
+        this.#pending.put(key, { value: mending.value(key), leaf, sequence });
+      }
+      this.#push({ ...NOTHING, ...rows, head: mending.tip.head, bytes, sequence });
+      return this.#whenDurable(sequence);
+    });
+  }
+
+  #mending(tip: Tip): Mending {
+    const { state } = this;
+    return {
+      tip,
+      treeKey: this.keyOfTrees(),
+      value: (key) => state.value(key),
+      has: (key) => state.hasValue(key),
+      leaf: (slot, key) => state.leaf(slot, key),
+      keys: (range) => state.keys(range),
+      leavesFrom: (first) => state.leavesFrom(first),
+    };
+  }
+
+  /** Removes log entries below `tail.first`, which becomes the tail, in one transaction. */
+  trim(tail: heads.Tail): Promise<void> {
+    return this.#settleAfter(this.#settling.last, () => {
+      this.#trust.assert();
+      const now = this.#trust.read(() => this.#engine.meta(heads.TAIL_ROW));
+      const first = now === null ? 0n : heads.decodeTail(now).first;
+      invariant(tail.first >= first, "the tail of the log never goes back");
+      const sequence = this.#settling.next();
+      const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(tail)]]);
+      this.#push({ ...NOTHING, meta, trimLogBelow: tail.first, sequence });
+      return this.#whenDurable(sequence);
+    });
+  }
+
+  #attempt<T>(fn: (tx: StoreTx) => T, how: How): Promise<T> {
+    return this.#settleAfter(this.#settling.last, () => {
+      let accepted: { result: T; sequence: number };
+      try {
+        accepted = this.#accept(fn, how);
+      } catch (error) {
+        how.undo?.();
+        throw error;
+      }
+      return this.#whenDurable(accepted.sequence).then(() => accepted.result);
+    });
+  }
+
+  /** Runs the function and takes over what it wrote; a throw anywhere in here changes nothing. */
+  #accept<T>(fn: (tx: StoreTx) => T, how: How): { result: T; sequence: number } {
+    this.#trust.assert();
+    invariant(!this.#inside, "a transaction cannot begin inside another");
+    if (this.#creating !== null && how.tip === undefined) throw failures.storeUninitialised();
+    const tip = how.tip ?? (this.#locking === null ? this.#tip : null);
+    const index = (tip?.head.index ?? this.#head?.index ?? 0n) + 1n;
+    const tx = new Transaction(this.#below, index, this.#clock.now(), this.#limits);
+    const result = this.#run(fn, tx);
+    this.#trust.assert(); // a read inside may have failed
+    const { changes, control, bytes } = tx.finish();
+    if (changes.size === 0 && control === null && how.meta === undefined) {
+      return { result, sequence: this.#settling.last };
+    }
+    if (!how.essential) this.#space.check(changes.values(), bytes, this.#pendingBytes);
+    const data = new Map(Array.from(changes, ([key, { value }]) => [key, value]));
+    let rows: Rows;
+    if (tip === null) {
+      const ignored = [...data.keys()].every((key) => classOf(key) === "ignored");
+      if (!ignored || control !== null) throw failures.storeLocked();
+      rows = { ...NOTHING, data };
+    } else {
+      const leafBefore = (slot: number, key: string) => this.state.leaf(slot, key);
+      const made = this.#trust.orFail(() => tip.accept(changes, control, tx.time, leafBefore));
+      const moves = made.log !== null || how.meta !== undefined;
+      rows = { ...made, data, head: moves ? made.head : null };
+    }
+    const sequence = this.#settling.next();
+    const leaves = new Map(rows.leaves.map(({ key, leaf }) => [key, leaf]));
+    for (const [key, value] of data) {
+      this.#pending.put(key, { value, leaf: leaves.get(key) ?? null, sequence });
+    }
+    const accepted = { ...NOTHING, ...rows, meta: how.meta ?? NOTHING.meta, bytes, sequence };
+    const onConflict = how.meta === undefined ? null : () => this.#onTaken(accepted);
+    this.#push({ ...accepted, onConflict });
+    return { result, sequence };
+  }
+
+  #run<T>(fn: (tx: StoreTx) => T, tx: Transaction): T {
+    this.#inside = true;
+    try {
+      const result = fn(tx);
+      const thenable = typeof result === "object" && result !== null && "then" in result;
+      invariant(!thenable, "a transaction's function is synchronous");
+      return result;
+    } catch (error) {
+      tx.abandon();
+      throw error;
+    } finally {
+      this.#inside = false;
+    }
+  }
+
+  /** Runs now; a throw is told only after what was seen is durable, since it may tell of it. */
+  async #settleAfter<T>(seen: number, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof EngineError) this.#trust.fail(error);
+      await this.#whenDurable(seen);
+      throw error;
+    }
+  }
+
+  #push(accepted: Accepted): void {
+    this.#pendingBytes += accepted.bytes;
+    this.#committer.push(accepted);
+  }
+
+  #hasRoom(): boolean {
+    if (!this.#trust.holds) return true; // to be refused
+    return this.#pendingBytes < PENDING_BYTES && this.#settling.pending < PENDING_TRANSACTIONS;
+  }
+
+  #onDurable(group: readonly Accepted[]): void {
+    const keys = new Set<string>();
+    for (const accepted of group) {
+      this.#pendingBytes -= accepted.bytes;
+      for (const key of accepted.data.keys()) {
+        keys.add(key);
+        this.#pending.settle(key, accepted.sequence);
+      }
+      for (const { key } of accepted.leaves) this.#pending.settle(key, accepted.sequence);
+      for (const row of accepted.sums.values()) this.#trees.of(row.slot).set(row);
+      if (accepted.head !== null) {
+        this.#head = accepted.head;
+        this.#initialised = true;
+      }
+      if (accepted.onConflict !== null) {
+        this.#tip = this.#creating;
+        this.#creating = null;
+      }
+    }
+    this.#settling.reach(group.at(-1)!.sequence);
+    // Caches first, then whoever waits for a change, then the answers.
+    this.#durable([...keys]);
+    for (const { sequence } of group) this.#settling.tell(sequence);
+    this.#line.drain();
+  }
+
+  /** Another node has created the store first. */
+  #onTaken({ sequence, data, bytes }: Pick<Accepted, "sequence" | "data" | "bytes">): void {
+    this.#pendingBytes -= bytes;
+    for (const key of data.keys()) this.#pending.settle(key, sequence);
+    this.#settling.reach(sequence);
+    this.#uncreate();
+    this.#adoptHead();
+    this.#settling.refuse(sequence, failures.alreadyInitialised());
+    this.#line.drain();
+  }
+
+  #onForeignCommit(): void {
+    if (this.#trust.hasFailed || this.#creating !== null) return; // a conflict tells creation
+    if (this.#tip !== null || this.#settling.pending > 0) {
+      this.#trust.fail(new EngineError("another writer has changed the storage"));
+    } else this.#committer.follow(this.#adoptHead());
+  }
+
+  /** Another node has created or moved the head while we wrote nothing. */
+  #adoptHead(): Uint8Array | null {
+    const bytes = this.#trust.read(() => this.#engine.meta(heads.HEAD_ROW));
+    this.#initialised = this.#trust.read(() => isInitialised(this.#engine));
+    this.#head = readHead(bytes);
+    return bytes;
+  }
+
+  #whenDurable(sequence: number): Promise<void> {
+    this.#trust.assertNotFailed();
+    return this.#settling.when(sequence);
+  }
+}
+
+/** How a transaction is taken; those with rows of their own (`tip`, `meta`) create the store. */
+interface How extends WriteOptions {
+  readonly tip?: Tip;
+  readonly meta?: ReadonlyMap<string, Uint8Array>;
+}
+
+function belongs(slot: number, key: string): boolean {
+  return hasClass(key) && slotOf(classOf(key), key) === slot;
+}
