@@ -58,6 +58,11 @@ export class Committer {
     this.#events = events;
   }
 
+  /** The head as of the last commit that was announced. */
+  get headBytes(): Uint8Array | null {
+    return this.#headBytes;
+  }
+
   push(accepted: Accepted): void {
     invariant(!this.#stopped, "nothing is accepted after a storage failure");
     this.#queue.push(accepted);

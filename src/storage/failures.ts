@@ -40,7 +40,7 @@ export function headDamaged(detail: string): Failure {
 
 /** The key is named by a digest: names are known to operators, but logs travel further than they do. */
 export function entryMissing(key: string): Failure {
-  const message = `stored entry ${digestOf(key)} is damaged: its row has vanished`;
+  const message = `stored entry ${digestOf(key)} is damaged: its row or its leaf has vanished`;
   return new Failure("damaged", "storage-entry-missing", message);
 }
 

@@ -2,6 +2,7 @@
 // commits in groups, and tells when something is durable. The reading half is store.ts.
 
 import type { KeyObject } from "node:crypto";
+import { equalBytes } from "../base/bytes.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock, Timers } from "../base/world.ts";
@@ -122,7 +123,9 @@ export class Writing {
       durable: (group) => this.#onDurable(group),
       failed: (cause) => trust.fail(cause),
     });
-    const state = new AcceptedState(engine, this.#pending, log);
+    const state = new AcceptedState(engine, this.#pending, log, (slot) =>
+      this.#tip !== null && this.#isAbreast() ? this.#trees.of(slot).row(slot) : null,
+    );
     this.state = state;
     this.#below = {
       // A failed read stops the store even if the transaction's function catches the error.
@@ -373,6 +376,13 @@ export class Writing {
       await this.#whenDurable(seen);
       throw error;
     }
+  }
+
+  /** For a moment after each commit the engine already shows what the trees do not know yet. */
+  #isAbreast(): boolean {
+    const stored = this.#engine.meta(heads.HEAD_ROW);
+    const known = this.#committer.headBytes;
+    return stored !== null && known !== null && equalBytes(stored, known);
   }
 
   #push(accepted: Accepted): void {
