@@ -21,25 +21,46 @@ const USAGE = `usage: npm run soak -- NAME [options]
 powerloss and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
 `;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    cycles: { type: "string", default: "300" },
-    clients: { type: "string", default: "16" },
-    images: { type: "string" },
-    stride: { type: "string", default: "1" },
-    seed: { type: "string" },
-    plant: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
-});
+/** Which sizes each experiment takes; one that it does not take is refused, not passed over. */
+const TAKES: Readonly<Record<string, readonly string[]>> = {
+  kill9: ["cycles", "clients", "seed", "plant"],
+  powerloss: ["images", "seed", "plant"],
+  fsyncfail: ["stride", "plant"],
+  bitflip: ["images", "seed", "plant"],
+  ci: ["seed"],
+};
+
+function refuse(message: string): never {
+  process.stderr.write(`soak: ${message}\n\n${USAGE}`);
+  process.exit(2);
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        cycles: { type: "string" },
+        clients: { type: "string" },
+        images: { type: "string" },
+        stride: { type: "string" },
+        seed: { type: "string" },
+        plant: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : "bad arguments");
+  }
+}
+
+const { values, positionals } = readArguments();
 
 const say = (line: string) => void process.stdout.write(`  ${line}\n`);
 const number = (name: string, text: string | undefined, otherwise: number): number => {
   const value = text === undefined ? otherwise : Number(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  process.stderr.write(`--${name} must be a whole number from 1, not ${text}\n`);
-  process.exit(2);
+  return refuse(`--${name} must be a whole number from 1, not ${text}`);
 };
 const seed = number("seed", values.seed, Date.now() % 1_000_000_007);
 
@@ -87,10 +108,14 @@ async function run(name: string, how: Size, plant: boolean): Promise<boolean> {
 }
 
 const [name] = positionals;
-if (values.help || name === undefined || (name !== "ci" && !(name in experiments))) {
+if (values.help === true) {
   process.stdout.write(USAGE);
-  process.exit(values.help ? 0 : 2);
+  process.exit(0);
 }
+if (name === undefined || positionals.length > 1) refuse("name one experiment");
+const takes = TAKES[name] ?? refuse(`there is no experiment called ${name}`);
+const stranger = Object.keys(values).find((option) => !takes.includes(option));
+if (stranger !== undefined) refuse(`${name} takes no --${stranger}`);
 let good = true;
 if (name === "ci") {
   for (const [each, { green, red }] of Object.entries(SHORT)) {
@@ -104,6 +129,6 @@ if (name === "ci") {
     images: values.images === undefined ? undefined : number("images", values.images, 1),
     stride: number("stride", values.stride, 1),
   };
-  good = await run(name, asked, values.plant);
+  good = await run(name, asked, values.plant ?? false);
 }
 process.exitCode = good ? 0 : 1;
