@@ -10,18 +10,38 @@ export type FailureKind =
   | "sealed" // the node has no keys yet
   | "uninitialised"
   | "unavailable" // not now: stopping, full, failed
-  | "damaged"; // stored bytes are not what we wrote
+  | "damaged" // stored bytes are not what we wrote
+  | "unsupported" // the path is there, the operation on it is not
+  | "media-type"
+  | "headers-too-large"
+  | "misdirected" // addressed to a host that is not ours
+  | "rate-limited"
+  | "behind" // this node has not yet seen what the caller has
+  | "timed-out"
+  | "upstream" // an outside system refused or failed
+  | "internal"; // our own fault; the text is constant
+
+export interface FailureOptions extends ErrorOptions {
+  /** What the caller is told, where that is not just the message: none, or several lines. */
+  readonly texts?: readonly string[];
+  /** When to try again, in seconds. */
+  readonly retryAfter?: number;
+}
 
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly code: string; // stable, documented, easy to search for
+  readonly texts: readonly string[];
+  readonly retryAfter: number | null;
 
   /** `message` never contains a secret: it is shown to callers, logged and audited as it stands. */
-  constructor(kind: FailureKind, code: string, message: string, options?: ErrorOptions) {
+  constructor(kind: FailureKind, code: string, message: string, options?: FailureOptions) {
     super(message, options);
     this.name = "Failure";
     this.kind = kind;
     this.code = code;
+    this.texts = options?.texts ?? [message];
+    this.retryAfter = options?.retryAfter ?? null;
   }
 }
 

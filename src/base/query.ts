@@ -1,0 +1,35 @@
+// The query part of a request target. A name given twice is refused: which of the two counts would be
+// decided differently in different places.
+
+import { Failure } from "./failure.ts";
+
+const MAX_PARAMETERS = 64;
+
+export function parseQuery(raw: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  if (raw === "") return found;
+  const parts = raw.split("&");
+  if (parts.length > MAX_PARAMETERS) {
+    throw malformed(`it may have at most ${MAX_PARAMETERS} parameters`);
+  }
+  for (const part of parts) {
+    if (part === "") continue;
+    const at = part.indexOf("=");
+    const name = decode(at < 0 ? part : part.slice(0, at));
+    if (found.has(name)) throw malformed("a parameter is given twice");
+    found.set(name, at < 0 ? "" : decode(part.slice(at + 1)));
+  }
+  return found;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw malformed("an escape is not UTF-8 in the form %XX");
+  }
+}
+
+function malformed(what: string): Failure {
+  return new Failure("invalid", "query-malformed", `the query is not valid: ${what}`);
+}

@@ -1,0 +1,57 @@
+// A request as the pipeline takes it from http/, and what it gives back. Sockets, headers' spellings
+// and status numbers are http's; who may do what is not.
+
+import type { Failure } from "../base/failure.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Family } from "../endpoint/endpoint.ts";
+import type { Reply } from "../endpoint/reply.ts";
+import type { ListenerTraits, Operation, Remote } from "../endpoint/request.ts";
+
+export interface Incoming {
+  /** A fresh UUID: request_id of the envelope, of the header and of both audit records. */
+  readonly id: string;
+  /** As on the wire: GET, HEAD, LIST, POST, PUT, PATCH, DELETE, or anything else. */
+  readonly verb: string;
+  /** The raw request target, untouched. */
+  readonly target: string;
+  /** The caller's secret, from whichever header; null without one. Conflicts were refused before. */
+  readonly credential: string | null;
+  /** Namespace header as given; null without one. */
+  readonly namespace: string | null;
+  readonly wrapTtl: Nanos | null;
+  readonly policyOverride: boolean;
+  readonly contentType: string | null;
+  /** Whether a body was announced (a length above 0, or chunks). */
+  readonly hasBody: boolean;
+  /** A header by its lower-case name, every value, for audit and policies; undefined when absent. */
+  header(name: string): string | undefined;
+  readonly remote: Remote;
+  readonly listener: ListenerTraits;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+  /** The whole body, read on demand. More than `limit` bytes is a Failure of kind too-large. */
+  body(limit: number): Promise<Uint8Array>;
+}
+
+export interface Outcome {
+  /** What the handler said, or why there is no answer. */
+  readonly result: Reply | Failure;
+  readonly family: Family;
+  /** `data` is repeated at the top level: reads under sys/. */
+  readonly flat: boolean;
+  readonly operation: Operation | null; // null when no route was found
+  readonly mountType: string; // system, token, kv …; empty when no route was found
+  readonly headOnly: boolean;
+  /** X-Ratelimit-… and the like. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Index of the write log that the answer reflects; null while sealed. */
+  readonly index: bigint | null;
+}
+
+/** The pipeline as http sees it. Never rejects. */
+export interface Core {
+  handle(incoming: Incoming): Promise<Outcome>;
+}
+
+export type Body = JsonObject;

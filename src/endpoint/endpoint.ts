@@ -1,0 +1,136 @@
+// The declaration of an endpoint: everything there is to know about it, once. Routing, validation,
+// access, the place where it runs, OpenAPI, help, the client's types and the table of the access tests
+// are derived from it; a list of paths kept anywhere else is a defect.
+
+import { invariant } from "../base/invariant.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Access } from "./access.ts";
+import type { Output, OutputOf } from "./output.ts";
+import type { Reply } from "./reply.ts";
+import type { Asked } from "./request.ts";
+import type { Fields, InputOf } from "./wire.ts";
+
+/** POST stands for PUT as well. */
+export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
+
+/** How an answer is wrapped: core contract 1.4. */
+export type Family = "enveloped" | "bare" | "acl";
+
+export interface Declaration<Room, F extends Fields, O extends Output<unknown>> {
+  /** Stable name: operation id, name of the client's function. */
+  readonly name: string;
+  readonly method: Method;
+  /** Such as /sys/audit/:path+ where ":name" is one segment and ":name+", at the end, one or more. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  /** Reachable in the root namespace only. */
+  readonly rootOnly?: boolean;
+  /** "always": in every state of the node. Default: unsealed. */
+  readonly answers?: "always" | "unsealed";
+  /** Answers on a disaster-recovery secondary too. Default false. */
+  readonly onDrSecondary?: boolean;
+  /** Default: reads anywhere in the cluster, everything else on the active node. "here": never forwarded. */
+  readonly runs?: "here" | "anywhere" | "active";
+  /** Default enveloped. */
+  readonly family?: Family;
+  /** Default true; false only for the list of core contract 11.2. */
+  readonly audited?: boolean;
+  /** Default true; false where a rate quota must not lock operators out. */
+  readonly rateLimited?: boolean;
+  /** How long a handler may take. Default 90 s. */
+  readonly deadline?: Nanos;
+  /** HEAD is answered like GET, without the body. Default false. */
+  readonly head?: boolean;
+  readonly input: F;
+  readonly output: O;
+  /** For POST: whether what the path names is there, so that "create" or "update" is asked for.
+   *  Without it: "update". Called before the caller's right is known: it only looks. */
+  readonly exists?: (room: Room, path: Readonly<Record<string, string>>, asked: Asked) => boolean;
+  handler(
+    room: Room,
+    input: InputOf<F>,
+    asked: Asked,
+  ): HandlerResult<OutputOf<O>> | Promise<HandlerResult<OutputOf<O>>>;
+}
+
+export type HandlerResult<T> = T | Reply<T>;
+
+/** A declaration with its types forgotten: what tables are made of. */
+export interface Endpoint<Room> extends Required<
+  Omit<
+    Declaration<Room, Fields, Output<unknown>>,
+    "handler" | "exists" | "input" | "deadline" | "description"
+  >
+> {
+  readonly description: string;
+  readonly deadline: Nanos | null;
+  readonly input: Fields;
+  readonly exists:
+    | ((room: Room, path: Readonly<Record<string, string>>, asked: Asked) => boolean)
+    | null;
+  readonly handler: (room: Room, input: never, asked: Asked) => unknown;
+}
+
+/** Declares endpoints of one room. */
+export function endpointsOf<Room>() {
+  return <F extends Fields, O extends Output<unknown>>(
+    declared: Declaration<Room, F, O>,
+  ): Endpoint<Room> => {
+    const { path, method, input } = declared;
+    checkPath(path, input);
+    const reads = method === "GET" || method === "LIST";
+    return {
+      description: "",
+      rootOnly: false,
+      answers: "unsealed",
+      onDrSecondary: false,
+      runs: reads ? "anywhere" : "active",
+      family: "enveloped",
+      audited: true,
+      rateLimited: true,
+      head: false,
+      ...declared,
+      deadline: declared.deadline ?? null,
+      exists: declared.exists ?? null,
+    };
+  };
+}
+
+/** An endpoint with its room in place. */
+export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
+  run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
+  readonly exists: ((path: Readonly<Record<string, string>>, asked: Asked) => boolean) | null;
+}
+
+export function serve<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Served[] {
+  return endpoints.map((endpoint) => {
+    const { exists } = endpoint;
+    return {
+      ...endpoint,
+      // The types of the two ends were checked against each other at the declaration.
+      run: (input, asked) => endpoint.handler(room, input as never, asked),
+      exists: exists === null ? null : (path, asked) => exists(room, path, asked),
+    };
+  });
+}
+
+/** Names of a path's parameters, in order, and whether the last takes several segments. */
+export function parametersOf(path: string): { readonly names: string[]; readonly rest: boolean } {
+  const names = path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
+  const rest = path.endsWith("+");
+  return { names: names.map((name) => name.replace("+", "")), rest };
+}
+
+function checkPath(path: string, input: Fields): void {
+  invariant(path.startsWith("/") && !path.endsWith("/"), `path ${path}: one slash, at the front`);
+  const { names } = parametersOf(path);
+  const declared = Object.values(input).flatMap((field) =>
+    field.source === "path" ? [field.name] : [],
+  );
+  invariant(
+    names.length === declared.length && names.every((name) => declared.includes(name)),
+    `path ${path}: its parameters and the declared path fields differ`,
+  );
+}

@@ -1,0 +1,87 @@
+// The shape of an answer: typed, so that a handler that leaves something out does not compile, and
+// with a schema, so that OpenAPI and the client's types say the same.
+
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { Schema } from "./schema.ts";
+
+export interface Output<T> {
+  readonly schema: Schema;
+  /** Only for the type; never there. */
+  readonly sample?: T;
+}
+
+export type OutputOf<O> = O extends Output<infer T> ? T : never;
+
+interface Optional<T> extends Output<T> {
+  readonly mayBeAbsent: true;
+}
+
+type Members = Readonly<Record<string, Output<unknown> | Optional<unknown>>>;
+type Absent<M extends Members> = {
+  [K in keyof M]: M[K] extends { readonly mayBeAbsent: true } ? K : never;
+}[keyof M];
+type ObjectOf<M extends Members> = {
+  readonly [K in Exclude<keyof M, Absent<M>>]: OutputOf<M[K]>;
+} & { readonly [K in Absent<M>]?: OutputOf<M[K]> | undefined };
+
+const make = <T>(schema: Schema): Output<T> => ({ schema });
+
+export const out = {
+  string: (description: string): Output<string> => make({ type: "string", description }),
+  /** A value to be kept by the caller and by nobody else. */
+  secret: (description: string): Output<string> =>
+    make({ type: "string", format: "password", description }),
+  time: (description: string): Output<string> =>
+    make({ type: "string", format: "date-time", description }),
+  integer: (description: string): Output<number> => make({ type: "integer", description }),
+  number: (description: string): Output<number> => make({ type: "number", description }),
+  boolean: (description: string): Output<boolean> => make({ type: "boolean", description }),
+  oneOf: <const V extends string>(values: readonly V[], description: string): Output<V> =>
+    make({ type: "string", enum: values, description }),
+  list: <T>(of: Output<T>, description: string): Output<readonly T[]> =>
+    make({ type: "array", items: of.schema, description }),
+  mapOf: <T>(of: Output<T>, description: string): Output<Readonly<Record<string, T>>> =>
+    make({ type: "object", additionalProperties: of.schema, description }),
+  object: <M extends Members>(members: M, description = ""): Output<ObjectOf<M>> =>
+    make({
+      type: "object",
+      ...(description === "" ? {} : { description }),
+      properties: Object.fromEntries(
+        Object.entries(members).map(([name, member]) => [name, member.schema]),
+      ),
+      required: Object.entries(members)
+        .filter(([, member]) => !("mayBeAbsent" in member))
+        .map(([name]) => name),
+    }),
+  nullable: <T>(of: Output<T>): Output<T | null> => make({ ...of.schema, nullable: true }),
+  optional: <T>(of: Output<T>): Optional<T> => ({ schema: of.schema, mayBeAbsent: true }),
+  json: (description: string): Output<JsonValue> => make({ description }),
+  anyObject: (description: string): Output<JsonObject> =>
+    make({ type: "object", additionalProperties: true, description }),
+  /** No data: 204, or an envelope with nothing but warnings. */
+  nothing: make<undefined>({}),
+  /** Not JSON: the handler gives text with a content type. */
+  text: (contentType: string, description: string): Output<TextBody> =>
+    make({ type: "string", format: contentType, description }),
+  /** Names of what lies below, folders with a slash; an empty list is answered as not found. */
+  keys: (description: string): Output<KeyList> =>
+    make({
+      type: "object",
+      description,
+      properties: {
+        keys: { type: "array", items: { type: "string" } },
+        key_info: { type: "object" },
+      },
+      required: ["keys"],
+    }),
+};
+
+export interface KeyList {
+  readonly keys: readonly string[];
+  readonly key_info?: Readonly<Record<string, JsonObject>>;
+}
+
+export interface TextBody {
+  readonly contentType: string;
+  readonly text: string;
+}

@@ -1,0 +1,30 @@
+// What a handler answers. Most give their data; a Reply says more than that.
+
+import type { JsonObject } from "../base/json.ts";
+import type { TextBody } from "./output.ts";
+
+export interface ReplyExtras {
+  readonly warnings?: readonly string[];
+  /** Where the number is the message: health, and work that goes on after the answer (202). */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Data of an answer, or undefined for none. */
+export class Reply<T = JsonObject | TextBody | readonly unknown[] | undefined> {
+  readonly data: T;
+  readonly warnings: readonly string[];
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(data: T, extras: ReplyExtras = {}) {
+    this.data = data;
+    this.warnings = extras.warnings ?? [];
+    this.status = extras.status ?? null;
+    this.headers = extras.headers ?? {};
+  }
+}
+
+export function reply<T>(data: T, extras: ReplyExtras = {}): Reply<T> {
+  return new Reply(data, extras);
+}

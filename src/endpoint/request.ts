@@ -1,0 +1,61 @@
+// What a handler may know of the request it answers, and who asks.
+
+import type { CanonicalPath } from "../base/canonical-path.ts";
+import type { Instant } from "../base/world.ts";
+import type { ListenerOpenings } from "./access.ts";
+
+export type Operation = "read" | "list" | "update" | "patch" | "delete" | "help";
+
+export interface NamespaceRef {
+  /** "root", or the short id that is part of storage keys. Never reused. */
+  readonly id: string;
+  /** Without slashes at the ends; empty for root. */
+  readonly path: string;
+  /** Index of the write that made it; 0 for root. A policy reaches only children older than itself. */
+  readonly created: bigint;
+}
+
+export const ROOT_NAMESPACE: NamespaceRef = { id: "root", path: "", created: 0n };
+
+/** The owner of the token that came with a request. Holds no secret. */
+export interface Caller {
+  readonly accessor: string;
+  readonly type: "management" | "client";
+  readonly name: string; // display name; may be empty
+  readonly policies: readonly string[]; // as on the token, without the built-in default
+  readonly namespace: NamespaceRef;
+  readonly global: boolean;
+  readonly created: Instant;
+  readonly expires: Instant | null;
+}
+
+export interface Remote {
+  readonly address: string;
+  readonly port: number;
+  readonly loopback: boolean;
+}
+
+/** What the listener that took the request lets pass. */
+export interface ListenerTraits {
+  readonly keyCeremonies: "open" | "token" | "off";
+  readonly openings: ListenerOpenings;
+  readonly maxBody: number; // bytes
+  readonly metricsOnly: boolean;
+}
+
+export interface Asked {
+  readonly id: string;
+  readonly operation: Operation;
+  readonly namespace: NamespaceRef;
+  /** Relative to the namespace. */
+  readonly path: CanonicalPath;
+  /** Null where no token was needed and none that is valid was sent. */
+  readonly caller: Caller | null;
+  /** Whether the caller's token has the operation's capability and `sudo` on this path. Worked out
+   *  when read: for the few handlers that let a nonce stand in for a right. */
+  readonly privileged: boolean;
+  readonly remote: Remote;
+  readonly listener: ListenerTraits;
+  /** Aborted when the client is gone or the time for this request is over. */
+  readonly signal: AbortSignal;
+}

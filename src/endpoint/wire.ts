@@ -1,0 +1,339 @@
+// Fields of a request as they are on the wire: where they stand, what they are called there, what is
+// accepted. A field turns what was given into a typed value or refuses it by name. A refusal never
+// repeats the value: it may be a secret in the wrong place.
+
+import { parseDuration, showDuration } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { Secret } from "../base/secret.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Schema } from "./schema.ts";
+
+/** "param" is the body's member or, where the body has none, the query's parameter. */
+export type Source = "path" | "query" | "body" | "param";
+
+export interface Field<T> {
+  readonly source: Source;
+  readonly name: string;
+  readonly help: string;
+  /** Its value is a secret: hashed in audit whatever the mount says, never shown. */
+  readonly secret: boolean;
+  readonly required: boolean;
+  readonly schema: Schema;
+  /** `undefined` and null: not given. */
+  read(given: JsonValue | undefined): T;
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+export type InputOf<F extends Fields> = {
+  readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never;
+};
+
+interface Kind<T> {
+  readonly accepts: string; // "must be …"
+  readonly schema: Schema;
+  readonly secret?: boolean;
+  /** Undefined when the value will not do. */
+  convert(given: JsonValue): T | undefined;
+}
+
+/** A field that must be given, until told otherwise. */
+export class WireField<T> implements Field<T> {
+  readonly required = true;
+  readonly #place: Place;
+  readonly #kind: Kind<T>;
+  readonly help: string;
+
+  constructor(place: Place, kind: Kind<T>, help: string) {
+    this.#place = place;
+    this.#kind = kind;
+    this.help = help;
+  }
+
+  get source(): Source {
+    return this.#place.source;
+  }
+
+  get name(): string {
+    return this.#place.name;
+  }
+
+  get secret(): boolean {
+    return this.#kind.secret ?? false;
+  }
+
+  get schema(): Schema {
+    return { ...this.#kind.schema, description: this.help };
+  }
+
+  read(given: JsonValue | undefined): T {
+    if (given === undefined || given === null) {
+      throw refused(`${this.name} is missing; it must be ${this.#kind.accepts}`);
+    }
+    const value = this.#kind.convert(given);
+    if (value === undefined) throw refused(`${this.name} must be ${this.#kind.accepts}`);
+    return value;
+  }
+
+  optional(): Field<T | undefined> {
+    return this.#orElse(undefined, this.schema);
+  }
+
+  /** `shown` is how the default is told where it is not JSON by itself. */
+  default(value: T, shown?: JsonValue): Field<T> {
+    const told = shown ?? (isPlain(value) ? value : undefined);
+    return this.#orElse(
+      value,
+      told === undefined ? this.schema : { ...this.schema, default: told },
+    );
+  }
+
+  #orElse<U>(value: U, schema: Schema): Field<T | U> {
+    const { source, name, help, secret } = this;
+    const read = (given: JsonValue | undefined) =>
+      given === undefined || given === null ? value : this.read(given);
+    return { source, name, help, secret, required: false, schema, read };
+  }
+}
+
+interface Place {
+  readonly source: Source;
+  readonly name: string;
+}
+
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+class Placed {
+  readonly #place: Place;
+
+  constructor(source: Source, name: string) {
+    this.#place = { source, name };
+  }
+
+  string(help: string, { max }: { readonly max?: number } = {}): WireField<string> {
+    return this.#of(textKind(max), help);
+  }
+
+  /** A string that must never be shown again. */
+  secret(help: string, { max }: { readonly max?: number } = {}): WireField<Secret<string>> {
+    const kind = textKind(max);
+    return this.#of(
+      {
+        accepts: kind.accepts,
+        schema: { ...kind.schema, format: "password" },
+        secret: true,
+        convert: (given) => {
+          const text = kind.convert(given);
+          return text === undefined ? undefined : new Secret(text);
+        },
+      },
+      help,
+    );
+  }
+
+  oneOf<const V extends string>(values: readonly V[], help: string): WireField<V> {
+    return this.#of(
+      {
+        accepts: `one of ${values.map((value) => (value === "" ? '""' : value)).join(", ")}`,
+        schema: { type: "string", enum: values },
+        convert: (given) => values.find((value) => value === given),
+      },
+      help,
+    );
+  }
+
+  /** A whole number; in digits as well, which is how queries and older clients give it. */
+  integer(help: string, bounds: Bounds = {}): WireField<number> {
+    const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
+    return this.#of(
+      {
+        accepts: `a whole number${range(bounds)}`,
+        schema: { type: "integer", ...minmax(bounds) },
+        convert: (given) => {
+          const number = wholeNumber(given);
+          return number === undefined || number < min || number > max ? undefined : number;
+        },
+      },
+      help,
+    );
+  }
+
+  /** Any finite number. */
+  number(help: string, bounds: Bounds = {}): WireField<number> {
+    const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE } = bounds;
+    return this.#of(
+      {
+        accepts: `a number${range(bounds)}`,
+        schema: { type: "number", ...minmax(bounds) },
+        convert: (given) => {
+          const number =
+            typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+          if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
+          return number < min || number > max ? undefined : number;
+        },
+      },
+      help,
+    );
+  }
+
+  boolean(help: string): WireField<boolean> {
+    return this.#of(
+      {
+        accepts: "true or false",
+        schema: { type: "boolean" },
+        convert: (given) => {
+          if (given === true || given === "true" || given === "1") return true;
+          if (given === false || given === "false" || given === "0") return false;
+          return undefined;
+        },
+      },
+      help,
+    );
+  }
+
+  /** Seconds, or text such as 90s, 1.5h, 182d. */
+  duration(
+    help: string,
+    { min, max }: { readonly min?: Nanos; readonly max?: Nanos } = {},
+  ): WireField<Nanos> {
+    const least = min === undefined ? "" : `, at least ${showDuration(min)}`;
+    const most = max === undefined ? "" : `, at most ${showDuration(max)}`;
+    return this.#of(
+      {
+        accepts: `a number of seconds, or a duration such as 90s or 1h30m${least}${most}`,
+        schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
+        convert: (given) => {
+          const nanos = durationOf(given);
+          if (nanos === undefined) return undefined;
+          if (min !== undefined && nanos < min) return undefined;
+          return max !== undefined && nanos > max ? undefined : nanos;
+        },
+      },
+      help,
+    );
+  }
+
+  /** Strings: a JSON array, or one string with commas between. */
+  list(help: string, { max = 1000 }: { readonly max?: number } = {}): WireField<readonly string[]> {
+    return this.#of(
+      {
+        accepts: `a list of strings, at most ${max} of them`,
+        schema: { type: "array", items: { type: "string" } },
+        convert: (given) => {
+          const items = typeof given === "string" ? commaList(given) : given;
+          if (!Array.isArray(items) || items.length > max) return undefined;
+          return items.every((item) => typeof item === "string") ? items : undefined;
+        },
+      },
+      help,
+    );
+  }
+
+  /** An object whose values are strings. */
+  texts(
+    help: string,
+    { max = 64, maxKey = 128, maxValue = 512 } = {},
+  ): WireField<Readonly<Record<string, string>>> {
+    return this.#of(
+      {
+        accepts:
+          `an object of strings: at most ${max} members, ` +
+          `names of 1 to ${maxKey} and values of up to ${maxValue} characters`,
+        schema: { type: "object", additionalProperties: { type: "string" } },
+        convert: (given) => {
+          if (!isObject(given)) return undefined;
+          const entries = Object.entries(given);
+          if (entries.length > max) return undefined;
+          const texts: Record<string, string> = {};
+          for (const [key, value] of entries) {
+            if (typeof value !== "string" || value.length > maxValue) return undefined;
+            if (key.length < 1 || key.length > maxKey) return undefined;
+            texts[key] = value;
+          }
+          return texts;
+        },
+      },
+      help,
+    );
+  }
+
+  /** An object, as it is. */
+  object(help: string): WireField<JsonObject> {
+    return this.#of(
+      {
+        accepts: "an object",
+        schema: { type: "object" },
+        convert: (given) => (isObject(given) ? given : undefined),
+      },
+      help,
+    );
+  }
+
+  /** Anything. */
+  json(help: string): WireField<JsonValue> {
+    return this.#of({ accepts: "given", schema: {}, convert: (given) => given }, help);
+  }
+
+  #of<T>(kind: Kind<T>, help: string): WireField<T> {
+    return new WireField(this.#place, kind, help);
+  }
+}
+
+export const wire = {
+  path: (name: string) => new Placed("path", name),
+  query: (name: string) => new Placed("query", name),
+  body: (name: string) => new Placed("body", name),
+  param: (name: string) => new Placed("param", name),
+};
+
+function textKind(max: number | undefined): Kind<string> {
+  return {
+    accepts: max === undefined ? "a string" : `a string of at most ${max} characters`,
+    schema: max === undefined ? { type: "string" } : { type: "string", maxLength: max },
+    convert: (given) =>
+      typeof given === "string" && given.length <= (max ?? given.length) ? given : undefined,
+  };
+}
+
+function wholeNumber(given: JsonValue): number | undefined {
+  if (typeof given === "string" && /^-?\d{1,15}$/.test(given)) return Number(given);
+  return typeof given === "number" && Number.isSafeInteger(given) ? given : undefined;
+}
+
+function durationOf(given: JsonValue): Nanos | undefined {
+  try {
+    return parseDuration(given);
+  } catch {
+    return undefined; // the field's own text says what is accepted
+  }
+}
+
+function commaList(text: string): string[] {
+  return text === "" ? [] : text.split(",").map((item) => item.trim());
+}
+
+function range({ min, max }: Bounds): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return `, at least ${min}`;
+  return max === undefined ? "" : `, at most ${max}`;
+}
+
+function minmax({ min, max }: Bounds): Schema {
+  return {
+    ...(min === undefined ? {} : { minimum: min }),
+    ...(max === undefined ? {} : { maximum: max }),
+  };
+}
+
+function isPlain(value: unknown): value is string | number | boolean | readonly string[] {
+  return typeof value !== "object"
+    ? typeof value !== "bigint" && value !== undefined
+    : Array.isArray(value);
+}
+
+function refused(message: string): Failure {
+  return new Failure("invalid", "field-invalid", message);
+}
