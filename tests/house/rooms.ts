@@ -14,6 +14,8 @@ const ROOMS = [
   "wrapping",
   "audit",
   "quotas",
+  "browser",
+  "introspection",
   "plugins",
   "regions",
   "replication",
@@ -21,7 +23,7 @@ const ROOMS = [
 ];
 const FOUNDATION = ["base", "crypto", "storage", "barrier"];
 const BELOW_ROOMS = [...FOUNDATION, "endpoint", "policy"];
-const BELOW_SERVER = [...BELOW_ROOMS, ...ROOMS, "core", "http", "engines"];
+const BELOW_SERVER = [...BELOW_ROOMS, ...ROOMS, "core", "http", "engines", "config", "surface.ts"];
 
 const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["base", []],
@@ -36,8 +38,11 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["engines", ["base", "endpoint", "plugin-sdk"]], // so that one could move into a plugin
   ["client", ["base"]],
   ["cli", ["base", "client"]],
+  ["config", ["base", "policy"]],
+  ["surface.ts", ["endpoint", ...ROOMS]], // every declaration, without a server around it
   ["server.ts", BELOW_SERVER],
-  ["main.ts", ["base", "cli", "server.ts"]],
+  ["daemon", [...BELOW_SERVER, "server.ts"]], // the process around the server
+  ["main.ts", ["base", "cli", "daemon"]],
 ]);
 
 /** The direction of imports, and that packages are declared where they are needed. */
