@@ -2,7 +2,6 @@
 // and status numbers are http's; who may do what is not.
 
 import type { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Family } from "../endpoint/endpoint.ts";
 import type { Reply } from "../endpoint/reply.ts";
@@ -53,5 +52,3 @@ export interface Outcome {
 export interface Core {
   handle(incoming: Incoming): Promise<Outcome>;
 }
-
-export type Body = JsonObject;

@@ -96,6 +96,8 @@ export interface Auditing {
 }
 
 export interface RateLimiting {
+  /** Whether refusals of a quota are to be audited. */
+  readonly auditRefusals: boolean;
   /** Counts the request. Gives headers to send, or throws a Failure of kind "rate-limited". */
   admit(request: {
     readonly namespace: NamespaceRef;

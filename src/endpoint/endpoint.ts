@@ -3,7 +3,6 @@
 // are derived from it; a list of paths kept anywhere else is a defect.
 
 import { invariant } from "../base/invariant.ts";
-import type { Nanos } from "../base/world.ts";
 import type { Access } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
@@ -39,8 +38,6 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly audited?: boolean;
   /** Default true; false where a rate quota must not lock operators out. */
   readonly rateLimited?: boolean;
-  /** How long a handler may take. Default 90 s. */
-  readonly deadline?: Nanos;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   readonly input: F;
@@ -59,13 +56,9 @@ export type HandlerResult<T> = T | Reply<T>;
 
 /** A declaration with its types forgotten: what tables are made of. */
 export interface Endpoint<Room> extends Required<
-  Omit<
-    Declaration<Room, Fields, Output<unknown>>,
-    "handler" | "exists" | "input" | "deadline" | "description"
-  >
+  Omit<Declaration<Room, Fields, Output<unknown>>, "handler" | "exists" | "input" | "description">
 > {
   readonly description: string;
-  readonly deadline: Nanos | null;
   readonly input: Fields;
   readonly exists:
     | ((room: Room, path: Readonly<Record<string, string>>, asked: Asked) => boolean)
@@ -92,7 +85,6 @@ export function endpointsOf<Room>() {
       rateLimited: true,
       head: false,
       ...declared,
-      deadline: declared.deadline ?? null,
       exists: declared.exists ?? null,
     };
   };

@@ -58,4 +58,7 @@ export interface Asked {
   readonly listener: ListenerTraits;
   /** Aborted when the client is gone or the time for this request is over. */
   readonly signal: AbortSignal;
+  /** From now on nobody waits for this request to end: for the handler that seals the node, which
+   *  otherwise would wait for itself. */
+  stepAside(): void;
 }

@@ -194,6 +194,19 @@ class Placed {
     );
   }
 
+  /** A switch of a query: there without a value, it is on. */
+  flag(help: string): WireField<boolean> {
+    const kind = this.boolean(help);
+    return this.#of(
+      {
+        accepts: "true or false, or there without a value",
+        schema: { type: "boolean" },
+        convert: (given) => (given === "" ? true : kind.read(given)),
+      },
+      help,
+    );
+  }
+
   /** Seconds, or text such as 90s, 1.5h, 182d. */
   duration(
     help: string,

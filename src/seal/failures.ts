@@ -185,3 +185,14 @@ export function verifyingNow(): Failure {
     "enough shares were given and the new ones are out; give those to the verification";
   return new Failure("invalid", "rekey-verifying", message);
 }
+
+export function noBackup(): Failure {
+  return new Failure("not-found", "rekey-no-backup", "no rekey left a backup", { texts: [] });
+}
+
+// --- the node ---
+
+export function sealStandby(): Failure {
+  const message = "cannot seal a standby; step it out of the cluster or stop it";
+  return new Failure("invalid", "seal-standby", message);
+}

@@ -63,6 +63,8 @@ export class Rekeying {
 
   async start(options: RekeyOptions = {}): Promise<RekeyProgress> {
     this.#assertReplaceable(this.#config());
+    // Reading crafted PGP keys can cost more than a second: nobody gets there to be refused later.
+    if (this.#state.at !== "none") throw failures.ceremonyRunning();
     const { secretShares: shares, secretThreshold: threshold, pgpKeys: inputs } = options;
     const asked = checkShares({ shares, threshold, pgpKeys: inputs }, SECRET_FIELDS);
     const backup = options.backup ?? false;

@@ -1,0 +1,76 @@
+// What a handler is told of its request: the passage without its credential, headers and body.
+
+import type { CanonicalPath } from "../base/canonical-path.ts";
+import type {
+  Asked,
+  Caller,
+  ListenerTraits,
+  NamespaceRef,
+  Operation,
+  Remote,
+} from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Passage } from "./passage.ts";
+import { decisionOn } from "./decision.ts";
+import type { Running, RunningRequest } from "./running.ts";
+import type { Decisions } from "./seams.ts";
+
+interface Parts {
+  readonly decisions: Decisions;
+  readonly running: Running;
+}
+
+export class AskedRequest implements Asked {
+  readonly #passage: Passage;
+  readonly #parts: Parts;
+  readonly #entry: RunningRequest;
+
+  constructor(passage: Passage, parts: Parts, entry: RunningRequest) {
+    this.#passage = passage;
+    this.#parts = parts;
+    this.#entry = entry;
+  }
+
+  get id(): string {
+    return this.#passage.incoming.id;
+  }
+
+  get operation(): Operation {
+    return this.#passage.meant?.operation ?? "read";
+  }
+
+  get namespace(): NamespaceRef {
+    return this.#passage.namespace ?? ROOT_NAMESPACE;
+  }
+
+  get path(): CanonicalPath {
+    const { path } = this.#passage;
+    invariant(path !== null, "no handler runs without a canonical path");
+    return path;
+  }
+
+  get caller(): Caller | null {
+    return this.#passage.caller;
+  }
+
+  get privileged(): boolean {
+    return decisionOn(this.#passage, this.#parts.decisions, this, true).allowed;
+  }
+
+  get remote(): Remote {
+    return this.#passage.incoming.remote;
+  }
+
+  get listener(): ListenerTraits {
+    return this.#passage.incoming.listener;
+  }
+
+  get signal(): AbortSignal {
+    return this.#passage.incoming.signal;
+  }
+
+  stepAside(): void {
+    this.#parts.running.end(this.#entry);
+  }
+}

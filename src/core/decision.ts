@@ -1,0 +1,36 @@
+// The right of a caller to do something somewhere, by its policies.
+
+import type { Asked } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { capabilityFor } from "./operation.ts";
+import type { Passage } from "./passage.ts";
+import type { Decision, Decisions } from "./seams.ts";
+
+const NO_RIGHT: Decision = { allowed: false, granting: [] };
+const MANAGEMENT: Decision = {
+  allowed: true,
+  granting: [{ name: "root", namespaceId: ROOT_NAMESPACE.id }],
+};
+
+export function decisionOn(
+  passage: Passage,
+  decisions: Decisions,
+  asked: Asked,
+  sudo: boolean,
+): Decision {
+  const { caller, namespace, endpoint, meant, incoming } = passage;
+  if (caller === null || namespace === null || meant === null) {
+    return NO_RIGHT;
+  }
+  if (caller.type === "management") return MANAGEMENT;
+  const looks = meant.operation === "update" ? (endpoint?.exists ?? null) : null;
+  const absent = looks !== null && !looks(passage.given(endpoint).path, asked);
+  return decisions.decide(caller, {
+    namespace,
+    path: passage.policyPath,
+    capability: capabilityFor(meant.operation, absent),
+    sudo,
+    data: passage.data ?? {},
+    wrapTtl: incoming.wrapTtl,
+  });
+}

@@ -1,0 +1,52 @@
+// From what came in to what a handler takes: path, query and body become the typed input of the
+// declaration. Fields that it does not know are ignored, and told (decision 32).
+
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { Served } from "../endpoint/endpoint.ts";
+import type { Field } from "../endpoint/wire.ts";
+
+export interface Given {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: ReadonlyMap<string, string>;
+  readonly body: JsonObject;
+}
+
+export interface ReadInput {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly warnings: readonly string[];
+}
+
+const MAX_NAMED = 8;
+
+export function readInput(endpoint: Served, given: Given): ReadInput {
+  const input: Record<string, unknown> = {};
+  const known = new Set<string>();
+  for (const [key, field] of Object.entries(endpoint.input)) {
+    if (field.source !== "path" && field.source !== "query") known.add(field.name);
+    input[key] = field.read(valueOf(field, given));
+  }
+  const unknown = Object.keys(given.body).filter((name) => !known.has(name));
+  return { input, warnings: unknown.length === 0 ? [] : [ignored(unknown)] };
+}
+
+function valueOf(field: Field<unknown>, given: Given): JsonValue | undefined {
+  switch (field.source) {
+    case "path":
+      return given.path[field.name];
+    case "query":
+      return given.query.get(field.name);
+    case "body":
+      return own(given.body, field.name);
+    case "param":
+      return own(given.body, field.name) ?? given.query.get(field.name);
+  }
+}
+
+function own(body: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(body, name) ? body[name] : undefined;
+}
+
+function ignored(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `unknown fields are ignored: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+}

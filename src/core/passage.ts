@@ -1,0 +1,123 @@
+// One request on its way through the pipeline: what is known of it so far. Stages add to it; audit
+// records and the outcome are told from it, wherever the way ended.
+
+import type { CanonicalPath } from "../base/canonical-path.ts";
+import type { Failure } from "../base/failure.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Instant } from "../base/world.ts";
+import type { Served } from "../endpoint/endpoint.ts";
+import type { Reply } from "../endpoint/reply.ts";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import type { Incoming, Outcome } from "./incoming.ts";
+import type { Meant } from "./operation.ts";
+import type { Given } from "./input.ts";
+import { namedValues, type Route } from "./router.ts";
+import type { AuditedRequest, Decision } from "./seams.ts";
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+const NO_QUERY: ReadonlyMap<string, string> = new Map();
+const NO_ROUTE: Route = { methods: new Map(), values: [] };
+
+export class Passage {
+  readonly incoming: Incoming;
+  readonly time: Instant;
+  /** Relative to the namespace; null while, and where, it is not canonical. */
+  path: CanonicalPath | null = null;
+  query: ReadonlyMap<string, string> = NO_QUERY;
+  meant: Meant | null = null;
+  /** Null where the request names one that does not exist. */
+  namespace: NamespaceRef | null = ROOT_NAMESPACE;
+  route: Route = NO_ROUTE;
+  /** Null without a route, and where the route does not exist in this namespace. */
+  endpoint: Served | null = null;
+  /** The route is there, but not in a child namespace. */
+  restricted = false;
+  caller: Caller | null = null;
+  body: JsonObject | null = null;
+  decision: Decision | null = null;
+  headers = NO_HEADERS;
+  /** Whether a request record was taken. */
+  recorded = false;
+
+  constructor(incoming: Incoming, time: Instant) {
+    this.incoming = incoming;
+    this.time = time;
+  }
+
+  /** What rules on parameters look at, and what audit records: the body, or the query of a read. */
+  get data(): JsonObject | null {
+    if (this.body !== null) return this.body;
+    return this.query.size === 0 ? null : Object.fromEntries(this.query);
+  }
+
+  /** For policies: relative to the namespace, lists with a slash at the end. */
+  get policyPath(): string {
+    const text = this.path?.text ?? "";
+    return this.meant?.operation === "list" ? `${text}/` : text;
+  }
+
+  /** What the endpoint's fields are read from. */
+  given(endpoint: Served | null): Given {
+    const path = endpoint === null ? {} : namedValues(endpoint, this.route);
+    return { path, query: this.query, body: this.body ?? {} };
+  }
+
+  audited(): AuditedRequest {
+    const { incoming, path } = this;
+    const { point, type } = homeOf(path);
+    return {
+      id: incoming.id,
+      time: this.time,
+      operation: this.meant?.operation ?? "read",
+      namespace: this.namespace ?? ROOT_NAMESPACE,
+      path,
+      rawPath: path === null ? incoming.target : null,
+      mountPoint: point,
+      mountType: type,
+      caller: this.caller,
+      credential: incoming.credential,
+      data: this.data,
+      remote: incoming.remote,
+      wrapTtl: incoming.wrapTtl,
+      policyOverride: incoming.policyOverride,
+      decision: this.decision,
+      header: (name) => incoming.header(name),
+    };
+  }
+
+  outcome(result: Reply | Failure, index: bigint | null): Outcome {
+    const { endpoint, meant } = this;
+    const read = meant?.operation === "read";
+    const helped = meant?.operation === "help";
+    return {
+      result,
+      family: helped ? "bare" : (endpoint?.family ?? this.#familyOfPath()),
+      flat: read && endpoint !== null && endpoint.path.startsWith("/sys/"),
+      operation: endpoint === null ? null : (meant?.operation ?? null),
+      mountType: endpoint === null ? "" : homeOf(this.path).type,
+      headOnly: meant?.headOnly ?? false,
+      headers: this.headers,
+      index,
+    };
+  }
+
+  /** Refusals on /acl/ look as its answers do, whether or not there is a route. */
+  #familyOfPath(): Outcome["family"] {
+    return this.path?.segments[0] === "acl" ? "acl" : "enveloped";
+  }
+}
+
+/** Which part of the server a path belongs to, in the words of mounts. */
+function homeOf(path: CanonicalPath | null): { readonly point: string; readonly type: string } {
+  switch (path?.segments[0]) {
+    case "sys":
+      return { point: "sys/", type: "system" };
+    case "acl":
+      return { point: "acl/", type: "acl" };
+    case "auth":
+      return { point: "auth/token/", type: "token" };
+    case undefined:
+    default:
+      return { point: "", type: "" };
+  }
+}

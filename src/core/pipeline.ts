@@ -1,0 +1,285 @@
+// The way of one request: a stage per line in #pass, in the order of decision 35. Whatever refuses
+// throws a Failure; #refuse has it recorded, and http/ turns it into a status.
+
+import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
+import { Failure } from "../base/failure.ts";
+import type { JsonObject } from "../base/json.ts";
+import { readJson } from "../base/json-reader.ts";
+import type { Log } from "../base/log.ts";
+import { parseQuery } from "../base/query.ts";
+import type { Clock } from "../base/world.ts";
+import type { Served } from "../endpoint/endpoint.ts";
+import { helpFor } from "../endpoint/help.ts";
+import { Reply } from "../endpoint/reply.ts";
+import type { Asked } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { AskedRequest } from "./asked.ts";
+import { decisionOn } from "./decision.ts";
+import * as failures from "./failures.ts";
+import { traceOf } from "./fault.ts";
+import type { Core, Incoming, Outcome } from "./incoming.ts";
+import { readInput } from "./input.ts";
+import { needOf, reaches } from "./need.ts";
+import { meaningOf } from "./operation.ts";
+import { Passage } from "./passage.ts";
+import { Router } from "./router.ts";
+import type { Running, RunningRequest } from "./running.ts";
+import type * as seams from "./seams.ts";
+
+export interface PipelineParts {
+  readonly endpoints: readonly Served[];
+  readonly node: seams.NodeState;
+  readonly tokens: seams.TokenLookup;
+  readonly namespaces: seams.NamespaceTree;
+  readonly decisions: seams.Decisions;
+  readonly audit: seams.Auditing;
+  readonly quotas: seams.RateLimiting;
+  readonly running: Running;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Pipeline implements Core {
+  readonly #parts: PipelineParts;
+  readonly #router: Router;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    this.#router = new Router(parts.endpoints);
+  }
+
+  async handle(incoming: Incoming): Promise<Outcome> {
+    const { running, clock, node } = this.#parts;
+    const passage = new Passage(incoming, clock.now());
+    const entry = running.begin(incoming.id, incoming.verb, incoming.remote.address);
+    let result: Reply | Failure;
+    try {
+      result = await this.#pass(passage, entry);
+    } catch (error) {
+      result = await this.#refuse(passage, error);
+    } finally {
+      running.end(entry);
+    }
+    return passage.outcome(result, node.sealed ? null : node.index);
+  }
+
+  async #pass(passage: Passage, entry: RunningRequest): Promise<Reply> {
+    this.#find(passage); // canonical path, namespace, endpoint
+    this.#answersNow(passage); // sealed, not initialised, disaster-recovery secondary
+    this.#count(passage); // rate quotas
+    this.#identify(passage); // token
+    await this.#readBody(passage); // JSON, within its limits
+    const asked = new AskedRequest(passage, this.#parts, entry);
+    const endpoint = this.#authorise(passage, asked); // ACL; here RGP and EGP will judge
+    entry.endpoint = endpoint?.name ?? "help";
+    await this.#recordRequest(passage, endpoint);
+    if (endpoint === null) return help(passage);
+    const { input, warnings } = readInput(endpoint, passage.given(endpoint));
+    // Here a standby will forward, and a secondary send on what belongs to another region.
+    const reply = withWarnings(await endpoint.run(input, asked), warnings);
+    // Here a lease will be stored with the answer, and the answer wrapped.
+    await this.#recordResponse(passage, endpoint, reply);
+    return reply;
+  }
+
+  /** The one place where a path is read. From here on there is only the canonical one. */
+  #find(passage: Passage): void {
+    const { incoming } = passage;
+    const { node, namespaces } = this.#parts;
+    const target = splitTarget(incoming.target);
+    const whole = CanonicalPath.parse(target.path);
+    const base = readNamespace(incoming.namespace);
+    passage.path = whole;
+    passage.query = parseQuery(target.query);
+    passage.meant = meaningOf(incoming.verb, passage.query);
+    if (passage.meant === null) throw failures.unsupportedOperation();
+    const { operation, method, headOnly } = passage.meant;
+    if (whole.folder && operation !== "list" && operation !== "help")
+      throw failures.trailingSlash();
+
+    let child: boolean;
+    if (node.sealed) {
+      // The tree of namespaces is behind the barrier: all that is known is whether one was named.
+      child = base !== "";
+    } else {
+      const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
+      if (named === null) {
+        passage.namespace = null;
+      } else {
+        const { namespace, taken } = namespaces.resolve(named, whole.segments);
+        passage.namespace = namespace;
+        passage.path = whole.after(taken);
+      }
+      child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
+    }
+    passage.route = this.#router.find(passage.path.segments);
+    if (operation === "help") return;
+    const endpoint = passage.route.methods.get(method) ?? null;
+    if (headOnly && endpoint?.head !== true) throw failures.unsupportedOperation();
+    passage.restricted = child && endpoint?.rootOnly === true;
+    passage.endpoint = passage.restricted ? null : endpoint;
+  }
+
+  #answersNow({ endpoint, incoming, restricted }: Passage): void {
+    const { node } = this.#parts;
+    const metrics = endpoint?.access.kind === "capability" && endpoint.access.openTo === "metrics";
+    if (incoming.listener.metricsOnly && !metrics) throw failures.metricsOnly();
+    if (endpoint?.answers === "always") return;
+    if (!node.initialised) {
+      throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
+    }
+    if (node.sealed) throw restricted ? failures.restricted() : failures.sealed();
+    if (node.drSecondary && endpoint?.onDrSecondary !== true) throw failures.drSecondary();
+  }
+
+  #count(passage: Passage): void {
+    const { node, quotas } = this.#parts;
+    const { path, namespace, endpoint, incoming } = passage;
+    if (node.sealed || path === null) return;
+    passage.headers = quotas.admit({
+      namespace: namespace ?? ROOT_NAMESPACE,
+      path,
+      mountPoint: passage.audited().mountPoint,
+      address: incoming.remote.address,
+      exempt: endpoint?.rateLimited === false,
+    });
+  }
+
+  /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
+  #identify(passage: Passage): void {
+    const { incoming, namespace } = passage;
+    const need = needOf(passage);
+    if (need === "nobody") return;
+    if (incoming.credential === null) {
+      if (need === "optional") return;
+      throw failures.missingToken();
+    }
+    const caller = this.#parts.node.sealed ? null : this.#parts.tokens.find(incoming.credential);
+    if (caller === null) {
+      if (need === "optional") return;
+      throw failures.invalidToken();
+    }
+    if (namespace === null || !reaches(caller, namespace)) {
+      if (need === "optional") return;
+      passage.caller = caller; // so that the record names who was refused
+      throw failures.denied();
+    }
+    passage.caller = caller;
+  }
+
+  async #readBody(passage: Passage): Promise<void> {
+    const { incoming, endpoint, meant } = passage;
+    if (endpoint === null || meant === null) return;
+    if (meant.method === "GET" || meant.method === "LIST") return;
+    if (!incoming.hasBody) {
+      passage.body = {};
+      return;
+    }
+    const bytes = await incoming.body(incoming.listener.maxBody);
+    passage.body = readJson(bytes, { foldCase: endpoint.family === "acl" });
+  }
+
+  /** Gives the endpoint, or null for a request of help. */
+  #authorise(passage: Passage, asked: Asked): Served | null {
+    const { caller, endpoint, meant, route } = passage;
+    if (passage.restricted) throw failures.restricted();
+    if (meant?.operation === "help" && route.methods.size > 0) return null;
+    if (endpoint === null) {
+      // Only who may do it there learns whether there is something there (core contract 6.5).
+      const isPublic = [...route.methods.values()].some(({ access }) => access.kind === "open");
+      if (!isPublic) this.#decide(passage, asked, false);
+      throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
+    }
+    const { access } = endpoint;
+    switch (access.kind) {
+      case "open":
+      case "ceremony":
+      case "token":
+        break;
+      case "management":
+        if (caller?.type !== "management") throw failures.denied();
+        break;
+      case "capability":
+        if (caller !== null || access.openTo === null) this.#decide(passage, asked, access.sudo);
+        break;
+    }
+    return endpoint;
+  }
+
+  #decide(passage: Passage, asked: Asked, sudo: boolean): void {
+    passage.decision = decisionOn(passage, this.#parts.decisions, asked, sudo);
+    if (!passage.decision.allowed) throw failures.denied();
+  }
+
+  async #recordRequest(passage: Passage, endpoint: Served | null): Promise<void> {
+    if (!this.#isRecorded(endpoint)) return;
+    await this.#parts.audit.request(passage.audited(), "");
+    passage.recorded = true;
+  }
+
+  async #recordResponse(passage: Passage, endpoint: Served, reply: Reply): Promise<void> {
+    if (!this.#isRecorded(endpoint)) {
+      // The node sealed meanwhile: what cannot be recorded any more is not given out.
+      const late = endpoint.audited && endpoint.answers !== "always" && reply.data !== undefined;
+      if (this.#parts.node.sealed && late) throw failures.sealed();
+      return;
+    }
+    const data = reply.data as JsonObject | undefined; // text and lists are values of JSON as well
+    await this.#parts.audit.response(passage.audited(), {
+      data,
+      warnings: reply.warnings,
+      error: "",
+    });
+  }
+
+  #isRecorded(endpoint: Served | null): boolean {
+    const { node } = this.#parts;
+    return node.initialised && !node.sealed && endpoint?.audited !== false;
+  }
+
+  /** The end of the way for a request that is not answered: two records, as for every other. */
+  async #refuse(passage: Passage, error: unknown): Promise<Failure> {
+    const { audit, quotas } = this.#parts;
+    const failure = this.#failureOf(passage, error);
+    if (failure.code === "audit-failed" || !this.#isRecorded(passage.endpoint)) return failure;
+    if (failure.kind === "rate-limited" && !quotas.auditRefusals) return failure;
+    try {
+      const audited = passage.audited();
+      if (!passage.recorded) await audit.request(audited, failure.message);
+      await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
+      return failure;
+    } catch (unrecorded) {
+      return this.#failureOf(passage, unrecorded);
+    }
+  }
+
+  #failureOf({ incoming, endpoint }: Passage, error: unknown): Failure {
+    if (error instanceof Failure) return error;
+    // The message of a foreign error may quote what it failed on: only its place is told.
+    const fields = { request: incoming.id, endpoint: endpoint?.name ?? "", fault: traceOf(error) };
+    this.#parts.log.error("a request failed for a fault of ours", fields);
+    return failures.internal(incoming.id, error);
+  }
+}
+
+/** The namespace header, without the slashes that may stand at its ends. */
+function readNamespace(header: string | null): string {
+  const text = header === null ? "" : header.replace(/^\//, "").replace(/\/$/, "");
+  if (text !== "" && !text.split("/").every(isSegment)) throw failures.namespaceMalformed();
+  return text;
+}
+
+function help({ route }: Passage): Reply {
+  return new Reply({ ...helpFor([...route.methods.values()]) });
+}
+
+function withWarnings(result: unknown, warnings: readonly string[]): Reply {
+  const reply = result instanceof Reply ? (result as Reply) : new Reply(result as Reply["data"]);
+  if (warnings.length === 0) return reply;
+  const { data, status, headers } = reply;
+  return new Reply(data, {
+    headers,
+    warnings: [...reply.warnings, ...warnings],
+    ...(status === null ? {} : { status }),
+  });
+}

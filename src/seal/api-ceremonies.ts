@@ -1,0 +1,352 @@
+// Endpoints of the key ceremonies (core contract 5.1 and 5.2): a root token from key shares, and new
+// shares for old ones. The listener says who may start and feed them; whoever knows the nonce, or has
+// update and sudo, may cancel.
+
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { wire } from "../endpoint/wire.ts";
+import type { SealDesk } from "./api.ts";
+import type { RekeyProgress, RekeyResult, VerificationProgress } from "./rekey-answers.ts";
+import type { Rekeying } from "./rekeying.ts";
+import type { RootAttempt } from "./root-generation.ts";
+import * as failures from "./failures.ts";
+
+const endpoint = endpointsOf<SealDesk>();
+
+/** What all ceremonies have in common. They answer 400 before init, which the pipeline sees to. */
+const ceremony = { access: access.ceremony, rootOnly: true, family: "bare" } as const;
+
+const share = wire
+  .body("key")
+  .secret("A share of the present key, in hex or base64", { max: 1024 });
+const nonce = wire.body("nonce").string("Nonce of the attempt, as its start gave it", { max: 128 });
+const cancelNonce = wire
+  .param("nonce")
+  .string("Nonce of the attempt; without it a token with update and sudo is needed", { max: 128 })
+  .optional();
+
+const attemptOutput = out.object({
+  started: out.boolean("Whether an attempt runs"),
+  nonce: out.string("Names the attempt"),
+  progress: out.integer("Shares given"),
+  required: out.integer("Shares needed"),
+  complete: out.boolean("Whether the token was made"),
+  encoded_token: out.secret("The token under the one-time password or the PGP key; empty before"),
+  encoded_root_token: out.secret("The same"),
+  pgp_fingerprint: out.string("Of the key that the token will be encrypted to"),
+  otp: out.secret("A one-time password made here: shown once, when the attempt starts"),
+  otp_length: out.integer("Length of the one-time password"),
+});
+
+export const generateRootApi = [
+  endpoint({
+    ...ceremony,
+    name: "generateRootStatus",
+    method: "GET",
+    path: "/sys/generate-root/attempt",
+    summary: "Tell about the running root generation",
+    rateLimited: false,
+    runs: "active",
+    input: {},
+    output: attemptOutput,
+    handler: ({ keeper }) => shownAttempt(keeper.generateRoot.progress()),
+  }),
+  endpoint({
+    ...ceremony,
+    name: "generateRootStart",
+    method: "POST",
+    path: "/sys/generate-root/attempt",
+    summary: "Start generating a management token from key shares",
+    rateLimited: false,
+    input: {
+      otp: wire
+        .body("otp")
+        .secret("A one-time password as long as the token", { max: 128 })
+        .optional(),
+      pgpKey: wire
+        .body("pgp_key")
+        .string("PGP public key in base64 to encrypt the token to", { max: 64 * 1024 })
+        .optional(),
+    },
+    output: attemptOutput,
+    handler: async ({ keeper }, { otp, pgpKey }) =>
+      shownAttempt(await keeper.generateRoot.start({ otp: otp?.reveal(), pgpKey })),
+  }),
+  endpoint({
+    ...ceremony,
+    name: "generateRootCancel",
+    method: "DELETE",
+    path: "/sys/generate-root/attempt",
+    summary: "Cancel the running root generation",
+    rateLimited: false,
+    input: { nonce: cancelNonce },
+    output: out.nothing,
+    handler: async ({ keeper }, input, { privileged }) => {
+      await keeper.generateRoot.cancel({ nonce: input.nonce, authorised: privileged });
+      return undefined;
+    },
+  }),
+  endpoint({
+    ...ceremony,
+    name: "generateRootUpdate",
+    method: "POST",
+    path: "/sys/generate-root/update",
+    summary: "Give one share to the running root generation",
+    rateLimited: false,
+    input: { key: share, nonce },
+    output: attemptOutput,
+    handler: async ({ keeper }, input) =>
+      shownAttempt(
+        await keeper.generateRoot.update({ key: input.key.reveal(), nonce: input.nonce }),
+      ),
+  }),
+];
+
+const rekeyOutput = out.object({
+  started: out.optional(out.boolean("Whether a rekey runs")),
+  complete: out.optional(out.boolean("Whether the new shares were made")),
+  nonce: out.string("Names the attempt"),
+  t: out.optional(out.integer("Threshold of the new shares")),
+  n: out.optional(out.integer("Number of the new shares")),
+  progress: out.optional(out.integer("Present shares given")),
+  required: out.optional(out.integer("Present shares needed")),
+  keys: out.optional(out.list(out.secret("Share"), "The new shares in hex")),
+  keys_base64: out.optional(out.list(out.secret("Share"), "The same in base64")),
+  pgp_fingerprints: out.nullable(
+    out.list(out.string("Fingerprint"), "Of the keys for the new shares"),
+  ),
+  backup: out.boolean("Whether the encrypted new shares are kept until deleted"),
+  verification_required: out.boolean("Whether the new shares must be entered before they count"),
+  verification_nonce: out.string("Names the verification"),
+  warnings: out.optional(out.list(out.string("Warning"), "What an operator should know")),
+});
+
+const verificationOutput = out.object({
+  nonce: out.string("Names the verification"),
+  t: out.integer("Threshold of the new shares"),
+  n: out.integer("Number of the new shares"),
+  progress: out.integer("New shares given"),
+  complete: out.boolean("Whether the new shares count from now on"),
+});
+
+interface Kind {
+  readonly path: string;
+  readonly suffix: string; // of the names
+  readonly of: string; // in words
+  readonly rekeying: (desk: SealDesk) => Rekeying;
+}
+
+function rekeyApi({ path, suffix, of, rekeying }: Kind) {
+  return [
+    endpoint({
+      ...ceremony,
+      name: `rekeyStatus${suffix}`,
+      method: "GET",
+      path: `${path}/init`,
+      summary: `Tell about the running rekey of the ${of} key`,
+      runs: "active",
+      input: {},
+      output: rekeyOutput,
+      handler: (desk) => shownRekey(rekeying(desk).progress()),
+    }),
+    endpoint({
+      ...ceremony,
+      name: `rekeyStart${suffix}`,
+      method: "POST",
+      path: `${path}/init`,
+      summary: `Start replacing the shares of the ${of} key`,
+      input: {
+        secretShares: wire
+          .body("secret_shares")
+          .integer("Number of new shares; 5 if not given")
+          .optional(),
+        secretThreshold: wire
+          .body("secret_threshold")
+          .integer("New shares needed; 3, or all when there are fewer")
+          .optional(),
+        pgpKeys: wire
+          .body("pgp_keys")
+          .list("PGP public keys in base64, one for each new share", { max: 255 })
+          .optional(),
+        backup: wire
+          .body("backup")
+          .boolean("Keep the encrypted new shares until deleted")
+          .default(false),
+        requireVerification: wire
+          .body("require_verification")
+          .boolean("Change nothing until enough new shares were entered")
+          .default(false),
+      },
+      output: rekeyOutput,
+      handler: async (desk, input) => shownRekey(await rekeying(desk).start(input)),
+    }),
+    endpoint({
+      ...ceremony,
+      name: `rekeyCancel${suffix}`,
+      method: "DELETE",
+      path: `${path}/init`,
+      summary: `Cancel the running rekey of the ${of} key`,
+      input: { nonce: cancelNonce },
+      output: out.nothing,
+      handler: async (desk, input, { privileged }) => {
+        await rekeying(desk).cancel({ nonce: input.nonce, authorised: privileged });
+        return undefined;
+      },
+    }),
+    endpoint({
+      ...ceremony,
+      name: `rekeyUpdate${suffix}`,
+      method: "POST",
+      path: `${path}/update`,
+      summary: "Give one present share; with the last one needed the new shares are made",
+      input: { key: share, nonce },
+      output: rekeyOutput,
+      handler: async (desk, input) => {
+        const { progress, result } = await rekeying(desk).update({
+          key: input.key.reveal(),
+          nonce: input.nonce,
+        });
+        return result === null ? shownRekey(progress) : shownResult(result);
+      },
+    }),
+    endpoint({
+      ...ceremony,
+      name: `rekeyVerification${suffix}`,
+      method: "GET",
+      path: `${path}/verify`,
+      summary: "Tell about the running verification",
+      runs: "active",
+      input: {},
+      output: verificationOutput,
+      handler: (desk) => shownVerification(rekeying(desk).verification()),
+    }),
+    endpoint({
+      ...ceremony,
+      name: `rekeyVerify${suffix}`,
+      method: "POST",
+      path: `${path}/verify`,
+      summary: "Give one new share; with the last one needed the new shares count",
+      input: {
+        key: wire.body("key").secret("A new share, in hex or base64", { max: 1024 }),
+        nonce: wire.body("nonce").string("Nonce of the verification", { max: 128 }),
+      },
+      output: verificationOutput,
+      handler: async (desk, input) =>
+        shownVerification(
+          await rekeying(desk).verify({ key: input.key.reveal(), nonce: input.nonce }),
+        ),
+    }),
+    endpoint({
+      ...ceremony,
+      name: `rekeyVerifyCancel${suffix}`,
+      method: "DELETE",
+      path: `${path}/verify`,
+      summary: "Drop the new shares entered so far; the rekey stays",
+      input: { nonce: cancelNonce },
+      output: verificationOutput,
+      handler: async (desk, input, { privileged }) =>
+        shownVerification(
+          await rekeying(desk).restartVerification({
+            nonce: input.nonce,
+            authorised: privileged,
+          }),
+        ),
+    }),
+    endpoint({
+      name: `readRekeyBackup${suffix}`,
+      method: "GET",
+      path: `${path}/backup`,
+      summary: "Read the encrypted new shares that a rekey kept",
+      access: access.sudo,
+      rootOnly: true,
+      family: "bare",
+      input: {},
+      output: out.object({
+        nonce: out.string("Of the rekey that made them"),
+        keys: out.mapOf(out.list(out.string("Message"), "In hex"), "By fingerprint"),
+        keys_base64: out.mapOf(out.list(out.string("Message"), "In base64"), "By fingerprint"),
+      }),
+      handler: (desk) => {
+        const backup = rekeying(desk).backup();
+        if (backup === null) throw failures.noBackup();
+        return { nonce: backup.nonce, keys: backup.keys, keys_base64: backup.keysBase64 };
+      },
+    }),
+    endpoint({
+      name: `deleteRekeyBackup${suffix}`,
+      method: "DELETE",
+      path: `${path}/backup`,
+      summary: "Delete the encrypted new shares that a rekey kept",
+      access: access.sudo,
+      rootOnly: true,
+      family: "bare",
+      input: {},
+      output: out.nothing,
+      handler: async (desk) => {
+        await rekeying(desk).deleteBackup();
+        return undefined;
+      },
+    }),
+  ];
+}
+
+export const ceremonyApi = [
+  ...generateRootApi,
+  ...rekeyApi({
+    path: "/sys/rekey",
+    suffix: "",
+    of: "unseal",
+    rekeying: ({ keeper }) => keeper.rekey,
+  }),
+  ...rekeyApi({
+    path: "/sys/rekey-recovery-key",
+    suffix: "Recovery",
+    of: "recovery",
+    rekeying: ({ keeper }) => keeper.rekeyRecovery,
+  }),
+];
+
+function shownAttempt(attempt: RootAttempt) {
+  return {
+    started: attempt.started,
+    nonce: attempt.nonce,
+    progress: attempt.progress,
+    required: attempt.required,
+    complete: attempt.complete,
+    encoded_token: attempt.encodedToken,
+    encoded_root_token: attempt.encodedToken,
+    pgp_fingerprint: attempt.pgpFingerprint,
+    otp: attempt.otp?.reveal() ?? "",
+    otp_length: attempt.otpLength,
+  };
+}
+
+function shownCommon(told: RekeyProgress | RekeyResult) {
+  return {
+    nonce: told.nonce,
+    pgp_fingerprints: told.pgpFingerprints,
+    backup: told.backup,
+    verification_required: told.verificationRequired,
+    verification_nonce: told.verificationNonce,
+  };
+}
+
+function shownRekey(told: RekeyProgress) {
+  const { started, t, n, progress, required } = told;
+  return { ...shownCommon(told), started, t, n, progress, required };
+}
+
+function shownResult(told: RekeyResult) {
+  return {
+    ...shownCommon(told),
+    complete: told.complete,
+    keys: told.keys.reveal(),
+    keys_base64: told.keysBase64.reveal(),
+    ...(told.warnings.length === 0 ? {} : { warnings: told.warnings }),
+  };
+}
+
+function shownVerification({ nonce, t, n, progress, complete }: VerificationProgress) {
+  return { nonce, t, n, progress, complete };
+}

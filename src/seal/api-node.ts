@@ -1,0 +1,133 @@
+// Endpoints that tell how the node is and who leads (core contract 4.5–4.7).
+
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { reply } from "../endpoint/reply.ts";
+import { wire } from "../endpoint/wire.ts";
+import type { SealDesk } from "./api.ts";
+import { HEALTH_CODES, healthStatus } from "./health.ts";
+
+const endpoint = endpointsOf<SealDesk>();
+
+const codeOf = (name: keyof typeof HEALTH_CODES, state: string) =>
+  wire
+    .query(name)
+    .integer(`Status when the node is ${state}`, { min: 100, max: 599 })
+    .default(HEALTH_CODES[name]);
+
+export const nodeApi = [
+  endpoint({
+    name: "health",
+    method: "GET",
+    path: "/sys/health",
+    summary: "Tell the health of the node, by status and body",
+    access: access.open,
+    rootOnly: true,
+    answers: "always",
+    onDrSecondary: true,
+    runs: "here",
+    family: "bare",
+    audited: false,
+    rateLimited: false,
+    head: true,
+    input: {
+      standbyOk: wire.query("standbyok").flag("Count a standby as healthy").default(false),
+      perfStandbyOk: wire
+        .query("perfstandbyok")
+        .flag("Count a standby that serves reads as healthy")
+        .default(false),
+      removedcode: codeOf("removedcode", "removed from its cluster"),
+      uninitcode: codeOf("uninitcode", "not initialised"),
+      sealedcode: codeOf("sealedcode", "sealed"),
+      drsecondarycode: codeOf("drsecondarycode", "a member of a disaster-recovery secondary"),
+      haunhealthycode: codeOf("haunhealthycode", "a standby without word of the active node"),
+      performancestandbycode: codeOf("performancestandbycode", "a standby that serves reads"),
+      standbycode: codeOf("standbycode", "a standby"),
+      activecode: codeOf("activecode", "active"),
+    },
+    output: out.object({
+      initialized: out.boolean("Whether the server was initialised"),
+      sealed: out.boolean("Whether the node has no keys"),
+      standby: out.boolean("Whether another node is active"),
+      performance_standby: out.boolean("Whether it is a standby that serves reads"),
+      replication_dr_mode: out.string("disabled, bootstrapping, primary or secondary"),
+      replication_performance_mode: out.string("disabled, bootstrapping, primary or secondary"),
+      server_time_utc: out.integer("The server's clock, in seconds since 1970"),
+      version: out.string("Version of the server"),
+      cluster_name: out.optional(out.string("Name of the cluster; only while unsealed")),
+      cluster_id: out.optional(out.string("Id of the cluster; only while unsealed")),
+      region: out.string("Name of the region"),
+      last_wal: out.integer("Index of the last durable write"),
+      ha_connection_healthy: out.boolean("Whether the active node was heard of lately"),
+      last_request_forwarding_heartbeat_ms: out.integer("Age of the last heartbeat"),
+      clock_skew_ms: out.integer("Difference to the active node's clock"),
+      echo_duration_ms: out.integer("Time of a round trip to the active node"),
+      replication_primary_canary_age_ms: out.integer("Lag behind the replication primary"),
+      removed_from_cluster: out.boolean("Whether the node was removed from its cluster"),
+      acl_bootstrap_open: out.boolean("Whether anybody may still take the first management token"),
+    }),
+    handler: ({ keeper, clock, health }, { standbyOk, perfStandbyOk, ...codes }) => {
+      const facts = health();
+      const { version, clusterName, clusterId } = keeper.status();
+      const status = healthStatus(facts, codes, { standbyOk, perfStandbyOk });
+      return reply(
+        {
+          initialized: facts.initialised,
+          sealed: facts.sealed,
+          standby: facts.role !== "active",
+          performance_standby: facts.role === "performance-standby",
+          replication_dr_mode: facts.drMode,
+          replication_performance_mode: facts.performanceMode,
+          server_time_utc: Number(clock.now() / 1_000_000_000n),
+          version,
+          cluster_name: clusterName,
+          cluster_id: clusterId,
+          region: facts.region,
+          last_wal: Number(facts.lastWal),
+          ha_connection_healthy: facts.activeReachable,
+          last_request_forwarding_heartbeat_ms: 0,
+          clock_skew_ms: 0,
+          echo_duration_ms: 0,
+          replication_primary_canary_age_ms: 0,
+          removed_from_cluster: facts.removed,
+          acl_bootstrap_open: facts.bootstrapOpen,
+        },
+        { status },
+      );
+    },
+  }),
+
+  endpoint({
+    name: "leader",
+    method: "GET",
+    path: "/sys/leader",
+    summary: "Tell which node is active",
+    access: access.open,
+    rootOnly: true,
+    answers: "always",
+    onDrSecondary: true,
+    runs: "here",
+    family: "bare",
+    audited: false,
+    input: {},
+    output: out.object({
+      ha_enabled: out.boolean("Whether there are several nodes"),
+      is_self: out.boolean("Whether it is this one"),
+    }),
+    handler: ({ health }) => ({ ha_enabled: false, is_self: health().role === "active" }),
+  }),
+
+  endpoint({
+    name: "stepDown",
+    method: "POST",
+    path: "/sys/step-down",
+    summary: "Give up leadership",
+    description: "Without a cluster of several nodes nothing happens.",
+    access: access.sudo,
+    rootOnly: true,
+    input: {},
+    output: out.nothing,
+    handler: () => undefined,
+  }),
+];

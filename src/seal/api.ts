@@ -1,0 +1,323 @@
+// Endpoints of the seal and its data keys (core contract 4.1–4.4 and 5.3). Health and leadership are in
+// api-node.ts, the ceremonies in api-ceremonies.ts. No shares, keys or tokens are ever logged here: they are in the answer alone.
+
+import { showDuration } from "../base/duration.ts";
+import { showTime } from "../base/time.ts";
+import type { Clock } from "../base/world.ts";
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { wire } from "../endpoint/wire.ts";
+import * as failures from "./failures.ts";
+import type { HealthFacts } from "./health.ts";
+import type { Initialised } from "./init.ts";
+import type { SealKeeper } from "./keeper.ts";
+import type { SealStatus } from "./status.ts";
+
+/** The seal with what the node knows of itself. */
+export interface SealDesk {
+  readonly keeper: SealKeeper;
+  readonly clock: Clock;
+  /** Where this node stands in its cluster and replication set. */
+  readonly health: () => HealthFacts & {
+    readonly drMode: string;
+    readonly performanceMode: string;
+    readonly region: string;
+    readonly lastWal: bigint;
+    readonly bootstrapOpen: boolean;
+  };
+}
+
+const endpoint = endpointsOf<SealDesk>();
+
+const MAX_SHARE = 1024; // characters; a share has 66 in hex
+const MAX_PGP_KEY = 64 * 1024;
+
+const sealStatusOutput = out.object({
+  type: out.string("Kind of seal"),
+  initialized: out.boolean("Whether the server was initialised"),
+  sealed: out.boolean("Whether the node has no keys"),
+  t: out.integer("Shares needed to unseal"),
+  n: out.integer("Shares there are"),
+  progress: out.integer("Distinct shares given in the running attempt"),
+  nonce: out.string("Names the running attempt; empty when none runs"),
+  version: out.string("Version of the server"),
+  build_date: out.string("When it was built"),
+  migration: out.boolean("Whether the seal is being changed for another"),
+  recovery_seal: out.boolean("Whether shares recover instead of unseal"),
+  recovery_can_unseal: out.boolean("Whether recovery shares can unseal"),
+  storage_type: out.string("Kind of storage"),
+  cluster_name: out.optional(out.string("Name of the cluster; only while unsealed")),
+  cluster_id: out.optional(out.string("Id of the cluster; only while unsealed")),
+  warnings: out.list(out.string("Warning"), "What an operator should know"),
+});
+
+export const sealApi = [
+  endpoint({
+    name: "initStatus",
+    method: "GET",
+    path: "/sys/init",
+    summary: "Tell whether the server was initialised",
+    access: access.open,
+    rootOnly: true,
+    answers: "always",
+    onDrSecondary: true,
+    runs: "here",
+    family: "bare",
+    audited: false,
+    input: {},
+    output: out.object({ initialized: out.boolean("Whether the server was initialised") }),
+    handler: ({ keeper }) => ({ initialized: keeper.initialised }),
+  }),
+
+  endpoint({
+    name: "init",
+    method: "POST",
+    path: "/sys/init",
+    summary: "Initialise the server",
+    description:
+      "Makes the keys, splits the unseal key into shares and gives them out, once: the server keeps no " +
+      "copy. Gives the first management token as root_token, or leaves the bootstrap open to its " +
+      "first caller.",
+    access: access.open,
+    rootOnly: true,
+    answers: "always",
+    runs: "here",
+    family: "bare",
+    audited: false,
+    input: {
+      secretShares: wire
+        .body("secret_shares")
+        .integer("Number of unseal shares; 5 if not given")
+        .optional(),
+      secretThreshold: wire
+        .body("secret_threshold")
+        .integer("Shares needed to unseal; 3, or all when there are fewer")
+        .optional(),
+      pgpKeys: wire
+        .body("pgp_keys")
+        .list("PGP public keys in base64, one for each share, to encrypt them to", { max: 255 })
+        .optional(),
+      rootTokenPgpKey: wire
+        .body("root_token_pgp_key")
+        .string("PGP public key in base64 to encrypt the root token to", { max: MAX_PGP_KEY })
+        .optional(),
+      recoveryShares: wire
+        .body("recovery_shares")
+        .integer("Number of recovery shares (auto seal)")
+        .optional(),
+      recoveryThreshold: wire
+        .body("recovery_threshold")
+        .integer("Recovery shares needed (auto seal)")
+        .optional(),
+      recoveryPgpKeys: wire
+        .body("recovery_pgp_keys")
+        .list("PGP public keys for the recovery shares (auto seal)", { max: 255 })
+        .optional(),
+      recoveryUnseal: wire
+        .body("recovery_unseal")
+        .boolean("Whether recovery shares can unseal when the auto seal's key is gone")
+        .optional(),
+      aclBootstrap: wire
+        .body("acl_bootstrap")
+        .oneOf(
+          ["open", "closed"],
+          "open: make no root token and leave /acl/bootstrap to its first caller",
+        )
+        .default("closed"),
+    },
+    output: out.object({
+      keys: out.list(out.secret("Share"), "Unseal shares in hex"),
+      keys_base64: out.list(out.secret("Share"), "The same in base64"),
+      recovery_keys: out.optional(out.list(out.secret("Share"), "Recovery shares in hex")),
+      recovery_keys_base64: out.optional(out.list(out.secret("Share"), "The same in base64")),
+      root_token: out.optional(out.secret("The first management token")),
+    }),
+    handler: async ({ keeper }, input) => shownInit(await keeper.init(input)),
+  }),
+
+  endpoint({
+    name: "sealStatus",
+    method: "GET",
+    path: "/sys/seal-status",
+    summary: "Tell the state of the seal",
+    access: access.open,
+    answers: "always",
+    onDrSecondary: true,
+    runs: "here",
+    family: "bare",
+    audited: false,
+    rateLimited: false,
+    input: {},
+    output: sealStatusOutput,
+    handler: ({ keeper }) => shownStatus(keeper.status()),
+  }),
+
+  endpoint({
+    name: "unseal",
+    method: "POST",
+    path: "/sys/unseal",
+    summary: "Give one share of the unseal key",
+    description:
+      "Shares may be given in any order and by different people. With the last one needed the node " +
+      "unseals; a wrong set is refused as a whole and the next share begins a new attempt.",
+    access: access.open,
+    rootOnly: true,
+    answers: "always",
+    onDrSecondary: true,
+    runs: "here",
+    family: "bare",
+    audited: false,
+    rateLimited: false,
+    input: {
+      key: wire.body("key").secret("A share, in hex or base64", { max: MAX_SHARE }).optional(),
+      reset: wire.body("reset").boolean("Drop the shares given so far").default(false),
+      migrate: wire.body("migrate").boolean("Not supported").default(false),
+      seal: wire
+        .body("seal")
+        .string('Whose share: empty for the seal\'s own, "recovery" for a recovery share', {
+          max: 64,
+        })
+        .default(""),
+    },
+    output: sealStatusOutput,
+    handler: async ({ keeper }, { key, ...rest }) =>
+      shownStatus(await keeper.unseal({ ...rest, key: key?.reveal() })),
+  }),
+
+  endpoint({
+    name: "seal",
+    method: "POST",
+    path: "/sys/seal",
+    summary: "Seal the node",
+    description: "Waits at most 10 s for running requests, then forgets every key.",
+    access: access.sudo,
+    rootOnly: true,
+    runs: "here",
+    input: {},
+    output: out.nothing,
+    handler: async ({ keeper, health }, _, asked) => {
+      if (health().role !== "active") throw failures.sealStandby();
+      asked.stepAside();
+      await keeper.seal();
+      return undefined;
+    },
+  }),
+
+  endpoint({
+    name: "rotate",
+    method: "POST",
+    path: "/sys/rotate",
+    summary: "Install a new data key",
+    description: "What is stored stays readable; what is written from now on is under the new key.",
+    access: access.sudo,
+    rootOnly: true,
+    input: {},
+    output: out.nothing,
+    handler: async ({ keeper }) => {
+      await keeper.rotate();
+      return undefined;
+    },
+  }),
+
+  endpoint({
+    name: "keyStatus",
+    method: "GET",
+    path: "/sys/key-status",
+    summary: "Tell about the data key in use",
+    access: access.capability,
+    rootOnly: true,
+    input: {},
+    output: out.object({
+      term: out.integer("Number of the key"),
+      install_time: out.time("When it was installed"),
+      encryptions: out.integer("How often it has encrypted, at least"),
+    }),
+    handler: ({ keeper }) => {
+      const { term, installed, encryptions } = keeper.keyStatus;
+      return { term, install_time: showTime(installed), encryptions };
+    },
+  }),
+
+  endpoint({
+    name: "readRotation",
+    method: "GET",
+    path: "/sys/rotate/config",
+    summary: "Tell when data keys are rotated",
+    access: access.capability,
+    rootOnly: true,
+    input: {},
+    output: out.object({
+      enabled: out.boolean("Whether keys are rotated by themselves"),
+      max_operations: out.integer("Encryptions after which a key is replaced"),
+      interval: out.string("Age at which a key is replaced; 0s for none"),
+    }),
+    handler: ({ keeper }) => {
+      const { enabled, maxOperations, interval } = keeper.rotation;
+      return { enabled, max_operations: maxOperations, interval: showDuration(interval) };
+    },
+  }),
+
+  endpoint({
+    name: "configureRotation",
+    method: "POST",
+    path: "/sys/rotate/config",
+    summary: "Set when data keys are rotated",
+    access: access.capability,
+    rootOnly: true,
+    input: {
+      enabled: wire.body("enabled").boolean("Whether keys are rotated by themselves").optional(),
+      maxOperations: wire
+        .body("max_operations")
+        .integer("Encryptions after which a key is replaced: 1000000 to 3865470566")
+        .optional(),
+      interval: wire
+        .body("interval")
+        .duration("Age at which a key is replaced: 0 for none, or at least 24h")
+        .optional(),
+    },
+    output: out.nothing,
+    handler: async ({ keeper }, { enabled, maxOperations, interval }) => {
+      const now = keeper.rotation;
+      await keeper.configureRotation({
+        enabled: enabled ?? now.enabled,
+        maxOperations: maxOperations ?? now.maxOperations,
+        interval: interval ?? now.interval,
+      });
+      return undefined;
+    },
+  }),
+];
+
+function shownStatus(status: SealStatus) {
+  return {
+    type: status.type,
+    initialized: status.initialized,
+    sealed: status.sealed,
+    t: status.t,
+    n: status.n,
+    progress: status.progress,
+    nonce: status.nonce,
+    version: status.version,
+    build_date: status.buildDate,
+    migration: status.migration,
+    recovery_seal: status.recoverySeal,
+    recovery_can_unseal: status.recoveryCanUnseal,
+    storage_type: status.storageType,
+    cluster_name: status.clusterName,
+    cluster_id: status.clusterId,
+    warnings: status.warnings,
+  };
+}
+
+function shownInit(made: Initialised) {
+  const recovery = made.recoveryKeys.reveal();
+  return {
+    keys: made.keys.reveal(),
+    keys_base64: made.keysBase64.reveal(),
+    ...(recovery.length === 0
+      ? {}
+      : { recovery_keys: recovery, recovery_keys_base64: made.recoveryKeysBase64.reveal() }),
+    ...(made.rootToken === null ? {} : { root_token: made.rootToken.reveal() }),
+  };
+}
