@@ -4,15 +4,16 @@
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import * as failures from "./failures.ts";
 import type { Passage } from "./passage.ts";
+import type { Route } from "./router.ts";
 
 export type Need = "nobody" | "optional" | "required";
 
-export function needOf({ endpoint, incoming, meant, route, namespace }: Passage): Need {
+export function needOf(passage: Passage): Need {
+  const { endpoint, incoming, route, namespace } = passage;
   const { listener } = incoming;
-  const publicRoute = [...route.methods.values()].some(({ access }) => access.kind === "open");
   if (endpoint === null || namespace === null) {
-    const told = meant?.operation === "help" || route.methods.size > 0;
-    return told && publicRoute && namespace !== null ? "optional" : "required";
+    const known = !passage.restricted && namespace !== null;
+    return known && isPublic(route) ? "optional" : "required";
   }
   const { access } = endpoint;
   switch (access.kind) {
@@ -27,6 +28,11 @@ export function needOf({ endpoint, incoming, meant, route, namespace }: Passage)
     case "management":
       return "required";
   }
+}
+
+/** Whether anybody knows of this path: some operation on it is open to all. */
+export function isPublic(route: Route): boolean {
+  return [...route.methods.values()].some(({ access }) => access.kind === "open");
 }
 
 /** A token works in its namespace and below. */

@@ -19,7 +19,7 @@ import * as failures from "./failures.ts";
 import { traceOf } from "./fault.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
 import { readInput } from "./input.ts";
-import { needOf, reaches } from "./need.ts";
+import { isPublic, needOf, reaches } from "./need.ts";
 import { meaningOf } from "./operation.ts";
 import { Passage } from "./passage.ts";
 import { Router } from "./router.ts";
@@ -186,8 +186,7 @@ export class Pipeline implements Core {
     if (meant?.operation === "help" && route.methods.size > 0) return null;
     if (endpoint === null) {
       // Only who may do it there learns whether there is something there (core contract 6.5).
-      const isPublic = [...route.methods.values()].some(({ access }) => access.kind === "open");
-      if (!isPublic) this.#decide(passage, asked, false);
+      if (!isPublic(route)) this.#decide(passage, asked, false);
       throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
     }
     const { access } = endpoint;
@@ -200,7 +199,7 @@ export class Pipeline implements Core {
         if (caller?.type !== "management") throw failures.denied();
         break;
       case "capability":
-        if (caller !== null || access.openTo === null) this.#decide(passage, asked, access.sudo);
+        if (needOf(passage) === "required") this.#decide(passage, asked, access.sudo);
         break;
     }
     return endpoint;

@@ -1,0 +1,467 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Failure } from "../base/failure.ts";
+import { access } from "../endpoint/access.ts";
+import { endpointsOf, serve } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { Reply, reply } from "../endpoint/reply.ts";
+import { wire } from "../endpoint/wire.ts";
+import { SmallHouse } from "../../tests/support/small-house.ts";
+
+const endpoint = endpointsOf<{ present: boolean; fault: (() => unknown) | null }>();
+const any = out.anyObject("anything");
+
+const declared = [
+  endpoint({
+    name: "health",
+    method: "GET",
+    path: "/sys/health",
+    summary: "open in every state",
+    access: access.open,
+    rootOnly: true,
+    answers: "always",
+    family: "bare",
+    audited: false,
+    head: true,
+    input: {},
+    output: any,
+    handler: () => ({ fine: true }),
+  }),
+  endpoint({
+    name: "readThing",
+    method: "GET",
+    path: "/sys/things/:name",
+    summary: "needs read",
+    access: access.capability,
+    input: { name: wire.path("name").string("name") },
+    output: any,
+    handler: (room, { name }) => (room.fault === null ? { name } : (room.fault() as object) && {}),
+  }),
+  endpoint({
+    name: "listThings",
+    method: "LIST",
+    path: "/sys/things",
+    summary: "needs list",
+    access: access.capability,
+    input: {},
+    output: out.keys("things"),
+    handler: () => ({ keys: ["a"] }),
+  }),
+  endpoint({
+    name: "writeThing",
+    method: "POST",
+    path: "/sys/things/:name",
+    summary: "needs create or update",
+    access: access.capability,
+    input: {
+      name: wire.path("name").string("name"),
+      size: wire.body("size").integer("size"),
+    },
+    output: any,
+    exists: (room) => room.present,
+    handler: (_, { size }) => reply({ size }, { warnings: ["from the handler"] }),
+  }),
+  endpoint({
+    name: "rotate",
+    method: "POST",
+    path: "/sys/rotate",
+    summary: "needs sudo",
+    access: access.sudo,
+    rootOnly: true,
+    input: {},
+    output: out.nothing,
+    handler: () => undefined,
+  }),
+  endpoint({
+    name: "start",
+    method: "POST",
+    path: "/sys/ceremony",
+    summary: "a ceremony",
+    access: access.ceremony,
+    rootOnly: true,
+    input: {},
+    output: any,
+    handler: (_, __, asked) => ({ caller: asked.caller?.name ?? null, can: asked.privileged }),
+  }),
+  endpoint({
+    name: "metrics",
+    method: "GET",
+    path: "/sys/metrics",
+    summary: "open where the listener says so",
+    access: access.capabilityUnlessOpen("metrics"),
+    input: {},
+    output: any,
+    handler: () => ({ ok: true }),
+  }),
+];
+
+function house() {
+  const room: { present: boolean; fault: (() => unknown) | null } = { present: false, fault: null };
+  const made = new SmallHouse(serve(room, declared));
+  made.namespaces.set("team", { id: "n1", path: "team", created: 3n });
+  made.namespaces.set("team/deep", { id: "n2", path: "team/deep", created: 4n });
+  made.namespaces.set("other", { id: "n3", path: "other", created: 5n });
+  made.add("root", "management");
+  made.add("client", "client");
+  made.add("team-admin", "management", "team");
+  made.add("team-client", "client", "team");
+  return Object.assign(made, { room });
+}
+
+test("the stages come in the order of decision 35", async () => {
+  const small = house();
+  small.grants.add("create |sys/things/x");
+  assert.equal(
+    await small.told("POST", "/sys/things/x", { token: "client", body: { size: 1 } }),
+    "ok",
+  );
+  assert.deepEqual(small.trace, [
+    "quota",
+    "token",
+    "body",
+    "decide create |sys/things/x",
+    "audit request",
+    "run writeThing",
+    "audit response",
+  ]);
+});
+
+test("who has no right gets a refusal and no word about the fields", async () => {
+  const small = house();
+  const options = { token: "client", body: { size: "not a number" } };
+  assert.equal(await small.told("POST", "/sys/things/x", options), "denied permission-denied");
+  assert.equal(
+    await small.told("POST", "/sys/things/x", { ...options, token: "root" }),
+    "invalid field-invalid",
+  );
+  assert.deepEqual(
+    small.records.map(({ kind, error }) => [kind, error !== ""]),
+    [
+      ["request", true],
+      ["response", true],
+      ["request", false], // it had the right; only its field was wrong
+      ["response", true],
+    ],
+  );
+});
+
+test("a body is not read before there is a valid token", async () => {
+  const small = house();
+  assert.equal(
+    await small.told("POST", "/sys/things/x", { body: { size: 1 } }),
+    "denied missing-token",
+  );
+  const unknown = { token: "nobody", body: { size: 1 } };
+  assert.equal(await small.told("POST", "/sys/things/x", unknown), "denied invalid-token");
+  assert.equal(small.trace.includes("body"), false);
+});
+
+test("what exists asks for update, what does not for create", async () => {
+  const small = house();
+  small.grants.add("update |sys/things/x");
+  const write = () => small.told("POST", "/sys/things/x", { token: "client", body: { size: 1 } });
+  assert.equal(await write(), "denied permission-denied");
+  small.room.present = true;
+  assert.equal(await write(), "ok");
+});
+
+test("PUT is POST, and GET with list=true is LIST", async () => {
+  const small = house();
+  assert.equal(
+    await small.told("PUT", "/sys/things/x", { token: "root", body: { size: 1 } }),
+    "ok",
+  );
+  small.grants.add("list |sys/things/");
+  for (const target of ["/sys/things?list=true", "/sys/things/?list=true"]) {
+    assert.equal(await small.told("GET", target, { token: "client" }), "ok");
+  }
+  assert.equal(await small.told("LIST", "/sys/things", { token: "client" }), "ok");
+});
+
+test("only lists end in a slash", async () => {
+  const small = house();
+  assert.equal(
+    await small.told("GET", "/sys/things/x/", { token: "root" }),
+    "invalid trailing-slash",
+  );
+});
+
+test("T-A14: without a token all paths look alike, whether or not there is something", async () => {
+  const small = house();
+  for (const target of [
+    "/sys/things/x",
+    "/sys/nothing",
+    "/secret/x",
+    "/team/sys/rotate",
+    "/acl/x",
+  ]) {
+    for (const verb of ["GET", "POST", "DELETE", "PATCH", "LIST"]) {
+      assert.equal(await small.told(verb, target), "denied missing-token", `${verb} ${target}`);
+    }
+  }
+});
+
+test("a path without an endpoint is told as such only to those who may act there", async () => {
+  const small = house();
+  assert.equal(
+    await small.told("GET", "/sys/nothing", { token: "client" }),
+    "denied permission-denied",
+  );
+  small.grants.add("read |sys/nothing");
+  assert.equal(
+    await small.told("GET", "/sys/nothing", { token: "client" }),
+    "not-found unsupported-path",
+  );
+  assert.equal(
+    await small.told("GET", "/sys/nothing", { token: "root" }),
+    "not-found unsupported-path",
+  );
+  assert.equal(
+    await small.told("DELETE", "/sys/things/x", { token: "root" }),
+    "unsupported unsupported-operation",
+  );
+});
+
+test("T-A18: kinds of work that are not on the wire cannot be named", async () => {
+  const small = house();
+  for (const verb of ["REVOKE", "RENEW", "ROLLBACK", "HELP", "get", "LINK", "SCAN", ""]) {
+    assert.equal(
+      await small.told(verb, "/sys/things/x", { token: "root" }),
+      "unsupported unsupported-operation",
+    );
+  }
+});
+
+test("an endpoint of the root namespace does not exist in a child", async () => {
+  const small = house();
+  const child = { token: "root", namespace: "team" };
+  assert.equal(await small.told("POST", "/sys/rotate", child), "denied restricted-endpoint");
+  assert.equal(
+    await small.told("POST", "/team/sys/rotate", { token: "root" }),
+    "denied restricted-endpoint",
+  );
+  assert.equal(
+    await small.told("GET", "/team/sys/health", { token: "root" }),
+    "denied restricted-endpoint",
+  );
+  assert.equal(await small.told("GET", "/team/sys/health"), "denied missing-token");
+  assert.equal(await small.told("GET", "/sys/health"), "ok");
+});
+
+test("header and path prefix name one namespace together", async () => {
+  const small = house();
+  small.grants.add("read team/deep|sys/things/x");
+  small.add("client", "client");
+  for (const [namespace, target] of [
+    ["", "/team/deep/sys/things/x"],
+    ["team", "/deep/sys/things/x"],
+    ["/team/", "/deep/sys/things/x"],
+    ["team/deep", "/sys/things/x"],
+    ["team/deep/", "/sys/things/x"],
+  ] as const) {
+    assert.equal(
+      await small.told("GET", target, { token: "client", namespace }),
+      "ok",
+      namespace + target,
+    );
+  }
+});
+
+test("a namespace that does not exist is a refusal, whoever asks", async () => {
+  const small = house();
+  assert.equal(
+    await small.told("GET", "/sys/things/x", { namespace: "nope" }),
+    "denied missing-token",
+  );
+  const options = { token: "root", namespace: "nope" };
+  assert.equal(await small.told("GET", "/sys/things/x", options), "denied permission-denied");
+  for (const namespace of ["a//b", "..", "a/../b", "a b/", "te%61m", "*"]) {
+    const told = await small.told("GET", "/sys/things/x", { token: "root", namespace });
+    assert.ok(
+      ["invalid namespace-malformed", "denied permission-denied"].includes(told),
+      namespace,
+    );
+  }
+});
+
+test("a token works in its namespace and below, nowhere else", async () => {
+  const small = house();
+  const read = (namespace: string) =>
+    small.told("GET", "/sys/things/x", { token: "team-admin", namespace });
+  assert.equal(await read("team"), "ok");
+  assert.equal(await read("team/deep"), "ok");
+  assert.equal(await read(""), "denied permission-denied");
+  assert.equal(await read("other"), "denied permission-denied");
+  assert.equal(small.records.at(-1)?.request.caller?.name, "team-admin");
+});
+
+test("a sealed node answers what is declared for every state, and nothing else", async () => {
+  const small = house();
+  small.node = { ...small.node, sealed: true };
+  assert.equal(await small.told("GET", "/sys/health"), "ok");
+  assert.equal(await small.told("HEAD", "/sys/health"), "ok");
+  for (const target of ["/sys/things/x", "/sys/nothing", "/team/x"]) {
+    assert.equal(await small.told("GET", target, { token: "root" }), "sealed sealed");
+  }
+  assert.equal(await small.told("POST", "/sys/ceremony"), "sealed sealed");
+  assert.deepEqual(small.records, []);
+  assert.equal(small.trace.includes("token"), false);
+  small.node = { ...small.node, initialised: false };
+  assert.equal(await small.told("GET", "/sys/things/x"), "uninitialised not-initialised");
+  assert.equal(await small.told("POST", "/sys/ceremony"), "invalid not-initialised");
+});
+
+test("a DR secondary answers only what is declared for it", async () => {
+  const small = house();
+  small.node = { ...small.node, drSecondary: true };
+  assert.equal(
+    await small.told("GET", "/sys/things/x", { token: "root" }),
+    "unavailable dr-secondary",
+  );
+  assert.equal(await small.told("GET", "/sys/health"), "ok");
+});
+
+test("HEAD is for endpoints that declare it", async () => {
+  const small = house();
+  assert.equal((await small.ask("HEAD", "/sys/health")).headOnly, true);
+  for (const target of ["/sys/things/x", "/sys/nothing"]) {
+    assert.equal(await small.told("HEAD", target), "unsupported unsupported-operation");
+  }
+});
+
+test("key ceremonies are open, need a token or are off, as the listener says", async () => {
+  const small = house();
+  const start = (keyCeremonies: "open" | "token" | "off", token?: string) =>
+    small.ask("POST", "/sys/ceremony", {
+      listener: { keyCeremonies },
+      ...(token === undefined ? {} : { token }),
+    });
+  const data = async (answer: ReturnType<typeof start>) => {
+    const { result } = await answer;
+    return result instanceof Reply ? result.data : result.code;
+  };
+  assert.deepEqual(await data(start("open")), { caller: null, can: false });
+  assert.deepEqual(await data(start("open", "nobody")), { caller: null, can: false });
+  assert.deepEqual(await data(start("open", "root")), { caller: "root", can: true });
+  assert.deepEqual(await data(start("open", "client")), { caller: "client", can: false });
+  assert.equal(await data(start("token")), "missing-token");
+  assert.equal(await data(start("token", "nobody")), "invalid-token");
+  assert.deepEqual(await data(start("token", "client")), { caller: "client", can: false });
+  assert.equal(await data(start("off", "root")), "ceremonies-off");
+});
+
+test("metrics are open where the listener says so, and a listener can be for them alone", async () => {
+  const small = house();
+  assert.equal(await small.told("GET", "/sys/metrics"), "denied missing-token");
+  const open = { listener: { openings: { metrics: true } } };
+  assert.equal(await small.told("GET", "/sys/metrics", open), "ok");
+  assert.equal(await small.told("GET", "/sys/metrics", { ...open, token: "nobody" }), "ok");
+  const only = { listener: { metricsOnly: true, openings: { metrics: true } } };
+  assert.equal(await small.told("GET", "/sys/metrics", only), "ok");
+  assert.equal(await small.told("GET", "/sys/health", only), "not-found metrics-only");
+  assert.equal(
+    await small.told("GET", "/sys/things/x", { ...only, token: "root" }),
+    "not-found metrics-only",
+  );
+});
+
+test("a request that cannot be recorded does not run", async () => {
+  const small = house();
+  small.auditFails = "request";
+  assert.equal(
+    await small.told("GET", "/sys/things/x", { token: "root" }),
+    "internal audit-failed",
+  );
+  assert.equal(
+    small.trace.some((step) => step.startsWith("run")),
+    false,
+  );
+  assert.equal(await small.told("GET", "/sys/things/x"), "internal audit-failed");
+});
+
+test("an answer that cannot be recorded does not leave", async () => {
+  const small = house();
+  small.auditFails = "response";
+  const { result } = await small.ask("GET", "/sys/things/x", { token: "root" });
+  assert.ok(result instanceof Failure && result.code === "audit-failed");
+});
+
+test("an answer made while the node sealed does not leave unrecorded", async () => {
+  const small = house();
+  small.room.fault = () => {
+    small.node = { ...small.node, sealed: true };
+    return {};
+  };
+  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "sealed sealed");
+});
+
+test("T-A04: a request refused for its path is recorded with the path as it came", async () => {
+  const small = house();
+  assert.equal(
+    await small.told("GET", "/sys/%2e%2e/x", { token: "root" }),
+    "invalid path-malformed",
+  );
+  assert.deepEqual(
+    small.records.map(({ kind, request }) => [kind, request.path, request.rawPath]),
+    [
+      ["request", null, "/sys/%2e%2e/x"],
+      ["response", null, "/sys/%2e%2e/x"],
+    ],
+  );
+});
+
+test("refusals of a quota are recorded only where that is asked for, and come before the token", async () => {
+  const small = house();
+  small.overQuota = true;
+  assert.equal(
+    await small.told("GET", "/sys/things/x", { token: "root" }),
+    "rate-limited rate-limited",
+  );
+  assert.deepEqual(small.trace, ["quota"]);
+  small.auditRefusals = true;
+  await small.told("GET", "/sys/things/x", { token: "root" });
+  assert.equal(small.records.length, 2);
+});
+
+test("T-O02: a fault of ours is told as such, and neither answer nor log quotes what it failed on", async () => {
+  const small = house();
+  small.room.fault = () => JSON.parse('{"password":"hunter2secret" oops');
+  const { result } = await small.ask("GET", "/sys/things/x", { token: "root" });
+  assert.ok(result instanceof Failure);
+  assert.deepEqual(result.texts, ["internal error; request a-request"]);
+  assert.equal(small.lines.length, 1);
+  assert.match(small.lines[0] ?? "", /SyntaxError/);
+  assert.doesNotMatch(small.lines.join(""), /hunter2|password/);
+});
+
+test("fields that an endpoint does not know are ignored and told", async () => {
+  const small = house();
+  const { result } = await small.ask("POST", "/sys/things/x", {
+    token: "root",
+    body: { size: 2, colour: "red", __x: 1 },
+  });
+  assert.ok(result instanceof Reply);
+  assert.deepEqual(result.data, { size: 2 });
+  assert.deepEqual(result.warnings, [
+    "from the handler",
+    "unknown fields are ignored: colour, __x",
+  ]);
+});
+
+test("help needs a valid token, except where the endpoint is open", async () => {
+  const small = house();
+  assert.equal(await small.told("GET", "/sys/health?help=1"), "ok");
+  assert.equal(await small.told("GET", "/sys/things/x?help=1"), "denied missing-token");
+  assert.equal(await small.told("GET", "/sys/things/x?help=1", { token: "client" }), "ok");
+  assert.equal(
+    await small.told("GET", "/sys/nothing?help=1", { token: "client" }),
+    "denied permission-denied",
+  );
+});
+
+test("nothing runs any more once every request has ended", async () => {
+  const small = house();
+  await Promise.all([small.ask("GET", "/sys/health"), small.ask("GET", "/sys/nothing")]);
+  assert.equal(small.running.count, 0);
+  assert.equal(await small.running.drained(0n), 0);
+});

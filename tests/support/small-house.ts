@@ -1,0 +1,190 @@
+// The pipeline among small rooms: tokens and namespaces in maps, rules as text, audit as a list. For
+// tests of the pipeline itself; whatever crosses rooms is tested on the real server.
+
+import { Failure } from "../../src/base/failure.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { makeLog } from "../../src/base/log.ts";
+import { SystemClock } from "../../src/base/clock.ts";
+import { SystemTimers } from "../../src/base/timers.ts";
+import { utf8 } from "../../src/base/bytes.ts";
+import type { Incoming, Outcome } from "../../src/core/incoming.ts";
+import { Pipeline } from "../../src/core/pipeline.ts";
+import { Running } from "../../src/core/running.ts";
+import type { AuditedAnswer, AuditedRequest, Question } from "../../src/core/seams.ts";
+import type { Served } from "../../src/endpoint/endpoint.ts";
+import { Reply } from "../../src/endpoint/reply.ts";
+import {
+  type Caller,
+  type ListenerTraits,
+  type NamespaceRef,
+  ROOT_NAMESPACE,
+} from "../../src/endpoint/request.ts";
+
+export interface AskOptions {
+  readonly token?: string;
+  readonly namespace?: string;
+  readonly body?: JsonObject | string;
+  readonly listener?: Partial<ListenerTraits>;
+}
+
+/** What happened, in order, as words: "token", "body", "decide …", "audit request …", "run …". */
+export class SmallHouse {
+  readonly trace: string[] = [];
+  readonly lines: string[] = [];
+  readonly records: {
+    readonly kind: string;
+    readonly request: AuditedRequest;
+    readonly error: string;
+  }[] = [];
+  readonly tokens = new Map<string, Caller>();
+  readonly namespaces = new Map<string, NamespaceRef>([["", ROOT_NAMESPACE]]);
+  /** Granted as "capability path" or "sudo capability path". */
+  readonly grants = new Set<string>();
+  node = { initialised: true, sealed: false, drSecondary: false, index: 7n };
+  auditFails: "never" | "request" | "response" = "never";
+  overQuota = false;
+  auditRefusals = false;
+  readonly running: Running;
+  readonly #pipeline: Pipeline;
+
+  constructor(endpoints: readonly Served[]) {
+    const clock = new SystemClock();
+    this.running = new Running(clock, new SystemTimers());
+    const write = (line: string) => void this.lines.push(line);
+    const house = this;
+    this.#pipeline = new Pipeline({
+      endpoints: endpoints.map((endpoint) => this.#traced(endpoint)),
+      node: {
+        get initialised() {
+          return house.node.initialised;
+        },
+        get sealed() {
+          return house.node.sealed;
+        },
+        get drSecondary() {
+          return house.node.drSecondary;
+        },
+        get index() {
+          return house.node.index;
+        },
+      },
+      tokens: { find: (secret) => (this.trace.push("token"), this.tokens.get(secret) ?? null) },
+      namespaces: {
+        named: (path) => this.namespaces.get(path) ?? null,
+        resolve: (base, segments) => this.#resolve(base, segments),
+      },
+      decisions: { decide: (_, question) => this.#decide(question) },
+      audit: {
+        request: (request, error) => this.#record("request", request, error),
+        response: (request, answer) => this.#recordAnswer(request, answer),
+      },
+      quotas: {
+        get auditRefusals() {
+          return house.auditRefusals;
+        },
+        admit: () => {
+          this.trace.push("quota");
+          if (!this.overQuota) return {};
+          throw new Failure("rate-limited", "rate-limited", "too many requests");
+        },
+      },
+      running: this.running,
+      clock,
+      log: makeLog({ level: "debug", format: "standard", write, clock }),
+    });
+  }
+
+  /** A token, with its kind and namespace. */
+  add(secret: string, type: Caller["type"], namespace = ""): Caller {
+    const home = this.namespaces.get(namespace);
+    if (home === undefined) throw new Error(`no namespace ${namespace}`);
+    const caller: Caller = {
+      accessor: `accessor of ${secret}`,
+      type,
+      name: secret,
+      policies: [],
+      namespace: home,
+      global: true,
+      created: 0n,
+      expires: null,
+    };
+    this.tokens.set(secret, caller);
+    return caller;
+  }
+
+  ask(verb: string, target: string, options: AskOptions = {}): Promise<Outcome> {
+    const { body } = options;
+    const bytes =
+      body === undefined ? null : utf8(typeof body === "string" ? body : JSON.stringify(body));
+    const incoming: Incoming = {
+      id: "a-request",
+      verb,
+      target,
+      credential: options.token ?? null,
+      namespace: options.namespace ?? null,
+      wrapTtl: null,
+      policyOverride: false,
+      contentType: null,
+      hasBody: bytes !== null,
+      header: () => undefined,
+      remote: { address: "127.0.0.1", port: 1, loopback: true },
+      listener: {
+        keyCeremonies: "open",
+        openings: { metrics: false },
+        maxBody: 1 << 20,
+        metricsOnly: false,
+        ...options.listener,
+      },
+      signal: new AbortController().signal,
+      body: async () => (this.trace.push("body"), bytes ?? utf8("")),
+    };
+    return this.#pipeline.handle(incoming);
+  }
+
+  /** The kind and code of a refusal, or "ok". */
+  async told(verb: string, target: string, options: AskOptions = {}): Promise<string> {
+    const { result } = await this.ask(verb, target, options);
+    return result instanceof Reply ? "ok" : `${result.kind} ${result.code}`;
+  }
+
+  #traced(endpoint: Served): Served {
+    return {
+      ...endpoint,
+      run: (input, asked) => {
+        this.trace.push(`run ${endpoint.name}`);
+        return endpoint.run(input, asked);
+      },
+    };
+  }
+
+  #resolve(base: NamespaceRef, segments: readonly string[]) {
+    let namespace = base;
+    let taken = 0;
+    for (const [i, segment] of segments.entries()) {
+      const path = namespace.path === "" ? segment : `${namespace.path}/${segment}`;
+      const next = this.namespaces.get(path);
+      if (next === undefined) break;
+      namespace = next;
+      taken = i + 1;
+    }
+    return { namespace, taken };
+  }
+
+  #decide({ capability, path, sudo, namespace }: Question) {
+    const asked = `${sudo ? "sudo " : ""}${capability} ${namespace.path}|${path}`;
+    this.trace.push(`decide ${asked}`);
+    return { allowed: this.grants.has(asked), granting: [] };
+  }
+
+  #record(kind: "request" | "response", request: AuditedRequest, error: string): void {
+    this.trace.push(`audit ${kind}${error === "" ? "" : " refused"}`);
+    if (this.auditFails === kind) {
+      throw new Failure("internal", "audit-failed", "no audit device succeeded");
+    }
+    this.records.push({ kind, request, error });
+  }
+
+  #recordAnswer(request: AuditedRequest, answer: AuditedAnswer): void {
+    this.#record("response", request, answer.error);
+  }
+}
