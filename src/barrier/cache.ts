@@ -3,11 +3,12 @@
 // wiped, since a key may be among them.
 
 import { wipe } from "../base/bytes.ts";
+import { RecentMap } from "../base/recent-map.ts";
 
 const ENTRY_COST = 1024; // of buffer, map and path, as measured in resident memory
 
 export class EntryCache {
-  readonly #entries = new Map<string, Uint8Array>();
+  readonly #entries = new RecentMap<string, Uint8Array>();
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -20,11 +21,7 @@ export class EntryCache {
   }
 
   get(path: string): Uint8Array | undefined {
-    const value = this.#entries.get(path);
-    if (value === undefined) return undefined;
-    this.#entries.delete(path); // re-inserting moves it to the young end
-    this.#entries.set(path, value);
-    return value;
+    return this.#entries.get(path);
   }
 
   /** Takes the bytes over. */
@@ -37,14 +34,14 @@ export class EntryCache {
     }
     this.#entries.set(path, value);
     this.#bytes += cost;
-    for (const oldest of this.#entries.keys()) {
+    for (const [oldest] of this.#entries) {
       if (this.#bytes <= this.#maxBytes) break;
       this.drop(oldest);
     }
   }
 
   drop(path: string): void {
-    const value = this.#entries.get(path);
+    const value = this.#entries.peek(path);
     if (value === undefined) return;
     this.#entries.delete(path);
     this.#bytes -= costOf(path, value);
@@ -53,7 +50,7 @@ export class EntryCache {
 
   /** Forgets everything: at sealing. */
   wipe(): void {
-    for (const path of this.#entries.keys()) this.drop(path);
+    for (const [path] of this.#entries) this.drop(path);
   }
 }
 

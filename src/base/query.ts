@@ -2,12 +2,15 @@
 // decided differently in different places.
 
 import { Failure } from "./failure.ts";
+import { reachesPrototype } from "./json-limits.ts";
 
 const MAX_PARAMETERS = 64;
 
 export function parseQuery(raw: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (raw === "") return found;
+  // Bytes beyond ASCII reach us as one character each: read so they would be something else.
+  if (!/^[!"$-~]+$/.test(raw)) throw malformed("a character that needs an escape has none");
   const parts = raw.split("&");
   if (parts.length > MAX_PARAMETERS) {
     throw malformed(`it may have at most ${MAX_PARAMETERS} parameters`);
@@ -16,6 +19,7 @@ export function parseQuery(raw: string): ReadonlyMap<string, string> {
     if (part === "") continue;
     const at = part.indexOf("=");
     const name = decode(at < 0 ? part : part.slice(0, at));
+    if (reachesPrototype(name)) throw malformed("a parameter has a name that is not allowed");
     if (found.has(name)) throw malformed("a parameter is given twice");
     found.set(name, at < 0 ? "" : decode(part.slice(at + 1)));
   }

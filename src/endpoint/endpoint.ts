@@ -117,7 +117,9 @@ export function parametersOf(path: string): { readonly names: string[]; readonly
 
 function checkPath(path: string, input: Fields): void {
   invariant(path.startsWith("/") && !path.endsWith("/"), `path ${path}: one slash, at the front`);
+  invariant(!/\+./.test(path), `path ${path}: only its end takes several segments`);
   const { names } = parametersOf(path);
+  invariant(new Set(names).size === names.length, `path ${path}: a parameter stands twice`);
   const declared = Object.values(input).flatMap((field) =>
     field.source === "path" ? [field.name] : [],
   );

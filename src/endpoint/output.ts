@@ -42,17 +42,19 @@ export const out = {
     make({ type: "array", items: of.schema, description }),
   mapOf: <T>(of: Output<T>, description: string): Output<Readonly<Record<string, T>>> =>
     make({ type: "object", additionalProperties: of.schema, description }),
-  object: <M extends Members>(members: M, description = ""): Output<ObjectOf<M>> =>
-    make({
+  object: <M extends Members>(members: M, description = ""): Output<ObjectOf<M>> => {
+    const required = Object.entries(members)
+      .filter(([, member]) => !("mayBeAbsent" in member))
+      .map(([name]) => name);
+    return make({
       type: "object",
       ...(description === "" ? {} : { description }),
       properties: Object.fromEntries(
         Object.entries(members).map(([name, member]) => [name, member.schema]),
       ),
-      required: Object.entries(members)
-        .filter(([, member]) => !("mayBeAbsent" in member))
-        .map(([name]) => name),
-    }),
+      ...(required.length === 0 ? {} : { required }), // OpenAPI 3.0 has no empty list here
+    });
+  },
   nullable: <T>(of: Output<T>): Output<T | null> => make({ ...of.schema, nullable: true }),
   optional: <T>(of: Output<T>): Optional<T> => ({ schema: of.schema, mayBeAbsent: true }),
   json: (description: string): Output<JsonValue> => make({ description }),

@@ -4,7 +4,7 @@
 
 import { parseDuration, showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Schema } from "./schema.ts";
@@ -169,10 +169,8 @@ class Placed {
         accepts: `a number${range(bounds)}`,
         schema: { type: "number", ...minmax(bounds) },
         convert: (given) => {
-          const number =
-            typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
-          if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
-          return number < min || number > max ? undefined : number;
+          const number = anyNumber(given);
+          return number === undefined || number < min || number > max ? undefined : number;
         },
       },
       help,
@@ -311,14 +309,22 @@ function textKind(max: number | undefined): Kind<string> {
   };
 }
 
+/** Also when its text was kept because it is spelt in a way of its own: 1.50, 5.0. */
+function anyNumber(given: JsonValue): number | undefined {
+  const digits = typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given);
+  const number = isRawNumber(given) ? Number(given.rawJSON) : digits ? Number(given) : given;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
 function wholeNumber(given: JsonValue): number | undefined {
-  if (typeof given === "string" && /^-?\d{1,15}$/.test(given)) return Number(given);
-  return typeof given === "number" && Number.isSafeInteger(given) ? given : undefined;
+  const text = isRawNumber(given) ? given.rawJSON.replace(/\.0+$/, "") : given;
+  if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text) + 0; // no -0
+  return typeof text === "number" && Number.isSafeInteger(text) ? text : undefined;
 }
 
 function durationOf(given: JsonValue): Nanos | undefined {
   try {
-    return parseDuration(given);
+    return parseDuration(isRawNumber(given) ? wholeNumber(given) : given);
   } catch {
     return undefined; // the field's own text says what is accepted
   }

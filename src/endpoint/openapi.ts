@@ -1,0 +1,242 @@
+// The OpenAPI document (3.0.3), made from declarations: whatever is served is in it and nothing else,
+// and the same declarations give the same text. LIST is no verb that OpenAPI knows: a list stands
+// under its path with a slash at the end, as GET with list=true, marked x-service-list.
+
+import type { JsonObject } from "../base/json.ts";
+import type { Endpoint, Method } from "./endpoint.ts";
+import { parametersOf } from "./endpoint.ts";
+import { COMPONENTS } from "./openapi-components.ts";
+import { out } from "./output.ts";
+import type { Schema } from "./schema.ts";
+import type { Field } from "./wire.ts";
+
+/** A declaration without its handler: an Endpoint, or a Served one. */
+export interface Described extends Omit<Endpoint<never>, "handler" | "exists"> {
+  readonly exists: unknown;
+}
+
+export interface DocumentOptions {
+  readonly title: string;
+  readonly version: string;
+}
+
+const VERBS: Readonly<Record<Method, string>> = {
+  GET: "get",
+  LIST: "get",
+  POST: "post",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+export function openapiDocument(
+  endpoints: readonly Described[],
+  { title, version }: DocumentOptions,
+): JsonObject {
+  const paths = pathsOf(endpoints);
+  return {
+    openapi: "3.0.3",
+    info: { title, version },
+    servers: [{ url: "/v1" }],
+    paths: Object.fromEntries(
+      Object.keys(paths)
+        .toSorted()
+        .map((path) => [path, paths[path]]),
+    ),
+    components: COMPONENTS,
+  };
+}
+
+/** The path items of these declarations alone: what help shows. */
+export function pathsOf(endpoints: readonly Described[]): Record<string, JsonObject> {
+  const spelling = new Map<string, string>();
+  const paths: Record<string, Record<string, JsonObject>> = {};
+  const ordered = endpoints.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  for (const endpoint of ordered) {
+    const shape = templateOf(endpoint).replaceAll(/\{[^}]*\}/g, "{}");
+    // Two templates that differ in the names of parameters only are one path to OpenAPI.
+    const path = spelling.get(shape) ?? templateOf(endpoint);
+    spelling.set(shape, path);
+    const item = (paths[path] ??= {});
+    item[VERBS[endpoint.method]] = operationOf(endpoint, namesIn(path));
+    if (endpoint.head) {
+      const operationId = `${endpoint.name}Head`;
+      item["head"] = { ...operationOf(endpoint, namesIn(path)), operationId };
+    }
+  }
+  return paths;
+}
+
+/** /sys/audit/:path+ as /sys/audit/{path} */
+function templateOf({ path, method }: Described): string {
+  const template = path.replaceAll(/:([A-Za-z0-9_]+)\+?/g, "{$1}");
+  return method === "LIST" ? `${template}/` : template;
+}
+
+function namesIn(template: string): string[] {
+  return Array.from(template.matchAll(/\{([^}]*)\}/g), ([, name = ""]) => name);
+}
+
+function operationOf(endpoint: Described, pathNames: readonly string[]): JsonObject {
+  const { name, summary, description, path } = endpoint;
+  const parameters = parametersFor(endpoint, pathNames);
+  const body = bodyOf(endpoint);
+  return {
+    operationId: name,
+    summary,
+    ...(description === "" ? {} : { description }),
+    tags: [path.split("/")[1] ?? ""],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === null ? {} : { requestBody: body }),
+    responses: responsesOf(endpoint),
+    security: securityOf(endpoint),
+    ...extensionsOf(endpoint),
+  };
+}
+
+function parametersFor(endpoint: Described, pathNames: readonly string[]): JsonObject[] {
+  const { names, rest } = parametersOf(endpoint.path);
+  const fields = Object.values(endpoint.input);
+  const inPath = names.map((name, at) => {
+    const field = fields.find((one) => one.source === "path" && one.name === name);
+    const several = rest && at === names.length - 1;
+    const help = `${field?.help ?? ""}${several ? "; may have several segments" : ""}`;
+    const schema = field === undefined ? { type: "string" } : bareSchema(field.schema);
+    return { name: pathNames[at] ?? name, in: "path", description: help, required: true, schema };
+  });
+  const inQuery = fields
+    .filter((field) => isInQuery(field, endpoint.method))
+    .map(({ name, help, required, schema }) => ({
+      name,
+      in: "query",
+      description: help,
+      ...(required ? { required } : {}),
+      schema: bareSchema(schema),
+    }));
+  return endpoint.method === "LIST"
+    ? [...inPath, LIST_PARAMETER, ...inQuery]
+    : [...inPath, ...inQuery];
+}
+
+const LIST_PARAMETER: JsonObject = {
+  name: "list",
+  in: "query",
+  description: "Makes a GET a LIST; the verb LIST needs no parameter",
+  required: true,
+  schema: { type: "string", enum: ["true"] },
+};
+
+/** Parameters of requests that have no body are in the query. */
+function isInQuery({ source }: Field<unknown>, method: Method): boolean {
+  return source === "query" || (source === "param" && !mayHaveBody(method));
+}
+
+function mayHaveBody(method: Method): boolean {
+  return method === "POST" || method === "PATCH";
+}
+
+function bodyOf({ input, method }: Described): JsonObject | null {
+  const fields = Object.values(input).filter(
+    ({ source }) => source === "body" || (source === "param" && mayHaveBody(method)),
+  );
+  if (fields.length === 0) return null;
+  const required = fields.filter((field) => field.required).map(({ name }) => name);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(fields.map((field) => [field.name, plain(field.schema)])),
+    ...(required.length === 0 ? {} : { required }),
+  };
+  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  return { ...(required.length > 0 ? { required: true } : {}), content: { [type]: { schema } } };
+}
+
+function responsesOf(endpoint: Described): JsonObject {
+  const reads = endpoint.method === "GET" || endpoint.method === "LIST";
+  const named = parametersOf(endpoint.path).names.length > 0;
+  return {
+    ...successOf(endpoint),
+    ...(endpoint.access.kind === "open" ? {} : { "403": refer("Denied") }),
+    ...(reads || named ? { "404": refer("NotFound") } : {}),
+    ...(endpoint.rateLimited ? { "429": refer("RateLimited") } : {}),
+    ...(endpoint.answers === "always" ? {} : { "503": refer("Unavailable") }),
+    default: refer("Error"),
+  };
+}
+
+function successOf({ output, family, summary }: Described): JsonObject {
+  if (output === out.nothing) return { "204": { description: "Done" } };
+  const { schema } = output;
+  if (schema.format?.includes("/")) {
+    const { format, ...rest } = schema;
+    return { "200": { description: summary, content: { [format]: { schema: plain(rest) } } } };
+  }
+  const data = plain(schema);
+  const whole =
+    family === "enveloped"
+      ? {
+          allOf: [
+            { $ref: "#/components/schemas/Envelope" },
+            { type: "object", properties: { data } },
+          ],
+        }
+      : data;
+  return { "200": { description: summary, content: { "application/json": { schema: whole } } } };
+}
+
+const TOKEN: readonly JsonObject[] = [{ token: [] }, { bearer: [] }];
+
+function securityOf({ access }: Described): readonly JsonObject[] {
+  switch (access.kind) {
+    case "open":
+      return access.caller === "ignored" ? [] : [{}, ...TOKEN];
+    case "ceremony":
+      return [{}, ...TOKEN]; // the listener says whether one is needed
+    case "capability":
+      return access.openTo === null ? TOKEN : [{}, ...TOKEN];
+    case "token":
+    case "management":
+      return TOKEN;
+  }
+}
+
+function extensionsOf(endpoint: Described): JsonObject {
+  const { access, rootOnly, exists, method } = endpoint;
+  return {
+    ...(access.kind === "capability" && access.sudo ? { "x-service-sudo": true } : {}),
+    ...(access.kind === "open" ? { "x-service-unauthenticated": true } : {}),
+    ...(access.kind === "ceremony" ? { "x-service-ceremony": true } : {}),
+    ...(access.kind === "management" ? { "x-service-management": true } : {}),
+    ...(rootOnly ? { "x-service-restricted": true } : {}),
+    ...(method === "POST" && exists !== null ? { "x-service-create-supported": true } : {}),
+    ...(method === "LIST" ? { "x-service-list": true } : {}),
+  };
+}
+
+/** Without what a parameter says in its own place. */
+function bareSchema(schema: Schema): JsonObject {
+  return { ...plain(schema), description: undefined };
+}
+
+/** A schema as JSON: members that are not there are left out. */
+function plain(schema: Schema): JsonObject {
+  const { items, properties, additionalProperties: more, oneOf, ...rest } = schema;
+  return {
+    ...rest,
+    ...(items === undefined ? {} : { items: plain(items) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, one]) => [name, plain(one)]),
+          ),
+        }),
+    ...(rest.required?.length === 0 ? { required: undefined } : {}), // must not be empty in 3.0
+    ...(more === undefined
+      ? {}
+      : { additionalProperties: typeof more === "boolean" ? more : plain(more) }),
+    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(plain) }),
+  };
+}
+
+function refer(response: string): JsonObject {
+  return { $ref: `#/components/responses/${response}` };
+}
