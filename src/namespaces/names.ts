@@ -1,0 +1,43 @@
+// What a namespace may be called (core contract 8), and how deep they nest. Every operation reads the
+// path it is given here, so that no spelling of a reserved word ever means something else (T-D01).
+
+import { isSegment } from "../base/canonical-path.ts";
+import * as failures from "./failures.ts";
+
+export const MAX_NAME = 128;
+export const MAX_DEPTH = 16;
+// A request's path has at most 1,024 bytes: half of them are left for what is inside.
+export const MAX_PATH = 512;
+
+// The first segments of what every namespace has by itself; "root", which names the outermost; and
+// "api-lock", which stands below sys/namespaces/ for something else.
+const RESERVED: ReadonlySet<string> = new Set([
+  "root",
+  "sys",
+  "audit",
+  "auth",
+  "cubbyhole",
+  "identity",
+  "acl",
+  "api-lock",
+]);
+
+/** The names in a path, or a refusal. */
+export function readNames(path: string): readonly string[] {
+  // Before it is cut up: nothing so long can be a path.
+  if (path.length > MAX_PATH) throw failures.pathTooLong(MAX_PATH);
+  const names = path.split("/");
+  for (const name of names) {
+    const problem = problemOf(name);
+    if (problem !== null) throw failures.nameRefused(problem);
+  }
+  return names;
+}
+
+function problemOf(name: string): string | null {
+  if (name === "") return "it is empty, or has a slash at an end";
+  if (name.length > MAX_NAME) return `it may have at most ${MAX_NAME} characters`;
+  if (!/^[!-~]+$/.test(name)) return "it may have printable ASCII characters only, and no space";
+  if (!isSegment(name)) return "it may not begin or end with a dot, nor have one of * + \\ %";
+  return RESERVED.has(name.toLowerCase()) ? "it is a reserved word" : null;
+}

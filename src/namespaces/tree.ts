@@ -1,0 +1,116 @@
+// The namespaces in memory, as far as they are durable. Finding one costs what its path is long, not
+// what there are of them.
+
+import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { MAX_PATH } from "./names.ts";
+import { nameOf, type NamespaceRecord } from "./record.ts";
+
+export interface Child {
+  readonly ref: NamespaceRef;
+  readonly name: string;
+  readonly record: NamespaceRecord;
+}
+
+interface Held extends Child {
+  readonly row: string; // its key in storage
+}
+
+export interface Found {
+  readonly namespace: NamespaceRef;
+  /** How many segments it took. */
+  readonly taken: number;
+}
+
+export class Tree {
+  readonly #byRow = new Map<string, Held>();
+  // By the parent's id, which needs no parent to be there: rows arrive in any order.
+  readonly #children = new Map<string, Map<string, Held>>();
+  readonly #byId = new Map<string, Held>();
+
+  get size(): number {
+    return this.#byRow.size;
+  }
+
+  /** What the row holds now. */
+  put(row: string, record: NamespaceRecord): void {
+    const before = this.#byRow.get(row);
+    // The same object for as long as it is the same namespace.
+    const ref = before?.ref.id === record.id ? before.ref : refOf(record);
+    this.remove(row);
+    const name = nameOf(record.path);
+    const held = { ref, row, name, record };
+    this.#byRow.set(row, held);
+    this.#byId.set(ref.id, held);
+    let siblings = this.#children.get(record.parent);
+    if (siblings === undefined) this.#children.set(record.parent, (siblings = new Map()));
+    siblings.set(name, held);
+  }
+
+  remove(row: string): void {
+    const held = this.#byRow.get(row);
+    if (held === undefined) return;
+    this.#byRow.delete(row);
+    this.#byId.delete(held.ref.id);
+    const siblings = this.#children.get(held.record.parent);
+    siblings?.delete(held.name);
+    if (siblings?.size === 0) this.#children.delete(held.record.parent);
+  }
+
+  clear(): void {
+    this.#byRow.clear();
+    this.#byId.clear();
+    this.#children.clear();
+  }
+
+  /** The longest namespace below `base` that the segments begin with. */
+  resolve(base: NamespaceRef, segments: readonly string[]): Found {
+    let namespace = base;
+    let taken = 0;
+    for (const segment of segments) {
+      const held = this.#children.get(namespace.id)?.get(segment);
+      if (held === undefined || !isActive(held)) break;
+      namespace = held.ref;
+      taken++;
+    }
+    return { namespace, taken };
+  }
+
+  /** By its full path, without slashes at the ends. */
+  named(path: string): NamespaceRef | null {
+    if (path === "") return ROOT_NAMESPACE;
+    return path.length > MAX_PATH ? null : this.below(ROOT_NAMESPACE, path.split("/"));
+  }
+
+  /** Null for one that is being deleted. */
+  byId(id: string): NamespaceRef | null {
+    if (id === ROOT_NAMESPACE.id) return ROOT_NAMESPACE;
+    const held = this.#byId.get(id);
+    return held !== undefined && isActive(held) ? held.ref : null;
+  }
+
+  below(base: NamespaceRef, names: readonly string[]): NamespaceRef | null {
+    const { namespace, taken } = this.resolve(base, names);
+    return taken === names.length ? namespace : null;
+  }
+
+  /** Everything about one, or null. */
+  recordOf(base: NamespaceRef, names: readonly string[]): NamespaceRecord | null {
+    const parent = this.below(base, names.slice(0, -1));
+    const held = parent === null ? null : this.#children.get(parent.id)?.get(names.at(-1) ?? "");
+    return held && isActive(held) ? held.record : null;
+  }
+
+  /** Direct children in the order of their names. */
+  childrenOf(parent: NamespaceRef): Child[] {
+    const siblings = this.#children.get(parent.id) ?? new Map<string, Held>();
+    return [...siblings.values()].filter(isActive).toSorted((a, b) => (a.row < b.row ? -1 : 1));
+  }
+}
+
+function isActive({ record }: Held): boolean {
+  return record.state === "active";
+}
+
+function refOf({ id, path, created }: NamespaceRecord): NamespaceRef {
+  return { id, path, created };
+}
