@@ -1,0 +1,180 @@
+// The body of a `path` block: every key that may stand there, and what is accepted for it. A control
+// that is accepted and not enforced is worse than none, so what we do not enforce is refused.
+
+import { parseDuration } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import { parseTime } from "../base/time.ts";
+import type { Instant, Nanos } from "../base/world.ts";
+import { ACCEPTED_WORDS, bitOf, settled, SHORTHANDS } from "./acl-capability.ts";
+import { inPath } from "./acl-failure.ts";
+import { foldName, mergeNamed, type NamedValues } from "./acl-parameters.ts";
+import { patternOf } from "./acl-pattern.ts";
+import type { AclRule } from "./acl-rule.ts";
+import type { Template } from "./acl-template.ts";
+import { type RuleValue, ruleValue } from "./acl-value.ts";
+import { showName } from "./document-failure.ts";
+import type { Block, Position, Value } from "./hcl-node.ts";
+
+const NOT_ENFORCED: ReadonlySet<string> = new Set([
+  "mfa_methods",
+  "control_group",
+  "subscribe_event_types",
+]);
+
+export function readRule(block: Block, label: string, template: Template): AclRule {
+  return new BodyReader(block, label).rule(template);
+}
+
+class BodyReader {
+  readonly #block: Block;
+  readonly #label: string;
+  readonly #values = new Map<string, Value>();
+
+  constructor(block: Block, label: string) {
+    this.#block = block;
+    this.#label = label;
+    for (const item of block.body.items) {
+      const key = item.kind === "block" ? item.type : item.key;
+      if (NOT_ENFORCED.has(key.text)) {
+        const problem = `${showName(key.text)} is not supported by this server`;
+        throw this.#refused("policy-key-unsupported", problem, key.position);
+      }
+      if (item.kind === "block" || !KEYS.has(key.text)) {
+        throw this.#refused(
+          "policy-unknown-key",
+          `invalid key ${showName(key.text)}`,
+          key.position,
+        );
+      }
+      this.#values.set(key.text, item.value);
+    }
+  }
+
+  rule(template: Template): AclRule {
+    const min = this.#duration("min_wrapping_ttl");
+    const max = this.#duration("max_wrapping_ttl");
+    if (min !== null && max !== null && max < min) {
+      const problem = "max_wrapping_ttl cannot be less than min_wrapping_ttl";
+      throw this.#refused("policy-wrapping-bounds", problem, this.#block.position);
+    }
+    return {
+      label: this.#label,
+      template,
+      pattern: template.length === 1 ? patternOf(this.#label) : null,
+      capabilities: settled(this.#capabilities() | this.#shorthand()),
+      parameters: {
+        allowed: this.#named("allowed_parameters"),
+        denied: this.#named("denied_parameters"),
+        required: new Set(this.#texts("required_parameters").map(({ text }) => foldName(text))),
+      },
+      wrapping: { min, max },
+      expires: this.#expires(),
+      position: this.#block.position,
+    };
+  }
+
+  #capabilities(): number {
+    let bits = 0;
+    for (const { text, position } of this.#texts("capabilities")) {
+      const bit = bitOf(text);
+      if (bit === undefined) {
+        const problem = `invalid capability ${showName(text)}; accepted are ${ACCEPTED_WORDS};`;
+        throw this.#refused("policy-unknown-capability", problem, position);
+      }
+      bits |= bit;
+    }
+    return bits;
+  }
+
+  #shorthand(): number {
+    const value = this.#values.get("policy");
+    if (value === undefined) return 0;
+    const bits = value.kind === "string" ? SHORTHANDS.get(value.text) : undefined;
+    if (bits !== undefined) return bits;
+    const given = value.kind === "string" ? ` ${showName(value.text)}` : "";
+    const problem = `invalid policy${given}; accepted are ${[...SHORTHANDS.keys()].join(", ")};`;
+    throw this.#refused("policy-unknown-shorthand", problem, value.position);
+  }
+
+  /** A list of strings; empty when the key is not there. */
+  #texts(key: string): { readonly text: string; readonly position: Position }[] {
+    const value = this.#values.get(key);
+    if (value === undefined) return [];
+    const elements = value.kind === "list" ? value.elements : [value];
+    return elements.map((element) => {
+      if (value.kind === "list" && element.kind === "string") return element;
+      throw this.#refused("policy-key-type", `${key} must be a list of strings`, element.position);
+    });
+  }
+
+  #named(key: string): NamedValues {
+    const value = this.#values.get(key);
+    if (value === undefined) return new Map();
+    const wrong = (position: Position) =>
+      this.#refused(
+        "policy-key-type",
+        `${key} must be an object of parameter names, each with a list of values`,
+        position,
+      );
+    if (value.kind !== "object") throw wrong(value.position);
+    const pairs = value.body.items.map((item): [string, RuleValue[]] => {
+      if (item.kind === "block" || item.value.kind !== "list") throw wrong(item.position);
+      const values = item.value.elements.map((element) => {
+        const read = ruleValue(element);
+        if (read === null) throw wrong(element.position);
+        return read;
+      });
+      return [foldName(item.key.text), values];
+    });
+    return mergeNamed(pairs);
+  }
+
+  /** Zero is "not set", as other readers of such documents take it. */
+  #duration(key: string): Nanos | null {
+    const value = this.#values.get(key);
+    if (value === undefined) return null;
+    try {
+      const text = value.kind === "string" || value.kind === "number" ? value.text : null;
+      const nanos = parseDuration(text);
+      return nanos === 0n ? null : nanos;
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const problem = `error parsing ${key}: ${error.message},`;
+      throw this.#refused("policy-key-type", problem, value.position);
+    }
+  }
+
+  #expires(): Instant | null {
+    const value = this.#values.get("expiration");
+    if (value === undefined) return null;
+    const time = value.kind === "string" ? timeOf(value.text) : null;
+    if (time !== null) return time;
+    const problem = 'expiration must be a time such as "2030-01-01T00:00:00Z"';
+    throw this.#refused("policy-key-type", problem, value.position);
+  }
+
+  #refused(code: string, problem: string, position: Position): Failure {
+    return inPath(this.#label, code, problem, position);
+  }
+}
+
+const KEYS: ReadonlySet<string> = new Set([
+  "capabilities",
+  "policy",
+  "allowed_parameters",
+  "denied_parameters",
+  "required_parameters",
+  "min_wrapping_ttl",
+  "max_wrapping_ttl",
+  "expiration",
+  "comment", // for people; not looked at
+]);
+
+function timeOf(text: string): Instant | null {
+  try {
+    return parseTime(text);
+  } catch (error) {
+    if (error instanceof Failure) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+// The text of an ACL policy, in HCL or JSON, to its rules. Strict: whatever is not understood is
+// refused by name, line and column, because a rule that is misread is a hole.
+
+import { readRule } from "./acl-body.ts";
+import {
+  inPath,
+  notParsed,
+  type UnknownKey,
+  unbalancedTemplate,
+  unknownKeys,
+} from "./acl-failure.ts";
+import type { AclRule } from "./acl-rule.ts";
+import { templateOf } from "./acl-template.ts";
+import { warningsOf } from "./acl-warnings.ts";
+import { parseDocument } from "./document.ts";
+import { DocumentFailure } from "./document-failure.ts";
+import { type BodyShape, NO_BLOCKS } from "./document-shape.ts";
+import type { Block, Body } from "./hcl-node.ts";
+import { SourceText } from "./source-text.ts";
+
+const SHAPE: BodyShape = new Map([["path", { labels: 1, body: NO_BLOCKS }]]);
+
+export interface AclDocument {
+  readonly rules: readonly AclRule[];
+  /** Whether a label has something to fill in: its meaning then depends on the token. */
+  readonly templated: boolean;
+  /** What is legal and probably not meant. */
+  readonly warnings: readonly string[];
+}
+
+export function parseAclDocument(text: string): AclDocument {
+  const body = parseBody(text);
+  const unknown: UnknownKey[] = [];
+  const blocks: Block[] = [];
+  for (const item of body.items) {
+    if (item.kind === "block" && item.type.text === "path") blocks.push(item);
+    // A name is for people; the policy is called what it is stored under.
+    else if (item.kind === "block") unknown.push(item.type);
+    else if (item.key.text !== "name" || item.value.kind !== "string") unknown.push(item.key);
+  }
+  if (unknown.length > 0) throw unknownKeys(unknown);
+  const rules = blocks.map(ruleOf);
+  return {
+    rules,
+    templated: rules.some(({ template }) => template.length > 1),
+    warnings: warningsOf(rules),
+  };
+}
+
+function parseBody(text: string): Body {
+  try {
+    return parseDocument(new SourceText(text), SHAPE);
+  } catch (error) {
+    throw error instanceof DocumentFailure ? notParsed(error) : error;
+  }
+}
+
+function ruleOf(block: Block): AclRule {
+  const label = block.labels[0]?.text ?? "";
+  const position = block.labels[0]?.position ?? block.position;
+  if (label === "") {
+    throw inPath(label, "policy-path-empty", "a path must not be empty", position);
+  }
+  if (label.includes("+*")) {
+    const problem = "invalid use of wildcards ('+*' is forbidden)";
+    throw inPath(label, "policy-wildcards", problem, position);
+  }
+  const template = templateOf(label);
+  if (template === null) throw unbalancedTemplate(label, position);
+  return readRule(block, label, template);
+}

@@ -1,0 +1,16 @@
+// Names of policies: one folded ASCII form. Two spellings of one name are how the check for `root`
+// was passed elsewhere, so whatever does not fold to this form is no name.
+
+const FORM = /^[a-z0-9_.-]+(?:\/[a-z0-9_.-]+)*$/;
+const MAX_LENGTH = 128;
+
+export const ACCEPTED_NAMES =
+  "1 to 128 characters out of a-z 0-9 - _ . and /, without an empty, . or .. segment";
+
+/** The folded name, or null when the text is none. Only ASCII letters fold: others have no place. */
+export function policyName(text: string): string | null {
+  if (text.length > MAX_LENGTH) return null;
+  const folded = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  if (!FORM.test(folded)) return null;
+  return folded.split("/").some((part) => part === "." || part === "..") ? null : folded;
+}

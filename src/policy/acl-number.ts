@@ -1,0 +1,25 @@
+// Numbers by value: 2, 2.0, 20e-1 and 0x2 are one number, however they are written, and digits
+// beyond what a double holds still count. Loops instead of patterns with repetitions: the text comes
+// from a request's body and may be a megabyte of zeros.
+
+const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const HEX_FORM = /^(-?)0x([0-9a-fA-F]{1,64})$/;
+const MAX_EXPONENT_TEXT = 32;
+
+/** One text for each value. Text that is no number, or beyond all measure, stands for itself. */
+export function canonicalNumber(text: string): string {
+  const hex = HEX_FORM.exec(text);
+  if (hex !== null) return canonicalNumber(`${hex[1] ?? ""}${BigInt(`0x${hex[2] ?? "0"}`)}`);
+  const parts = FORM.exec(text);
+  if (parts === null) return text;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = parts;
+  if (exponent.length > MAX_EXPONENT_TEXT) return text;
+  const digits = whole + fraction;
+  let from = 0;
+  while (from < digits.length && digits[from] === "0") from += 1;
+  let to = digits.length;
+  while (to > from && digits[to - 1] === "0") to -= 1;
+  if (from === to) return "0";
+  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - to);
+  return `${sign}${digits.slice(from, to)}e${power}`;
+}

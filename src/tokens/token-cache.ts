@@ -1,0 +1,49 @@
+// Callers by the hash of their secret, least recently used out first. Only tokens that are there get
+// in: a stream of made-up secrets must leave nothing behind (T-B25).
+
+import { RecentMap } from "../base/recent-map.ts";
+import type { Caller } from "../endpoint/request.ts";
+
+export interface Known {
+  readonly caller: Caller;
+  readonly hash: string;
+}
+
+export class TokenCache {
+  readonly #byHash = new RecentMap<string, Known>();
+  readonly #byAccessor = new Map<string, Known>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#byHash.size;
+  }
+
+  get(hash: string): Caller | undefined {
+    return this.#byHash.get(hash)?.caller;
+  }
+
+  put(hash: string, caller: Caller): void {
+    this.drop(caller.accessor);
+    const known = { caller, hash };
+    this.#byHash.set(hash, known);
+    this.#byAccessor.set(caller.accessor, known);
+    const { oldest } = this.#byHash;
+    if (oldest !== null && this.#byHash.size > this.#most) this.drop(oldest.value.caller.accessor);
+  }
+
+  drop(accessor: string): void {
+    const known = this.#byAccessor.get(accessor);
+    if (known === undefined) return;
+    this.#byAccessor.delete(accessor);
+    this.#byHash.delete(known.hash);
+  }
+
+  clear(): void {
+    this.#byHash.clear();
+    this.#byAccessor.clear();
+  }
+}
