@@ -36,12 +36,62 @@ export const PERMISSIONS: readonly Permission[] = [
     may: ["randomness"],
     why: "the process's own key for comparing in constant time; it decides nothing",
   },
+  {
+    file: /^src\/base\/runtime-stats\.ts$/,
+    may: ["time"],
+    why: "delay and use of the event loop are measured by the runtime; they decide nothing",
+  },
   { file: /^src\/base\/fs\.ts$/, may: ["files"], why: "it is the file system" },
+  {
+    file: /^src\/base\/log-file\.ts$/,
+    may: ["files"],
+    why: "the log must be writable when nothing else is",
+  },
+  {
+    file: /^src\/config\/address\.ts$/,
+    may: ["sockets"],
+    why: "isIP and BlockList, which read texts and open nothing",
+  },
+  {
+    file: /^src\/daemon\/system-host\.ts$/,
+    may: ["files", "loader", "sockets"],
+    why: "the process and its host: links, /proc, process number, Unix sockets, compile cache",
+  },
+  {
+    file: /^src\/daemon\/dev-certificate\.ts$/,
+    may: ["randomness"],
+    why: "WebCrypto makes the key pair of a development certificate",
+  },
+  {
+    file: /^src\/base\/append-file\.ts$/,
+    may: ["files"],
+    why: "files that only grow, reached without ever waiting for a disk in the main thread",
+  },
+  {
+    file: /^src\/audit\/devices\/connector\.ts$/,
+    may: ["sockets", "processes"],
+    why: "the ways out of audit records: local and datagram sockets, and the system's logger program",
+  },
   { file: /^src\/base\/net\.ts$/, may: ["sockets"], why: "it is the network" },
+  {
+    file: /^src\/http\/[a-z0-9-]+\.ts$/,
+    may: ["sockets"],
+    why: "HTTP and TLS need the sockets themselves: half-closing, resetting, the bytes before the parser",
+  },
   {
     file: /^src\/storage\/engines\/sqlite[a-z-]*\.ts$/,
     may: ["sqlite", "threads", "files"],
     why: "storage engines are a part of the world themselves",
+  },
+  {
+    file: /^src\/client\/(transport|tls-probe)\.ts$/,
+    may: ["sockets"],
+    why: "the client's own way to the server; no simulator runs the command line",
+  },
+  {
+    file: /^src\/cli\/user-file\.ts$/,
+    may: ["files"],
+    why: "files that a user names may be links and pipes, which base/fs.ts refuses",
   },
   { file: /^src\/main\.ts$/, may: ["environment"], why: "the environment is read here, once" },
 ];

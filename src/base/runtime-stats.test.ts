@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { nextTurn } from "../../tests/support/fake-world.ts";
+import { RuntimeStats } from "./runtime-stats.ts";
+
+test("a reading says what the process uses, in seconds and bytes", () => {
+  const reading = new RuntimeStats().read();
+  assert.ok(reading.cpuUser > 0 && reading.cpuUser < 10_000);
+  assert.ok(reading.residentBytes > reading.heapUsedBytes);
+  assert.ok(reading.heapLimitBytes > reading.heapUsedBytes);
+  assert.ok(reading.uptimeSeconds > 0);
+  assert.ok(reading.loopUtilization >= 0 && reading.loopUtilization <= 1);
+  assert.equal(reading.loopDelay, null);
+});
+
+test("the host is named with its size, and nothing of the environment", () => {
+  const host = new RuntimeStats().host();
+  assert.ok(host.cpus >= 1);
+  assert.ok(host.memoryTotalBytes > host.memoryFreeBytes);
+  assert.equal(host.pid, process.pid);
+  assert.match(host.runtime, /^node \d+\./);
+});
+
+test("a stretch that blocks the event loop shows as delay, in the next reading only", async () => {
+  const stats = new RuntimeStats();
+  stats.start();
+  try {
+    await turnsFor(60); // the first period after a reading is not counted
+    const end = performance.now() + 150;
+    while (performance.now() < end);
+    await turnsFor(30);
+    const longest = stats.read().loopDelay?.max ?? 0;
+    assert.ok(longest > 0.1 && longest < 5, String(longest));
+    await turnsFor(60);
+    assert.ok((stats.read().loopDelay?.max ?? longest) < longest);
+  } finally {
+    stats.stop();
+  }
+  assert.equal(stats.read().loopDelay, null);
+});
+
+/** Lets the event loop go round until so many milliseconds have passed. */
+async function turnsFor(millis: number): Promise<void> {
+  const end = performance.now() + millis;
+  while (performance.now() < end) await nextTurn();
+}

@@ -1,0 +1,8 @@
+// Every way this room refuses.
+
+import { Failure } from "../base/failure.ts";
+
+export function unknownLogger(): Failure {
+  const message = "there is no log of this name; GET sys/loggers names them all";
+  return new Failure("not-found", "logger-unknown", message);
+}

@@ -1,0 +1,229 @@
+// Every metric this server has (core contract 13.4), as far as something is there to be measured. Names
+// are written out in full. Labels hold words of ours only: no path, name or address that a caller
+// chose. process_ and nodejs_ have no prefix of ours: dashboards know them by these names.
+
+import {
+  type Counter,
+  type Family,
+  type Histogram,
+  type Label,
+  Registry,
+} from "../base/metrics.ts";
+import type { LoopDelay, RuntimeReading } from "../base/runtime-stats.ts";
+import type { Clock } from "../base/world.ts";
+
+const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
+const MOUNT_TYPE = {
+  name: "mount_type",
+  values: ["system", "token", "acl", "cubbyhole", "identity", "kv", "clouda", "cloudb", "plugin"],
+};
+const STATUS = {
+  name: "status",
+  values: (
+    "200 202 204 307 400 403 404 405 409 412 413 415 421 429 431 " +
+    "472 473 474 500 501 502 503 530"
+  ).split(" "),
+};
+/** By kind and not by name: operators choose names, and there may be any number of them. */
+const DEVICE = { name: "device", values: ["file", "socket", "syslog"] };
+const RESULT = { name: "result", values: ["ok", "failed"] };
+const STORAGE_OP = { name: "op", values: ["get", "scan", "commit"] };
+const BARRIER_OP = { name: "op", values: ["seal", "open", "cached"] };
+const INDEX_KIND = { name: "kind", values: ["last", "oldest"] };
+const TOKEN_TYPE = { name: "type", values: ["client", "management"] };
+const TOKEN_SCOPE = { name: "scope", values: ["global", "local"] };
+
+// A read takes microseconds, a commit what the disk takes.
+const STORAGE_BUCKETS: readonly number[] = [
+  0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+  0.25, 1, 5,
+];
+
+/** Whom to ask at a scrape. Null: not known now, as most is while the node is sealed. */
+export interface InstrumentSources {
+  readonly clock: Pick<Clock, "now">;
+  readonly version: string;
+  readonly runtime: () => RuntimeReading;
+  readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
+  readonly requestsInFlight: () => number;
+  readonly barrierEncryptions: () => number | null;
+  readonly barrierIntegrityErrors: () => number;
+  readonly storageIndexes: () => { readonly last: bigint; readonly oldest: bigint | null } | null;
+  readonly auditDevicesHealthy: () => number | null;
+  /** File descriptors in use, where the system tells. */
+  readonly openDescriptors?: () => number | null;
+  readonly barrierOps?: () => Readonly<Record<"seal" | "open" | "cached", number>>;
+  /** Only where counting costs nothing: a scrape must not walk over all tokens. */
+  readonly tokenCounts?: () => readonly {
+    readonly type: "client" | "management";
+    readonly scope: "global" | "local";
+    readonly count: number;
+  }[];
+}
+
+export class Instruments {
+  readonly registry = new Registry();
+  readonly quotaViolations: Counter;
+  readonly #requests: Family<readonly [Label, Label, Label], Histogram>;
+  readonly #auditWrites: Family<readonly [Label, Label], Histogram>;
+  readonly #storageOps: Family<readonly [Label], Histogram>;
+
+  constructor(sources: InstrumentSources) {
+    const { registry } = this;
+    this.#requests = registry.histograms(
+      { name: "holdfast_request_duration_seconds", help: "Time from a request to its answer." },
+      [OPERATION, MOUNT_TYPE, STATUS],
+    );
+    this.#auditWrites = registry.histograms(
+      { name: "holdfast_audit_write_seconds", help: "Time to write one audit record." },
+      [DEVICE, RESULT],
+    );
+    this.#storageOps = registry.histograms(
+      { name: "holdfast_storage_op_seconds", help: "Time of one operation of the storage engine." },
+      [STORAGE_OP],
+      STORAGE_BUCKETS,
+    );
+    this.quotaViolations = registry.counter({
+      name: "holdfast_quota_violations_total",
+      help: "Requests refused by a rate-limit quota.",
+    });
+    readNode(registry, sources);
+    readBarrier(registry, sources);
+    readTokens(registry, sources);
+    readRuntime(registry, sources);
+  }
+
+  /** `operation` and `mountType` as the pipeline knows them; empty where no route was found. */
+  requestDone(operation: string, mountType: string, status: number, seconds: number): void {
+    this.#requests.of(operation, mountType, String(status)).observe(seconds);
+  }
+
+  auditWritten(deviceType: string, result: "ok" | "failed", seconds: number): void {
+    this.#auditWrites.of(deviceType, result).observe(seconds);
+  }
+
+  /** To be kept by whoever measures: looking it up costs more than counting. */
+  storageOp(op: "get" | "scan" | "commit"): Histogram {
+    return this.#storageOps.of(op);
+  }
+}
+
+function readNode(registry: Registry, sources: InstrumentSources): void {
+  const states = { unsealed: 0, sealed: 1, uninitialised: 2 };
+  registry.readsEach(
+    { name: "holdfast_info", help: "Version of the server." },
+    "gauge",
+    [{ name: "version", values: [sources.version] }],
+    () => [{ at: [sources.version], value: 1 }],
+  );
+  registry.reads(
+    { name: "holdfast_seal_state", help: "0 unsealed, 1 sealed, 2 not initialised." },
+    "gauge",
+    () => states[sources.sealState()],
+  );
+  registry.reads(
+    { name: "holdfast_requests_in_flight", help: "Requests that are being answered." },
+    "gauge",
+    () => sources.requestsInFlight(),
+  );
+  registry.readsEach(
+    { name: "holdfast_storage_index", help: "Index of a write: the last, the oldest in the log." },
+    "gauge",
+    [INDEX_KIND],
+    () => {
+      const indexes = sources.storageIndexes();
+      if (indexes === null) return [];
+      const { last, oldest } = indexes;
+      return [
+        { at: ["last"], value: Number(last) },
+        ...(oldest === null ? [] : [{ at: ["oldest"] as const, value: Number(oldest) }]),
+      ];
+    },
+  );
+  registry.reads(
+    {
+      name: "holdfast_audit_devices_healthy",
+      help: "Audit devices that take records; 0 with devices enabled refuses every request.",
+    },
+    "gauge",
+    () => sources.auditDevicesHealthy(),
+  );
+}
+
+function readBarrier(registry: Registry, sources: InstrumentSources): void {
+  registry.reads(
+    { name: "holdfast_barrier_encryptions", help: "Entries sealed with the newest data key." },
+    "gauge",
+    () => sources.barrierEncryptions(),
+  );
+  registry.reads(
+    { name: "holdfast_barrier_integrity_errors", help: "Stored entries that did not open." },
+    "counter",
+    () => sources.barrierIntegrityErrors(),
+  );
+  const { barrierOps } = sources;
+  if (barrierOps === undefined) return;
+  registry.readsEach(
+    { name: "holdfast_barrier_ops_total", help: "Entries sealed, opened, and found opened." },
+    "counter",
+    [BARRIER_OP],
+    () => Object.entries(barrierOps()).map(([op, value]) => ({ at: [op], value })),
+  );
+}
+
+function readTokens(registry: Registry, sources: InstrumentSources): void {
+  const { tokenCounts } = sources;
+  if (tokenCounts === undefined) return;
+  registry.readsEach(
+    { name: "holdfast_token_count", help: "Tokens that are stored." },
+    "gauge",
+    [TOKEN_TYPE, TOKEN_SCOPE],
+    () => tokenCounts().map(({ type, scope, count }) => ({ at: [type, scope], value: count })),
+  );
+}
+
+interface ProcessReading extends RuntimeReading {
+  readonly startSeconds: number;
+  readonly descriptors: number | null;
+}
+
+function readRuntime(registry: Registry, sources: InstrumentSources): void {
+  type Read = (reading: ProcessReading) => number | null;
+  const gauge = (name: string, help: string, pick: Read) =>
+    ({ name, help, kind: "gauge", pick }) as const;
+  const counter = (name: string, help: string, pick: Read) =>
+    ({ name, help, kind: "counter", pick }) as const;
+  const lag = (which: keyof LoopDelay, help: string) =>
+    gauge(`nodejs_eventloop_lag_${which}_seconds`, help, ({ loopDelay }) => {
+      return loopDelay === null ? null : loopDelay[which];
+    });
+  registry.readsTogether<ProcessReading>(
+    [
+      counter("process_cpu_user_seconds_total", "Processor time, user.", (r) => r.cpuUser),
+      counter("process_cpu_system_seconds_total", "Processor time, system.", (r) => r.cpuSystem),
+      counter("process_cpu_seconds_total", "Processor time.", (r) => r.cpuUser + r.cpuSystem),
+      gauge("process_start_time_seconds", "When it started.", (r) => r.startSeconds),
+      gauge("process_resident_memory_bytes", "Resident memory.", (r) => r.residentBytes),
+      gauge("process_open_fds", "File descriptors in use.", (r) => r.descriptors),
+      gauge("nodejs_heap_size_used_bytes", "Heap in use.", (r) => r.heapUsedBytes),
+      gauge("nodejs_heap_size_total_bytes", "Heap reserved.", (r) => r.heapTotalBytes),
+      gauge("nodejs_heap_size_limit_bytes", "Heap at most.", (r) => r.heapLimitBytes),
+      gauge("nodejs_external_memory_bytes", "Memory beside the heap.", (r) => r.externalBytes),
+      gauge("nodejs_array_buffer_bytes", "Memory of buffers.", (r) => r.arrayBufferBytes),
+      gauge("nodejs_active_resources", "What keeps the loop going.", (r) => r.activeResources),
+      gauge("nodejs_eventloop_utilization", "Busy share of time.", (r) => r.loopUtilization),
+      lag("mean", "Mean delay since the last scrape."),
+      lag("p50", "Median delay since the last scrape."),
+      lag("p99", "99th percentile of the delay since the last scrape."),
+      lag("max", "Longest delay since the last scrape."),
+    ],
+    () => {
+      const reading = sources.runtime();
+      return {
+        ...reading,
+        startSeconds: Number(sources.clock.now()) / 1e9 - reading.uptimeSeconds,
+        descriptors: sources.openDescriptors?.() ?? null,
+      };
+    },
+  );
+}

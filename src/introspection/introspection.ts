@@ -1,0 +1,151 @@
+// What the server tells about itself: metrics, its own description, configuration, node, host, running
+// requests, logs, versions. The room keeps nothing; it asks those who know, and cuts the answer down
+// to what its caller may see.
+
+import { EXPOSITION_TYPE } from "../base/exposition.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { LogThreshold } from "../base/log.ts";
+import type { Registry } from "../base/metrics.ts";
+import type { HostReading, RuntimeReading } from "../base/runtime-stats.ts";
+import type { Instant } from "../base/world.ts";
+import { type Described, openapiDocument } from "../endpoint/openapi.ts";
+import type { TextBody } from "../endpoint/output.ts";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import * as failures from "./failures.ts";
+import type { VersionHistory } from "./version-history.ts";
+
+/** What a caller's policies reach. Management tokens are not asked about. */
+export interface Sight {
+  /** Whether anything at or below this beginning of a path may be allowed to the caller. */
+  reaches(caller: Caller, namespace: NamespaceRef, prefix: string): boolean;
+}
+
+export interface NodeFacts {
+  readonly hostname: string;
+  readonly apiAddress: string;
+  readonly clusterAddress: string;
+  readonly active: boolean;
+  readonly version: string;
+}
+
+/** A request that is being answered: who asks for what, nothing of its content. */
+export interface InFlight {
+  readonly id: string;
+  readonly began: Instant;
+  readonly verb: string;
+  readonly endpoint: string;
+  readonly address: string;
+}
+
+/** Logs by component, and how much each writes. */
+export interface Loggers {
+  levels(): ReadonlyMap<string, LogThreshold>;
+  /** False when there is no such log. Null for all of them. */
+  set(name: string | null, level: LogThreshold): boolean;
+  /** Back to what the configuration says. */
+  reset(name: string | null): boolean;
+}
+
+export interface IntrospectionOptions {
+  readonly version: string;
+  readonly registry: Registry;
+  /** Everything that is served; with `generic` mounts as their type instead of each. */
+  readonly declarations: (generic: boolean) => readonly Described[];
+  readonly sight: Sight;
+  readonly namespaces: { childrenOf(parent: NamespaceRef): readonly NamespaceRef[] };
+  /** The configuration in force, without secrets. */
+  readonly configuration: () => JsonObject;
+  /** Reads a part of the configuration again; throws a Failure for what there is not. */
+  readonly reload: (what: string) => Promise<void> | void;
+  readonly node: () => NodeFacts;
+  readonly host: () => HostReading;
+  readonly runtime: () => RuntimeReading;
+  /** Free bytes where data is kept; null when it is in memory. */
+  readonly freeBytes: () => number | null;
+  readonly inFlight: () => readonly InFlight[];
+  readonly loggers: Loggers;
+  readonly versions: VersionHistory;
+}
+
+export class Introspection {
+  readonly options: IntrospectionOptions;
+  /** Documents for everybody who sees the same, as long as the declarations are the same. */
+  readonly #documents = new WeakMap<readonly Described[], Map<string, JsonObject>>();
+
+  constructor(options: IntrospectionOptions) {
+    this.options = options;
+  }
+
+  metrics(format: "prometheus" | "json"): TextBody {
+    const { registry } = this.options;
+    return format === "prometheus"
+      ? { contentType: EXPOSITION_TYPE, text: registry.text() }
+      : { contentType: "application/json", text: JSON.stringify(registry.json()) };
+  }
+
+  /** The description of what the caller may see in this namespace. */
+  openapi(caller: Caller | null, namespace: NamespaceRef, generic: boolean): JsonObject {
+    const all = this.options.declarations(generic);
+    const sees = this.#sees(caller, namespace);
+    if (caller?.type === "client") return this.#document(all.filter(sees));
+    // Without a token, and with a management token, there are two documents each: root and child.
+    const known = this.#documents.get(all) ?? new Map<string, JsonObject>();
+    this.#documents.set(all, known);
+    const key = `${caller?.type ?? "nobody"} ${namespace.id === ROOT_NAMESPACE.id}`;
+    const document = known.get(key) ?? this.#document(all.filter(sees));
+    known.set(key, document);
+    return document;
+  }
+
+  /** Namespaces one below this one in which the caller may do something. */
+  usableChildren(caller: Caller | null, namespace: NamespaceRef): readonly string[] {
+    if (caller === null) return [];
+    const { namespaces, sight } = this.options;
+    return namespaces
+      .childrenOf(namespace)
+      .filter((child) => caller.type === "management" || sight.reaches(caller, child, ""))
+      .map(({ path }) => `${path.slice(path.lastIndexOf("/") + 1)}/`);
+  }
+
+  levels(name: string | null): Record<string, LogThreshold> {
+    const levels = this.options.loggers.levels();
+    if (name === null) return Object.fromEntries(levels);
+    const level = levels.get(name);
+    if (level === undefined) throw failures.unknownLogger();
+    return { [name]: level };
+  }
+
+  setLevel(name: string | null, level: LogThreshold): void {
+    if (!this.options.loggers.set(name, level)) throw failures.unknownLogger();
+  }
+
+  resetLevel(name: string | null): void {
+    if (!this.options.loggers.reset(name)) throw failures.unknownLogger();
+  }
+
+  #document(visible: readonly Described[]): JsonObject {
+    return openapiDocument(visible, { title: "Holdfast", version: this.options.version });
+  }
+
+  #sees(caller: Caller | null, namespace: NamespaceRef): (endpoint: Described) => boolean {
+    const child = namespace.id !== ROOT_NAMESPACE.id;
+    return ({ access, path, rootOnly }) => {
+      if (rootOnly && child) return false;
+      switch (access.kind) {
+        case "open":
+        case "ceremony":
+          return true;
+        case "token":
+          return caller !== null;
+        case "management":
+          return caller?.type === "management";
+        case "capability":
+          if (caller === null) return false;
+          return (
+            caller.type === "management" ||
+            this.options.sight.reaches(caller, namespace, path.slice(1).split(":", 1)[0] ?? "")
+          );
+      }
+    };
+  }
+}

@@ -1,0 +1,79 @@
+// Every way this room refuses.
+
+import { Failure } from "../base/failure.ts";
+
+/** Too many requests. The time to wait is in whole seconds: finer ones would tell of others' work. */
+export class RateLimited extends Failure {
+  /** X-Ratelimit-… where they are switched on; sent with the refusal. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(retryAfter: number, headers: Readonly<Record<string, string>>) {
+    super("rate-limited", "rate-limit-exceeded", "rate limit quota exceeded", { retryAfter });
+    this.headers = headers;
+  }
+}
+
+export function unknownQuota(): Failure {
+  return new Failure("not-found", "quota-unknown", "no such quota", { texts: [] });
+}
+
+export function nameInvalid(): Failure {
+  const message =
+    "the name of a quota must have 1 to 128 letters, digits, dots, dashes or underscores, " +
+    "and begin with a letter or digit";
+  return new Failure("invalid", "quota-name-invalid", message);
+}
+
+export function rateNotPositive(): Failure {
+  return new Failure("invalid", "quota-rate-invalid", "rate must be a number above 0");
+}
+
+export function roleUnsupported(): Failure {
+  const message =
+    "role is not supported: this server has no login method with roles yet; leave it out";
+  return new Failure("invalid", "quota-role-unsupported", message);
+}
+
+export function pathMalformed(): Failure {
+  const message =
+    "path must be empty for every request, or a namespace, a mount or a path below a mount, " +
+    "with at most one * and that at its end";
+  return new Failure("invalid", "quota-path-malformed", message);
+}
+
+export function pathUnknown(): Failure {
+  const message = "path names no namespace or mount of this server, and nothing below one";
+  return new Failure("invalid", "quota-path-unknown", message);
+}
+
+export function starNeedless(): Failure {
+  const message = "a quota on a whole namespace or mount is written without a * at its end";
+  return new Failure("invalid", "quota-path-malformed", message);
+}
+
+export function notInheritable(): Failure {
+  const message = "inheritable is for the quota of a namespace; leave it out here";
+  return new Failure("invalid", "quota-not-inheritable", message);
+}
+
+export function alwaysInherited(): Failure {
+  const message = "a quota on every request reaches all namespaces; inheritable cannot be false";
+  return new Failure("invalid", "quota-always-inherited", message);
+}
+
+export function pathTaken(name: string): Failure {
+  const message = `the quota ${name} is on this path already; change or delete it`;
+  return new Failure("conflict", "quota-path-taken", message);
+}
+
+export function tooMany(most: number): Failure {
+  const message = `there are ${most} quotas already, which is the most; delete one first`;
+  return new Failure("invalid", "quota-too-many", message);
+}
+
+export function exemptPathMalformed(): Failure {
+  const message =
+    "rate_limit_exempt_paths must hold paths such as sys/health or sys/rekey/*, " +
+    "with at most one * and that at the end";
+  return new Failure("invalid", "quota-exempt-path-malformed", message);
+}

@@ -1,0 +1,120 @@
+// The records of this room, and the one spelling of the path that a quota is on: empty for every
+// request; a namespace or a mount with a slash at its end; a path below a mount without one, or with
+// a star at its end for all that begins so.
+
+import { isSegment } from "../base/canonical-path.ts";
+import { jsonCodec } from "../base/codec.ts";
+import type { Nanos } from "../base/world.ts";
+import * as failures from "./failures.ts";
+
+/** What a path of this server leads to. */
+export type PlaceKind = "namespace" | "mount" | "inside";
+
+export interface Quota {
+  readonly path: string;
+  readonly rate: number;
+  readonly interval: number; // ns
+  readonly blockInterval: number; // ns
+  /** Reaches the namespaces below that have no quota of their own. */
+  readonly inheritable: boolean;
+}
+
+export interface QuotaConfig {
+  readonly exemptPaths: readonly string[];
+  readonly auditRefusals: boolean;
+  readonly headers: boolean;
+}
+
+export const NO_CONFIG: QuotaConfig = { exemptPaths: [], auditRefusals: false, headers: false };
+
+export const quotaCodec = jsonCodec<Quota>();
+export const configCodec = jsonCodec<QuotaConfig>();
+
+export interface QuotaAsked {
+  readonly path: string;
+  readonly rate: number;
+  readonly interval: Nanos;
+  readonly blockInterval: Nanos;
+  readonly role: string;
+  readonly inheritable: boolean | undefined;
+}
+
+export function checkName(name: string): void {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name)) throw failures.nameInvalid();
+}
+
+/** `classify` says what the segments of a path lead to; null for nothing. */
+export function makeQuota(
+  asked: QuotaAsked,
+  classify: (segments: readonly string[]) => PlaceKind | null,
+): Quota {
+  if (!(asked.rate > 0)) throw failures.rateNotPositive();
+  if (asked.role !== "") throw failures.roleUnsupported();
+  const path = canonicalPlace(asked.path, classify);
+  return {
+    path,
+    rate: asked.rate,
+    // Both are bounded by their fields, far below what a number holds exactly.
+    interval: Number(asked.interval),
+    blockInterval: Number(asked.blockInterval),
+    inheritable: inheritance(path, asked.inheritable, classify),
+  };
+}
+
+function canonicalPlace(
+  given: string,
+  classify: (segments: readonly string[]) => PlaceKind | null,
+): string {
+  if (given === "" || given === "/") return "";
+  const { segments, star, partial } = splitPattern(given, failures.pathMalformed);
+  const kind = classify(segments);
+  if (kind === null) throw failures.pathUnknown();
+  if (kind !== "inside") {
+    if (star) throw failures.starNeedless();
+    return `${segments.join("/")}/`;
+  }
+  return `${segments.join("/")}${star && !partial ? "/" : ""}${star ? "*" : ""}`;
+}
+
+/** The one spelling of an exempt path: segments, and a star or none. */
+export function exemptPath(given: string): string {
+  const { segments, star, partial } = splitPattern(given, failures.exemptPathMalformed);
+  return `${segments.join("/")}${star && !partial ? "/" : ""}${star ? "*" : ""}`;
+}
+
+/** Whether a path is meant by a pattern that may end in a star. */
+export function matches(pattern: string, path: string): boolean {
+  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+}
+
+interface Pattern {
+  readonly segments: readonly string[];
+  readonly star: boolean;
+  /** The star stands for the rest of a segment that has begun. */
+  readonly partial: boolean;
+}
+
+function splitPattern(given: string, refusal: () => Error): Pattern {
+  const star = given.endsWith("*");
+  const text = star ? given.slice(0, -1) : given;
+  const partial = star && !text.endsWith("/");
+  const segments = text.replace(/^\//, "").replace(/\/$/, "").split("/");
+  // Also refuses a star elsewhere: no segment has one.
+  if (!segments.every(isSegment)) throw refusal();
+  return { segments, star, partial };
+}
+
+function inheritance(
+  path: string,
+  given: boolean | undefined,
+  classify: (segments: readonly string[]) => PlaceKind | null,
+): boolean {
+  if (path === "") {
+    if (given === false) throw failures.alwaysInherited();
+    return true;
+  }
+  if (given !== true) return false;
+  const namespace = path.endsWith("/") && classify(path.slice(0, -1).split("/")) === "namespace";
+  if (!namespace) throw failures.notInheritable();
+  return true;
+}

@@ -1,0 +1,60 @@
+// Endpoints of one room without a pipeline around them: fields by their wire names in, what the
+// handler gives out. For tests of a room's declarations; who may call them is tested elsewhere.
+
+import assert from "node:assert/strict";
+import { CanonicalPath } from "../../src/base/canonical-path.ts";
+import type { JsonValue } from "../../src/base/json.ts";
+import { type Endpoint, serve } from "../../src/endpoint/endpoint.ts";
+import { type Asked, type Caller, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+
+export const ASKED: Asked = {
+  id: "00000000-0000-4000-8000-000000000000",
+  operation: "read",
+  namespace: ROOT_NAMESPACE,
+  path: CanonicalPath.of([]),
+  caller: null,
+  privileged: false,
+  remote: { address: "127.0.0.1", port: 1, loopback: true },
+  listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
+  signal: new AbortController().signal,
+  stepAside: () => {},
+};
+
+export const MANAGEMENT: Caller = {
+  accessor: "a",
+  type: "management",
+  name: "",
+  policies: [],
+  namespace: ROOT_NAMESPACE,
+  global: false,
+  created: 0n,
+  expires: null,
+};
+
+export interface Ask {
+  (
+    name: string,
+    fields?: Readonly<Record<string, JsonValue>>,
+    asked?: Partial<Asked>,
+  ): Promise<unknown>;
+  readonly asked: Asked;
+}
+
+export function answering<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Ask {
+  const served = serve(room, endpoints);
+  const ask = async (
+    name: string,
+    fields: Readonly<Record<string, JsonValue>> = {},
+    asked: Partial<Asked> = {},
+  ): Promise<unknown> => {
+    const endpoint = served.find((one) => one.name === name);
+    assert.ok(endpoint, `no endpoint ${name}`);
+    const known = Object.values(endpoint.input).map((field) => field.name);
+    for (const field of Object.keys(fields)) assert.ok(known.includes(field), `no field ${field}`);
+    const input = Object.fromEntries(
+      Object.entries(endpoint.input).map(([key, field]) => [key, field.read(fields[field.name])]),
+    );
+    return endpoint.run(input, { ...ASKED, ...asked });
+  };
+  return Object.assign(ask, { asked: ASKED });
+}
