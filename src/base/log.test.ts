@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { makeLog } from "./log.ts";
-import type { Fields, Log, LogOptions } from "./log.ts";
+import type { Fields, Log, LogDial, LogOptions } from "./log.ts";
 import { Secret } from "./secret.ts";
 import { parseTime } from "./time.ts";
 
@@ -52,6 +52,18 @@ test("a time on a full second keeps its three digits", () => {
   const { log, lines } = logging({ clock: { now: () => 5_000_000_000n } });
   log.info("a");
   assert.equal(lines[0], "1970-01-01T00:00:05.000Z [INFO]  a\n");
+});
+
+test("a dial changes the level of a log in use, its children included", () => {
+  const dial: LogDial = { level: "warn" };
+  const { log, lines } = logging({ level: dial });
+  const child = log.child("storage");
+  child.info("a");
+  dial.level = "debug";
+  child.debug("b");
+  dial.level = "off";
+  log.error("c");
+  assert.deepEqual(lines, ["2026-11-15T02:00:00.123Z [DEBUG] storage: b\n"]);
 });
 
 test("levels below the chosen one are not written, and off writes nothing", () => {

@@ -20,9 +20,18 @@ export interface Log {
   child(component: string): Log;
 }
 
+export type LogThreshold = LogLevel | "off";
+
+/** Turned while the log is in use: the new level holds for the next line, of every child too. */
+export interface LogDial {
+  level: LogThreshold;
+  /** Levels of single components, where they differ. */
+  readonly components?: Map<string, LogThreshold>;
+}
+
 export interface LogOptions {
   /** The least level that is written. */
-  readonly level: LogLevel | "off";
+  readonly level: LogThreshold | LogDial;
   readonly format: "standard" | "json";
   /** Takes one whole line, its newline included, in order. It must not throw. */
   readonly write: (line: string) => void;
@@ -69,12 +78,17 @@ class LineLog implements Log {
   }
 
   #log(level: LogLevel, message: string, fields: Fields = {}): void {
-    const { format, write, clock } = this.#options;
-    if (RANK[level] < RANK[this.#options.level]) return;
+    const { format, write, clock, level: dial } = this.#options;
+    if (RANK[level] < RANK[thresholdOf(dial, this.#component)]) return;
     const time = showMillis(clock.now());
     const line = format === "json" ? jsonLine : standardLine;
     write(line(time, level, this.#component, message, fields));
   }
+}
+
+function thresholdOf(dial: LogThreshold | LogDial, component: string): LogThreshold {
+  if (typeof dial === "string") return dial;
+  return dial.components?.get(component) ?? dial.level;
 }
 
 type Line = (

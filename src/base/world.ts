@@ -55,6 +55,47 @@ export interface Fs {
   freeBytes(path: string): number;
 }
 
+/** A directory as it is, whatever path led to it. */
+export interface DirectoryFacts {
+  readonly path: string; // without links
+  /** Device and inode of the directory and of every one above it: equal for two paths to one place. */
+  readonly identities: readonly string[];
+  readonly ours: boolean;
+  readonly mode: number; // permission bits only
+}
+
+/** A file that only grows; every call may hang as long as its disk does. */
+export interface AppendFile {
+  /** Device and inode. */
+  readonly identity: string;
+  /** When it was opened. */
+  readonly size: number;
+  readonly modified: Instant;
+  /** All of it, or an AppendError (append-file.ts) that says how much went in. One call at a time. */
+  append(bytes: Uint8Array): Promise<void>;
+  read(at: number, length: number): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** Files that records are appended to. Regular files with one name and ours; no links are followed. */
+export interface AppendFiles {
+  /** Makes the file if there is none. `allow` looks at the directory that was opened, and throws. */
+  open(
+    path: string,
+    options: { readonly mode: number; readonly allow: (directory: DirectoryFacts) => void },
+  ): Promise<AppendFile>;
+  /** For reading alone; null when there is none. */
+  look(path: string): Promise<Omit<AppendFile, "append"> | null>;
+  /** What a directory is; null when there is none. */
+  directory(path: string): Promise<DirectoryFacts | null>;
+  makeDirectory(path: string): Promise<void>;
+  names(directory: string): Promise<string[]>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** The process's own standard output. */
+  readonly output: AppendFile;
+}
+
 export interface Address {
   readonly host: string;
   readonly port: number;

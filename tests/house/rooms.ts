@@ -40,8 +40,8 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["cli", ["base", "client"]],
   ["config", ["base", "policy"]],
   ["surface.ts", ["endpoint", ...ROOMS]], // every declaration, without a server around it
-  ["server.ts", BELOW_SERVER],
-  ["daemon", [...BELOW_SERVER, "server.ts"]], // the process around the server
+  ["server", BELOW_SERVER],
+  ["daemon", [...BELOW_SERVER, "server"]], // the process around the server
   ["main.ts", ["base", "cli", "daemon"]],
 ]);
 

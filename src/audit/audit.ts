@@ -1,0 +1,267 @@
+// The room: the rule that a request is answered only if at least one device has its record. Devices
+// are written at the same time; the first that has it lets the request go on, and one that hangs or
+// fails holds up nobody as long as another works.
+
+import { describe } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import type { Nanos } from "../base/world.ts";
+import { freshKey } from "../crypto/aead.ts";
+import { Attempt } from "./attempt.ts";
+import type { AuditedAnswer, AuditedRequest } from "./audited.ts";
+import { type AuditMetrics, Device, type DeviceParts, type DeviceRecord } from "./device.ts";
+import { type DeclaredDevice, DeviceSet } from "./device-set.ts";
+import { type AuditViews, DeviceStore } from "./device-store.ts";
+import { fileRefused, hashedTooOften, noDeviceOpens, testFailed } from "./failures.ts";
+import { HeaderList } from "./header-list.ts";
+import { type OptionTexts, readOptions } from "./options.ts";
+import { Pace } from "./pace.ts";
+import { type TrailVerdict, verifyTrail } from "./trail.ts";
+
+const SECOND: Nanos = 1_000_000_000n;
+const LOG_PERIOD: Nanos = 10n * SECOND; // a full disk must not fill the server's log as well
+const HASHES_PER_SECOND = 10;
+
+export interface NewDevice {
+  readonly path: string;
+  readonly type: string;
+  readonly description: string;
+  readonly options: OptionTexts;
+  readonly local: boolean;
+  /** Default false. */
+  readonly skipTest?: boolean;
+}
+
+export interface ListedDevice extends DeviceRecord {
+  readonly declared: boolean;
+  readonly healthy: boolean;
+  /** Its records are not hashed. */
+  readonly raw: boolean;
+}
+
+export interface AuditOptions extends Omit<
+  DeviceParts,
+  "headers" | "heads" | "healthChanged" | "metrics"
+> {
+  readonly views: AuditViews;
+  readonly declared: readonly DeclaredDevice[];
+  /** Default: nobody listens. */
+  readonly metrics?: AuditMetrics;
+}
+
+const NO_METRICS: AuditMetrics = { wrote: () => {}, healthy: () => {} };
+
+export class Audit {
+  readonly headers: HeaderList;
+  readonly #parts: DeviceParts;
+  readonly #store: DeviceStore;
+  readonly #set: DeviceSet;
+  readonly #log: Log;
+  readonly #hashing: Pace;
+  #declared: readonly DeclaredDevice[];
+  #open = false;
+  #unwatch: () => void = () => {};
+  #lostRecords = 0;
+  #toldOfLoss: Nanos | null = null;
+
+  constructor(options: AuditOptions) {
+    const { views, metrics = NO_METRICS, log, clock, declared } = options;
+    this.#log = log;
+    this.#declared = declared;
+    this.#store = new DeviceStore(views);
+    this.headers = new HeaderList(this.#store);
+    this.#hashing = new Pace(clock, HASHES_PER_SECOND);
+    this.#parts = {
+      ...options,
+      metrics,
+      headers: () => this.headers.rules,
+      heads: (device) => this.#store.heads(device),
+      healthChanged: () => this.#tellHealth(),
+    };
+    this.#set = new DeviceSet(this.#store, this.#parts);
+  }
+
+  // --- life ---
+
+  /** After unsealing. Throws when devices are configured and not one of them opens. */
+  async open(): Promise<void> {
+    this.headers.load();
+    this.#set.adoptStored();
+    const { problems } = await this.#set.adoptDeclared(this.#declared);
+    for (const problem of problems) {
+      this.#log.error("a declared audit device is refused", { problem });
+    }
+    const started = await Promise.all(this.#set.active.map((device) => device.start()));
+    const configured = !this.#set.empty || problems.length > 0;
+    if (configured && !started.includes(true)) {
+      await closeAll(this.#set.clear());
+      throw noDeviceOpens();
+    }
+    if (!configured) this.#log.warn("no audit device is enabled: requests leave no trail");
+    this.#unwatch = this.#store.watch(
+      () => this.#follow(),
+      () => this.headers.load(),
+    );
+    this.#open = true;
+    this.#tellHealth();
+  }
+
+  /** Before sealing: what is queued goes out first. */
+  async close(): Promise<void> {
+    this.#open = false;
+    this.#unwatch();
+    await closeAll(this.#set.clear());
+  }
+
+  /** Opens files anew and follows the configuration. Gives what did not work, a line each. */
+  async reload(declared: readonly DeclaredDevice[] = this.#declared): Promise<readonly string[]> {
+    this.#declared = declared;
+    if (!this.#open) return [];
+    const before = this.#set.active;
+    const { problems, removed } = await this.#set.adoptDeclared(declared);
+    const opened = await Promise.all(
+      this.#set.active.map(async (device) => ({
+        path: device.record.path,
+        ok: await (before.includes(device) ? device.reopen() : device.start()),
+      })),
+    );
+    await closeAll(removed);
+    this.#tellHealth();
+    const failed = opened.filter(({ ok }) => !ok);
+    return [
+      ...problems,
+      ...failed.map(({ path }) => `audit device ${path}: it cannot be opened; the log says why`),
+    ];
+  }
+
+  #follow(): void {
+    const { added, removed } = this.#set.adoptStored();
+    for (const device of added) void device.start().then(() => this.#tellHealth());
+    void closeAll(removed);
+    this.#tellHealth();
+  }
+
+  // --- records ---
+
+  /** Nothing to wait for where no device is enabled. */
+  request(request: AuditedRequest, error: string): Promise<void> | void {
+    if (this.#set.empty) return undefined;
+    return this.#audit(request, (device, attempt) => device.request(request, error, attempt));
+  }
+
+  response(request: AuditedRequest, answer: AuditedAnswer): Promise<void> | void {
+    if (this.#set.empty) return undefined;
+    return this.#audit(request, (device, attempt) => device.response(request, answer, attempt));
+  }
+
+  #audit(
+    request: AuditedRequest,
+    write: (device: Device, attempt: Attempt) => void,
+  ): Promise<void> {
+    const devices = this.#set.active;
+    const attempt = new Attempt(devices.length, () => this.#tellLoss(request.id));
+    for (const device of devices) {
+      try {
+        write(device, attempt);
+      } catch (error) {
+        // A record that cannot be made is one that was not taken.
+        attempt.failed();
+        const fields = { device: device.record.path, request_id: request.id };
+        this.#log.error("an audit record cannot be made", { ...fields, cause: describe(error) });
+      }
+    }
+    return attempt.done;
+  }
+
+  // --- devices ---
+
+  list(): ListedDevice[] {
+    const usable = this.#set.active.map((device) => ({
+      ...device.record,
+      declared: device.declared,
+      healthy: device.healthy,
+      raw: device.options.raw,
+    }));
+    const unusable = this.#set.unusable.map((record) => ({
+      ...record,
+      declared: false,
+      healthy: false,
+      raw: false,
+    }));
+    return [...usable, ...unusable].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  async enable(given: NewDevice): Promise<void> {
+    const { path, type, description, options, local, skipTest = false } = given;
+    this.#set.assertFree(path);
+    readOptions(type, options, this.#parts); // its refusals come before a key is made
+    const id = this.#parts.random.uuid();
+    const key = freshKey(this.#parts.random);
+    const record = { id, path, type, description, options, local };
+    const device = new Device(record, key, false, this.#parts);
+    try {
+      const started = await device.start();
+      if (!skipTest) await test(device, started);
+      await this.#set.whilePrepared(device, () => this.#store.add(record, key));
+    } catch (error) {
+      await device.close();
+      throw error;
+    }
+    this.#log.info("audit device enabled", { device: path, type });
+    if (device.options.raw) {
+      this.#log.warn("an audit device records values in clear (log_raw)", { device: path });
+    }
+  }
+
+  async disable(path: string): Promise<void> {
+    await this.#store.remove(this.#set.changeable(path));
+    this.#log.info("audit device disabled", { device: path });
+  }
+
+  /** The hash that stands for a text in the records of a device. */
+  hash(path: string, input: string): string {
+    const device = this.#set.named(path);
+    const wait = this.#hashing.take();
+    if (wait > 0) throw hashedTooOften(wait);
+    return device.hash(input);
+  }
+
+  /** Follows the chain through the files of a device. */
+  async verify(path: string): Promise<TrailVerdict> {
+    const { files, timers } = this.#parts;
+    return verifyTrail(this.#set.named(path), files, timers);
+  }
+
+  // --- telling ---
+
+  #tellHealth(): void {
+    if (!this.#open) return;
+    const healthy = this.#set.active.filter((device) => device.healthy);
+    this.#parts.metrics.healthy(healthy.length);
+  }
+
+  #tellLoss(requestId: string): void {
+    this.#lostRecords++;
+    const now = this.#parts.clock.elapsed();
+    if (this.#toldOfLoss !== null && now - this.#toldOfLoss < LOG_PERIOD) return;
+    this.#log.error("no audit device took a record: requests are refused", {
+      request_id: requestId,
+      records: this.#lostRecords,
+    });
+    this.#toldOfLoss = now;
+    this.#lostRecords = 0;
+  }
+}
+
+async function closeAll(devices: readonly Device[]): Promise<void> {
+  await Promise.all(devices.map((device) => device.close()));
+}
+
+async function test(device: Device, started: boolean): Promise<void> {
+  const { path, type } = device.record;
+  if (!started) throw type === "file" ? fileRefused() : testFailed(path);
+  try {
+    await device.test();
+  } catch {
+    throw testFailed(path); // the device has logged the cause
+  }
+}

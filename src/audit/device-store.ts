@@ -1,0 +1,151 @@
+// What this room keeps in storage: devices and their keys (shared, or local to this cluster), the
+// headers to record, keys of devices that the configuration declares, and where the chains of this
+// machine's files ended.
+
+import type { KeyObject } from "node:crypto";
+import { alloc, wipe } from "../base/bytes.ts";
+import { bytesCodec, jsonCodec } from "../base/codec.ts";
+import type { Random } from "../base/world.ts";
+import type { Tx, View } from "../barrier/view.ts";
+import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
+import type { ChainHead } from "./chain.ts";
+import type { DeviceRecord } from "./device.ts";
+import type { Heads } from "./devices/file.ts";
+import { deviceExists, deviceUnknown, headerInvalid, tooManyDevices } from "./failures.ts";
+
+export interface AuditViews {
+  /** Everywhere in the set of clusters. */
+  readonly shared: View;
+  /** This cluster and its disaster-recovery replicas. */
+  readonly local: View;
+  /** Of the class that stays here: ends of the chains in this machine's files. */
+  readonly node: View;
+}
+
+export type HeaderSettings = Readonly<Record<string, { readonly hmac: boolean }>>;
+
+export const MOST_DEVICES = 64;
+const MOST_HEADERS = 64;
+
+const deviceCodec = jsonCodec<DeviceRecord>();
+const headersCodec = jsonCodec<HeaderSettings>();
+const headCodec = jsonCodec<ChainHead>();
+
+const DEVICES = "devices/";
+const HEADERS = "headers";
+const deviceKey = (path: string) => `${DEVICES}${path}`;
+const keyKey = (path: string) => `keys/${path}`;
+const declaredKey = (path: string) => `declared/${path}`;
+const headKey = (id: string) => `heads/${id}`;
+
+export class DeviceStore {
+  readonly #views: AuditViews;
+
+  constructor(views: AuditViews) {
+    this.#views = views;
+  }
+
+  devices(): DeviceRecord[] {
+    const { shared, local } = this.#views;
+    return [shared, local].flatMap((view) =>
+      view.records(DEVICES, deviceCodec, { limit: MOST_DEVICES }).map(({ value }) => value),
+    );
+  }
+
+  /** Null for a device that is gone. */
+  keyOf({ path, local }: DeviceRecord): KeyObject | null {
+    const bytes = this.#of(local).get(keyKey(path), bytesCodec);
+    return bytes === null ? null : takeKey(bytes);
+  }
+
+  async add(record: DeviceRecord, key: KeyObject): Promise<void> {
+    const { shared, local } = this.#views;
+    const raw = exportKey(key);
+    try {
+      await shared.write((tx) => {
+        const places = [tx, tx.on(local)];
+        const { path } = record;
+        if (places.some((place) => place.get(deviceKey(path), deviceCodec) !== null)) {
+          throw deviceExists(path);
+        }
+        const count = places.reduce((sum, place) => sum + countOf(place), 0);
+        if (count >= MOST_DEVICES) throw tooManyDevices(MOST_DEVICES);
+        const place = record.local ? tx.on(local) : tx;
+        place.put(deviceKey(path), record, deviceCodec);
+        place.put(keyKey(path), raw, bytesCodec);
+      });
+    } finally {
+      wipe(raw);
+    }
+  }
+
+  async remove({ id, path, local }: DeviceRecord): Promise<void> {
+    const { node } = this.#views;
+    await this.#of(local).write((tx) => {
+      if (tx.get(deviceKey(path), deviceCodec)?.id !== id) throw deviceUnknown(path);
+      tx.delete(deviceKey(path));
+      tx.delete(keyKey(path));
+      tx.on(node).delete(headKey(id));
+    });
+  }
+
+  /** The key of a declared device, made when it is first seen. */
+  async declaredKey(path: string, random: Random): Promise<KeyObject> {
+    const { local } = this.#views;
+    const known = local.get(declaredKey(path), bytesCodec);
+    if (known !== null) return takeKey(known);
+    const raw = exportKey(freshKey(random));
+    try {
+      await local.write((tx) => tx.put(declaredKey(path), raw, bytesCodec));
+      return takeKey(raw);
+    } finally {
+      wipe(raw);
+    }
+  }
+
+  heads({ id }: DeviceRecord): Heads {
+    const { node } = this.#views;
+    return {
+      load: () => node.get(headKey(id), headCodec),
+      save: (head) => node.write((tx) => tx.put(headKey(id), head, headCodec)),
+    };
+  }
+
+  headers(): HeaderSettings {
+    return this.#views.shared.get(HEADERS, headersCodec) ?? {};
+  }
+
+  async changeHeaders(change: (settings: HeaderSettings) => HeaderSettings): Promise<void> {
+    await this.#views.shared.write((tx) => {
+      const settings = change(tx.get(HEADERS, headersCodec) ?? {});
+      if (Object.keys(settings).length > MOST_HEADERS) throw headerInvalid();
+      tx.put(HEADERS, settings, headersCodec);
+    });
+  }
+
+  /** Calls after a change of devices or headers, whoever made it. */
+  watch(devices: () => void, headers: () => void): () => void {
+    const { shared, local } = this.#views;
+    const ends = [
+      shared.watch(DEVICES, devices),
+      local.watch(DEVICES, devices),
+      shared.watch(HEADERS, headers),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
+  #of(local: boolean): View {
+    return local ? this.#views.local : this.#views.shared;
+  }
+}
+
+function countOf(tx: Tx): number {
+  return tx.keys(DEVICES, { limit: MOST_DEVICES }).length;
+}
+
+function takeKey(bytes: Uint8Array): KeyObject {
+  const raw = alloc(bytes.length);
+  raw.set(bytes);
+  wipe(bytes);
+  return secretKey(raw);
+}

@@ -1,0 +1,298 @@
+// Records in a file of this machine, chained (chain.ts). The file is opened anew when told to, so
+// that outside tools can move it away, and rotated by ourselves where the options say so. A file is
+// never shortened: after a write that failed half-way the chain says so and goes on.
+
+import { dirname, join } from "node:path";
+import { AppendError } from "../../base/append-file.ts";
+import { text } from "../../base/bytes.ts";
+import { describe } from "../../base/failure.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Log } from "../../base/log.ts";
+import { parseTime, showTime } from "../../base/time.ts";
+import type {
+  AppendFile,
+  AppendFiles,
+  Clock,
+  DirectoryFacts,
+  Instant,
+  Nanos,
+  Timer,
+  Timers,
+} from "../../base/world.ts";
+import { Chain, type ChainEvent, type ChainHead, NO_HEAD } from "../chain.ts";
+import type { Hmac } from "../hmac.ts";
+import { readTail } from "./file-tail.ts";
+import { rotatedFiles, rotatedPath } from "./rotated-files.ts";
+import { LineBuffer } from "./line-buffer.ts";
+import type { Sink, SinkSource } from "./sink.ts";
+import { MOST_RECORD } from "./socket.ts";
+
+const SECOND: Nanos = 1_000_000_000n;
+const HEAD_PERIOD: Nanos = 60n * SECOND; // at most this much can be cut off after a crash
+const ROTATE_AGAIN: Nanos = 60n * SECOND; // after a rotation that failed
+
+export interface Rotation {
+  readonly bytes: number | null;
+  readonly interval: Nanos | null;
+  /** How many old files are kept; null for all. */
+  readonly keep: number | null;
+}
+
+export interface FileTarget {
+  readonly device: string; // its name, for the chain's own lines
+  readonly path: string | null; // null is standard output
+  readonly mode: number;
+  readonly rotation: Rotation;
+  readonly prefix: string;
+  /** Prepares to look at the directory that is opened; the look throws where no file may lie. */
+  readonly allow: () => Promise<(directory: DirectoryFacts) => void>;
+}
+
+/** The end of the chain as last stored: without it a cut at the end would not show after a restart. */
+export interface Heads {
+  load(): ChainHead | null;
+  save(head: ChainHead): Promise<void>;
+}
+
+export interface FileParts {
+  readonly files: AppendFiles;
+  /** Under the key of the chain. */
+  readonly hmac: Hmac;
+  readonly heads: Heads;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+export class FileSource implements SinkSource {
+  readonly mostBytes = MOST_RECORD;
+  readonly #target: FileTarget;
+  readonly #parts: FileParts;
+  #chain: Chain | null = null; // null until the file was opened for the first time
+  #inFile: ChainHead | null = null;
+  #openLine = false; // the file's last line has no end
+  #resume = false; // what stands last in the file is not whole
+  #savedNumber = 0;
+  readonly #lines = new LineBuffer(); // one write at a time
+  #saving: Timer | null = null;
+
+  constructor(target: FileTarget, parts: FileParts) {
+    this.#target = target;
+    this.#parts = parts;
+  }
+
+  /** The last record that is in the file; null before it was first opened. */
+  get head(): ChainHead | null {
+    return this.#inFile;
+  }
+
+  async open(): Promise<Sink> {
+    const file = await this.openFile();
+    try {
+      const event = await this.#joinChain(file);
+      const sink = new FileSink(this, file, await this.#begun(file));
+      await sink.write([], event);
+      return sink;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  // --- for the open file ---
+
+  get target(): FileTarget {
+    return this.#target;
+  }
+
+  get parts(): FileParts {
+    return this.#parts;
+  }
+
+  async openFile(): Promise<AppendFile> {
+    const { path, mode, allow } = this.#target;
+    if (path === null) return this.#parts.files.output;
+    return this.#parts.files.open(path, { mode, allow: await allow() });
+  }
+
+  /** Writes records behind an event of the chain, or none; after a failed write one is needed. */
+  async append(
+    file: AppendFile,
+    records: readonly string[],
+    event: ChainEvent | null,
+  ): Promise<number> {
+    const chain = this.#chain;
+    invariant(chain !== null, "the chain is known once the file was opened");
+    const before = chain.head;
+    const ends: { readonly end: number; readonly head: ChainHead }[] = [];
+    const lines = this.#lines;
+    lines.clear();
+    if (this.#openLine) lines.add("");
+    const add = (line: string) => void ends.push({ end: lines.add(line), head: chain.head });
+    const needed = this.#resume ? "resumed" : event;
+    if (needed !== null) {
+      const { prefix, device } = this.#target;
+      const time = showTime(this.#parts.clock.now());
+      add(chain.sealEvent(needed, { time, device, prefix }));
+    }
+    for (const record of records) add(chain.seal(record));
+    try {
+      await file.append(lines.bytes);
+      this.#openLine = false;
+      this.#resume = false;
+    } catch (error) {
+      const written = error instanceof AppendError ? error.written : 0;
+      // What is in counts, even without its line end: the chain must go on behind it.
+      const last = ends.findLast(({ end }) => end <= written);
+      chain.continueFrom(last?.head ?? before);
+      this.#inFile = chain.head;
+      const whole = written === 0 || last?.end === written - 1;
+      if (!whole) this.#openLine = this.#resume = true;
+      throw error;
+    }
+    this.#inFile = chain.head;
+    this.#saveLater();
+    return lines.length;
+  }
+
+  async saveHead(): Promise<void> {
+    this.#saving?.cancel();
+    this.#saving = null;
+    const head = this.head;
+    if (head === null || head.number === this.#savedNumber || this.#target.path === null) return;
+    this.#savedNumber = head.number;
+    try {
+      await this.#parts.heads.save(head);
+    } catch (error) {
+      this.#savedNumber = 0;
+      this.#parts.log.debug("the end of an audit file's chain was not stored", {
+        device: this.#target.device,
+        cause: describe(error),
+      });
+    }
+  }
+
+  #saveLater(): void {
+    if (this.#saving !== null || this.#target.path === null) return;
+    this.#saving = this.#parts.timers.after(HEAD_PERIOD, () => {
+      this.#saving = null;
+      void this.saveHead();
+    });
+  }
+
+  /** Finds where the chain ended, and says how it goes on. */
+  async #joinChain(file: AppendFile): Promise<ChainEvent> {
+    if (this.#chain !== null) return "continued";
+    const { hmac, heads, log } = this.#parts;
+    const stored = this.#target.path === null ? null : heads.load();
+    const tail = await readTail(file, hmac);
+    // Behind the stored end there may be records of a process that crashed; before it, someone has
+    // cut the file, and the number that comes next shows it.
+    const inFile = tail.head !== null && tail.head.number >= (stored?.number ?? 0);
+    if (stored !== null && !inFile && tail.head !== null) {
+      log.error("audit records are missing at the end of the file", {
+        device: this.#target.device,
+        last: tail.head.number,
+        expected: stored.number,
+      });
+    }
+    const head = (inFile ? tail.head : stored) ?? NO_HEAD;
+    this.#chain = new Chain(hmac, head);
+    this.#openLine = tail.openLine;
+    this.#resume = tail.broken && head !== NO_HEAD;
+    return head === NO_HEAD ? "started" : "continued";
+  }
+
+  /** When the file was begun, by its first line. */
+  async #begun(file: AppendFile): Promise<Instant> {
+    const now = this.#parts.clock.now();
+    if (file.size === 0 || this.#target.rotation.interval === null) return now;
+    const first = text(await file.read(0, 512));
+    const time = /"time":"([^"]{20,40})"/.exec(first)?.[1];
+    try {
+      return parseTime(time) ?? file.modified;
+    } catch {
+      return file.modified;
+    }
+  }
+}
+
+class FileSink implements Sink {
+  readonly broken = false;
+  readonly #source: FileSource;
+  #file: AppendFile;
+  #size: number;
+  #begun: Instant;
+  #notBefore: Nanos = 0n; // after a rotation that failed
+
+  constructor(source: FileSource, file: AppendFile, begun: Instant) {
+    this.#source = source;
+    this.#file = file;
+    this.#size = file.size;
+    this.#begun = begun;
+  }
+
+  async write(records: readonly string[], event: ChainEvent | null = null): Promise<void> {
+    const due = records.length > 0 && this.#rotationDue(records);
+    const rotated = due && (await this.#rotate());
+    this.#size += await this.#source.append(this.#file, records, rotated ? "rotated" : event);
+    if (rotated) await this.#source.saveHead();
+  }
+
+  /** A call into the operating system cannot be taken back. */
+  abandon(): void {}
+
+  async close(): Promise<void> {
+    await this.#source.saveHead();
+    await this.#file.close();
+  }
+
+  #rotationDue(records: readonly string[]): boolean {
+    const { target, parts } = this.#source;
+    const { bytes, interval } = target.rotation;
+    if (target.path === null || this.#size === 0) return false;
+    if (parts.clock.elapsed() < this.#notBefore) return false;
+    if (interval !== null && parts.clock.now() - this.#begun >= interval) return true;
+    if (bytes === null) return false;
+    let coming = 0;
+    for (const record of records) coming += record.length;
+    return this.#size + coming > bytes;
+  }
+
+  /** Moves the file away and opens a new one. If it cannot be moved, records go on into it. */
+  async #rotate(): Promise<boolean> {
+    const { target, parts, head } = this.#source;
+    const { files, clock, log } = parts;
+    if (target.path === null || head === null) return false;
+    const now = clock.now();
+    try {
+      await files.rename(target.path, rotatedPath(target.path, now, head.number));
+    } catch (error) {
+      this.#notBefore = clock.elapsed() + ROTATE_AGAIN;
+      const { device } = target;
+      log.error("an audit file could not be rotated", { device, cause: describe(error) });
+      return false;
+    }
+    const old = this.#file;
+    this.#file = await this.#source.openFile();
+    this.#size = this.#file.size;
+    this.#begun = now;
+    await old.close();
+    await this.#removeOld(target.path, target.rotation.keep);
+    return true;
+  }
+
+  async #removeOld(path: string, keep: number | null): Promise<void> {
+    if (keep === null) return;
+    const { files, log } = this.#source.parts;
+    try {
+      const directory = dirname(path);
+      const old = rotatedFiles(path, await files.names(directory));
+      for (const name of old.slice(0, Math.max(0, old.length - keep))) {
+        await files.remove(join(directory, name));
+      }
+    } catch (error) {
+      log.error("old audit files could not be removed", { cause: describe(error) });
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// The request headers that are recorded. Names are lower case; those that carry credentials are
+// never recorded in clear.
+
+import type { DeviceStore, HeaderSettings } from "./device-store.ts";
+import { headerInvalid, headerSecret, headerUnknown } from "./failures.ts";
+import type { HeaderRule } from "./record.ts";
+
+const NAME = /^[a-z0-9_-]{1,64}$/;
+const SECRET =
+  /^(?:(?:proxy-)?authorization|cookie|set-cookie|.*[-_](?:token|secret|key|password))$/;
+
+export class HeaderList {
+  readonly #store: DeviceStore;
+  #rules: readonly HeaderRule[] = [];
+
+  constructor(store: DeviceStore) {
+    this.#store = store;
+  }
+
+  get rules(): readonly HeaderRule[] {
+    return this.#rules;
+  }
+
+  /** Reads the stored list: after unsealing and after each change. */
+  load(): void {
+    const settings = Object.entries(this.#store.headers());
+    this.#rules = settings.map(([name, { hmac }]) => ({ name, hmac }));
+  }
+
+  all(): HeaderSettings {
+    return Object.fromEntries(this.#rules.map(({ name, hmac }) => [name, { hmac }]));
+  }
+
+  find(name: string): HeaderRule {
+    const rule = this.#rules.find((one) => one.name === name.toLowerCase());
+    if (rule === undefined) throw headerUnknown(shown(name));
+    return rule;
+  }
+
+  async set(name: string, hmac: boolean): Promise<void> {
+    const lower = name.toLowerCase();
+    if (!NAME.test(lower)) throw headerInvalid();
+    if (!hmac && SECRET.test(lower)) throw headerSecret(lower);
+    await this.#store.changeHeaders((settings) => ({ ...settings, [lower]: { hmac } }));
+  }
+
+  async remove(name: string): Promise<void> {
+    const lower = name.toLowerCase();
+    await this.#store.changeHeaders((settings) =>
+      Object.fromEntries(Object.entries(settings).filter(([other]) => other !== lower)),
+    );
+  }
+}
+
+function shown(name: string): string {
+  return NAME.test(name.toLowerCase()) ? name.toLowerCase() : "(not a name)";
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import test from "node:test";
+import fc from "fast-check";
+import { InvariantError } from "../base/invariant.ts";
+import { SystemRandom } from "../base/random.ts";
+import { freshKey } from "../crypto/aead.ts";
+import { Hmac } from "./hmac.ts";
+
+test("it is HMAC-SHA-256, for texts and bytes of every length", () => {
+  const key = freshKey(new SystemRandom());
+  const hmac = new Hmac(key);
+  const reference = (message: string | Uint8Array) =>
+    createHmac("sha256", key).update(message).digest("hex");
+  const agrees = (message: string | Uint8Array) =>
+    assert.equal(hmac.of(message), reference(message));
+  for (const length of [0, 1, 55, 56, 63, 64, 65, 2730, 2731, 8192, 8193, 100_000]) {
+    agrees("a".repeat(length));
+    agrees("\u20ac".repeat(length)); // three bytes each
+    agrees(new Uint8Array(length).fill(7));
+  }
+  fc.assert(fc.property(fc.string({ unit: "binary" }), agrees), { numRuns: 100 });
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), agrees), { numRuns: 100 });
+});
+
+test("once wiped it makes nothing any more", () => {
+  const hmac = new Hmac(freshKey(new SystemRandom()));
+  hmac.of("a");
+  hmac.wipe();
+  assert.throws(() => hmac.of("a"), InvariantError);
+});

