@@ -1,7 +1,7 @@
 // A small HTTP client for tests: any verb, any header, one connection per call, no redirects, no
 // opinion. The product's own client is tested elsewhere; this one must not share its bugs.
 
-import { request } from "node:http";
+import { type Agent, type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 
 export interface CallOptions {
@@ -10,6 +10,8 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly ca?: string;
+  /** Keeps connections for the next call. Default: one connection per call. */
+  readonly agent?: Agent;
 }
 
 export interface Answer {
@@ -43,10 +45,12 @@ export function call(
     ...options.headers,
   };
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const settings = { host: hostname, port, method, path, headers, agent: false as const };
+  const settings = { host: hostname, port, method, path, headers, agent: options.agent ?? false };
   const sent =
-    protocol === "https:" ? secureRequest({ ...settings, ca }, read) : request(settings, read);
-  function read(response: import("node:http").IncomingMessage): void {
+    protocol === "https:"
+      ? secureRequest({ ...settings, agent: false, ca }, read)
+      : request(settings, read);
+  function read(response: IncomingMessage): void {
     const chunks: Buffer[] = [];
     response.on("data", (chunk: Buffer) => chunks.push(chunk));
     response.on("error", reject);

@@ -51,21 +51,22 @@ export class SmallHouse {
     const clock = new SystemClock();
     this.running = new Running(clock, new SystemTimers());
     const write = (line: string) => void this.lines.push(line);
-    const house = this;
+    const state = () => this.node;
+    const audits = () => this.auditRefusals;
     this.#pipeline = new Pipeline({
       endpoints: endpoints.map((endpoint) => this.#traced(endpoint)),
       node: {
         get initialised() {
-          return house.node.initialised;
+          return state().initialised;
         },
         get sealed() {
-          return house.node.sealed;
+          return state().sealed;
         },
         get drSecondary() {
-          return house.node.drSecondary;
+          return state().drSecondary;
         },
         get index() {
-          return house.node.index;
+          return state().index;
         },
       },
       tokens: { find: (secret) => (this.trace.push("token"), this.tokens.get(secret) ?? null) },
@@ -80,7 +81,7 @@ export class SmallHouse {
       },
       quotas: {
         get auditRefusals() {
-          return house.auditRefusals;
+          return audits();
         },
         admit: () => {
           this.trace.push("quota");

@@ -1,0 +1,126 @@
+// The configuration as the server takes it: typed, with defaults, paths made absolute. Whoever has a
+// Config need not doubt any part of it.
+
+import type { JsonObject } from "../base/json.ts";
+import type { LogLevel } from "../base/log.ts";
+import type { Secret } from "../base/secret.ts";
+import type { Nanos } from "../base/world.ts";
+import type { HeaderTable, Table } from "./fields.ts";
+
+export interface Config {
+  /** Null: the address of the first listener. */
+  readonly apiAddr: string | null;
+  readonly clusterAddr: string | null;
+  /** Null: made up at initialisation. */
+  readonly clusterName: string | null;
+  readonly region: string;
+  readonly nodeId: string;
+  readonly directories: Directories;
+  readonly storage: StorageConfig;
+  readonly listeners: readonly ListenerConfig[];
+  readonly seal: SealSettings;
+  readonly acl: {
+    readonly bootstrap: "open" | "loopback" | "closed";
+    readonly tokenMinExpirationTtl: Nanos;
+    readonly tokenMaxExpirationTtl: Nanos;
+    readonly tokenGcThreshold: Nanos;
+  };
+  readonly defaultLeaseTtl: Nanos;
+  readonly maxLeaseTtl: Nanos;
+  /** Aliases for existing clients. */
+  readonly compat: boolean;
+  readonly ui: boolean;
+  readonly audit: {
+    readonly devices: readonly AuditDeviceConfig[];
+    readonly fileRoots: readonly string[];
+    readonly allowPrefix: boolean;
+  };
+  readonly log: LogConfig;
+  /** Bytes for decrypted entries; 0 is no cache. */
+  readonly cacheBytes: number;
+  /** Hosts, addresses and networks. */
+  readonly outboundAllow: readonly string[];
+  readonly pidFile: string | null;
+  readonly shutdownTimeout: Nanos;
+  /** The same as JSON with the names of the files, without secrets and whatever was substituted. */
+  readonly shown: JsonObject;
+}
+
+/** All absolute, none inside another save that `data` may hold the others. */
+export interface Directories {
+  readonly data: string;
+  /** Null with storage in memory. */
+  readonly store: string | null;
+  readonly server: string;
+  readonly audit: string;
+  readonly snapshots: string;
+}
+
+export interface StorageConfig {
+  readonly type: "sqlite" | "memory";
+  readonly maxEntryBytes: number;
+}
+
+export type SealSettings =
+  | { readonly type: "shamir" }
+  | { readonly type: "static"; readonly key: { readonly file: string } | Secret<string> };
+
+export type ListenerConfig = (
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string }
+) & {
+  /** Reached from this machine only. */
+  readonly loopback: boolean;
+  readonly tls: TlsConfig | null;
+  readonly http2: boolean;
+  readonly allowedHosts: readonly string[];
+  readonly maxRequestBytes: number;
+  readonly maxRequestDuration: Nanos;
+  readonly keyCeremonies: "open" | "token" | "off";
+  readonly requireRequestHeader: boolean;
+  readonly openMetrics: boolean;
+  readonly metricsOnly: boolean;
+  readonly customResponseHeaders: HeaderTable;
+  /** Addresses and networks of proxies. */
+  readonly forwardedForFrom: readonly string[];
+  readonly limits: {
+    readonly headerBytes: number;
+    readonly headers: number;
+    readonly connections: number;
+    readonly connectionsPerAddress: number;
+    readonly requestsPerConnection: number;
+    readonly tlsHandshake: Nanos;
+    readonly header: Nanos;
+    readonly body: Nanos;
+    readonly answer: Nanos;
+    readonly idle: Nanos;
+  };
+};
+
+export interface TlsConfig {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile: string | null;
+  readonly requireClientCert: boolean;
+  readonly minVersion: "tls12" | "tls13";
+  readonly autoReload: boolean;
+}
+
+export interface AuditDeviceConfig {
+  readonly type: "file" | "socket" | "syslog";
+  readonly path: string; // without slashes at the ends
+  readonly description: string;
+  readonly local: boolean;
+  readonly options: Table;
+}
+
+export interface LogConfig {
+  readonly level: LogLevel | "off";
+  readonly format: "standard" | "json";
+  readonly file: string | null;
+  readonly rotateBytes: number; // 0 is never
+  readonly rotateAfter: Nanos;
+  readonly rotateKeep: number; // 0 keeps all
+  /** Level at which answered requests are logged. */
+  readonly requests: LogLevel | "off";
+}

@@ -1,0 +1,43 @@
+// What a reload cannot take over: settings that differ between two configurations and whose
+// declaration says that they take effect at the start.
+
+import { isDeepStrictEqual } from "node:util";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import type { Config } from "./config.ts";
+import type { Fields } from "./schema.ts";
+import { SETTINGS } from "./settings.ts";
+
+/** Names such as `listener.address`, each once. Hidden values are not compared: they cannot be seen. */
+export function needRestart(before: Config, after: Config): string[] {
+  return [...new Set(changed(SETTINGS, before.shown, after.shown, ""))];
+}
+
+function changed(fields: Fields, before: JsonObject, after: JsonObject, prefix: string): string[] {
+  return Object.entries(fields).flatMap(([key, entry]) => {
+    const [a, b] = [before[key], after[key]];
+    const name = `${prefix}${key}`;
+    if (entry.kind === "absent" || isDeepStrictEqual(a, b)) return [];
+    if (entry.kind === "field") return entry.reloads ? [] : [name];
+    if (entry.kind === "section")
+      return changed(entry.fields, objectOf(a), objectOf(b), `${name}.`);
+    const [olds, news] = [listOf(a), listOf(b)];
+    // Devices of the configuration are reconciled one by one.
+    if (entry.repeat === "name") return [];
+    if (olds.length !== news.length) return [name];
+    return olds.flatMap((one, at) => {
+      const other = objectOf(news[at]);
+      const type = other["type"];
+      const kind = typeof type === "string" ? entry.kinds[type] : undefined;
+      if (objectOf(one)["type"] !== type || kind?.kind !== "section") return [name];
+      return changed(kind.fields, objectOf(one), other, `${name}.`);
+    });
+  });
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}

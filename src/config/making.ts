@@ -1,0 +1,215 @@
+// From settled values to a Config: what settings mean together, and what does not go together.
+
+import { resolve, join } from "node:path";
+import type { JsonObject } from "../base/json.ts";
+import { baseUrl, isHost, isNetwork } from "./address.ts";
+import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";
+import { areasOf, overlaps, writtenFiles } from "./directories.ts";
+import { type Complaints, listenerOf } from "./listener-config.ts";
+import { type Place, showPlace } from "./problem.ts";
+import type { Settled } from "./schema.ts";
+import type { SETTINGS } from "./settings.ts";
+
+export interface Making extends Complaints {
+  readonly hostname: string;
+  readonly shown: JsonObject;
+  /** The first file, for what no line is to blame for. */
+  readonly whole: Place | null;
+}
+
+type Top = Settled<typeof SETTINGS>;
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+export function makeConfig(top: Top, making: Making): Config {
+  const { values } = top;
+  checkNames(top, making);
+  checkLifetimes(top, making);
+  const path = (given: string) => resolve(making.directory, given);
+  const orNull = (given: string | null) => (given === null ? null : path(given));
+  const directories = directoriesOf(top, path);
+  const storage = values.storage.at(-1);
+  const config: Config = {
+    apiAddr: urlOf(top, "api_addr", making),
+    clusterAddr: urlOf(top, "cluster_addr", making),
+    clusterName: values.cluster_name,
+    region: values.region,
+    nodeId: values.node_id ?? (making.hostname.replace(/[^A-Za-z0-9._-]/g, "-") || "node"),
+    directories,
+    storage: {
+      type: storage?.type ?? "sqlite",
+      maxEntryBytes: storage?.body.values.max_entry_size ?? 2 ** 20,
+    },
+    listeners: listenersOf(top, making),
+    seal: sealOf(top, path, making),
+    acl: {
+      bootstrap: values.acl.values.bootstrap,
+      tokenMinExpirationTtl: values.acl.values.token_min_expiration_ttl,
+      tokenMaxExpirationTtl: values.acl.values.token_max_expiration_ttl,
+      tokenGcThreshold: values.acl.values.token_gc_threshold,
+    },
+    defaultLeaseTtl: values.default_lease_ttl,
+    maxLeaseTtl: values.max_lease_ttl,
+    compat: compatOf(top, making),
+    ui: values.ui,
+    audit: {
+      devices: devicesOf(top, path, making),
+      fileRoots:
+        values.audit_file_roots.length === 0
+          ? [directories.audit]
+          : values.audit_file_roots.map(path),
+      allowPrefix: values.audit_allow_prefix,
+    },
+    log: {
+      level: values.log_level,
+      format: values.log_format,
+      file: orNull(values.log_file),
+      rotateBytes: values.log_rotate_bytes,
+      rotateAfter: values.log_rotate_duration,
+      rotateKeep: values.log_rotate_max_files,
+      requests: values.log_requests_level,
+    },
+    cacheBytes: values.disable_cache ? 0 : values.cache_size,
+    outboundAllow: outboundOf(top, making),
+    pidFile: orNull(values.pid_file),
+    shutdownTimeout: values.shutdown_timeout,
+    shown: making.shown,
+  };
+  for (const text of overlaps(areasOf(config), writtenFiles(config))) {
+    making.problems.push({ place: making.whole, text });
+  }
+  return config;
+}
+
+function checkNames(top: Top, making: Making): void {
+  for (const key of ["cluster_name", "region", "node_id"] as const) {
+    const given = top.values[key];
+    if (given === null || NAME.test(given)) continue;
+    complain(top, key, making, "expected letters, digits, dots, dashes and underscores, up to 128");
+  }
+}
+
+function checkLifetimes(top: Top, making: Making): void {
+  const { values } = top;
+  if (values.default_lease_ttl > values.max_lease_ttl) {
+    const key = top.place("default_lease_ttl") === null ? "max_lease_ttl" : "default_lease_ttl";
+    complain(top, key, making, "default_lease_ttl must not be longer than max_lease_ttl");
+  }
+  const acl = values.acl.values;
+  if (acl.token_min_expiration_ttl > acl.token_max_expiration_ttl) {
+    const place =
+      values.acl.place("token_min_expiration_ttl") ?? values.acl.place("token_max_expiration_ttl");
+    const text = "token_min_expiration_ttl must not be longer than token_max_expiration_ttl";
+    making.problems.push({ place, text });
+  }
+}
+
+function urlOf(top: Top, key: "api_addr" | "cluster_addr", making: Making): string | null {
+  const given = top.values[key];
+  if (given === null) return null;
+  const url = baseUrl(given);
+  if (url === null) {
+    complain(
+      top,
+      key,
+      making,
+      "expected an address such as https://host:8200, with nothing behind",
+    );
+  }
+  return url;
+}
+
+function directoriesOf({ values }: Top, path: (given: string) => string): Directories {
+  const data = path(values.data_dir);
+  const storage = values.storage.at(-1);
+  const given = storage?.type === "sqlite" ? storage.body.values.path : null;
+  return {
+    data,
+    store: storage?.type === "memory" ? null : given === null ? join(data, "store") : path(given),
+    server: join(data, "server"),
+    audit: join(data, "audit"),
+    snapshots: join(data, "snapshots"),
+  };
+}
+
+function listenersOf({ values }: Top, making: Making): Config["listeners"] {
+  if (values.listener.length === 0) {
+    const text =
+      'there is no listener; add one, such as listener "tcp" { address = "127.0.0.1:8200" … }';
+    making.problems.push({ place: making.whole, text });
+  }
+  const places = new Map<string, Place>();
+  return values.listener.map((block) => {
+    const listener = listenerOf(block, making);
+    const at = listener.kind === "tcp" ? `${listener.host}:${listener.port}` : listener.path;
+    const before = places.get(at);
+    if (before !== undefined && !at.endsWith(":0")) {
+      const text = `another listener has this address already: ${showPlace(before)}`;
+      making.problems.push({ place: block.place, text });
+    }
+    places.set(at, block.place);
+    return listener;
+  });
+}
+
+function sealOf({ values }: Top, path: (given: string) => string, making: Making): SealSettings {
+  const block = values.seal.at(-1);
+  if (block === undefined || block.type === "shamir") return { type: "shamir" };
+  const { key, key_file: file } = block.body.values;
+  if ((key === null) === (file === null)) {
+    const text = "a static seal needs either key or key_file";
+    making.problems.push({ place: block.place, text });
+  }
+  if (key !== null) return { type: "static", key };
+  return { type: "static", key: { file: path(file ?? ".") } };
+}
+
+function compatOf(top: Top, making: Making): boolean {
+  const { api, client_aliases: old } = top.values;
+  if (old === null) return api.values.compat;
+  if (api.place("compat") !== null && api.values.compat !== old) {
+    complain(
+      top,
+      "client_aliases",
+      making,
+      "is the old name of api.compat, which says the opposite",
+    );
+  }
+  return old;
+}
+
+const DEVICE_PATH = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\/[A-Za-z0-9][A-Za-z0-9_.-]{0,127})*$/;
+
+function devicesOf(
+  { values }: Top,
+  path: (given: string) => string,
+  making: Making,
+): AuditDeviceConfig[] {
+  return values.audit.map(({ type, name, body, place }) => {
+    const trimmed = name.replace(/\/$/, "");
+    if (!DEVICE_PATH.test(trimmed)) {
+      const text = "the path of an audit device has letters, digits, dots, dashes and underscores";
+      making.problems.push({ place, text });
+    }
+    const { local } = body.values;
+    const description = body.values.description ?? "";
+    const options = new Map(body.values.options);
+    const file = options.get("file_path");
+    // The server runs where the operator started it, and may be started elsewhere next time.
+    if (type === "file" && file !== undefined && file !== "stdout")
+      options.set("file_path", path(file));
+    return { type, path: trimmed, description, local, options };
+  });
+}
+
+function outboundOf(top: Top, making: Making): readonly string[] {
+  const { outbound_allow: given } = top.values;
+  if (!given.every((one) => isNetwork(one) || isHost(one))) {
+    complain(top, "outbound_allow", making, "expected hosts, addresses and networks (10.0.0.0/8)");
+  }
+  return given;
+}
+
+function complain(top: Top, key: keyof typeof SETTINGS, making: Making, text: string): void {
+  making.problems.push({ place: top.place(key) ?? making.whole, text: `"${key}": ${text}` });
+}

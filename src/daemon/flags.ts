@@ -1,0 +1,126 @@
+// The command line of `holdfast server`. One dash or two, `--flag value` or `--flag=value`; what is
+// not known is refused, with a guess.
+
+import { parseArgs } from "node:util";
+import { Failure } from "../base/failure.ts";
+import { isLoopback, parseHostPort } from "../config/address.ts";
+import { nearest } from "../config/nearest.ts";
+
+export interface ServerFlags {
+  readonly help: boolean;
+  readonly config: readonly string[];
+  readonly lenient: boolean;
+  readonly validate: boolean;
+  readonly logLevel: string | null;
+  readonly dev: DevFlags | null;
+}
+
+export interface DevFlags {
+  readonly address: string;
+  readonly rootToken: string | null;
+  readonly persist: string | null;
+  readonly tls: boolean;
+}
+
+const OPTIONS = {
+  help: { type: "boolean", short: "h" },
+  config: { type: "string", multiple: true },
+  "config-lenient": { type: "boolean" },
+  validate: { type: "boolean" },
+  "log-level": { type: "string" },
+  dev: { type: "boolean" },
+  "dev-root-token-id": { type: "string" },
+  "dev-listen-address": { type: "string" },
+  "dev-persist": { type: "string" },
+  "dev-tls": { type: "boolean" },
+  "dev-insecure-listen": { type: "boolean" },
+} as const;
+
+export const SERVER_USAGE = `Usage: holdfast server --config FILE-OR-DIRECTORY [--config …] [options]
+       holdfast server --dev [options]
+
+Runs a server until it is told to stop.
+
+  --config PATH             a file or a directory of *.hcl, *.json, *.yaml; may be repeated
+  --config-lenient          unknown keys are warnings, not errors
+  --validate                check configuration, files, ports, certificates and storage, then exit
+  --log-level LEVEL         debug, info, warn, error or off
+
+Development mode: initialised, unsealed, in memory, on loopback without TLS. Never for real secrets.
+
+  --dev                     run in development mode
+  --dev-root-token-id TEXT  use this root token instead of a random one
+  --dev-listen-address H:P  listen here instead of 127.0.0.1:8200
+  --dev-persist DIR         keep data in DIR, and come up unsealed from it the next time
+  --dev-tls                 TLS with a certificate made for the occasion
+  --dev-insecure-listen     allow an address that other machines can reach
+
+Exit codes: 0 normal, 1 failure at run time, 2 bad configuration or arguments, 3 storage in use.
+`;
+
+export function parseServerFlags(args: readonly string[]): ServerFlags {
+  const values = parsed(args);
+  const dev = values.dev === true ? devFlags(values) : null;
+  if (dev === null) {
+    const stray = Object.keys(values).find((name) => name.startsWith("dev-"));
+    if (stray !== undefined) throw refused(`--${stray} needs --dev`);
+  } else if (values.config !== undefined || values.validate === true) {
+    throw refused("--dev goes without --config and --validate: it makes its own configuration");
+  }
+  return {
+    help: values.help === true,
+    config: values.config ?? [],
+    lenient: values["config-lenient"] === true,
+    validate: values.validate === true,
+    logLevel: values["log-level"] ?? null,
+    dev,
+  };
+}
+
+type Parsed = ReturnType<typeof parsed>;
+
+function parsed(args: readonly string[]) {
+  // `-config` is how existing tools write it; only `-h` is a short flag of ours.
+  const doubled = args.map((arg) => (/^-[a-z][a-z-]/.test(arg) ? `-${arg}` : arg));
+  const known = Object.keys(OPTIONS);
+  for (const arg of doubled) {
+    const [, name] = /^--([^=]+)/.exec(arg) ?? [];
+    if (name === undefined || known.includes(name)) continue;
+    const guess = nearest(name, known);
+    throw refused(
+      `there is no flag --${name}${guess === null ? "" : `; did you mean --${guess}?`}`,
+    );
+  }
+  try {
+    return parseArgs({ args: doubled, options: OPTIONS, strict: true, allowPositionals: false })
+      .values;
+  } catch (error) {
+    // Its first sentence says what is wrong; the rest is advice on writing such values.
+    const text = error instanceof Error ? (error.message.split(". ")[0] ?? "") : "";
+    throw refused(text.replace(/\n.*$/s, ""));
+  }
+}
+
+function devFlags(values: Parsed): DevFlags {
+  const address = values["dev-listen-address"] ?? "127.0.0.1:8200";
+  const at = parseHostPort(address);
+  if (at === null) throw refused("--dev-listen-address takes host:port, such as 127.0.0.1:8200");
+  if (!isLoopback(at.host) && values["dev-insecure-listen"] !== true) {
+    const why = "a development server gives everything to whoever reaches it";
+    throw refused(
+      `${address} can be reached by other machines: ${why}; if you mean it, add --dev-insecure-listen`,
+    );
+  }
+  const rootToken = values["dev-root-token-id"] ?? null;
+  // It travels in a header.
+  if (rootToken !== null && !/^[\x21-\x7e]{1,512}$/.test(rootToken)) {
+    throw refused("--dev-root-token-id takes 1 to 512 printable characters without blanks");
+  }
+  const persist = values["dev-persist"] ?? null;
+  if (persist === "") throw refused("--dev-persist takes a directory");
+  return { address, rootToken, persist, tls: values["dev-tls"] === true };
+}
+
+function refused(message: string): Failure {
+  return new Failure("invalid", "flags-invalid", message);
+}

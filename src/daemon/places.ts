@@ -1,0 +1,36 @@
+// The directories of a server on this host: apart from each other once links are resolved, ours, and
+// closed to others. Checked at every start: a link can be laid while the server is down.
+
+import { dirname } from "node:path";
+import type { Fs } from "../base/world.ts";
+import type { Config } from "../config/config.ts";
+import { type Area, areasOf, overlaps, writtenFiles } from "../config/directories.ts";
+import type { Host } from "./host.ts";
+
+const OTHERS_WRITE = 0o022;
+
+/** What is wrong, in words. A directory that is not there yet is no problem. */
+export function placeProblems(config: Config, host: Host, fs: Fs): string[] {
+  const real = (area: Area): Area => ({ ...area, path: host.realPath(area.path) });
+  const areas = areasOf(config).map(real);
+  const apart = overlaps(areas, writtenFiles(config).map(real));
+  const loose = [
+    { setting: "data_dir", path: host.realPath(config.directories.data) },
+    ...areas,
+  ].flatMap(({ setting, path }) => {
+    const info = fs.info(path);
+    if (info === null) return [];
+    if (info.kind !== "directory") return [`${setting}: ${path} is not a directory`];
+    if (!info.ours) return [`${setting}: ${path} belongs to another user`];
+    if ((info.mode & OTHERS_WRITE) === 0) return [];
+    return [`${setting}: ${path} can be written by others; close it with: chmod go-w ${path}`];
+  });
+  return [...apart, ...new Set(loose)];
+}
+
+/** Why the directory cannot be used or made; null when it can. */
+export function makingProblem(path: string, host: Host, fs: Fs): string | null {
+  let at = host.realPath(path);
+  while (fs.info(at) === null && dirname(at) !== at) at = dirname(at);
+  return host.canWrite(at) ? null : `${at} cannot be written by the user that the server runs as`;
+}

@@ -1,0 +1,231 @@
+// The life of a server process: its log, the server, what it announces, reloads, and its end.
+
+import { utf8 } from "../base/bytes.ts";
+import { describe, Failure } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import type { World } from "../base/world.ts";
+import type { Config } from "../config/config.ts";
+import { needRestart } from "../config/differences.ts";
+import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
+import { ConfigFailure, showProblem } from "../config/problem.ts";
+import { CertificateWatch } from "./certificate-watch.ts";
+import { announceDev, type DevPlace, openDev } from "./dev-mode.ts";
+import { dump } from "./diagnostics.ts";
+import type { DevFlags } from "./flags.ts";
+import { FollowedFiles } from "./followed-files.ts";
+import { devWarnings, hostWarnings, namedFiles, writableByOthers } from "./hardening.ts";
+import type { Host } from "./host.ts";
+import { ProcessLog } from "./process-log.ts";
+import { Reloads } from "./reloads.ts";
+import type { ServerModule, ServerPart } from "./server-part.ts";
+import { serve } from "./serving.ts";
+import type { Signals } from "./signals.ts";
+import { BUILD_DATE, VERSION } from "../base/version.ts";
+
+export const BAD_CONFIGURATION = 2;
+
+export interface Surroundings {
+  readonly host: Host;
+  readonly world: World;
+  /** Loads the server itself, which --help and --validate do without. */
+  readonly load: () => Promise<ServerModule>;
+}
+
+/** What the command line and the configuration came to. */
+export interface Start {
+  readonly signals: Signals;
+  readonly around: Surroundings;
+  readonly sources: Sources;
+  readonly loaded: Loaded;
+  readonly dev: { readonly flags: DevFlags; readonly place: DevPlace } | null;
+}
+
+/** Gives the exit code. */
+export async function start(begun: Start): Promise<number> {
+  const { around, loaded } = begun;
+  const { host, world } = around;
+  let processLog: ProcessLog;
+  try {
+    processLog = new ProcessLog(loaded.config.log, host, world.clock);
+  } catch (error) {
+    return complain(host, describe(error), BAD_CONFIGURATION);
+  }
+  host.onCrash((error) => crash(error, host, processLog.log, loaded.config));
+  try {
+    return await new ProcessLife(begun, processLog).run();
+  } finally {
+    processLog.close();
+  }
+}
+
+class ProcessLife {
+  readonly #begun: Start;
+  readonly #processLog: ProcessLog;
+  readonly #log: Log;
+  readonly #watch: CertificateWatch;
+  readonly #reloads = new Reloads(() => this.#reload());
+  #config: Config;
+  #server: ServerPart | null = null;
+
+  constructor(begun: Start, processLog: ProcessLog) {
+    const { around, sources, loaded } = begun;
+    this.#begun = begun;
+    this.#processLog = processLog;
+    this.#log = processLog.log;
+    this.#config = loaded.config;
+    this.#watch = new CertificateWatch(around.world.timers, sources.files, () => {
+      this.#log.info("certificate files have changed");
+      this.#askForReload();
+    });
+  }
+
+  async run(): Promise<number> {
+    const { around, dev } = this.#begun;
+    const { host, world, load } = around;
+    this.#warn();
+    const module = await load();
+    try {
+      this.#server = await module.openServer(this.#config, {
+        world,
+        log: this.#log,
+        dial: this.#processLog.dial,
+        operatorFiles: new FollowedFiles(world.fs, host),
+        version: VERSION,
+        buildDate: BUILD_DATE,
+        reload: () => this.#reloads.run(),
+        ...(dev === null ? {} : { dev: { rootToken: dev.flags.rootToken } }),
+      });
+    } catch (error) {
+      this.#log.error("could not start", { cause: describe(error) });
+      const code = error instanceof ConfigFailure ? BAD_CONFIGURATION : module.exitCodeOf(error);
+      // Where the log is elsewhere, whoever started us should not have to look for it.
+      const { file, level } = this.#config.log;
+      return file === null && level !== "off" ? code : complain(host, describe(error), code);
+    }
+    return this.#live(this.#server);
+  }
+
+  async #live(server: ServerPart): Promise<number> {
+    const { signals, around } = this.#begun;
+    const { host, world } = around;
+    const { fs, clock, timers } = world;
+    const startedAt = clock.elapsed();
+    const { pidFile } = this.#config;
+    try {
+      await this.#announce(server);
+      if (pidFile !== null) fs.replace(pidFile, utf8(`${host.pid}\n`));
+    } catch (error) {
+      this.#log.error("could not start", { cause: describe(error) });
+      await server.stop().catch(() => {});
+      return 1;
+    }
+    this.#watch.watch(this.#config);
+    host.started();
+    try {
+      return await serve(server, {
+        signals,
+        timers,
+        log: this.#log,
+        shutdownTimeout: () => this.#config.shutdownTimeout,
+        reload: () => this.#askForReload(),
+        dump: () => {
+          const uptime = clock.elapsed() - startedAt;
+          dump(this.#log, { server, config: this.#config, host, version: VERSION, uptime });
+        },
+      });
+    } finally {
+      this.#watch.stop();
+      if (pidFile !== null) removePid(pidFile, host, world);
+    }
+  }
+
+  async #announce(server: ServerPart): Promise<void> {
+    const { dev, around } = this.#begun;
+    const { host, world } = around;
+    if (dev !== null) {
+      const keys = await openDev(server, dev.flags, dev.place, world.fs);
+      announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION });
+    }
+    const { sealed, initialized } = server.keeper.status();
+    const addresses = server.addresses.join(" ");
+    this.#log.info("ready", { version: VERSION, initialized, sealed, addresses });
+  }
+
+  // --- reloading ---
+
+  /** For those who do not wait for it: what went wrong is in the log. */
+  #askForReload(): void {
+    this.#reloads.run().catch((error: unknown) => {
+      this.#log.error("could not reload everything", { cause: describe(error) });
+    });
+  }
+
+  /** Everything that can be taken over is; then throws if something could not be. */
+  async #reload(): Promise<void> {
+    const server = this.#server;
+    if (server === null) return; // it has just read the files, or is about to
+    const next = await this.#readAgain();
+    this.#processLog.reload(next.log);
+    const problems = await server.reload(next);
+    for (const setting of needRestart(this.#config, next)) {
+      this.#log.warn("this setting takes effect at the next start", { setting });
+    }
+    this.#config = next;
+    this.#watch.watch(next);
+    if (problems.length > 0) {
+      throw new Failure("invalid", "reload-failed", problems.join("; "), { texts: problems });
+    }
+    this.#log.info("reloaded");
+  }
+
+  /** A configuration that is broken is not taken over, not even in part. */
+  async #readAgain(): Promise<Config> {
+    const { config, warnings } = await loadConfig(this.#begun.sources);
+    for (const problem of warnings) this.#log.warn(showProblem(problem));
+    return config;
+  }
+
+  // --- the start ---
+
+  #warn(): void {
+    const { dev, around, loaded, sources } = this.#begun;
+    for (const problem of loaded.warnings) this.#log.warn(showProblem(problem));
+    const paths = [...loaded.files, ...namedFiles(loaded.config)];
+    const texts = [
+      ...(dev === null ? hostWarnings(around.host) : devWarnings(around.host)),
+      ...writableByOthers(paths, sources.files),
+    ];
+    for (const text of texts) this.#log.warn(text);
+  }
+}
+
+function crash(error: unknown, host: Host, log: Log, config: Config): void {
+  const cause = describe(error);
+  log.error("a mistake in the server itself; ending at once", { cause, at: placeOf(error) });
+  if (config.log.file !== null) host.err(`holdfast: ${cause}\n`);
+  host.exit(1);
+}
+
+/** The innermost lines of a stack: places in the code, never the values that were there. */
+function placeOf(error: unknown): string {
+  if (!(error instanceof Error) || error instanceof Failure) return "";
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return frames
+    .slice(0, 4)
+    .map((line) => line.trim())
+    .join(" ");
+}
+
+/** Only if it is still ours: the next server may have written its own already. */
+function removePid(path: string, host: Host, { fs }: World): void {
+  try {
+    if (fs.read(path, 64)?.toString("utf8").trim() === String(host.pid)) fs.remove(path);
+  } catch {
+    // a file that stays behind harms nobody
+  }
+}
+
+export function complain(host: Host, text: string, code: number): number {
+  for (const line of text.split("\n")) host.err(`holdfast: ${line}\n`);
+  return code;
+}

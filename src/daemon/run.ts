@@ -1,0 +1,23 @@
+// The real surroundings of `holdfast server`.
+
+import { SystemClock } from "../base/clock.ts";
+import { SystemFs } from "../base/fs.ts";
+import { SystemNet } from "../base/net.ts";
+import { SystemRandom } from "../base/random.ts";
+import { SystemTimers } from "../base/timers.ts";
+import type { Environment } from "../config/substitution.ts";
+import { runServer } from "./server-command.ts";
+import { SystemHost } from "./system-host.ts";
+
+export function runDaemon(args: readonly string[], env: Environment): Promise<number> {
+  const random = new SystemRandom();
+  const world = {
+    clock: new SystemClock(),
+    timers: new SystemTimers(),
+    random,
+    fs: new SystemFs(random),
+    net: new SystemNet(),
+  };
+  const load = () => import("../server/server.ts");
+  return runServer(args, { host: new SystemHost(env), world, load });
+}

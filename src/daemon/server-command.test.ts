@@ -1,0 +1,541 @@
+// The process around a server, with a host and a server that are made up: exit codes, signals, dev
+// mode, reloads. Real processes are in launcher.process.test.ts.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { SECOND } from "../base/duration.ts";
+import {
+  CONFIG_FILE,
+  fakeDaemon,
+  type FakeDaemon,
+  LISTENER,
+} from "../../tests/support/fake-daemon.ts";
+import { nextTurn } from "../../tests/support/fake-world.ts";
+import { runServer } from "./server-command.ts";
+import { VERSION } from "../base/version.ts";
+
+function started(daemon: FakeDaemon, ...args: string[]) {
+  const ended = runServer(args, daemon);
+  const code = { value: null as number | null };
+  void ended.then((value) => (code.value = value));
+  return { ended, code };
+}
+
+/** Until a condition holds; a turn of the loop at a time. */
+async function until(condition: () => boolean): Promise<void> {
+  for (let turns = 0; !condition(); turns++) {
+    assert.ok(turns < 1000, "it never came to that");
+    await nextTurn();
+  }
+}
+
+async function up(config = LISTENER, ...args: string[]) {
+  const daemon = fakeDaemon({ [CONFIG_FILE]: config });
+  const run = started(daemon, "--config", CONFIG_FILE, ...args);
+  await until(() => daemon.host.starts === 1 || run.code.value !== null);
+  return { ...run, ...daemon, log: () => daemon.host.errors.join("") };
+}
+
+async function ends(daemon: FakeDaemon, ...args: string[]): Promise<number> {
+  return runServer(args, daemon);
+}
+
+test("the version is that of package.json", () => {
+  const manifest: unknown = JSON.parse(
+    readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"),
+  );
+  assert.ok(typeof manifest === "object" && manifest !== null && "version" in manifest);
+  assert.equal(VERSION, manifest.version);
+});
+
+test("SIGTERM and SIGINT stop the server in good order: exit code 0", async () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    const { host, server, ended } = await up();
+    host.signal(signal);
+    assert.equal(await ended, 0);
+    assert.equal(server.stops, 1);
+    assert.deepEqual(host.exits, []);
+  }
+});
+
+test("a second signal ends the process at once with 1, but the echo of the first one does not", async () => {
+  const { host, server, ended, clock, code } = await up();
+  const stopping = Promise.withResolvers<void>();
+  server.stopping = () => stopping.promise;
+  host.signal("SIGINT");
+  host.signal("SIGINT"); // npm passes on what the terminal sent to both of us
+  await nextTurn();
+  assert.deepEqual(host.exits, []);
+  assert.equal(code.value, null);
+  clock.pass(SECOND);
+  host.signal("SIGTERM");
+  assert.deepEqual(host.exits, [1]);
+  stopping.resolve();
+  await ended;
+  assert.equal(server.stops, 1);
+});
+
+test("a server that does not stop in shutdown_timeout and ten seconds is left behind: exit code 1", async () => {
+  const { host, server, ended, timers, code, log } = await up(
+    `${LISTENER} shutdown_timeout = "5s"`,
+  );
+  server.stopping = () => new Promise(() => {});
+  host.signal("SIGTERM");
+  await nextTurn();
+  await timers.advance(14n * SECOND);
+  assert.equal(code.value, null);
+  await timers.advance(2n * SECOND);
+  assert.equal(await ended, 1);
+  assert.match(log(), /could not stop in time/);
+});
+
+test("a signal to stop that comes while the server opens is not lost", async () => {
+  const daemon = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+  const opening = Promise.withResolvers<void>();
+  daemon.opening = () => opening.promise;
+  const { ended } = started(daemon, "--config", CONFIG_FILE);
+  await until(() => daemon.opened.length === 1);
+  daemon.host.signal("SIGTERM");
+  opening.resolve();
+  assert.equal(await ended, 0);
+  assert.equal(daemon.server.stops, 1);
+});
+
+test("a storage failure seals and ends with 1 and the cause, within a second even if sealing hangs", async () => {
+  const { server, ended, timers, log } = await up();
+  server.stopping = () => new Promise(() => {});
+  server.fail(new Error("disk is gone"));
+  await nextTurn();
+  await timers.advance(SECOND);
+  assert.equal(await ended, 1);
+  assert.equal(server.stops, 1);
+  assert.match(log(), /the storage failed; sealing and ending: cause="disk is gone"/);
+});
+
+test("exit codes of a start: 2 for a bad configuration, 3 for a locked storage, 1 for the rest", async () => {
+  const bad = fakeDaemon({ [CONFIG_FILE]: 'ui = 7\nregoin = "x"\n' });
+  assert.equal(await ends(bad, "-config", CONFIG_FILE), 2);
+  assert.deepEqual(bad.host.errors, [
+    'holdfast: /etc/h.hcl:1:6: "ui": expected true or false\n',
+    'holdfast: /etc/h.hcl:2:1: there is no setting "regoin" here; did you mean "region"?\n',
+  ]);
+  assert.equal(bad.opened.length, 0);
+  for (const [message, code] of [
+    ["locked", 3],
+    ["no port", 1],
+  ] as const) {
+    const daemon = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+    daemon.opening = () => Promise.reject(new Error(message));
+    assert.equal(await ends(daemon, `--config=${CONFIG_FILE}`), code);
+    assert.match(daemon.host.errors.join(""), new RegExp(`could not start: cause="?${message}`));
+  }
+});
+
+test("without a configuration, with an unknown flag, or with flags that do not go together: 2", async () => {
+  const table: readonly [args: string[], text: RegExp][] = [
+    [[], /say which configuration: --config FILE, or --dev/],
+    [["-confg", "x"], /there is no flag --confg; did you mean --config\?/],
+    [["extra"], /extra/],
+    [["--config"], /config/],
+    [["--dev", "--config", "x"], /--dev goes without --config/],
+    [["--dev-root-token-id", "x"], /--dev-root-token-id needs --dev/],
+    [["--dev", "--dev-listen-address", "0.0.0.0:8200"], /add --dev-insecure-listen/],
+    [["--dev", "--dev-listen-address", "8200"], /takes host:port/],
+    [["--dev", "--dev-root-token-id", "a b"], /printable characters without blanks/],
+    [["--dev", "--log-level", "loud"], /--log-level: expected one of/],
+  ];
+  for (const [args, text] of table) {
+    const daemon = fakeDaemon();
+    assert.equal(await ends(daemon, ...args), 2, args.join(" "));
+    assert.match(daemon.host.errors.join(""), text);
+    assert.equal(daemon.opened.length, 0);
+  }
+});
+
+test("--help prints the usage and exits with 0", async () => {
+  for (const help of ["--help", "-help", "-h"]) {
+    const daemon = fakeDaemon();
+    assert.equal(await ends(daemon, help), 0);
+    assert.match(daemon.host.printed.join(""), /^Usage: holdfast server --config/);
+  }
+});
+
+test("HOLDFAST_CONFIG names the configuration when no flag does", async () => {
+  const daemon = fakeDaemon({ "/a.hcl": LISTENER, "/b.hcl": 'region = "b"' });
+  daemon.host.env = { HOLDFAST_CONFIG: "/a.hcl:/b.hcl" };
+  const { ended } = started(daemon);
+  await until(() => daemon.host.starts === 1);
+  assert.equal(daemon.opened[0]?.config.region, "b");
+  daemon.host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("configuration and the files it names may be links, as orchestrators mount it", async () => {
+  const daemon = fakeDaemon({ "/data/v1/h.hcl": LISTENER });
+  daemon.host.links.set("/etc/h.hcl", "/data/now/h.hcl");
+  daemon.host.links.set("/data/now", "/data/v1");
+  const { ended } = started(daemon, "--config", "/etc/h.hcl");
+  await until(() => daemon.host.starts === 1);
+  const files = daemon.opened[0]?.parts.operatorFiles;
+  assert.equal(files?.read("/etc/h.hcl", 1000)?.toString("utf8"), LISTENER);
+  daemon.host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("SIGHUP takes over a new configuration: the server's part, the log level, and words on the rest", async () => {
+  const { host, server, files, ended, log } = await up();
+  files.texts.set(CONFIG_FILE, `${LISTENER} log_level = "warn" region = "elsewhere"`);
+  server.problems = ["listener 1: the certificate is broken"];
+  host.signal("SIGHUP");
+  await until(() => server.reloads.length === 1);
+  await nextTurn();
+  assert.equal(server.reloads[0]?.region, "elsewhere");
+  assert.match(log(), /could not reload everything: cause="listener 1: the certificate is broken"/);
+  assert.match(log(), /takes effect at the next start: setting=region/);
+  const before = host.errors.length;
+  host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+  assert.deepEqual(host.errors.slice(before), [], "stopping is logged at info, which is off now");
+});
+
+test("a broken configuration on SIGHUP is told and the old one stays", async () => {
+  const { host, server, files, ended, log } = await up();
+  files.texts.set(CONFIG_FILE, "ui = 3\nlistener {");
+  host.signal("SIGHUP");
+  await until(() => log().includes("could not reload everything"));
+  assert.match(log(), /\/etc\/h.hcl:2:11: /);
+  assert.deepEqual(server.reloads, []);
+  host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("the API's reload does what SIGHUP does, and tells the caller what went wrong", async () => {
+  const { server, host, files, opened, ended } = await up();
+  const reload = opened[0]?.parts.reload;
+  assert.ok(reload !== undefined);
+  await reload();
+  assert.equal(server.reloads.length, 1);
+  server.problems = ["listener 1: broken"];
+  await assert.rejects(reload(), /listener 1: broken/);
+  files.texts.set(CONFIG_FILE, "ui = 3");
+  await assert.rejects(reload(), /h.hcl:1:6: "ui": expected true or false/);
+  assert.equal(server.reloads.length, 2);
+  host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("a level turned over the API holds for the next line, and a reload turns it back", async () => {
+  const { host, opened, log, ended } = await up();
+  const parts = opened[0]?.parts;
+  assert.ok(parts !== undefined);
+  parts.log.debug("before");
+  parts.dial.level = "debug";
+  parts.log.debug("after");
+  host.signal("SIGHUP");
+  await until(() => log().includes("reloaded"));
+  parts.log.debug("later");
+  assert.deepEqual(log().match(/before|after|later/g), ["after"]);
+  host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("many SIGHUPs during one reload give one more, not many", async () => {
+  const { host, server, ended } = await up();
+  const reloading = Promise.withResolvers<void>();
+  server.reloading = () => reloading.promise;
+  for (let i = 0; i < 5; i++) host.signal("SIGHUP");
+  await until(() => server.reloads.length === 1);
+  for (let i = 0; i < 5; i++) host.signal("SIGHUP");
+  reloading.resolve();
+  await until(() => server.reloads.length === 2);
+  for (let i = 0; i < 20; i++) await nextTurn();
+  assert.equal(server.reloads.length, 2);
+  host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("tls_auto_reload asks for a reload when a certificate file changes, and only then", async () => {
+  const tls = 'tls_cert_file = "/tls/c" tls_key_file = "/tls/k" tls_auto_reload = true';
+  const daemon = fakeDaemon({
+    [CONFIG_FILE]: `listener "tcp" { ${tls} }`,
+    "/tls/c": "one",
+    "/tls/k": "two",
+  });
+  const { ended } = started(daemon, "--config", CONFIG_FILE);
+  await until(() => daemon.host.starts === 1);
+  await daemon.timers.advance(61n * SECOND);
+  assert.equal(daemon.server.reloads.length, 0);
+  daemon.files.texts.set("/tls/c", "new");
+  await daemon.timers.advance(31n * SECOND);
+  await until(() => daemon.server.reloads.length === 1);
+  await daemon.timers.advance(61n * SECOND);
+  assert.equal(daemon.server.reloads.length, 1);
+  daemon.host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("T-O05: SIGUSR1 is listened to from the start and does nothing", async () => {
+  const { host, server, code, ended } = await up();
+  assert.ok(host.signal("SIGUSR1"));
+  await nextTurn();
+  assert.deepEqual([code.value, server.stops, server.reloads.length], [null, 0, 0]);
+  host.signal("SIGTERM");
+  await ended;
+});
+
+test("T-O04: SIGUSR2 writes a dump to the log, without secrets", async () => {
+  const marker = "hunter2canary";
+  const daemon = fakeDaemon({
+    [CONFIG_FILE]: `${LISTENER} seal "static" { key = "\${env:KEY}" } cluster_name = "\${env:KEY}"
+      audit "socket" "a" { options { address = "\${env:KEY}" } }`,
+  });
+  daemon.host.env = { KEY: marker };
+  const { ended } = started(daemon, "--config", CONFIG_FILE);
+  await until(() => daemon.host.starts === 1);
+  daemon.host.signal("SIGUSR2");
+  const log = daemon.host.errors.join("");
+  assert.match(log, /dump: process: version=\S+ runtime=26.10.0 pid=4711/);
+  assert.match(log, /dump: memory: rss=1/);
+  assert.match(log, /dump: event loop: Timeout=4/);
+  assert.match(log, /dump: seal: initialized=true sealed=true type=shamir/);
+  assert.match(log, /dump: listener: address=http:\/\/127.0.0.1:8200/);
+  daemon.host.signal("SIGHUP");
+  await until(() => daemon.server.reloads.length === 1);
+  daemon.host.signal("SIGTERM");
+  assert.equal(await ended, 0);
+  assert.ok(![...daemon.host.errors, ...daemon.host.printed].join("").includes(marker));
+});
+
+test("T-O05: a runtime that lets memory out is refused, with the reason", async () => {
+  const refused: readonly [prepare: (daemon: FakeDaemon) => void, text: RegExp][] = [
+    [({ host }) => (host.env = { NODE_OPTIONS: "--inspect" }), /NODE_OPTIONS is set/],
+    [({ host }) => (host.env = { NODE_DEBUG: "http" }), /NODE_DEBUG is set/],
+    [({ host }) => (host.env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }), /check of certificates/],
+    [({ host }) => (host.runtime = { ...host.runtime, flags: ["--inspect=0.0.0.0"] }), /--inspect/],
+    [
+      ({ host }) => (host.runtime = { ...host.runtime, flags: ["--heapsnapshot-signal=SIGUSR2"] }),
+      /--heapsnapshot-signal/,
+    ],
+    [
+      ({ host }) => (host.runtime = { ...host.runtime, flags: ["--report-on-signal"] }),
+      /--report-on-signal/,
+    ],
+    [({ host }) => (host.runtime = { ...host.runtime, inspecting: true }), /debugger is open/],
+  ];
+  for (const [prepare, text] of refused) {
+    const daemon = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+    prepare(daemon);
+    assert.equal(await ends(daemon, "--config", CONFIG_FILE), 2);
+    assert.match(daemon.host.errors.join(""), text);
+    assert.equal(daemon.opened.length, 0);
+  }
+});
+
+test("warnings about the host are logged once, at the start", async () => {
+  const daemon = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+  const { host, files } = daemon;
+  host.runtime = { ...host.runtime, user: 0 };
+  host.kernel.set(
+    "/proc/self/limits",
+    "Max core file size        1024                 unlimited            bytes",
+  );
+  host.kernel.set("/proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n");
+  files.modes.set(CONFIG_FILE, 0o666);
+  const { ended } = started(daemon, "--config", CONFIG_FILE);
+  await until(() => host.starts === 1);
+  host.signal("SIGTERM");
+  await ended;
+  const warnings = host.errors.filter((line) => line.includes("[WARN]"));
+  assert.equal(warnings.length, 4, warnings.join(""));
+  for (const word of [
+    /core dump limit is not 0/,
+    /swapped to \/dev\/sda2/,
+    /running as root/,
+    /h.hcl can be written by others/,
+  ]) {
+    assert.match(warnings.join(""), word);
+  }
+});
+
+test("swap that is compressed memory, encrypted, or forbidden to us gives no warning", async () => {
+  const table: readonly [swap: string, files: Readonly<Record<string, string>>][] = [
+    ["/dev/zram0", {}],
+    ["/dev/dm-1", { "/sys/block/dm-1/dm/uuid": "CRYPT-PLAIN-swap\n" }],
+    [
+      "/swapfile",
+      { "/proc/self/cgroup": "0::/h.service\n", "/sys/fs/cgroup/h.service/memory.swap.max": "0\n" },
+    ],
+  ];
+  for (const [swap, files] of table) {
+    const daemon = fakeDaemon({ [CONFIG_FILE]: LISTENER });
+    daemon.host.kernel.set("/proc/swaps", `Filename Type Size\n${swap} partition 1 0 -2\n`);
+    for (const [path, text] of Object.entries(files)) daemon.host.kernel.set(path, text);
+    const { ended } = started(daemon, "--config", CONFIG_FILE);
+    await until(() => daemon.host.starts === 1);
+    daemon.host.signal("SIGTERM");
+    await ended;
+    assert.ok(!daemon.host.errors.join("").includes("[WARN]"), swap);
+  }
+});
+
+test("T-G02: directories that links lead into each other are refused at the start", async () => {
+  const daemon = fakeDaemon({ [CONFIG_FILE]: `${LISTENER} audit_file_roots = ["/var/audit"]` });
+  daemon.host.links.set("/var/audit", "/srv/data/store");
+  assert.equal(await ends(daemon, "--config", CONFIG_FILE), 2);
+  assert.match(daemon.host.errors.join(""), /must be apart/);
+  const open = fakeDaemon({ [CONFIG_FILE]: LISTENER, "/srv/data/store/x": "" });
+  open.files.modes.set("/srv/data/store", 0o777);
+  assert.equal(await ends(open, "--config", CONFIG_FILE), 2);
+  assert.match(open.host.errors.join(""), /can be written by others/);
+});
+
+test("the process number is in its file while the server runs, and another's is left alone", async () => {
+  const { host, files, ended } = await up(`${LISTENER} pid_file = "/run/h.pid"`);
+  assert.equal(files.texts.get("/run/h.pid"), "4711\n");
+  host.signal("SIGTERM");
+  await ended;
+  assert.ok(!files.texts.has("/run/h.pid"));
+  const other = await up(`${LISTENER} pid_file = "/run/h.pid"`);
+  other.files.texts.set("/run/h.pid", "99\n");
+  other.host.signal("SIGTERM");
+  await other.ended;
+  assert.equal(other.files.texts.get("/run/h.pid"), "99\n");
+});
+
+test("what nobody caught is logged with its place in the code, and ends the process with 1", async () => {
+  const { host, ended, log } = await up();
+  host.crash(new Error("boom"));
+  assert.deepEqual(host.exits, [1]);
+  assert.match(
+    log(),
+    /a mistake in the server itself; ending at once: cause=boom at=".*server-command.test.ts/,
+  );
+  host.signal("SIGTERM");
+  await ended;
+});
+
+async function dev(daemon: FakeDaemon, ...args: string[]) {
+  const run = started(daemon, "--dev", ...args);
+  await until(() => daemon.host.starts === 1 || run.code.value !== null);
+  return { ...run, banner: daemon.host.printed.join("") };
+}
+
+test("dev mode is memory on loopback, initialised and unsealed, with a banner and the token in its file", async () => {
+  const daemon = fakeDaemon();
+  daemon.server.initialised = false;
+  const { ended, banner } = await dev(daemon, "-dev-root-token-id", "root-token");
+  const [opened] = daemon.opened;
+  assert.equal(opened?.config.storage.type, "memory");
+  assert.deepEqual(opened?.parts.dev, { rootToken: "root-token" });
+  const [listener] = opened?.config.listeners ?? [];
+  assert.ok(listener?.kind === "tcp" && listener.tls === null);
+  assert.deepEqual([listener.host, listener.port], ["127.0.0.1", 8200]);
+  assert.deepEqual(daemon.server.unsealedWith, ["c2hhcmU="]);
+  assert.equal(daemon.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
+  for (const part of [
+    "Address     http://127.0.0.1:8200\n",
+    "Unseal key  c2hhcmU=\n",
+    "Root token  root-token\n",
+    "also in /home/me/.holdfast-token",
+    "\n  export HOLDFAST_ADDR=http://127.0.0.1:8200\n  /opt/holdfast/bin/holdfast status\n  /opt/holdfast/bin/holdfast operator key-status\n",
+  ]) {
+    assert.ok(banner.includes(part), `${part} in ${banner}`);
+  }
+  daemon.host.signal("SIGINT");
+  assert.equal(await ended, 0);
+  assert.deepEqual(daemon.host.removed, ["/tmp/holdfast-dev-x"]);
+});
+
+test("in a checkout the banner's commands are those of npx", async () => {
+  const daemon = fresh(fakeDaemon());
+  daemon.host.directory = daemon.host.root;
+  const { ended, banner } = await dev(daemon);
+  assert.match(banner, /\n {2}npx holdfast status\n/);
+  daemon.host.signal("SIGINT");
+  await ended;
+});
+
+function fresh(daemon: FakeDaemon): FakeDaemon {
+  daemon.server.initialised = false;
+  return daemon;
+}
+
+test("a token of another server in the token file is left alone, and the banner's commands say the token", async () => {
+  const daemon = fresh(fakeDaemon());
+  daemon.files.texts.set("/home/me/.holdfast-token", "production\n");
+  const { ended, banner } = await dev(daemon);
+  assert.equal(daemon.files.texts.get("/home/me/.holdfast-token"), "production\n");
+  assert.match(banner, /holds another token and was left as it is/);
+  assert.match(banner, /export HOLDFAST_ADDR=\S+ HOLDFAST_TOKEN=root-token\n/);
+  daemon.host.signal("SIGINT");
+  await ended;
+});
+
+test("the token of an earlier dev server is replaced", async () => {
+  const daemon = fresh(fakeDaemon());
+  const first = await dev(daemon);
+  daemon.host.signal("SIGINT");
+  await first.ended;
+  const next = fresh(fakeDaemon(Object.fromEntries(daemon.files.texts)));
+  next.server.rootToken = "another";
+  const second = await dev(next);
+  assert.equal(next.files.texts.get("/home/me/.holdfast-token"), "another\n");
+  next.host.signal("SIGINT");
+  await second.ended;
+});
+
+test("--dev-persist comes up unsealed again with the same key and token", async () => {
+  const daemon = fresh(fakeDaemon());
+  const first = await dev(daemon, "--dev-persist", "store");
+  assert.equal(daemon.opened[0]?.config.directories.store, "/srv/store/store");
+  assert.equal(daemon.opened[0]?.config.storage.type, "sqlite");
+  daemon.host.signal("SIGINT");
+  assert.equal(await first.ended, 0);
+  assert.deepEqual(daemon.host.removed, []);
+  const next = fakeDaemon(Object.fromEntries(daemon.files.texts));
+  const second = await dev(next, "--dev-persist", "store");
+  assert.deepEqual(next.server.unsealedWith, ["c2hhcmU="]);
+  assert.match(second.banner, /Root token {2}root-token\n/);
+  next.host.signal("SIGINT");
+  assert.equal(await second.ended, 0);
+});
+
+test("--dev-persist refuses a store whose key it does not have, and another root token", async () => {
+  const foreign = fakeDaemon();
+  const { ended } = await dev(foreign, "--dev-persist", "/store");
+  assert.equal(await ended, 1);
+  assert.match(foreign.host.errors.join(""), /but not the dev-keys.json that opens it/);
+  assert.equal(foreign.server.stops, 1);
+  const keys = { "/store/dev-keys.json": '{"unseal_key": "k", "root_token": "one"}' };
+  const other = fakeDaemon(keys);
+  const run = await dev(other, "--dev-persist", "/store", "--dev-root-token-id", "two");
+  assert.equal(await run.ended, 1);
+  assert.match(other.host.errors.join(""), /made with another root token/);
+  const broken = fakeDaemon({ "/store/dev-keys.json": '{"unseal_key": "s3cr3t"' });
+  const last = await dev(broken, "--dev-persist", "/store");
+  assert.equal(await last.ended, 1);
+  assert.ok(!broken.host.errors.join("").includes("s3cr3t"));
+});
+
+test("an address that others reach needs --dev-insecure-listen", async () => {
+  const daemon = fresh(fakeDaemon());
+  const { ended } = await dev(daemon, "-dev-listen-address=0.0.0.0:9000", "-dev-insecure-listen");
+  const [listener] = daemon.opened[0]?.config.listeners ?? [];
+  assert.ok(listener?.kind === "tcp" && listener.port === 9000);
+  daemon.host.signal("SIGINT");
+  assert.equal(await ended, 0);
+});
+
+test("in dev mode a debugger is the developer's business, but NODE_OPTIONS is still refused", async () => {
+  const daemon = fresh(fakeDaemon());
+  daemon.host.runtime = { ...daemon.host.runtime, flags: ["--inspect"], inspecting: true };
+  const { ended } = await dev(daemon);
+  assert.match(daemon.host.errors.join(""), /\[WARN\].*--inspect/);
+  daemon.host.signal("SIGINT");
+  assert.equal(await ended, 0);
+  const refused = fresh(fakeDaemon());
+  refused.host.env = { NODE_OPTIONS: "--inspect" };
+  assert.equal(await ends(refused, "--dev"), 2);
+});
