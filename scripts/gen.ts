@@ -1,0 +1,206 @@
+// `node scripts/gen.ts [--check]`: writes src/client/api.ts, a typed function for every endpoint, out of
+// the declarations. With --check it only tells whether the file is up to date (exit code 1 if not).
+
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parametersOf, type Endpoint } from "../src/endpoint/endpoint.ts";
+import { out } from "../src/endpoint/output.ts";
+import type { Schema } from "../src/endpoint/schema.ts";
+import type { Field } from "../src/endpoint/wire.ts";
+import { requireRuntime } from "./runtime.ts";
+
+const root = join(import.meta.dirname, "..");
+export const CLIENT_FILE = join(root, "src", "client", "api.ts");
+
+export type Declared = Pick<
+  Endpoint<never>,
+  "name" | "method" | "path" | "summary" | "family" | "input" | "output"
+>;
+
+const OPENING = `// Every endpoint of the API as a typed function. Written by scripts/gen.ts out of the declarations: do
+// not edit. Inputs have the names of the declarations, answers those of the wire.
+
+`;
+
+/** The module's text, formatted like the rest of the house. */
+export function generateClient(endpoints: readonly Declared[]): string {
+  const names = endpoints.map(({ name }) => functionName(name));
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new Error(`two endpoints are called ${twice}`);
+  const body = endpoints.map(describeEndpoint).join("\n");
+  return format(OPENING + importsFor(body) + body);
+}
+
+function importsFor(body: string): string {
+  const json = ["JsonObject", "JsonValue"].filter((name) => new RegExp(`\\b${name}\\b`).test(body));
+  const paths = ["oneSegment", "restOfPath"].filter((name) => body.includes(`${name}(`));
+  return [
+    json.length > 0 ? `import type { ${json.join(", ")} } from "../base/json.ts";\n` : "",
+    'import type { Caller } from "./client.ts";\n',
+    paths.length > 0 ? `import { ${paths.join(", ")} } from "./request-path.ts";\n` : "",
+    "\n",
+  ].join("");
+}
+
+function describeEndpoint(endpoint: Declared): string {
+  const name = functionName(endpoint.name);
+  const type = name[0]!.toUpperCase() + name.slice(1);
+  const fields = Object.entries(endpoint.input);
+  const [answerType, answer] = answerOf(endpoint);
+  const isAlias = answerType !== "undefined" && answerType !== "string";
+  const answerName = isAlias ? `${type}Answer` : answerType;
+  const optional = fields.every(([, field]) => !field.required);
+  const given = fields.length === 0 ? "" : `, input: ${type}Input${optional ? " = {}" : ""}`;
+  const sent = [
+    `method: "${endpoint.method}"`,
+    `path: ${pathExpression(endpoint)}`,
+    membersOf("query", fields, endpoint),
+    membersOf("body", fields, endpoint),
+    `answer: "${answer}"`,
+  ].filter((part) => part !== "");
+  return [
+    fields.length === 0
+      ? ""
+      : `export interface ${type}Input {\n${fields.map(inputMember).join("")}}\n`,
+    isAlias ? `\nexport type ${answerName} = ${answerType};\n` : "",
+    `\n${comment(endpoint.summary)}export function ${name}(client: Caller${given}): `,
+    `Promise<${answerName}> { return client.call<${answerName}>({ ${sent.join(", ")} }); }\n`,
+  ].join("");
+}
+
+function inputMember([key, { help, required, schema }]: readonly [string, Field<unknown>]): string {
+  const type = typeOf(schema);
+  return `${comment(help)}readonly ${propertyName(key)}${required ? "" : "?"}: ${type}${required ? "" : " | undefined"};\n`;
+}
+
+/** The type of an answer, and where it lies in what the server sends. */
+function answerOf({ output, family }: Declared): [type: string, answer: string] {
+  if (output === out.nothing) return ["undefined", "nothing"];
+  if (output.schema.format?.includes("/") === true) return ["string", "text"];
+  return [typeOf(output.schema), family === "enveloped" ? "data" : "bare"];
+}
+
+/** Where a field goes that may stand in body or query: methods without a body have the query. */
+function placeOf({ source }: Field<unknown>, { method }: Declared): "path" | "query" | "body" {
+  if (source !== "param") return source;
+  return method === "POST" || method === "PATCH" ? "body" : "query";
+}
+
+function membersOf(
+  place: "query" | "body",
+  fields: readonly (readonly [string, Field<unknown>])[],
+  endpoint: Declared,
+): string {
+  const members = fields.filter(([, field]) => placeOf(field, endpoint) === place);
+  if (members.length === 0) return "";
+  const pairs = members.map(
+    ([key, { name }]) => `${propertyName(name)}: input${memberAccess(key)}`,
+  );
+  return `${place}: { ${pairs.join(", ")} }`;
+}
+
+function pathExpression({ path, input }: Declared): string {
+  const { names, rest } = parametersOf(path);
+  if (names.length === 0) return JSON.stringify(path.slice(1));
+  const last = names.at(-1);
+  const parts = path
+    .slice(1)
+    .split("/")
+    .map((part) => {
+      if (!part.startsWith(":")) return part;
+      const name = part.slice(1).replace("+", "");
+      const key = Object.entries(input).find(
+        ([, field]) => field.source === "path" && field.name === name,
+      )?.[0];
+      if (key === undefined) throw new Error(`${path}: no field for ${part}`);
+      const escape = rest && name === last ? "restOfPath" : "oneSegment";
+      return `\${${escape}(input${memberAccess(key)})}`;
+    });
+  return `\`${parts.join("/")}\``;
+}
+
+export function typeOf(schema: Schema): string {
+  const type = plainType(schema);
+  return schema.nullable === true ? `${type} | null` : type;
+}
+
+function plainType(schema: Schema): string {
+  const { type, enum: values, items, properties, additionalProperties, oneOf } = schema;
+  if (oneOf !== undefined) return oneOf.map((one) => typeOf(one)).join(" | ");
+  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
+  if (type === undefined) return "JsonValue";
+  switch (type) {
+    case "string":
+    case "boolean":
+      return type;
+    case "integer":
+    case "number":
+      return "number";
+    case "array":
+      return `readonly (${items === undefined ? "JsonValue" : typeOf(items)})[]`;
+    case "object":
+      if (properties !== undefined) return objectType(properties, schema.required ?? []);
+      return typeof additionalProperties === "object"
+        ? `Readonly<Record<string, ${typeOf(additionalProperties)}>>`
+        : "JsonObject";
+  }
+}
+
+function objectType(
+  properties: Readonly<Record<string, Schema>>,
+  required: readonly string[],
+): string {
+  const members = Object.entries(properties).map(([name, schema]) => {
+    const mark = required.includes(name) ? "" : "?";
+    return `${comment(schema.description ?? "")}readonly ${propertyName(name)}${mark}: ${typeOf(schema)};\n`;
+  });
+  return `{\n${members.join("")} }`;
+}
+
+function functionName(name: string): string {
+  const camel = name.replace(/[^A-Za-z0-9]+([A-Za-z0-9])/g, (_, next: string) =>
+    next.toUpperCase(),
+  );
+  if (!/^[a-z][A-Za-z0-9]*$/.test(camel)) throw new Error(`${name} cannot name a function`);
+  return camel;
+}
+
+function propertyName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+}
+
+function memberAccess(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+/** A description cannot end its own comment. */
+function comment(text: string): string {
+  return text === "" ? "" : `/** ${text.replace(/\*\//g, "* /").replace(/\s+/g, " ")} */\n`;
+}
+
+function format(source: string): string {
+  const formatter = join(root, "node_modules", ".bin", "oxfmt");
+  const { status, stdout, stderr } = spawnSync(formatter, ["--stdin-filepath", CLIENT_FILE], {
+    cwd: root,
+    input: source,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`the generated client cannot be formatted: ${stderr}`);
+  return stdout;
+}
+
+export async function generateFromSurface(): Promise<string> {
+  const { surface } = await import("../src/surface.ts");
+  return generateClient(surface.flat());
+}
+
+if (import.meta.main) {
+  requireRuntime();
+  const text = await generateFromSurface();
+  if (!process.argv.includes("--check")) writeFileSync(CLIENT_FILE, text);
+  else if (readFileSync(CLIENT_FILE, "utf8") !== text) {
+    console.error("src/client/api.ts is not up to date: run `node scripts/gen.ts`");
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,111 @@
+// What to do next, for each way in which a request fails. One sentence with the command to type.
+
+import { Failure } from "../base/failure.ts";
+import { ApiError } from "../client/api-error.ts";
+import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface Situation {
+  /** Words of the command that ran; empty when none was found. */
+  readonly command: string;
+  /** Where the token came from; null without one. */
+  readonly tokenFrom: string | null;
+}
+
+export function adviceFor(error: unknown, situation: Situation): string | null {
+  if (error instanceof UsageError) return error.next ?? helpOn(situation.command);
+  if (error instanceof ApiError) return onRefusal(error, situation);
+  if (error instanceof ConnectionFailure) return ON_CONNECTION[error.problem];
+  if (!(error instanceof Failure)) return null;
+  return ON_CODE.get(error.code) ?? null;
+}
+
+function helpOn(command: string): string {
+  return `see \`holdfast ${command === "" ? "help" : `${command} -help`}\``;
+}
+
+const ON_CONNECTION: Readonly<Record<ConnectionProblem, string>> = {
+  refused: "start the server (`holdfast server -dev` to try it), or point HOLDFAST_ADDR at it",
+  "unknown-host": "check the name in HOLDFAST_ADDR or -address",
+  unreachable: "check the address, the network and the firewall; `holdfast doctor` looks closer",
+  broken: "try again; if it stays so, look at the server's log",
+  "timed-out": "try again, or wait longer with -timeout; `holdfast doctor` looks closer",
+  "no-socket": "check the path of the socket and who may use it",
+  untrusted: "name the authority's certificate with -ca-cert FILE or HOLDFAST_CACERT",
+  expired: "renew the server's certificate, or set this machine's clock; `holdfast doctor` tells",
+  "wrong-name": "use a name from the certificate in the address, or -tls-server-name",
+  "client-certificate": "give -client-cert and -client-key, issued by an authority it trusts",
+  "bad-tls-file": "check -ca-cert, -client-cert and -client-key: PEM, and the key fits",
+  "speaks-http": "use http:// in HOLDFAST_ADDR or -address, if that is what you mean",
+  "speaks-tls": "use https:// in HOLDFAST_ADDR or -address",
+  "too-large": "ask for less at a time",
+  other: "run `holdfast doctor`",
+};
+
+const ON_CODE: ReadonlyMap<string, string> = new Map([
+  ["address-invalid", "set HOLDFAST_ADDR or -address to the server's address"],
+  ["token-file-unsafe", "run `chmod 600 ~/.holdfast-token`, or remove it and log in again"],
+  ["token-unsendable", "set HOLDFAST_TOKEN, or run `holdfast login`"],
+  ["redirected", "address that server with -address, if you trust it"],
+  ["answer-malformed", "check that the address is that of a Holdfast server: `holdfast doctor`"],
+]);
+
+function onRefusal(error: ApiError, { tokenFrom }: Situation): string | null {
+  switch (error.kind) {
+    case "sealed":
+      return "the server is sealed: run `holdfast operator unseal`";
+    case "uninitialised":
+      return "run `holdfast operator init` once, and keep what it prints";
+    case "denied":
+      return onDenial(error, tokenFrom);
+    case "not-found":
+      return onNotFound(error);
+    case "unsupported":
+      return `see what is supported: \`holdfast path-help ${error.path}\``;
+    case "rate-limited":
+      return error.retryAfter === null ? "try again later" : `try again in ${error.retryAfter} s`;
+    case "misdirected":
+      return "the server does not go by this name: add it to allowed_hosts in its configuration";
+    case "headers-too-large":
+      return "check the token and the namespace: one of them is far too long";
+    case "unavailable":
+    case "behind":
+      return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
+    case "internal":
+      return onInternal(error);
+    case "invalid":
+    case "conflict":
+    case "too-large":
+    case "damaged":
+    case "media-type":
+    case "timed-out":
+    case "upstream":
+      return null;
+  }
+}
+
+function onDenial(error: ApiError, tokenFrom: string | null): string {
+  if (tokenFrom === null || error.says("missing client token")) {
+    return "run `holdfast login`, or set HOLDFAST_TOKEN";
+  }
+  if (error.says("invalid token")) {
+    return `the token from ${tokenFrom} is unknown or expired: run \`holdfast login\``;
+  }
+  if (error.says("restricted endpoint")) return "leave out the namespace: this is for root only";
+  return `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
+}
+
+function onNotFound(error: ApiError): string {
+  return error.says("unsupported path")
+    ? "check the path and -namespace; `holdfast path-help sys/` tells what there is"
+    : "check the path and -namespace; `holdfast list` shows what is there";
+}
+
+function onInternal(error: ApiError): string {
+  if (error.errors.some((text) => text.includes("audit device"))) {
+    return "mend or disable an audit device; the server's log names the cause";
+  }
+  return error.requestId === ""
+    ? "look at the server's log"
+    : `look for request ${error.requestId} in the server's log`;
+}

@@ -1,0 +1,80 @@
+// What stands on a command line without a dash: arguments by position. Their order is that of the
+// declaration; one that may be left out comes after those that may not, the rest is last.
+
+import { UsageError } from "./usage-error.ts";
+
+export interface Argument<T> {
+  readonly help: string;
+  readonly form: "required" | "optional" | "rest";
+  /** Completed from these. */
+  readonly choices: readonly string[];
+  read(given: readonly string[], name: string): T;
+}
+
+export type Arguments = Readonly<Record<string, Argument<unknown>>>;
+export type ArgumentValues<A extends Arguments> = {
+  readonly [K in keyof A]: A[K] extends Argument<infer T> ? T : never;
+};
+
+export const argument = {
+  required: (help: string): Argument<string> => ({
+    help,
+    form: "required",
+    choices: [],
+    read: ([first], name) => {
+      if (first === undefined || first === "") throw missing(name, help);
+      return first;
+    },
+  }),
+
+  optional: (help: string): Argument<string | undefined> => ({
+    help,
+    form: "optional",
+    choices: [],
+    read: ([first]) => first,
+  }),
+
+  oneOf: <const V extends string>(choices: readonly V[], help: string): Argument<V> => ({
+    help,
+    form: "required",
+    choices,
+    read: ([first], name) => {
+      const choice = choices.find((one) => one === first);
+      if (choice !== undefined) return choice;
+      if (first === undefined) throw missing(name, choices.join(", "));
+      throw new UsageError(`${shownAs(name)} must be one of ${choices.join(", ")}`);
+    },
+  }),
+
+  rest: (help: string): Argument<readonly string[]> => ({
+    help,
+    form: "rest",
+    choices: [],
+    read: (given) => given,
+  }),
+};
+
+export function readArguments<A extends Arguments>(
+  declared: A,
+  given: readonly string[],
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  let at = 0;
+  for (const [name, one] of Object.entries(declared)) {
+    const taken = one.form === "rest" ? given.slice(at) : given.slice(at, at + 1);
+    at += taken.length;
+    values[name] = one.read(taken, name);
+  }
+  // Not repeated in the message: a stray argument may be a share or a token.
+  const more = given.length - at;
+  if (more > 0) throw new UsageError(`${more} more argument${more > 1 ? "s" : ""} than expected`);
+  return values;
+}
+
+export function shownAs(name: string): string {
+  return name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase();
+}
+
+function missing(name: string, help: string): UsageError {
+  return new UsageError(`${shownAs(name)} is missing: ${help}`);
+}

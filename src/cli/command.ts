@@ -1,0 +1,67 @@
+// The declaration of a command: name, help, flags, arguments, and what it does. Parsing, help and
+// completion are derived from it. A command gives its data to `out` and throws a Failure; lines on
+// standard error and exit codes are run.ts's.
+
+import type { Clock, Fs, Timers } from "../base/world.ts";
+import type { Client } from "../client/client.ts";
+import type { Argument, Arguments, ArgumentValues } from "./argument.ts";
+import type { Flag, Flags, FlagValues } from "./flag.ts";
+import type { Settings } from "./settings.ts";
+import type { Output } from "./terminal/output.ts";
+import type { Prompt } from "./terminal/prompt.ts";
+import type { UserFiles } from "./user-file.ts";
+
+export interface Context {
+  /** Made when first asked for: reads the token file. */
+  readonly client: Client;
+  readonly settings: Settings;
+  readonly out: Output;
+  readonly prompt: Prompt;
+  readonly files: UserFiles;
+  readonly fs: Fs;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+interface Declaration<F extends Flags, A extends Arguments> {
+  /** Words on the command line: "operator init". */
+  readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly examples: readonly string[];
+  readonly flags: F;
+  readonly args: A;
+  /** An exit code, or nothing for success. */
+  run(
+    context: Context,
+    input: FlagValues<F> & ArgumentValues<A>,
+  ): Promise<number | undefined> | Promise<void>;
+}
+
+/** A declaration with its types forgotten. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly examples: readonly string[];
+  readonly flags: Readonly<Record<string, Flag<unknown>>>;
+  readonly args: Readonly<Record<string, Argument<unknown>>>;
+  run(context: Context, input: Readonly<Record<string, unknown>>): Promise<number>;
+}
+
+export function command<F extends Flags, A extends Arguments>(
+  declared: Declaration<F, A>,
+): Command {
+  const { name, summary, description = "", examples, flags, args } = declared;
+  return {
+    name,
+    summary,
+    description,
+    examples,
+    flags,
+    args,
+    // Flags and arguments were read by the very declarations that this type is derived from.
+    run: async (context, input) =>
+      (await declared.run(context, input as FlagValues<F> & ArgumentValues<A>)) ?? 0,
+  };
+}

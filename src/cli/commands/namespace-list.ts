@@ -1,0 +1,43 @@
+// `holdfast namespace list`
+
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { ApiError } from "../../client/api-error.ts";
+import type { Client, Query } from "../../client/client.ts";
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+
+export const namespaceList = command({
+  name: "namespace list",
+  summary: "List the namespaces directly below this one",
+  examples: ["holdfast namespace list", "holdfast namespace list -namespace team"],
+  flags: {
+    after: flag.string("Only those after this name", "NAME"),
+    limit: flag.integer("How many at most", { min: 1 }),
+  },
+  args: {},
+  async run({ client, out }, { after, limit }) {
+    const found = recordsOf(await listing(client, { after, limit }));
+    if (found.length === 0) out.hint("No namespaces found.");
+    if (found.length === 0 && out.forPeople) return;
+    const rows = found.map(({ path, id, custom_metadata }) => [path, id, custom_metadata]);
+    await out.show(found, { columns: ["Path", "ID", "Custom Metadata"], rows });
+  },
+});
+
+async function listing(client: Client, query: Query): Promise<JsonValue | undefined> {
+  try {
+    return (await client.request("LIST", "sys/namespaces", { query })).data;
+  } catch (error) {
+    // The API answers an empty list as "not found" and gives no text with it.
+    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return {};
+    throw error;
+  }
+}
+
+function recordsOf(data: JsonValue | undefined): JsonObject[] {
+  const { keys, key_info } = isObject(data) ? data : {};
+  return (Array.isArray(keys) ? keys : []).map((key) => {
+    const info = isObject(key_info) ? key_info[String(key)] : undefined;
+    return { path: key, ...(isObject(info) ? info : {}) };
+  });
+}

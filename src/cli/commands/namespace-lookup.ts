@@ -1,0 +1,17 @@
+// `holdfast namespace lookup`
+
+import { restOfPath } from "../../client/request-path.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+
+export const namespaceLookup = command({
+  name: "namespace lookup",
+  summary: "Show a namespace",
+  examples: ["holdfast namespace lookup team"],
+  flags: {},
+  args: { path: argument.required("Path below the present namespace") },
+  async run({ client, out }, { path }) {
+    const { data } = await client.request("GET", `sys/namespaces/${restOfPath(path)}`);
+    await out.record(data);
+  },
+});

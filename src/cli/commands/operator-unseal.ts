@@ -1,0 +1,58 @@
+// `holdfast operator unseal`
+
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Secret } from "../../base/secret.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+import { sealView } from "../seal-view.ts";
+import { askShares, givenShare, SHARE_HELP, tellProgress } from "../shares.ts";
+
+export const operatorUnseal = command({
+  name: "operator unseal",
+  summary: "Give key shares until the server opens",
+  description:
+    "On a terminal it asks for one share after another, without showing them, until the server is " +
+    "unsealed or you enter an empty line. Shares can be given from several machines, in any order.",
+  examples: [
+    "holdfast operator unseal",
+    "holdfast operator unseal - < share.txt",
+    "holdfast operator unseal -reset",
+  ],
+  flags: {
+    reset: flag.switch("Drop the shares given so far"),
+    recovery: flag.switch("The shares are recovery shares (auto seal whose key is gone)"),
+  },
+  args: { share: argument.optional(SHARE_HELP) },
+  async run(context, { reset, recovery, share }) {
+    const { client, out } = context;
+    let status: JsonObject = {};
+    const post = async (body: JsonObject) => {
+      const answer = await client.request("POST", "sys/unseal", { body });
+      status = isObject(answer.body) ? answer.body : {};
+      return status["sealed"] === false;
+    };
+    const give = async (one: Secret<string>) => {
+      const open = await post({ key: one.reveal(), ...(recovery ? { seal: "recovery" } : {}) });
+      if (!open) tellProgress(out, status["progress"], status["t"]);
+      return open;
+    };
+    if (reset) {
+      await post({ reset: true });
+    } else {
+      const one = await givenShare(context, share);
+      if (one !== null) {
+        await give(one);
+      } else {
+        const { body } = await client.request("GET", "sys/seal-status");
+        status = isObject(body) ? body : {};
+        if (status["sealed"] === false) out.hint("The server is unsealed already.");
+        else await askShares(context, "Share", give);
+      }
+    }
+    await out.show(status, sealView(status));
+    if (status["sealed"] === true)
+      out.hint("Next: run `holdfast operator unseal` with more shares");
+    return 0;
+  },
+});

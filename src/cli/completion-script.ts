@@ -1,0 +1,200 @@
+// Completion scripts, written out of the declarations: words of commands, flags, and the values that a
+// flag or an argument takes. They ask neither this program nor a server, so that Tab is never slow.
+
+import { SERVER } from "./catalogue.ts";
+import type { Command } from "./command.ts";
+import { flagName, type Flag } from "./flag.ts";
+import { GLOBAL_FLAGS } from "./settings.ts";
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+export function completionScript(
+  shell: (typeof SHELLS)[number],
+  commands: readonly Command[],
+): string {
+  const writers = { bash, zsh, fish };
+  return writers[shell](commands);
+}
+
+/** What may follow a command: its own flags, and further words or its first argument. */
+interface Node {
+  readonly words: string; // "" for the top, "operator", "operator init"
+  readonly next: readonly (readonly [word: string, summary: string])[];
+  readonly flags: readonly (readonly [name: string, flag: Flag<unknown>])[];
+}
+
+function nodesOf(commands: readonly Command[]): Node[] {
+  const tops = new Map<string, string>([[SERVER.name, SERVER.summary]]);
+  const groups = new Map<string, [string, string][]>();
+  for (const { name, summary } of commands) {
+    const [first = "", second] = name.split(" ");
+    if (second === undefined) tops.set(first, summary);
+    else {
+      tops.set(first, `${first} commands`);
+      groups.set(first, [...(groups.get(first) ?? []), [second, summary]]);
+    }
+  }
+  return [
+    { words: "", next: [...tops], flags: [] },
+    ...Array.from(groups, ([words, next]) => ({ words, next, flags: [] })),
+    ...commands.map(({ name, flags, args }) => {
+      const [first] = Object.values(args);
+      const next = (first?.choices ?? []).map((choice) => [choice, ""] as const);
+      return { words: name, next, flags: flagsOf(flags) };
+    }),
+  ];
+}
+
+function flagsOf(flags: Command["flags"]): [string, Flag<unknown>][] {
+  return Object.entries(flags).map(([key, flag]) => [flagName(key), flag]);
+}
+
+const globalFlags = flagsOf(GLOBAL_FLAGS);
+
+function bash(commands: readonly Command[]): string {
+  const nodes = nodesOf(commands);
+  const cases = nodes.map(
+    ({ words, next, flags }) =>
+      `    ${quoted(words)}) next=${quoted(next.map(([word]) => word).join(" "))}; ` +
+      `flags=${quoted(flags.map(([name]) => `-${name}`).join(" "))} ;;`,
+  );
+  const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
+  const { values, files, others } = takingValues(nodes);
+  return `# bash completion for holdfast
+_holdfast() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="" words="" next="" flags="" i word
+  ((COMP_CWORD > 0)) && previous="\${COMP_WORDS[COMP_CWORD - 1]}"
+  COMPREPLY=()
+  case "\${previous/#--/-}" in
+${values.map(([name, choices]) => `    -${name}) COMPREPLY=($(compgen -W ${quoted(choices)} -- "$current")); return ;;`).join("\n")}
+    ${either(files)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    ${either(others)}) return ;;
+  esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word="\${COMP_WORDS[i]}"
+    [[ "$word" == -* ]] && continue
+    case "\${words:+$words }$word" in
+      ${paths.join("|")}) words="\${words:+$words }$word" ;;
+    esac
+  done
+  case "$words" in
+${cases.join("\n")}
+  esac
+  flags="$flags ${globalFlags.map(([name]) => `-${name}`).join(" ")}"
+  if [[ "$current" == --* ]]; then
+    COMPREPLY=($(compgen -W "$(printf -- '-%s ' $flags)" -- "$current"))
+  elif [[ "$current" == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  else
+    COMPREPLY=($(compgen -W "$next" -- "$current"))
+  fi
+}
+complete -o default -F _holdfast holdfast
+`;
+}
+
+function zsh(commands: readonly Command[]): string {
+  const nodes = nodesOf(commands);
+  const described = (rows: readonly (readonly [string, string])[]) =>
+    rows.map(([word, text]) => quoted(`${word.replace(/:/g, "\\:")}:${text}`)).join(" ");
+  const cases = nodes.map(
+    ({ words, next, flags }) =>
+      `    ${quoted(words)}) next=(${described(next)}); ` +
+      `flags=(${described(flags.map(([name, { help }]) => [`-${name}`, help]))}) ;;`,
+  );
+  const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
+  const { values, files, others } = takingValues(nodes);
+  return `#compdef holdfast
+# zsh completion for holdfast
+_holdfast() {
+  local place="" word
+  local -a next flags
+  case "\${words[CURRENT-1]/#--/-}" in
+${values.map(([name, choices]) => `    -${name}) compadd -- ${choices}; return ;;`).join("\n")}
+    ${either(files)}) _files; return ;;
+    ${either(others)}) return ;;
+  esac
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    [[ "$word" == -* ]] && continue
+    case "\${place:+$place }$word" in
+      ${paths.join("|")}) place="\${place:+$place }$word" ;;
+    esac
+  done
+  case "$place" in
+${cases.join("\n")}
+  esac
+  flags+=(${described(globalFlags.map(([name, { help }]) => [`-${name}`, help]))})
+  if [[ "\${words[CURRENT]}" == -* ]]; then
+    _describe -o 'flag' flags
+  elif ((\${#next})); then
+    _describe 'command' next
+  else
+    _files
+  fi
+}
+if [[ "\${funcstack[1]}" == _holdfast ]]; then _holdfast "$@"; else compdef _holdfast holdfast; fi
+`;
+}
+
+function fish(commands: readonly Command[]): string {
+  const nodes = nodesOf(commands);
+  const [top, ...below] = nodes;
+  const groups = below.filter(({ words, next }) => !words.includes(" ") && next.length > 0);
+  const lines = ["# fish completion for holdfast", "complete -c holdfast -f"];
+  for (const [word, summary] of top?.next ?? []) {
+    lines.push(
+      `complete -c holdfast -n __fish_use_subcommand -a ${word} -d ${fishQuoted(summary)}`,
+    );
+  }
+  for (const { words, next } of groups) {
+    const known = next.map(([word]) => word).join(" ");
+    const when = `__fish_seen_subcommand_from ${words}; and not __fish_seen_subcommand_from ${known}`;
+    for (const [word, summary] of next) {
+      const text = summary === "" ? "" : ` -d ${fishQuoted(summary)}`;
+      lines.push(`complete -c holdfast -n ${fishQuoted(when)} -a ${word}${text}`);
+    }
+  }
+  const flagLine = (condition: string, name: string, flag: Flag<unknown>) => {
+    const values = flag.choices.length > 0 ? ` -x -a ${fishQuoted(flag.choices.join(" "))}` : "";
+    const takes = flag.placeholder === null ? "" : flag.isFile ? " -r -F" : values || " -x";
+    return `complete -c holdfast${condition} -o ${name} -l ${name}${takes} -d ${fishQuoted(flag.help)}`;
+  };
+  for (const [name, flag] of globalFlags) lines.push(flagLine("", name, flag));
+  for (const { name, flags } of commands) {
+    const seen = name.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
+    const when = ` -n ${fishQuoted(seen.join("; and "))}`;
+    for (const [flagged, flag] of flagsOf(flags)) lines.push(flagLine(when, flagged, flag));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Flags by what completes their value: known words, files, nothing. A name means one thing only. */
+function takingValues(nodes: readonly Node[]): {
+  readonly values: readonly (readonly [string, string])[];
+  readonly files: readonly string[];
+  readonly others: readonly string[];
+} {
+  const all = new Map([...globalFlags, ...nodes.flatMap(({ flags }) => flags)]);
+  const taking = [...all].filter(([, { placeholder }]) => placeholder !== null);
+  const plain = taking.filter(([, { choices }]) => choices.length === 0);
+  return {
+    values: taking.flatMap(([name, { choices }]) =>
+      choices.length > 0 ? [[name, choices.join(" ")] as const] : [],
+    ),
+    files: plain.filter(([, { isFile }]) => isFile).map(([name]) => name),
+    others: plain.filter(([, { isFile }]) => !isFile).map(([name]) => name),
+  };
+}
+
+/** A pattern for case: flags with one dash, to which the word before was brought. */
+function either(names: readonly string[]): string {
+  return names.map((name) => `-${name}`).join("|");
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/'/g, `'\\''`)}'`;
+}
+
+function fishQuoted(text: string): string {
+  return `'${text.replace(/\\/g, "\\\\").replace(/'/g, "\\'")}'`;
+}

@@ -1,0 +1,183 @@
+// What `doctor` looks at, from the nearest to the farthest: the address, the way there, TLS, the
+// server's state, its clock, our token, audit, versions. Each finding says what to do next. What
+// cannot be looked at because something before it failed is left out.
+
+import { describe, Failure } from "../base/failure.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { DAY, SECOND, showDuration } from "../base/duration.ts";
+import { ApiError } from "../client/api-error.ts";
+import { isLocal } from "../client/server-address.ts";
+import { probeTls } from "../client/tls-probe.ts";
+import { tokenFileProblem } from "../client/token-file.ts";
+import { adviceFor } from "./advice.ts";
+import type { Context } from "./command.ts";
+import { checkToken } from "./token-check.ts";
+import { VERSION } from "../base/version.ts";
+
+export interface Finding {
+  readonly check: string;
+  readonly result: "good" | "watch" | "wrong";
+  readonly found: string;
+  readonly next: string; // empty when there is nothing to do
+}
+
+// Codes of sys/health that say "reached, but …" (core contract 4.6).
+const HEALTH_CODES = [429, 472, 473, 474, 501, 503, 530];
+const RENEW_WITHIN = 30n * DAY;
+// Tokens and certificates live by the clock; a few seconds are the network's.
+const SKEW_NOTABLE = 5n * SECOND;
+const SKEW_WRONG = 60n * SECOND;
+const MILLISECOND = 1_000_000n;
+
+export async function examine(context: Context): Promise<Finding[]> {
+  const findings: Finding[] = [addressFinding(context), tokenFileFinding(context)];
+  if (context.settings.address.value.secure) findings.push(await tlsFinding(context));
+  if (findings.some(({ result }) => result === "wrong")) return findings;
+  const before = context.clock.now();
+  const health = await reach(context);
+  if (!("data" in health)) return [...findings, health];
+  const { data } = health;
+  const took = context.clock.now() - before;
+  findings.push(good("server", `answers in ${showDuration(took - (took % MILLISECOND))}`));
+  findings.push(clockFinding(data, before + took / 2n), sealFinding(data), versionFinding(data));
+  if (data["acl_bootstrap_open"] === true) {
+    findings.push(
+      watch("bootstrap", "anybody can make the first token", "POST /acl/bootstrap now"),
+    );
+  }
+  if (data["sealed"] !== false) return findings;
+  findings.push(await tokenFinding(context), await auditFinding(context));
+  return findings;
+}
+
+function addressFinding({ settings }: Context): Finding {
+  const { value: address, from } = settings.address;
+  const found = `${address.shown} (from ${from})`;
+  return address.secure || isLocal(address)
+    ? good("address", found)
+    : watch("address", `${found}; not encrypted on its way`, "use https:// for other machines");
+}
+
+function tokenFileFinding({ settings, fs }: Context): Finding {
+  const path = settings.tokenFile;
+  const problem = tokenFileProblem(fs, path);
+  if (problem !== null) return wrong("token file", problem, `remove it, or run chmod 600 ${path}`);
+  return good("token file", fs.info(path) === null ? `none at ${path}` : `${path}, for you alone`);
+}
+
+async function tlsFinding({ settings, files, timers, clock }: Context): Promise<Finding> {
+  const tls = settings.tls(files);
+  const { value: address } = settings.address;
+  try {
+    const seen = await probeTls({ address, tls, timeout: settings.timeout, timers });
+    const about = `${seen.protocol}, ${seen.subject || "no name"}, issued by ${seen.issuer || "?"}`;
+    const left = BigInt(Date.parse(seen.validTo) || 0) * MILLISECOND - clock.now();
+    if (left <= 0n)
+      return wrong("tls", `${about}; expired ${seen.validTo}`, "renew the certificate");
+    if (tls.skipVerify) {
+      return watch("tls", `${about}; not checked`, "leave out -tls-skip-verify, give -ca-cert");
+    }
+    if (seen.distrust !== null) {
+      const next = /ALTNAME|HOSTNAME/.test(seen.distrust)
+        ? "use a name from the certificate, or -tls-server-name"
+        : "give the authority with -ca-cert FILE or HOLDFAST_CACERT";
+      return wrong("tls", `${about}; not trusted: ${seen.distrust}`, next);
+    }
+    const days = `valid for ${left / DAY} days`;
+    return left < RENEW_WITHIN
+      ? watch("tls", `${about}; ${days}`, "renew the certificate soon")
+      : good("tls", `${about}; ${days}`);
+  } catch (error) {
+    return failed("tls", error);
+  }
+}
+
+async function reach({ client }: Context): Promise<{ readonly data: JsonObject } | Finding> {
+  try {
+    const { body } = await client.withToken(null).request("GET", "sys/health", {
+      accept: HEALTH_CODES,
+    });
+    if (isObject(body)) return { data: body };
+    return wrong("server", "it answers, but not as Holdfast does", "check the address and proxies");
+  } catch (error) {
+    return failed("server", error);
+  }
+}
+
+function clockFinding(health: JsonObject, now: bigint): Finding {
+  const told = health["server_time_utc"];
+  if (typeof told !== "number") return watch("clock", "the server does not tell its time", "");
+  const seconds = BigInt(Math.trunc(told)) - now / SECOND;
+  const skew = (seconds < 0n ? -seconds : seconds) * SECOND;
+  const found = `${showDuration(skew)} ${seconds < 0n ? "behind" : "ahead of"} this machine`;
+  if (skew <= SKEW_NOTABLE) return good("clock", "the server's and this machine's agree");
+  const next = "set both clocks by NTP";
+  return skew > SKEW_WRONG ? wrong("clock", found, next) : watch("clock", found, next);
+}
+
+function sealFinding({ initialized, sealed, standby }: JsonObject): Finding {
+  if (initialized !== true) {
+    return wrong("seal", "not initialised", "run `holdfast operator init`");
+  }
+  if (sealed !== false) return wrong("seal", "sealed", "run `holdfast operator unseal`");
+  return good("seal", standby === true ? "unsealed, standby" : "unsealed, active");
+}
+
+function versionFinding({ version }: JsonObject): Finding {
+  const server = typeof version === "string" ? version : "unknown";
+  return server === VERSION
+    ? good("version", `${VERSION} here and there`)
+    : watch("version", `${VERSION} here, server ${server}`, "use the same version on both");
+}
+
+async function tokenFinding({ client, settings, fs }: Context): Promise<Finding> {
+  const token = settings.token(fs);
+  if (token === null) return watch("token", "none", "run `holdfast login`, or set HOLDFAST_TOKEN");
+  try {
+    const { valid, by, expires } = await checkToken(client);
+    const until = expires === "" ? "" : `, until ${expires}`;
+    if (valid === true) return good("token", `known to the server, from ${token.from}${until}`);
+    if (valid === null) return watch("token", `from ${token.from}; nothing here can check it`, "");
+    return wrong(
+      "token",
+      `the one from ${token.from} is not known (${by})`,
+      "run `holdfast login`",
+    );
+  } catch (error) {
+    return failed("token", error);
+  }
+}
+
+async function auditFinding({ client }: Context): Promise<Finding> {
+  try {
+    const { data } = await client.request("GET", "sys/audit");
+    const count = isObject(data) ? Object.keys(data).length : 0;
+    if (count > 1) return good("audit", `${count} devices`);
+    return count === 1
+      ? watch("audit", "1 device: when it fails, everything stops", "enable a second one")
+      : watch("audit", "no device: nothing is recorded", "run `holdfast audit enable file …`");
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "denied") {
+      return watch("audit", "this token may not look", "use one with sudo on sys/audit to see it");
+    }
+    return failed("audit", error);
+  }
+}
+
+function failed(check: string, error: unknown): Finding {
+  if (!(error instanceof Failure)) throw error;
+  const next = adviceFor(error, { command: "doctor", tokenFrom: null });
+  return wrong(check, describe(error), next ?? "look at the server's log");
+}
+
+function good(check: string, found: string): Finding {
+  return { check, result: "good", found, next: "" };
+}
+
+function watch(check: string, found: string, next: string): Finding {
+  return { check, result: "watch", found, next };
+}
+
+function wrong(check: string, found: string, next: string): Finding {
+  return { check, result: "wrong", found, next };
+}

@@ -1,0 +1,172 @@
+// Kinds of flags: what they take, how they read it, how help and completion show them. A refusal names
+// the flag and what it accepts and does not repeat the value: it may be a secret in the wrong place.
+
+import { Failure } from "../base/failure.ts";
+import { parseDuration } from "../base/duration.ts";
+import type { Nanos } from "../base/world.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface Flag<T> {
+  readonly help: string;
+  /** Stands for the value in help; null for a switch, which needs none. */
+  readonly placeholder: string | null;
+  readonly choices: readonly string[];
+  readonly isFile: boolean;
+  /** Shown in help; empty when there is none. */
+  readonly fallback: string;
+  /** Every value given, in order; a switch without a value is "true". */
+  read(given: readonly string[], name: string): T;
+}
+
+/** The names that a command's flags have inside, with their values. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>;
+export type FlagValues<F extends Flags> = {
+  readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never;
+};
+
+interface Kind<T> {
+  readonly placeholder: string;
+  readonly accepts: string;
+  readonly choices?: readonly string[];
+  readonly isFile?: boolean;
+  convert(given: string): T | undefined;
+}
+
+/** Takes one value; where it is given twice the last one counts, so that aliases can be overruled. */
+export class ValueFlag<T> implements Flag<T | undefined> {
+  readonly help: string;
+  readonly fallback = "";
+  readonly #kind: Kind<T>;
+
+  constructor(kind: Kind<T>, help: string) {
+    this.#kind = kind;
+    this.help = help;
+  }
+
+  get placeholder(): string {
+    return this.#kind.placeholder;
+  }
+
+  get choices(): readonly string[] {
+    return this.#kind.choices ?? [];
+  }
+
+  get isFile(): boolean {
+    return this.#kind.isFile ?? false;
+  }
+
+  read(given: readonly string[], name: string): T | undefined {
+    const last = given.at(-1);
+    if (last === undefined) return undefined;
+    const value = this.#kind.convert(last);
+    if (value === undefined) throw new UsageError(`-${name} takes ${this.#kind.accepts}`);
+    return value;
+  }
+
+  default(value: T, shown = String(value)): Flag<T> {
+    const { help, placeholder, choices, isFile } = this;
+    const read = (given: readonly string[], name: string) => this.read(given, name) ?? value;
+    return { help, placeholder, choices, isFile, fallback: shown, read };
+  }
+
+  /** May be given several times. */
+  repeated(): Flag<readonly T[]> {
+    const { help, placeholder, choices, isFile } = this;
+    return {
+      help: `${help}; repeat for several`,
+      placeholder,
+      choices,
+      isFile,
+      fallback: "",
+      read: (given, name) =>
+        given.map((one) => this.read([one], name)).filter((one) => one !== undefined),
+    };
+  }
+}
+
+export const flag = {
+  string: (help: string, placeholder = "TEXT"): ValueFlag<string> =>
+    new ValueFlag({ placeholder, accepts: "a value", convert: (given) => given }, help),
+
+  file: (help: string): ValueFlag<string> => {
+    const convert = (given: string) => (given === "" ? undefined : given);
+    return new ValueFlag({ placeholder: "FILE", accepts: "a file", isFile: true, convert }, help);
+  },
+
+  oneOf: <const V extends string>(choices: readonly V[], help: string): ValueFlag<V> =>
+    new ValueFlag(
+      {
+        placeholder: choices.join("|"),
+        accepts: `one of ${choices.join(", ")}`,
+        choices,
+        convert: (given) => choices.find((choice) => choice === given),
+      },
+      help,
+    ),
+
+  integer: (help: string, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): ValueFlag<number> =>
+    new ValueFlag(
+      {
+        placeholder: "N",
+        accepts:
+          max === Number.MAX_SAFE_INTEGER
+            ? `a whole number, at least ${min}`
+            : `a whole number from ${min} to ${max}`,
+        convert: (given) => {
+          const number = /^\d{1,16}$/.test(given) ? Number(given) : -1;
+          return number >= min && number <= max ? number : undefined;
+        },
+      },
+      help,
+    ),
+
+  duration: (help: string): ValueFlag<Nanos> =>
+    new ValueFlag(
+      {
+        placeholder: "TIME",
+        accepts: "a duration such as 90s or 1h30m",
+        convert: (given) => {
+          try {
+            return parseDuration(given);
+          } catch (error) {
+            if (error instanceof Failure) return undefined;
+            throw error;
+          }
+        },
+      },
+      help,
+    ),
+
+  /** name=value; the value may be empty and may hold "=". */
+  pair: (help: string): ValueFlag<readonly [string, string]> =>
+    new ValueFlag<readonly [string, string]>(
+      {
+        placeholder: "NAME=VALUE",
+        accepts: "NAME=VALUE",
+        convert: (given) => {
+          const at = given.indexOf("=");
+          return at < 1 ? undefined : [given.slice(0, at), given.slice(at + 1)];
+        },
+      },
+      help,
+    ),
+
+  switch: (help: string): Flag<boolean> => ({
+    help,
+    placeholder: null,
+    choices: [],
+    isFile: false,
+    fallback: "",
+    read: (given, name) => {
+      const last = given.at(-1);
+      if (last === undefined || last === "false" || last === "0") return false;
+      if (last === "true" || last === "1") return true;
+      throw new UsageError(`-${name} is a switch: it takes true, false or nothing`);
+    },
+  }),
+};
+
+/** customMetadata inside is -custom-metadata on the command line. */
+export function flagName(key: string): string {
+  return key.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
+}

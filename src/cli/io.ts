@@ -1,0 +1,21 @@
+// What the command line is handed from outside. The streams of a process fit; so do those of a test.
+
+import type { Clock, Fs, Timers } from "../base/world.ts";
+import type { OutputStream } from "./terminal/output.ts";
+import type { InputStream } from "./terminal/prompt.ts";
+import type { UserFiles } from "./user-file.ts";
+
+export interface CliIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream & Pick<NodeJS.EventEmitter, "on" | "off">;
+  readonly stderr: OutputStream & Pick<NodeJS.EventEmitter, "on" | "off">;
+}
+
+/** What commands take from the machine they run on, besides its streams. */
+export interface CliWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly fs: Fs;
+  readonly files: UserFiles;
+}

@@ -1,0 +1,27 @@
+// Takes a one-time password off a token that the server covered with it (core contract 5.1).
+
+import { isUtf8 } from "node:buffer";
+import { fromBase64, wipe } from "../base/bytes.ts";
+import { Failure } from "../base/failure.ts";
+import { Secret } from "../base/secret.ts";
+import { ownBytes } from "../client/own-bytes.ts";
+
+export function uncover(encoded: string, otp: Secret<string>): Secret<string> {
+  const token = fromBase64(encoded.trim());
+  const pad = ownBytes(otp.reveal());
+  try {
+    if (token === null) throw refused("the encoded token is not base64");
+    if (token.length !== pad.length) {
+      throw refused(`the one-time password has ${pad.length} bytes; it must have ${token.length}`);
+    }
+    for (let i = 0; i < token.length; i++) token[i] = token[i]! ^ pad[i]!;
+    if (!isUtf8(token)) throw refused("this is not the one-time password of this encoded token");
+    return new Secret(token.toString("utf8"));
+  } finally {
+    wipe(token, pad);
+  }
+}
+
+function refused(message: string): Failure {
+  return new Failure("invalid", "otp-mismatch", message);
+}

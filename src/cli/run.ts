@@ -1,0 +1,173 @@
+// Arguments in, exit code out: finds the command, reads its flags, runs it, and turns a failure into a
+// line that says what went wrong and one that says what to do. The one table of exit codes of client
+// commands (ACL contract 18): 0 done, 1 failed, 2 wrong usage, 3 not found, 4 permission denied.
+
+import { SystemClock } from "../base/clock.ts";
+import { Failure } from "../base/failure.ts";
+import { SystemFs } from "../base/fs.ts";
+import { SystemTimers } from "../base/timers.ts";
+import { ApiError } from "../client/api-error.ts";
+import { adviceFor } from "./advice.ts";
+import { readArguments } from "./argument.ts";
+import { findCommand, loadCommand } from "./catalogue.ts";
+import { byName, readFlags, readLine, type Line } from "./command-line.ts";
+import type { Command } from "./command.ts";
+import type { FlagValues } from "./flag.ts";
+import type { CliIo, CliWorld } from "./io.ts";
+import { Running } from "./running.ts";
+import { GLOBAL_FLAGS, Settings } from "./settings.ts";
+import { Output } from "./terminal/output.ts";
+import { Interrupted } from "./terminal/prompt.ts";
+import { UsageError } from "./usage-error.ts";
+import { SystemUserFiles } from "./user-file.ts";
+
+export type { CliIo, CliWorld } from "./io.ts";
+
+const INTERRUPTED = 130; // 128 and the number of SIGINT, as shells have it
+
+export async function runCli(
+  args: readonly string[],
+  io: CliIo,
+  world: CliWorld = systemWorld(),
+): Promise<number> {
+  // `holdfast … | head` closes the pipe early; that is the reader's right and no failure of ours.
+  const ignore = (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  };
+  io.stdout.on("error", ignore);
+  io.stderr.on("error", ignore);
+  try {
+    return await new Invocation(io, world).run(args);
+  } finally {
+    io.stdout.off("error", ignore);
+    io.stderr.off("error", ignore);
+  }
+}
+
+class Invocation {
+  readonly #io: CliIo;
+  readonly #world: CliWorld;
+  #command = "";
+  #settings: Settings;
+  #running: Running | null = null;
+
+  constructor(io: CliIo, world: CliWorld) {
+    this.#io = io;
+    this.#world = world;
+    this.#settings = settingsOf(new Map(), io.env);
+  }
+
+  async run(args: readonly string[]): Promise<number> {
+    try {
+      return await this.#run(args);
+    } catch (error) {
+      return this.#report(error);
+    } finally {
+      this.#running?.close();
+    }
+  }
+
+  async #run(args: readonly string[]): Promise<number> {
+    const globals = byName(GLOBAL_FLAGS).set("h", GLOBAL_FLAGS.help);
+    if (/^--?(v|version)$/.test(args[0] ?? "")) return this.#run(["version", ...args.slice(1)]);
+    const front = readLine(args, globals, { stopAtWord: true });
+    if (front.rest.length === 0) return this.#run(["help"]);
+    const found = findCommand(front.rest);
+    if (found.kind === "group") return this.#groupHelp(found.group.name, front.rest);
+    this.#command = found.name;
+    const command = await loadCommand(found.name);
+    const known = new Map([...globals, ...byName(command.flags)]);
+    const line = readLine(front.rest.slice(found.words), known);
+    const given = mergeGiven(front.given, line.given);
+    this.#settings = settingsOf(given, this.#io.env);
+    if (given.has("help") || given.has("h")) {
+      const { commandHelp } = await import("./help.ts");
+      return this.#print(commandHelp(command));
+    }
+    return this.#execute(command, { given, rest: line.rest });
+  }
+
+  async #execute(command: Command, { given, rest }: Line): Promise<number> {
+    const input = { ...readFlags(command.flags, given), ...readArguments(command.args, rest) };
+    this.#running = new Running(this.#io, this.#world, this.#settings);
+    return command.run(this.#running, input);
+  }
+
+  /** A group alone is half a command: its help is the answer, on standard error unless asked for. */
+  async #groupHelp(name: string, words: readonly string[]): Promise<number> {
+    const { groupHelp } = await import("./help.ts");
+    const { GROUPS } = await import("./catalogue.ts");
+    const text = await groupHelp(GROUPS.find((group) => group.name === name)!);
+    if (/^--?h(elp)?$/.test(words[1] ?? "")) return this.#print(text);
+    this.#io.stderr.write(text);
+    return 2;
+  }
+
+  #print(text: string): number {
+    this.#io.stdout.write(text);
+    return 0;
+  }
+
+  #report(error: unknown): number {
+    const { stdout, stderr } = this.#io;
+    if (error instanceof Interrupted) {
+      stderr.write("\n");
+      return INTERRUPTED;
+    }
+    this.#running?.quiet();
+    const colours = { stdout: false, stderr: this.#settings.colours(stderr.isTTY === true) };
+    const out = new Output({ stdout, stderr, format: "table", field: null, colours });
+    const tokenFrom = this.#running?.tokenFrom ?? null;
+    out.error(lineOf(error), adviceFor(error, { command: this.#command, tokenFrom }));
+    if (!(error instanceof Failure) && this.#settings.debug) out.hint(framesOf(error));
+    return exitCodeOf(error);
+  }
+}
+
+function settingsOf(given: Line["given"], env: CliIo["env"]): Settings {
+  const flags = readFlags(GLOBAL_FLAGS, given);
+  // Read by the declarations that the type is derived from.
+  return new Settings(flags as FlagValues<typeof GLOBAL_FLAGS>, env);
+}
+
+function mergeGiven(front: Line["given"], back: Line["given"]): Line["given"] {
+  const merged = new Map(front);
+  for (const [name, values] of back) merged.set(name, [...(merged.get(name) ?? []), ...values]);
+  return merged;
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return 2;
+  if (!(error instanceof Failure)) return 1;
+  if (error.kind === "not-found") return 3;
+  if (error.kind === "denied") return 4;
+  // What we refuse before anything is sent is the command line's or the environment's fault.
+  return error.kind === "invalid" && !(error instanceof ApiError) ? 2 : 1;
+}
+
+function lineOf(error: unknown): string {
+  if (error instanceof ApiError) {
+    return `${error.method} ${error.path}: ${error.message} (status ${error.status})`;
+  }
+  if (error instanceof Failure) return error.message;
+  // The text of an unforeseen error can quote whatever was being handled, secrets included.
+  return `this program failed unexpectedly (${error instanceof Error ? error.name : typeof error})`;
+}
+
+/** Where it happened, without the message. */
+function framesOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  return stack
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .join("\n");
+}
+
+function systemWorld(): CliWorld {
+  return {
+    clock: new SystemClock(),
+    timers: new SystemTimers(),
+    fs: new SystemFs(),
+    files: new SystemUserFiles(),
+  };
+}

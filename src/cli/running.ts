@@ -1,0 +1,95 @@
+// What a command has at hand while it runs; made on demand, closed at the end.
+
+import { showDuration } from "../base/duration.ts";
+import type { Nanos } from "../base/world.ts";
+import { Client, type Watcher } from "../client/client.ts";
+import { Transport } from "../client/transport.ts";
+import type { Context } from "./command.ts";
+import type { CliIo, CliWorld } from "./io.ts";
+import type { Settings } from "./settings.ts";
+import { Activity } from "./terminal/activity.ts";
+import { Output } from "./terminal/output.ts";
+import { Prompt } from "./terminal/prompt.ts";
+
+export class Running implements Context {
+  readonly settings: Settings;
+  readonly out: Output;
+  readonly prompt: Prompt;
+  readonly fs: CliWorld["fs"];
+  readonly files: CliWorld["files"];
+  readonly clock: CliWorld["clock"];
+  readonly timers: CliWorld["timers"];
+  readonly #activity: Activity;
+  #client: Client | null = null;
+  #tokenFrom: string | null = null;
+
+  constructor({ stdin, stdout, stderr }: CliIo, world: CliWorld, settings: Settings) {
+    const { format, field } = settings;
+    const colours = {
+      stdout: settings.colours(stdout.isTTY === true),
+      stderr: settings.colours(stderr.isTTY === true),
+    };
+    this.settings = settings;
+    this.out = new Output({ stdout, stderr, format, field, colours });
+    this.prompt = new Prompt(stdin, stderr, settings.nonInteractive);
+    this.fs = world.fs;
+    this.files = world.files;
+    this.clock = world.clock;
+    this.timers = world.timers;
+    this.#activity = new Activity(stderr, world.clock, world.timers);
+  }
+
+  get client(): Client {
+    this.#client ??= this.#connect();
+    return this.#client;
+  }
+
+  /** For messages; null while no client was asked for, and without a token. */
+  get tokenFrom(): string | null {
+    return this.#tokenFrom;
+  }
+
+  /** Takes away what shows that work goes on. */
+  quiet(): void {
+    this.#activity.end();
+  }
+
+  close(): void {
+    this.quiet();
+    this.#client?.close();
+  }
+
+  #connect(): Client {
+    const { settings, timers, out } = this;
+    const token = settings.token(this.fs);
+    this.#tokenFrom = token?.from ?? null;
+    const tls = settings.tls(this.files);
+    if (tls.skipVerify) out.warn("the server's certificate is not checked");
+    const { value: address } = settings.address;
+    return new Client({
+      transport: new Transport({ address, tls, timeout: settings.timeout, timers }),
+      token: token?.value ?? null,
+      namespace: settings.namespace,
+      region: settings.region,
+      watcher: this.#watcher(),
+      warn: (warning) => out.warn(warning),
+    });
+  }
+
+  #watcher(): Watcher {
+    let since: Nanos = 0n;
+    return {
+      started: () => {
+        since = this.clock.elapsed();
+        this.#activity.begin("waiting for the server");
+      },
+      ended: (method, path, status, requestId) => {
+        this.#activity.end();
+        if (!this.settings.debug) return;
+        const took = showDuration(this.clock.elapsed() - since);
+        const id = requestId === "" ? "" : `, request ${requestId}`;
+        this.out.hint(`${method} ${path}: ${status ?? "no answer"} in ${took}${id}`);
+      },
+    };
+  }
+}

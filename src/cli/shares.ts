@@ -1,0 +1,64 @@
+// Key shares: where they come from, how many a ceremony still needs, how new ones are shown.
+
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import { Secret } from "../base/secret.ts";
+import { ApiError } from "../client/api-error.ts";
+import type { Context } from "./command.ts";
+import { progressBar } from "./terminal/activity.ts";
+import type { Output } from "./terminal/output.ts";
+import { shown } from "./terminal/value.ts";
+
+export const SHARE_HELP = "The share; - reads it from standard input; without it you are asked";
+
+/** A share given as argument or on standard input; null when it is to be asked for. */
+export async function givenShare(
+  { prompt, out }: Pick<Context, "prompt" | "out">,
+  given: string | undefined,
+): Promise<Secret<string> | null> {
+  if (given === undefined) return null;
+  if (given === "-") return prompt.piped("share");
+  out.warn("a share on the command line stays in the shell's history; leave it out to be asked");
+  return new Secret(given);
+}
+
+/**
+ * Asks for shares until `give` says that the ceremony is through. A share that the server refuses is
+ * told and asked for again; an empty line or the end of the input stops.
+ */
+export async function askShares(
+  { prompt, out }: Pick<Context, "prompt" | "out">,
+  label: string,
+  give: (share: Secret<string>) => Promise<boolean>,
+): Promise<boolean> {
+  prompt.needPerson(label);
+  return prompt.hidden(async () => {
+    for (;;) {
+      const share = await prompt.secret(label);
+      if (share === null || share.reveal() === "") return false;
+      try {
+        if (await give(share)) return true;
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 400)) throw error;
+        out.error(error.message, "try again, or end with an empty line");
+      }
+    }
+  });
+}
+
+export function tellProgress(
+  out: Output,
+  progress: JsonValue | undefined,
+  of: JsonValue | undefined,
+): void {
+  if (typeof progress === "number" && typeof of === "number") out.hint(progressBar(progress, of));
+}
+
+/** Lines such as "Unseal Key 1: …", which is how scripts of other tools look for them. */
+export function shareLines(label: string, data: JsonObject, name = "keys_base64"): string[] {
+  const shares = data[name];
+  if (!Array.isArray(shares)) return [];
+  const width = String(shares.length).length;
+  return shares.map(
+    (share: JsonValue, i) => `${label} ${String(i + 1).padStart(width)}: ${shown(share)}`,
+  );
+}

@@ -1,0 +1,153 @@
+// What a command prints. Data goes to standard output, in the form that was asked for; hints, warnings
+// and errors go to standard error, so that a pipe carries data alone.
+
+import { Failure } from "../../base/failure.ts";
+import { isObject, type JsonValue } from "../../base/json.ts";
+import { pairs, table } from "./table.ts";
+import { harmless, oneLine } from "./text.ts";
+import { memberOf, shown } from "./value.ts";
+
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface OutputOptions {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly format: "table" | "json" | "yaml";
+  /** Of the answer, printed alone; null for all of it. */
+  readonly field: string | null;
+  readonly colours: { readonly stdout: boolean; readonly stderr: boolean };
+}
+
+/** How people see data that programs get whole. */
+export type View =
+  | { readonly pairs: readonly (readonly [name: string, value: JsonValue | undefined])[] }
+  | {
+      readonly columns: readonly string[];
+      readonly rows: readonly (readonly (JsonValue | undefined)[])[];
+    }
+  | { readonly text: string };
+
+type Colour = "bold" | "red" | "yellow" | "green" | "dim";
+const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
+
+export class Output {
+  readonly #options: OutputOptions;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+  }
+
+  get forPeople(): boolean {
+    return this.#options.format === "table" && this.#options.field === null;
+  }
+
+  /** Members of an object by their names on the wire. */
+  async record(data: JsonValue | undefined): Promise<void> {
+    await this.show(data, { pairs: isObject(data) ? Object.entries(data) : [["value", data]] });
+  }
+
+  /** `members` is where -field looks, where that is not the data itself. */
+  async show(data: JsonValue | undefined, view: View, members = data): Promise<void> {
+    const { stdout, format, field } = this.#options;
+    if (field !== null) return this.#showField(members, field);
+    if (format === "table") stdout.write(this.#table(view));
+    else await this.#program(data ?? null);
+  }
+
+  /** A sentence that tells of success; programs see that from the exit code. */
+  done(sentence: string): void {
+    if (this.forPeople) this.#options.stdout.write(`${oneLine(sentence)}\n`);
+  }
+
+  /** Text as it is: help, scripts, what is not JSON. */
+  text(text: string): void {
+    const { stdout } = this.#options;
+    // A file or a pipe gets the very bytes; only a terminal can be steered.
+    const safe = stdout.isTTY === true ? harmless(text) : text;
+    stdout.write(safe.endsWith("\n") || safe === "" ? safe : `${safe}\n`);
+  }
+
+  hint(text: string): void {
+    this.#options.stderr.write(`${harmless(text)}\n`);
+  }
+
+  warn(text: string): void {
+    this.#options.stderr.write(`${this.#onStderr("yellow", "Warning:")} ${oneLine(text)}\n`);
+  }
+
+  error(text: string, next: string | null): void {
+    const { stderr } = this.#options;
+    stderr.write(`${this.#onStderr("red", "Error:")} ${oneLine(text)}\n`);
+    if (next !== null) stderr.write(`${this.#onStderr("bold", "Next:")} ${oneLine(next)}\n`);
+  }
+
+  async #showField(data: JsonValue | undefined, field: string): Promise<void> {
+    const { stdout, format } = this.#options;
+    const all = Array.isArray(data) ? data : [data];
+    const values = all.map((one) => memberOf(one, field));
+    if (values.every((value) => value === undefined)) throw noField(field, all[0]);
+    if (format !== "table")
+      return this.#program(Array.isArray(data) ? values.map((value) => value ?? null) : values[0]);
+    for (const value of values) {
+      const plain =
+        typeof value === "string" ? value : isStructure(value) ? json(value) : shown(value);
+      const safe = stdout.isTTY === true ? harmless(plain) : plain;
+      stdout.write(`${safe}\n`);
+    }
+  }
+
+  async #program(data: JsonValue | undefined): Promise<void> {
+    const { stdout, format } = this.#options;
+    if (format === "json") {
+      stdout.write(`${json(data)}\n`);
+      return;
+    }
+    const { stringify, parse } = await import("yaml");
+    // By way of JSON's text: YAML is its superset, and exact numbers keep their digits as BigInt.
+    const value: unknown = parse(JSON.stringify(data ?? null), { intAsBigInt: true });
+    stdout.write(stringify(value, { lineWidth: 0 }));
+  }
+
+  #table(view: View): string {
+    const { stdout, colours } = this.#options;
+    const heading = (text: string) => (colours.stdout ? paint("bold", text) : text);
+    const width = stdout.isTTY === true ? (stdout.columns ?? 80) : null;
+    if ("text" in view) return view.text.endsWith("\n") ? view.text : `${view.text}\n`;
+    if ("pairs" in view) {
+      const rows = view.pairs.map(([name, value]) => [name, shown(value)] as const);
+      return pairs(rows, { width, heading });
+    }
+    const rows = view.rows.map((row) => row.map(shown));
+    return table(view.columns, rows, { width, heading });
+  }
+
+  #onStderr(colour: Colour, text: string): string {
+    return this.#options.colours.stderr ? paint(colour, text) : text;
+  }
+}
+
+function paint(colour: Colour, text: string): string {
+  return `\u001b[${CODES[colour]}m${text}\u001b[0m`;
+}
+
+/** Indented by 4 (ACL contract 18); C1 controls, legal in JSON, are escaped for terminals. */
+function json(data: JsonValue | undefined): string {
+  const text = JSON.stringify(data ?? null, null, 4);
+  return text.replace(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+function isStructure(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) || isObject(value);
+}
+
+function noField(field: string, data: JsonValue | undefined): Failure {
+  const names = isObject(data) ? Object.keys(data) : [];
+  const known = names.length === 0 ? "" : `; there is ${names.slice(0, 20).join(", ")}`;
+  return new Failure("not-found", "field-absent", `the answer has no ${field}${known}`);
+}

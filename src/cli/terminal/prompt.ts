@@ -1,0 +1,120 @@
+// Asks a person. Secrets are read without echo; questions and prompts go to standard error, so that
+// the answer to a command can still be piped. Also the one place that reads standard input.
+
+import { StringDecoder } from "node:string_decoder";
+import { Secret } from "../../base/secret.ts";
+import { UsageError } from "../usage-error.ts";
+import { Typing } from "./typing.ts";
+import type { OutputStream } from "./output.ts";
+
+export interface InputStream extends NodeJS.ReadableStream {
+  readonly isTTY?: boolean;
+  setRawMode?(on: boolean): unknown;
+}
+
+const MAX_LINE = 64 * 1024;
+
+/** Ctrl-C at a prompt. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+export class Prompt {
+  readonly #stdin: InputStream;
+  readonly #stderr: OutputStream;
+  /** Whether there is somebody to ask. */
+  readonly interactive: boolean;
+  readonly #typing = new Typing(MAX_LINE);
+  #listening = false;
+
+  constructor(stdin: InputStream, stderr: OutputStream, nonInteractive: boolean) {
+    this.#stdin = stdin;
+    this.#stderr = stderr;
+    this.interactive = stdin.isTTY === true && !nonInteractive;
+  }
+
+  /** Null when the input ended instead. */
+  async secret(label: string): Promise<Secret<string> | null> {
+    this.needPerson(label);
+    return this.hidden(async () => {
+      this.#stderr.write(`${label} (not shown): `);
+      const line = await this.#typing.next();
+      this.#stderr.write("\n");
+      return line === null ? null : new Secret(line.trim());
+    });
+  }
+
+  /**
+   * Echo is off from before the first prompt until all is done: somebody who types or pastes the next
+   * share while the server is still busy with the last must not see it either. Ctrl-C ends the wait.
+   */
+  hidden<T>(work: () => Promise<T>): Promise<T> {
+    return this.#listening ? work() : this.#listen(true, work);
+  }
+
+  async confirm(question: string): Promise<boolean> {
+    this.needPerson(question);
+    return this.#listen(false, async () => {
+      this.#stderr.write(`${question} [y/N] `);
+      const line = await this.#typing.next();
+      return line !== null && /^y(es)?$/i.test(line.trim());
+    });
+  }
+
+  /** All of standard input as text. */
+  async whole(maxBytes: number): Promise<string> {
+    const decoder = new StringDecoder("utf8");
+    let text = "";
+    let length = 0;
+    for await (const piece of this.#stdin) {
+      length += piece.length;
+      if (length > maxBytes) {
+        throw new UsageError(`standard input has more than ${maxBytes} bytes`);
+      }
+      text += typeof piece === "string" ? piece : decoder.write(piece);
+    }
+    text += decoder.end();
+    if (text.includes("\ufffd")) throw new UsageError("standard input is not UTF-8 text");
+    return text;
+  }
+
+  /** One line that is all of standard input: a share, a token. */
+  async piped(what: string): Promise<Secret<string>> {
+    const text = (await this.whole(MAX_LINE)).trim();
+    if (text === "") throw new UsageError(`standard input holds no ${what}`);
+    if (/\s/.test(text)) throw new UsageError(`standard input must hold one ${what} and no more`);
+    return new Secret(text);
+  }
+
+  /** Refuses to go on where nobody can be asked. */
+  needPerson(label: string): void {
+    if (this.interactive) return;
+    const next = "give it on standard input with - as the argument, or run this in a terminal";
+    throw new UsageError(`cannot ask: ${label}`, next);
+  }
+
+  async #listen<T>(hidden: boolean, work: () => Promise<T>): Promise<T> {
+    const stdin = this.#stdin;
+    const decoder = new StringDecoder("utf8");
+    const interrupted = Promise.withResolvers<never>();
+    const onData = (piece: Buffer | string) => {
+      const text = typeof piece === "string" ? piece : decoder.write(piece);
+      if (this.#typing.take(text, hidden)) interrupted.reject(new Interrupted());
+    };
+    const onEnd = () => this.#typing.end();
+    this.#listening = true;
+    if (hidden) stdin.setRawMode?.(true);
+    stdin.on("data", onData);
+    stdin.on("end", onEnd);
+    stdin.resume();
+    try {
+      return await Promise.race([work(), interrupted.promise]);
+    } finally {
+      stdin.off("data", onData);
+      stdin.off("end", onEnd);
+      stdin.pause();
+      if (hidden) stdin.setRawMode?.(false);
+      this.#listening = false;
+    }
+  }
+}

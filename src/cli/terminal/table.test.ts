@@ -1,0 +1,71 @@
+// Tables and text on their way to a terminal.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { pairs, table } from "./table.ts";
+import { harmless, oneLine, widthOf, wrap } from "./text.ts";
+
+const plain = (text: string) => text;
+
+test("a table is as wide as its cells where there is no terminal", () => {
+  const text = table(
+    ["Path", "Type"],
+    [
+      ["file/", "file"],
+      ["x/", "a longer kind"],
+    ],
+    {
+      width: null,
+      heading: plain,
+    },
+  );
+  assert.equal(text, "Path     Type\n----     ----\nfile/    file\nx/       a longer kind\n");
+});
+
+test("a table fits the terminal, and loses no word", () => {
+  const word = fc.stringMatching(/^[a-z0-9]{1,20}$/);
+  const cell = fc.array(word, { maxLength: 8 }).map((words) => words.join(" "));
+  const rows = fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 });
+  fc.assert(
+    fc.property(rows, fc.integer({ min: 40, max: 120 }), (given, width) => {
+      const text = table(["One", "Two", "Three"], given, { width, heading: plain });
+      for (const line of text.split("\n")) assert.ok(widthOf(line) <= width, line);
+      const letters = (some: string) => some.replace(/[\s-]/g, "").split("").toSorted().join("");
+      assert.equal(letters(text), letters(`OneTwoThree${given.flat().join("")}`));
+    }),
+  );
+});
+
+test("values of a record are never broken: they must be possible to copy", () => {
+  const value = "x".repeat(200);
+  const text = pairs(
+    [
+      ["key", value],
+      ["policy", "one\ntwo"],
+    ],
+    { width: 40, heading: plain },
+  );
+  assert.ok(text.includes(value));
+  assert.match(text, /^policy {4}one\n {10}two$/m);
+});
+
+test("wrap() breaks at spaces, and inside a word only when it must", () => {
+  assert.deepEqual(wrap("one two three", 7), ["one two", "three"]);
+  assert.deepEqual(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+  assert.deepEqual(wrap("a\n\nb", 4), ["a", "", "b"]);
+});
+
+test("nothing that steers a terminal gets through", () => {
+  assert.equal(
+    harmless("\u001b]0;title\u0007\u009b31m\u202e"),
+    "\\x1b]0;title\\x07\\x9b31m\\u202e",
+  );
+  assert.equal(oneLine("a\nb\tc\rd"), "a\\nb c\\x0dd");
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      // eslint-disable-next-line no-control-regex
+      assert.doesNotMatch(oneLine(text), /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/);
+    }),
+  );
+});

@@ -1,0 +1,49 @@
+// Text on its way to a terminal: what could steer it is made visible, lines are broken to fit.
+
+// Control characters, and those that reorder or hide what is shown after them.
+// eslint-disable-next-line no-control-regex
+const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** What a server or a file says may hold escape sequences; shown as they are they could forge output. */
+export function harmless(text: string): string {
+  return text.replace(STEERING, (char) => {
+    const code = char.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+  });
+}
+
+/** The same, on one line. */
+export function oneLine(text: string): string {
+  return harmless(text).replace(/\n/g, "\\n").replace(/\t/g, " ");
+}
+
+/** In characters as they are counted by most terminals; wide ones count once. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const _ of text) width++;
+  return width;
+}
+
+/** Breaks at spaces, or inside a word that is longer than a line. Nothing is lost but those spaces. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split("\n")) {
+    let line = "";
+    for (const word of paragraph.split(" ")) {
+      if (line !== "" && widthOf(line) + 1 + widthOf(word) <= width) {
+        line += ` ${word}`;
+        continue;
+      }
+      if (line !== "") lines.push(line);
+      const chars = Array.from(word);
+      while (chars.length > width) lines.push(chars.splice(0, width).join(""));
+      line = chars.join("");
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+export function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
+}

@@ -1,0 +1,39 @@
+// Whether the server knows a token, found out by a read that changes nothing. The first of these
+// endpoints that the server has decides; the route is looked up before the token, so that 404 says
+// nothing about the token.
+
+import { isObject } from "../base/json.ts";
+import { ApiError } from "../client/api-error.ts";
+import type { Client } from "../client/client.ts";
+
+const READS = ["auth/token/lookup-self", "sys/internal/ui/resultant-acl", "sys/key-status"];
+
+export interface TokenCheck {
+  /** Null: no endpoint could tell. */
+  readonly valid: boolean | null;
+  /** What was read. */
+  readonly by: string;
+  /** As far as the server tells it; empty otherwise. */
+  readonly name: string;
+  readonly expires: string;
+}
+
+export async function checkToken(client: Client): Promise<TokenCheck> {
+  for (const by of READS) {
+    try {
+      const { data } = await client.request("GET", by);
+      const told = isObject(data) ? data : {};
+      const text = (name: string) => (typeof told[name] === "string" ? told[name] : "");
+      return { valid: true, by, name: text("display_name"), expires: text("expire_time") };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.kind === "not-found" || error.kind === "unsupported") continue;
+      if (error.kind !== "denied") throw error;
+      const unknown = error.says("invalid token") || error.says("missing client token");
+      // A known token without rights on this path is a good token all the same.
+      const valid = unknown ? false : error.says("permission denied") ? true : null;
+      return { valid, by, name: "", expires: "" };
+    }
+  }
+  return { valid: null, by: "", name: "", expires: "" };
+}

@@ -1,0 +1,14 @@
+// The command line itself is wrong: exit code 2, and a look at the help is the next step.
+
+import { Failure } from "../base/failure.ts";
+
+export class UsageError extends Failure {
+  /** What to do instead, where that is more than "see the help". */
+  readonly next: string | null;
+
+  constructor(message: string, next: string | null = null) {
+    super("invalid", "usage", message);
+    this.name = "UsageError";
+    this.next = next;
+  }
+}

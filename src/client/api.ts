@@ -1,0 +1,1914 @@
+// Every endpoint of the API as a typed function. Written by scripts/gen.ts out of the declarations: do
+// not edit. Inputs have the names of the declarations, answers those of the wire.
+
+import type { JsonObject } from "../base/json.ts";
+import type { Caller } from "./client.ts";
+import { oneSegment, restOfPath } from "./request-path.ts";
+
+export type InitStatusAnswer = {
+  /** Whether the server was initialised */
+  readonly initialized: boolean;
+};
+
+/** Tell whether the server was initialised */
+export function initStatus(client: Caller): Promise<InitStatusAnswer> {
+  return client.call<InitStatusAnswer>({ method: "GET", path: "sys/init", answer: "bare" });
+}
+
+export interface InitInput {
+  /** Number of unseal shares; 5 if not given */
+  readonly secretShares?: number | undefined;
+  /** Shares needed to unseal; 3, or all when there are fewer */
+  readonly secretThreshold?: number | undefined;
+  /** PGP public keys in base64, one for each share, to encrypt them to */
+  readonly pgpKeys?: readonly string[] | undefined;
+  /** PGP public key in base64 to encrypt the root token to */
+  readonly rootTokenPgpKey?: string | undefined;
+  /** Number of recovery shares (auto seal) */
+  readonly recoveryShares?: number | undefined;
+  /** Recovery shares needed (auto seal) */
+  readonly recoveryThreshold?: number | undefined;
+  /** PGP public keys for the recovery shares (auto seal) */
+  readonly recoveryPgpKeys?: readonly string[] | undefined;
+  /** Whether recovery shares can unseal when the auto seal's key is gone */
+  readonly recoveryUnseal?: boolean | undefined;
+  /** open: make no root token and leave /acl/bootstrap to its first caller */
+  readonly aclBootstrap?: "open" | "closed" | undefined;
+}
+
+export type InitAnswer = {
+  /** Unseal shares in hex */
+  readonly keys: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64: readonly string[];
+  /** Recovery shares in hex */
+  readonly recovery_keys?: readonly string[];
+  /** The same in base64 */
+  readonly recovery_keys_base64?: readonly string[];
+  /** The first management token */
+  readonly root_token?: string;
+};
+
+/** Initialise the server */
+export function init(client: Caller, input: InitInput = {}): Promise<InitAnswer> {
+  return client.call<InitAnswer>({
+    method: "POST",
+    path: "sys/init",
+    body: {
+      secret_shares: input.secretShares,
+      secret_threshold: input.secretThreshold,
+      pgp_keys: input.pgpKeys,
+      root_token_pgp_key: input.rootTokenPgpKey,
+      recovery_shares: input.recoveryShares,
+      recovery_threshold: input.recoveryThreshold,
+      recovery_pgp_keys: input.recoveryPgpKeys,
+      recovery_unseal: input.recoveryUnseal,
+      acl_bootstrap: input.aclBootstrap,
+    },
+    answer: "bare",
+  });
+}
+
+export type SealStatusAnswer = {
+  /** Kind of seal */
+  readonly type: string;
+  /** Whether the server was initialised */
+  readonly initialized: boolean;
+  /** Whether the node has no keys */
+  readonly sealed: boolean;
+  /** Shares needed to unseal */
+  readonly t: number;
+  /** Shares there are */
+  readonly n: number;
+  /** Distinct shares given in the running attempt */
+  readonly progress: number;
+  /** Names the running attempt; empty when none runs */
+  readonly nonce: string;
+  /** Version of the server */
+  readonly version: string;
+  /** When it was built */
+  readonly build_date: string;
+  /** Whether the seal is being changed for another */
+  readonly migration: boolean;
+  /** Whether shares recover instead of unseal */
+  readonly recovery_seal: boolean;
+  /** Whether recovery shares can unseal */
+  readonly recovery_can_unseal: boolean;
+  /** Kind of storage */
+  readonly storage_type: string;
+  /** Name of the cluster; only while unsealed */
+  readonly cluster_name?: string;
+  /** Id of the cluster; only while unsealed */
+  readonly cluster_id?: string;
+  /** What an operator should know */
+  readonly warnings: readonly string[];
+};
+
+/** Tell the state of the seal */
+export function sealStatus(client: Caller): Promise<SealStatusAnswer> {
+  return client.call<SealStatusAnswer>({ method: "GET", path: "sys/seal-status", answer: "bare" });
+}
+
+export interface UnsealInput {
+  /** A share, in hex or base64 */
+  readonly key?: string | undefined;
+  /** Drop the shares given so far */
+  readonly reset?: boolean | undefined;
+  /** Not supported */
+  readonly migrate?: boolean | undefined;
+  /** Whose share: empty for the seal's own, "recovery" for a recovery share */
+  readonly seal?: string | undefined;
+}
+
+export type UnsealAnswer = {
+  /** Kind of seal */
+  readonly type: string;
+  /** Whether the server was initialised */
+  readonly initialized: boolean;
+  /** Whether the node has no keys */
+  readonly sealed: boolean;
+  /** Shares needed to unseal */
+  readonly t: number;
+  /** Shares there are */
+  readonly n: number;
+  /** Distinct shares given in the running attempt */
+  readonly progress: number;
+  /** Names the running attempt; empty when none runs */
+  readonly nonce: string;
+  /** Version of the server */
+  readonly version: string;
+  /** When it was built */
+  readonly build_date: string;
+  /** Whether the seal is being changed for another */
+  readonly migration: boolean;
+  /** Whether shares recover instead of unseal */
+  readonly recovery_seal: boolean;
+  /** Whether recovery shares can unseal */
+  readonly recovery_can_unseal: boolean;
+  /** Kind of storage */
+  readonly storage_type: string;
+  /** Name of the cluster; only while unsealed */
+  readonly cluster_name?: string;
+  /** Id of the cluster; only while unsealed */
+  readonly cluster_id?: string;
+  /** What an operator should know */
+  readonly warnings: readonly string[];
+};
+
+/** Give one share of the unseal key */
+export function unseal(client: Caller, input: UnsealInput = {}): Promise<UnsealAnswer> {
+  return client.call<UnsealAnswer>({
+    method: "POST",
+    path: "sys/unseal",
+    body: { key: input.key, reset: input.reset, migrate: input.migrate, seal: input.seal },
+    answer: "bare",
+  });
+}
+
+/** Seal the node */
+export function seal(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "POST", path: "sys/seal", answer: "nothing" });
+}
+
+/** Install a new data key */
+export function rotate(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "POST", path: "sys/rotate", answer: "nothing" });
+}
+
+export type KeyStatusAnswer = {
+  /** Number of the key */
+  readonly term: number;
+  /** When it was installed */
+  readonly install_time: string;
+  /** How often it has encrypted, at least */
+  readonly encryptions: number;
+};
+
+/** Tell about the data key in use */
+export function keyStatus(client: Caller): Promise<KeyStatusAnswer> {
+  return client.call<KeyStatusAnswer>({ method: "GET", path: "sys/key-status", answer: "data" });
+}
+
+export type ReadRotationAnswer = {
+  /** Whether keys are rotated by themselves */
+  readonly enabled: boolean;
+  /** Encryptions after which a key is replaced */
+  readonly max_operations: number;
+  /** Age at which a key is replaced; 0s for none */
+  readonly interval: string;
+};
+
+/** Tell when data keys are rotated */
+export function readRotation(client: Caller): Promise<ReadRotationAnswer> {
+  return client.call<ReadRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/config",
+    answer: "data",
+  });
+}
+
+export interface ConfigureRotationInput {
+  /** Whether keys are rotated by themselves */
+  readonly enabled?: boolean | undefined;
+  /** Encryptions after which a key is replaced: 1000000 to 3865470566 */
+  readonly maxOperations?: number | undefined;
+  /** Age at which a key is replaced: 0 for none, or at least 24h */
+  readonly interval?: string | number | undefined;
+}
+
+/** Set when data keys are rotated */
+export function configureRotation(
+  client: Caller,
+  input: ConfigureRotationInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/rotate/config",
+    body: { enabled: input.enabled, max_operations: input.maxOperations, interval: input.interval },
+    answer: "nothing",
+  });
+}
+
+export interface HealthInput {
+  /** Count a standby as healthy */
+  readonly standbyOk?: boolean | undefined;
+  /** Count a standby that serves reads as healthy */
+  readonly perfStandbyOk?: boolean | undefined;
+  /** Status when the node is removed from its cluster */
+  readonly removedcode?: number | undefined;
+  /** Status when the node is not initialised */
+  readonly uninitcode?: number | undefined;
+  /** Status when the node is sealed */
+  readonly sealedcode?: number | undefined;
+  /** Status when the node is a member of a disaster-recovery secondary */
+  readonly drsecondarycode?: number | undefined;
+  /** Status when the node is a standby without word of the active node */
+  readonly haunhealthycode?: number | undefined;
+  /** Status when the node is a standby that serves reads */
+  readonly performancestandbycode?: number | undefined;
+  /** Status when the node is a standby */
+  readonly standbycode?: number | undefined;
+  /** Status when the node is active */
+  readonly activecode?: number | undefined;
+}
+
+export type HealthAnswer = {
+  /** Whether the server was initialised */
+  readonly initialized: boolean;
+  /** Whether the node has no keys */
+  readonly sealed: boolean;
+  /** Whether another node is active */
+  readonly standby: boolean;
+  /** Whether it is a standby that serves reads */
+  readonly performance_standby: boolean;
+  /** disabled, bootstrapping, primary or secondary */
+  readonly replication_dr_mode: string;
+  /** disabled, bootstrapping, primary or secondary */
+  readonly replication_performance_mode: string;
+  /** The server's clock, in seconds since 1970 */
+  readonly server_time_utc: number;
+  /** Version of the server */
+  readonly version: string;
+  /** Name of the cluster; only while unsealed */
+  readonly cluster_name?: string;
+  /** Id of the cluster; only while unsealed */
+  readonly cluster_id?: string;
+  /** Name of the region */
+  readonly region: string;
+  /** Index of the last durable write */
+  readonly last_wal: number;
+  /** Whether the active node was heard of lately */
+  readonly ha_connection_healthy: boolean;
+  /** Age of the last heartbeat */
+  readonly last_request_forwarding_heartbeat_ms: number;
+  /** Difference to the active node's clock */
+  readonly clock_skew_ms: number;
+  /** Time of a round trip to the active node */
+  readonly echo_duration_ms: number;
+  /** Lag behind the replication primary */
+  readonly replication_primary_canary_age_ms: number;
+  /** Whether the node was removed from its cluster */
+  readonly removed_from_cluster: boolean;
+  /** Whether anybody may still take the first management token */
+  readonly acl_bootstrap_open: boolean;
+};
+
+/** Tell the health of the node, by status and body */
+export function health(client: Caller, input: HealthInput = {}): Promise<HealthAnswer> {
+  return client.call<HealthAnswer>({
+    method: "GET",
+    path: "sys/health",
+    query: {
+      standbyok: input.standbyOk,
+      perfstandbyok: input.perfStandbyOk,
+      removedcode: input.removedcode,
+      uninitcode: input.uninitcode,
+      sealedcode: input.sealedcode,
+      drsecondarycode: input.drsecondarycode,
+      haunhealthycode: input.haunhealthycode,
+      performancestandbycode: input.performancestandbycode,
+      standbycode: input.standbycode,
+      activecode: input.activecode,
+    },
+    answer: "bare",
+  });
+}
+
+export type LeaderAnswer = {
+  /** Whether there are several nodes */
+  readonly ha_enabled: boolean;
+  /** Whether it is this one */
+  readonly is_self: boolean;
+};
+
+/** Tell which node is active */
+export function leader(client: Caller): Promise<LeaderAnswer> {
+  return client.call<LeaderAnswer>({ method: "GET", path: "sys/leader", answer: "bare" });
+}
+
+/** Give up leadership */
+export function stepDown(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "POST", path: "sys/step-down", answer: "nothing" });
+}
+
+export type GenerateRootStatusAnswer = {
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** The same */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password */
+  readonly otp_length: number;
+};
+
+/** Tell about the running root generation */
+export function generateRootStatus(client: Caller): Promise<GenerateRootStatusAnswer> {
+  return client.call<GenerateRootStatusAnswer>({
+    method: "GET",
+    path: "sys/generate-root/attempt",
+    answer: "bare",
+  });
+}
+
+export interface GenerateRootStartInput {
+  /** A one-time password as long as the token */
+  readonly otp?: string | undefined;
+  /** PGP public key in base64 to encrypt the token to */
+  readonly pgpKey?: string | undefined;
+}
+
+export type GenerateRootStartAnswer = {
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** The same */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password */
+  readonly otp_length: number;
+};
+
+/** Start generating a management token from key shares */
+export function generateRootStart(
+  client: Caller,
+  input: GenerateRootStartInput = {},
+): Promise<GenerateRootStartAnswer> {
+  return client.call<GenerateRootStartAnswer>({
+    method: "POST",
+    path: "sys/generate-root/attempt",
+    body: { otp: input.otp, pgp_key: input.pgpKey },
+    answer: "bare",
+  });
+}
+
+export interface GenerateRootCancelInput {
+  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  readonly nonce?: string | undefined;
+}
+
+/** Cancel the running root generation */
+export function generateRootCancel(
+  client: Caller,
+  input: GenerateRootCancelInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/generate-root/attempt",
+    query: { nonce: input.nonce },
+    answer: "nothing",
+  });
+}
+
+export interface GenerateRootUpdateInput {
+  /** A share of the present key, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+}
+
+export type GenerateRootUpdateAnswer = {
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** The same */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password */
+  readonly otp_length: number;
+};
+
+/** Give one share to the running root generation */
+export function generateRootUpdate(
+  client: Caller,
+  input: GenerateRootUpdateInput,
+): Promise<GenerateRootUpdateAnswer> {
+  return client.call<GenerateRootUpdateAnswer>({
+    method: "POST",
+    path: "sys/generate-root/update",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export type RekeyStatusAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Tell about the running rekey of the unseal key */
+export function rekeyStatus(client: Caller): Promise<RekeyStatusAnswer> {
+  return client.call<RekeyStatusAnswer>({ method: "GET", path: "sys/rekey/init", answer: "bare" });
+}
+
+export interface RekeyStartInput {
+  /** Number of new shares; 5 if not given */
+  readonly secretShares?: number | undefined;
+  /** New shares needed; 3, or all when there are fewer */
+  readonly secretThreshold?: number | undefined;
+  /** PGP public keys in base64, one for each new share */
+  readonly pgpKeys?: readonly string[] | undefined;
+  /** Keep the encrypted new shares until deleted */
+  readonly backup?: boolean | undefined;
+  /** Change nothing until enough new shares were entered */
+  readonly requireVerification?: boolean | undefined;
+}
+
+export type RekeyStartAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Start replacing the shares of the unseal key */
+export function rekeyStart(client: Caller, input: RekeyStartInput = {}): Promise<RekeyStartAnswer> {
+  return client.call<RekeyStartAnswer>({
+    method: "POST",
+    path: "sys/rekey/init",
+    body: {
+      secret_shares: input.secretShares,
+      secret_threshold: input.secretThreshold,
+      pgp_keys: input.pgpKeys,
+      backup: input.backup,
+      require_verification: input.requireVerification,
+    },
+    answer: "bare",
+  });
+}
+
+export interface RekeyCancelInput {
+  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  readonly nonce?: string | undefined;
+}
+
+/** Cancel the running rekey of the unseal key */
+export function rekeyCancel(client: Caller, input: RekeyCancelInput = {}): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rekey/init",
+    query: { nonce: input.nonce },
+    answer: "nothing",
+  });
+}
+
+export interface RekeyUpdateInput {
+  /** A share of the present key, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+}
+
+export type RekeyUpdateAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Give one present share; with the last one needed the new shares are made */
+export function rekeyUpdate(client: Caller, input: RekeyUpdateInput): Promise<RekeyUpdateAnswer> {
+  return client.call<RekeyUpdateAnswer>({
+    method: "POST",
+    path: "sys/rekey/update",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export type RekeyVerificationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Tell about the running verification */
+export function rekeyVerification(client: Caller): Promise<RekeyVerificationAnswer> {
+  return client.call<RekeyVerificationAnswer>({
+    method: "GET",
+    path: "sys/rekey/verify",
+    answer: "bare",
+  });
+}
+
+export interface RekeyVerifyInput {
+  /** A new share, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the verification */
+  readonly nonce: string;
+}
+
+export type RekeyVerifyAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Give one new share; with the last one needed the new shares count */
+export function rekeyVerify(client: Caller, input: RekeyVerifyInput): Promise<RekeyVerifyAnswer> {
+  return client.call<RekeyVerifyAnswer>({
+    method: "POST",
+    path: "sys/rekey/verify",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export interface RekeyVerifyCancelInput {
+  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  readonly nonce?: string | undefined;
+}
+
+export type RekeyVerifyCancelAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Drop the new shares entered so far; the rekey stays */
+export function rekeyVerifyCancel(
+  client: Caller,
+  input: RekeyVerifyCancelInput = {},
+): Promise<RekeyVerifyCancelAnswer> {
+  return client.call<RekeyVerifyCancelAnswer>({
+    method: "DELETE",
+    path: "sys/rekey/verify",
+    query: { nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export type ReadRekeyBackupAnswer = {
+  /** Of the rekey that made them */
+  readonly nonce: string;
+  /** By fingerprint */
+  readonly keys: Readonly<Record<string, readonly string[]>>;
+  /** By fingerprint */
+  readonly keys_base64: Readonly<Record<string, readonly string[]>>;
+};
+
+/** Read the encrypted new shares that a rekey kept */
+export function readRekeyBackup(client: Caller): Promise<ReadRekeyBackupAnswer> {
+  return client.call<ReadRekeyBackupAnswer>({
+    method: "GET",
+    path: "sys/rekey/backup",
+    answer: "bare",
+  });
+}
+
+/** Delete the encrypted new shares that a rekey kept */
+export function deleteRekeyBackup(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "DELETE", path: "sys/rekey/backup", answer: "nothing" });
+}
+
+export type RekeyStatusRecoveryAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Tell about the running rekey of the recovery key */
+export function rekeyStatusRecovery(client: Caller): Promise<RekeyStatusRecoveryAnswer> {
+  return client.call<RekeyStatusRecoveryAnswer>({
+    method: "GET",
+    path: "sys/rekey-recovery-key/init",
+    answer: "bare",
+  });
+}
+
+export interface RekeyStartRecoveryInput {
+  /** Number of new shares; 5 if not given */
+  readonly secretShares?: number | undefined;
+  /** New shares needed; 3, or all when there are fewer */
+  readonly secretThreshold?: number | undefined;
+  /** PGP public keys in base64, one for each new share */
+  readonly pgpKeys?: readonly string[] | undefined;
+  /** Keep the encrypted new shares until deleted */
+  readonly backup?: boolean | undefined;
+  /** Change nothing until enough new shares were entered */
+  readonly requireVerification?: boolean | undefined;
+}
+
+export type RekeyStartRecoveryAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Start replacing the shares of the recovery key */
+export function rekeyStartRecovery(
+  client: Caller,
+  input: RekeyStartRecoveryInput = {},
+): Promise<RekeyStartRecoveryAnswer> {
+  return client.call<RekeyStartRecoveryAnswer>({
+    method: "POST",
+    path: "sys/rekey-recovery-key/init",
+    body: {
+      secret_shares: input.secretShares,
+      secret_threshold: input.secretThreshold,
+      pgp_keys: input.pgpKeys,
+      backup: input.backup,
+      require_verification: input.requireVerification,
+    },
+    answer: "bare",
+  });
+}
+
+export interface RekeyCancelRecoveryInput {
+  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  readonly nonce?: string | undefined;
+}
+
+/** Cancel the running rekey of the recovery key */
+export function rekeyCancelRecovery(
+  client: Caller,
+  input: RekeyCancelRecoveryInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rekey-recovery-key/init",
+    query: { nonce: input.nonce },
+    answer: "nothing",
+  });
+}
+
+export interface RekeyUpdateRecoveryInput {
+  /** A share of the present key, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+}
+
+export type RekeyUpdateRecoveryAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Give one present share; with the last one needed the new shares are made */
+export function rekeyUpdateRecovery(
+  client: Caller,
+  input: RekeyUpdateRecoveryInput,
+): Promise<RekeyUpdateRecoveryAnswer> {
+  return client.call<RekeyUpdateRecoveryAnswer>({
+    method: "POST",
+    path: "sys/rekey-recovery-key/update",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export type RekeyVerificationRecoveryAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Tell about the running verification */
+export function rekeyVerificationRecovery(
+  client: Caller,
+): Promise<RekeyVerificationRecoveryAnswer> {
+  return client.call<RekeyVerificationRecoveryAnswer>({
+    method: "GET",
+    path: "sys/rekey-recovery-key/verify",
+    answer: "bare",
+  });
+}
+
+export interface RekeyVerifyRecoveryInput {
+  /** A new share, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the verification */
+  readonly nonce: string;
+}
+
+export type RekeyVerifyRecoveryAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Give one new share; with the last one needed the new shares count */
+export function rekeyVerifyRecovery(
+  client: Caller,
+  input: RekeyVerifyRecoveryInput,
+): Promise<RekeyVerifyRecoveryAnswer> {
+  return client.call<RekeyVerifyRecoveryAnswer>({
+    method: "POST",
+    path: "sys/rekey-recovery-key/verify",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export interface RekeyVerifyCancelRecoveryInput {
+  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  readonly nonce?: string | undefined;
+}
+
+export type RekeyVerifyCancelRecoveryAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Drop the new shares entered so far; the rekey stays */
+export function rekeyVerifyCancelRecovery(
+  client: Caller,
+  input: RekeyVerifyCancelRecoveryInput = {},
+): Promise<RekeyVerifyCancelRecoveryAnswer> {
+  return client.call<RekeyVerifyCancelRecoveryAnswer>({
+    method: "DELETE",
+    path: "sys/rekey-recovery-key/verify",
+    query: { nonce: input.nonce },
+    answer: "bare",
+  });
+}
+
+export type ReadRekeyBackupRecoveryAnswer = {
+  /** Of the rekey that made them */
+  readonly nonce: string;
+  /** By fingerprint */
+  readonly keys: Readonly<Record<string, readonly string[]>>;
+  /** By fingerprint */
+  readonly keys_base64: Readonly<Record<string, readonly string[]>>;
+};
+
+/** Read the encrypted new shares that a rekey kept */
+export function readRekeyBackupRecovery(client: Caller): Promise<ReadRekeyBackupRecoveryAnswer> {
+  return client.call<ReadRekeyBackupRecoveryAnswer>({
+    method: "GET",
+    path: "sys/rekey-recovery-key/backup",
+    answer: "bare",
+  });
+}
+
+/** Delete the encrypted new shares that a rekey kept */
+export function deleteRekeyBackupRecovery(client: Caller): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rekey-recovery-key/backup",
+    answer: "nothing",
+  });
+}
+
+export interface ListNamespacesInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListNamespacesAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the direct child namespaces. */
+export function listNamespaces(
+  client: Caller,
+  input: ListNamespacesInput = {},
+): Promise<ListNamespacesAnswer> {
+  return client.call<ListNamespacesAnswer>({
+    method: "LIST",
+    path: "sys/namespaces",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ReadNamespaceInput {
+  /** Path of the namespace, relative to the namespace of the request. */
+  readonly path: string;
+}
+
+export type ReadNamespaceAnswer = {
+  /** Short id; part of lease ids and audit records. Never used again. */
+  readonly id: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Path from the root namespace, with a slash at the end. */
+  readonly path: string;
+  /** What operators noted about it. */
+  readonly custom_metadata: Readonly<Record<string, string>>;
+};
+
+/** Read a namespace. */
+export function readNamespace(
+  client: Caller,
+  input: ReadNamespaceInput,
+): Promise<ReadNamespaceAnswer> {
+  return client.call<ReadNamespaceAnswer>({
+    method: "GET",
+    path: `sys/namespaces/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteNamespaceInput {
+  /** Path of the namespace, relative to the namespace of the request. */
+  readonly path: string;
+  /** What operators note about it. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+export type WriteNamespaceAnswer = {
+  /** Short id; part of lease ids and audit records. Never used again. */
+  readonly id: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Path from the root namespace, with a slash at the end. */
+  readonly path: string;
+  /** What operators noted about it. */
+  readonly custom_metadata: Readonly<Record<string, string>>;
+};
+
+/** Create a namespace, or replace its metadata. */
+export function writeNamespace(
+  client: Caller,
+  input: WriteNamespaceInput,
+): Promise<WriteNamespaceAnswer> {
+  return client.call<WriteNamespaceAnswer>({
+    method: "POST",
+    path: `sys/namespaces/${restOfPath(input.path)}`,
+    body: { custom_metadata: input.metadata },
+    answer: "data",
+  });
+}
+
+export interface PatchNamespaceInput {
+  /** Path of the namespace, relative to the namespace of the request. */
+  readonly path: string;
+  /** A merge patch: null in place of a text removes it. */
+  readonly patch?: Readonly<Record<string, string | null>> | undefined;
+}
+
+export type PatchNamespaceAnswer = {
+  /** Short id; part of lease ids and audit records. Never used again. */
+  readonly id: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Path from the root namespace, with a slash at the end. */
+  readonly path: string;
+  /** What operators noted about it. */
+  readonly custom_metadata: Readonly<Record<string, string>>;
+};
+
+/** Change some of a namespace's metadata. */
+export function patchNamespace(
+  client: Caller,
+  input: PatchNamespaceInput,
+): Promise<PatchNamespaceAnswer> {
+  return client.call<PatchNamespaceAnswer>({
+    method: "PATCH",
+    path: `sys/namespaces/${restOfPath(input.path)}`,
+    body: { custom_metadata: input.patch },
+    answer: "data",
+  });
+}
+
+export interface DeleteNamespaceInput {
+  /** Path of the namespace, relative to the namespace of the request. */
+  readonly path: string;
+}
+
+export type DeleteNamespaceAnswer = {
+  /** It is being emptied, also after a restart. */
+  readonly status: "in-progress";
+};
+
+/** Delete a namespace and everything in it. */
+export function deleteNamespace(
+  client: Caller,
+  input: DeleteNamespaceInput,
+): Promise<DeleteNamespaceAnswer> {
+  return client.call<DeleteNamespaceAnswer>({
+    method: "DELETE",
+    path: `sys/namespaces/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export type ListAuditDevicesAnswer = Readonly<
+  Record<
+    string,
+    {
+      /** file, socket or syslog */
+      readonly type: string;
+      /** What it is for */
+      readonly description: string;
+      /** As given when it was enabled */
+      readonly options: Readonly<Record<string, string>>;
+      /** Not replicated to performance secondaries */
+      readonly local: boolean;
+      /** Its name, with a slash at the end */
+      readonly path: string;
+      /** Comes from the configuration file and can be changed only there */
+      readonly declared: boolean;
+      /** Took its last record on this node */
+      readonly healthy: boolean;
+    }
+  >
+>;
+
+/** List the audit devices */
+export function listAuditDevices(client: Caller): Promise<ListAuditDevicesAnswer> {
+  return client.call<ListAuditDevicesAnswer>({ method: "GET", path: "sys/audit", answer: "data" });
+}
+
+export interface EnableAuditDeviceInput {
+  /** Name of the device */
+  readonly path: string;
+  /** file, socket or syslog */
+  readonly type: string;
+  /** What it is for */
+  readonly description?: string | undefined;
+  /** Options of the type, by name */
+  readonly options?: JsonObject | undefined;
+  /** Keep it on this cluster: performance secondaries do not get it */
+  readonly local?: boolean | undefined;
+  /** Enable it even if it does not take a record now */
+  readonly skipTest?: boolean | undefined;
+}
+
+/** Enable an audit device */
+export function enableAuditDevice(
+  client: Caller,
+  input: EnableAuditDeviceInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/audit/${restOfPath(input.path)}`,
+    body: {
+      type: input.type,
+      description: input.description,
+      options: input.options,
+      local: input.local,
+      skip_test: input.skipTest,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface DisableAuditDeviceInput {
+  /** Name of the device */
+  readonly path: string;
+}
+
+/** Disable an audit device */
+export function disableAuditDevice(
+  client: Caller,
+  input: DisableAuditDeviceInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/audit/${restOfPath(input.path)}`,
+    answer: "nothing",
+  });
+}
+
+export interface HashForAuditInput {
+  /** Name of the device */
+  readonly path: string;
+  /** The value */
+  readonly input: string;
+}
+
+export type HashForAuditAnswer = {
+  /** hmac-sha256: and the digest in hex */
+  readonly hash: string;
+};
+
+/** Hash a value as an audit device does */
+export function hashForAudit(
+  client: Caller,
+  input: HashForAuditInput,
+): Promise<HashForAuditAnswer> {
+  return client.call<HashForAuditAnswer>({
+    method: "POST",
+    path: `sys/audit-hash/${restOfPath(input.path)}`,
+    body: { input: input.input },
+    answer: "data",
+  });
+}
+
+export interface VerifyAuditTrailInput {
+  /** Name of the device */
+  readonly path: string;
+}
+
+export type VerifyAuditTrailAnswer = {
+  /** Every record is there, in order and unchanged */
+  readonly valid: boolean;
+  /** Good records, up to the problem */
+  readonly records: number;
+  /** Number of the first record */
+  readonly first: number | null;
+  /** Number of the last good record */
+  readonly last: number | null;
+  /** Lines broken off by writes that failed; nothing is missing there */
+  readonly torn: number;
+  /** What was read, the oldest first */
+  readonly files: readonly string[];
+  readonly problem: {
+    /** Path */
+    readonly file: string;
+    /** Line, from 1 */
+    readonly line: number;
+    /** What is wrong there */
+    readonly reason: string;
+  } | null;
+};
+
+/** Check the files of an audit device for records that were cut, swapped or edited */
+export function verifyAuditTrail(
+  client: Caller,
+  input: VerifyAuditTrailInput,
+): Promise<VerifyAuditTrailAnswer> {
+  return client.call<VerifyAuditTrailAnswer>({
+    method: "POST",
+    path: `sys/audit-verify/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export type ListAuditedHeadersAnswer = {
+  /** Headers by name */
+  readonly headers: Readonly<
+    Record<
+      string,
+      {
+        /** Recorded as a hash */
+        readonly hmac: boolean;
+      }
+    >
+  >;
+};
+
+/** List the request headers that are recorded */
+export function listAuditedHeaders(client: Caller): Promise<ListAuditedHeadersAnswer> {
+  return client.call<ListAuditedHeadersAnswer>({
+    method: "GET",
+    path: "sys/config/auditing/request-headers",
+    answer: "data",
+  });
+}
+
+export interface ReadAuditedHeaderInput {
+  /** Name of the header */
+  readonly name: string;
+}
+
+export type ReadAuditedHeaderAnswer = Readonly<
+  Record<
+    string,
+    {
+      /** Recorded as a hash */
+      readonly hmac: boolean;
+    }
+  >
+>;
+
+/** Tell how a request header is recorded */
+export function readAuditedHeader(
+  client: Caller,
+  input: ReadAuditedHeaderInput,
+): Promise<ReadAuditedHeaderAnswer> {
+  return client.call<ReadAuditedHeaderAnswer>({
+    method: "GET",
+    path: `sys/config/auditing/request-headers/${oneSegment(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface RecordHeaderInput {
+  /** Name of the header */
+  readonly name: string;
+  /** As a hash; false shows its value */
+  readonly hmac?: boolean | undefined;
+}
+
+/** Record a request header */
+export function recordHeader(client: Caller, input: RecordHeaderInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/config/auditing/request-headers/${oneSegment(input.name)}`,
+    body: { hmac: input.hmac },
+    answer: "nothing",
+  });
+}
+
+export interface StopRecordingHeaderInput {
+  /** Name of the header */
+  readonly name: string;
+}
+
+/** Stop recording a request header */
+export function stopRecordingHeader(
+  client: Caller,
+  input: StopRecordingHeaderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/config/auditing/request-headers/${oneSegment(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export type ReadQuotaConfigAnswer = {
+  /** Paths that no quota counts, beside those that never are */
+  readonly rate_limit_exempt_paths: readonly string[];
+  /** Whether refused requests are audited */
+  readonly enable_rate_limit_audit_logging: boolean;
+  /** Whether answers carry X-Ratelimit headers */
+  readonly enable_rate_limit_response_headers: boolean;
+};
+
+/** Read the settings of quotas */
+export function readQuotaConfig(client: Caller): Promise<ReadQuotaConfigAnswer> {
+  return client.call<ReadQuotaConfigAnswer>({
+    method: "GET",
+    path: "sys/quotas/config",
+    answer: "data",
+  });
+}
+
+export interface WriteQuotaConfigInput {
+  /** Whole paths that no quota counts, a * at the end for all that begin so. Health, seal status, unseal and the generation of a root token are never counted */
+  readonly exemptPaths?: readonly string[] | undefined;
+  /** Audit requests that are refused; a flood then fills the audit log */
+  readonly auditRefusals?: boolean | undefined;
+  /** Send X-Ratelimit-Limit, -Remaining and -Reset (seconds until it is full again) */
+  readonly headers?: boolean | undefined;
+}
+
+/** Change the settings of quotas */
+export function writeQuotaConfig(
+  client: Caller,
+  input: WriteQuotaConfigInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/quotas/config",
+    body: {
+      rate_limit_exempt_paths: input.exemptPaths,
+      enable_rate_limit_audit_logging: input.auditRefusals,
+      enable_rate_limit_response_headers: input.headers,
+    },
+    answer: "nothing",
+  });
+}
+
+export type ListRateLimitQuotasAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List rate-limit quotas */
+export function listRateLimitQuotas(client: Caller): Promise<ListRateLimitQuotasAnswer> {
+  return client.call<ListRateLimitQuotasAnswer>({
+    method: "LIST",
+    path: "sys/quotas/rate-limit",
+    answer: "data",
+  });
+}
+
+export interface ReadRateLimitQuotaInput {
+  /** Name of the quota */
+  readonly name: string;
+}
+
+export type ReadRateLimitQuotaAnswer = {
+  /** Name of the quota */
+  readonly name: string;
+  /** Kind of quota */
+  readonly type: "rate-limit";
+  /** What it is on; empty for every request */
+  readonly path: string;
+  /** Requests in an interval, for each client address */
+  readonly rate: number;
+  /** Length of the interval in seconds */
+  readonly interval: number;
+  /** Seconds for which a client is refused that asked too often */
+  readonly block_interval: number;
+  /** Always empty: there are no logins with roles yet */
+  readonly role: string;
+  /** Whether it reaches namespaces below that have none of their own */
+  readonly inheritable: boolean;
+};
+
+/** Read a rate-limit quota */
+export function readRateLimitQuota(
+  client: Caller,
+  input: ReadRateLimitQuotaInput,
+): Promise<ReadRateLimitQuotaAnswer> {
+  return client.call<ReadRateLimitQuotaAnswer>({
+    method: "GET",
+    path: `sys/quotas/rate-limit/${oneSegment(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteRateLimitQuotaInput {
+  /** Name of the quota */
+  readonly name: string;
+  /** Empty for every request; a namespace (team/), a mount (team/secret/) or a path below a mount, a * at its end for all that begin so */
+  readonly path?: string | undefined;
+  /** Requests in an interval, above 0 */
+  readonly rate: number;
+  /** Length of the interval */
+  readonly interval?: string | number | undefined;
+  /** How long a client is refused altogether that exceeded the rate; 0 for not */
+  readonly blockInterval?: string | number | undefined;
+  /** Not supported yet: there are no logins with roles */
+  readonly role?: string | undefined;
+  /** For a namespace: reaches the namespaces below that have no quota of their own */
+  readonly inheritable?: boolean | undefined;
+}
+
+/** Create or replace a rate-limit quota */
+export function writeRateLimitQuota(
+  client: Caller,
+  input: WriteRateLimitQuotaInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/quotas/rate-limit/${oneSegment(input.name)}`,
+    body: {
+      path: input.path,
+      rate: input.rate,
+      interval: input.interval,
+      block_interval: input.blockInterval,
+      role: input.role,
+      inheritable: input.inheritable,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface DeleteRateLimitQuotaInput {
+  /** Name of the quota */
+  readonly name: string;
+}
+
+/** Delete a rate-limit quota */
+export function deleteRateLimitQuota(
+  client: Caller,
+  input: DeleteRateLimitQuotaInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/quotas/rate-limit/${oneSegment(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export type ReadCorsAnswer = {
+  /** Whether any other origin may call the API */
+  readonly enabled: boolean;
+  /** Origins that may */
+  readonly allowed_origins: readonly string[];
+  /** Request headers that they may send */
+  readonly allowed_headers: readonly string[];
+  /** Whether browsers may send their own credentials along */
+  readonly allow_credentials: boolean;
+};
+
+/** Read which other origins may call the API */
+export function readCors(client: Caller): Promise<ReadCorsAnswer> {
+  return client.call<ReadCorsAnswer>({ method: "GET", path: "sys/config/cors", answer: "data" });
+}
+
+export interface WriteCorsInput {
+  /** Origins such as https://console.example.com, or * for every origin */
+  readonly allowedOrigins: readonly string[];
+  /** Request headers that may be sent beside the standard ones */
+  readonly allowedHeaders?: readonly string[] | undefined;
+  /** Let browsers send their own credentials, such as client certificates, along */
+  readonly allowCredentials?: boolean | undefined;
+}
+
+/** Let pages of other origins call the API */
+export function writeCors(client: Caller, input: WriteCorsInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/config/cors",
+    body: {
+      allowed_origins: input.allowedOrigins,
+      allowed_headers: input.allowedHeaders,
+      allow_credentials: input.allowCredentials,
+    },
+    answer: "nothing",
+  });
+}
+
+/** Let no other origin call the API */
+export function deleteCors(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "DELETE", path: "sys/config/cors", answer: "nothing" });
+}
+
+export type ListConsoleHeadersAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the console headers that are set */
+export function listConsoleHeaders(client: Caller): Promise<ListConsoleHeadersAnswer> {
+  return client.call<ListConsoleHeadersAnswer>({
+    method: "LIST",
+    path: "sys/config/ui/headers",
+    answer: "data",
+  });
+}
+
+export interface ReadConsoleHeaderInput {
+  /** Name of the header; upper and lower case are the same */
+  readonly name: string;
+}
+
+export type ReadConsoleHeaderAnswer = {
+  /** Values of the header */
+  readonly values: readonly string[];
+};
+
+/** Read a console header that is set */
+export function readConsoleHeader(
+  client: Caller,
+  input: ReadConsoleHeaderInput,
+): Promise<ReadConsoleHeaderAnswer> {
+  return client.call<ReadConsoleHeaderAnswer>({
+    method: "GET",
+    path: `sys/config/ui/headers/${oneSegment(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteConsoleHeaderInput {
+  /** Name of the header; upper and lower case are the same */
+  readonly name: string;
+  /** Values; several are joined by commas */
+  readonly values: readonly string[];
+}
+
+/** Set a header of the console's pages */
+export function writeConsoleHeader(
+  client: Caller,
+  input: WriteConsoleHeaderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/config/ui/headers/${oneSegment(input.name)}`,
+    body: { values: input.values },
+    answer: "nothing",
+  });
+}
+
+export interface DeleteConsoleHeaderInput {
+  /** Name of the header; upper and lower case are the same */
+  readonly name: string;
+}
+
+/** Go back to the default of a console header, or to none */
+export function deleteConsoleHeader(
+  client: Caller,
+  input: DeleteConsoleHeaderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/config/ui/headers/${oneSegment(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export interface ReadMetricsInput {
+  /** prometheus for its text format 0.0.4, json otherwise */
+  readonly format?: "json" | "prometheus" | "" | undefined;
+}
+
+/** Read the numbers about this node */
+export function readMetrics(client: Caller, input: ReadMetricsInput = {}): Promise<string> {
+  return client.call<string>({
+    method: "GET",
+    path: "sys/metrics",
+    query: { format: input.format },
+    answer: "text",
+  });
+}
+
+export interface ReadOpenapiInput {
+  /** Show the paths of a mount type once instead of those of each mount */
+  readonly generic?: boolean | undefined;
+}
+
+export type ReadOpenapiAnswer = JsonObject;
+
+/** Read the OpenAPI document of this server */
+export function readOpenapi(
+  client: Caller,
+  input: ReadOpenapiInput = {},
+): Promise<ReadOpenapiAnswer> {
+  return client.call<ReadOpenapiAnswer>({
+    method: "GET",
+    path: "sys/internal/specs/openapi",
+    query: { generic_mount_paths: input.generic },
+    answer: "bare",
+  });
+}
+
+export type ListUsableNamespacesAnswer = {
+  /** Child namespaces */
+  readonly keys: readonly string[];
+};
+
+/** List the child namespaces that the caller may use */
+export function listUsableNamespaces(client: Caller): Promise<ListUsableNamespacesAnswer> {
+  return client.call<ListUsableNamespacesAnswer>({
+    method: "GET",
+    path: "sys/internal/ui/namespaces",
+    answer: "data",
+  });
+}
+
+export type ReadSanitizedConfigAnswer = JsonObject;
+
+/** Read the configuration in force, without secrets */
+export function readSanitizedConfig(client: Caller): Promise<ReadSanitizedConfigAnswer> {
+  return client.call<ReadSanitizedConfigAnswer>({
+    method: "GET",
+    path: "sys/config/state/sanitized",
+    answer: "data",
+  });
+}
+
+export interface ReloadConfigInput {
+  /** Which part, such as listener */
+  readonly what: string;
+}
+
+/** Read a part of the configuration again */
+export function reloadConfig(client: Caller, input: ReloadConfigInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/config/reload/${oneSegment(input.what)}`,
+    answer: "nothing",
+  });
+}
+
+export type ReadHaStatusAnswer = {
+  /** Nodes of the cluster */
+  readonly nodes: readonly {
+    /** Name of its host */
+    readonly hostname: string;
+    /** Where clients reach it */
+    readonly api_address: string;
+    /** Where nodes reach it; empty for a node on its own */
+    readonly cluster_address: string;
+    /** Whether it is the active one */
+    readonly active_node: boolean;
+    /** When the active node last heard of it */
+    readonly last_echo: string | null;
+    /** Version of its server */
+    readonly version: string;
+    /** Whether it answers reads as a standby */
+    readonly performance_standby: boolean;
+  }[];
+};
+
+/** Read which nodes the cluster has */
+export function readHaStatus(client: Caller): Promise<ReadHaStatusAnswer> {
+  return client.call<ReadHaStatusAnswer>({ method: "GET", path: "sys/ha-status", answer: "data" });
+}
+
+export type ReadHostInfoAnswer = {
+  readonly host: {
+    /** Name of the host */
+    readonly hostname: string;
+    /** Operating system */
+    readonly platform: string;
+    /** Its version */
+    readonly release: string;
+    /** Kind of processor */
+    readonly arch: string;
+    /** Since the host started */
+    readonly uptime_seconds: number;
+  };
+  readonly cpu: {
+    /** Processors this process may use */
+    readonly count: number;
+    /** Over 1, 5 and 15 minutes */
+    readonly load_average: readonly number[];
+  };
+  readonly memory: {
+    /** Of the host */
+    readonly total_bytes: number;
+    /** Of the host */
+    readonly free_bytes: number;
+  };
+  readonly disk: {
+    /** Where data is kept; null when it is in memory */
+    readonly free_bytes: number | null;
+  };
+  readonly process: {
+    /** Number of the process */
+    readonly pid: number;
+    /** What it runs on */
+    readonly runtime: string;
+    /** Since the process started */
+    readonly uptime_seconds: number;
+    /** Memory of the process */
+    readonly resident_bytes: number;
+    /** Of it on the heap */
+    readonly heap_used_bytes: number;
+    /** Processor time since the start */
+    readonly cpu_seconds: number;
+  };
+};
+
+/** Read what this node runs on */
+export function readHostInfo(client: Caller): Promise<ReadHostInfoAnswer> {
+  return client.call<ReadHostInfoAnswer>({ method: "GET", path: "sys/host-info", answer: "data" });
+}
+
+export type ReadInFlightAnswer = Readonly<
+  Record<
+    string,
+    {
+      /** When it came in */
+      readonly start_time: string;
+      /** Verb */
+      readonly request_method: string;
+      /** Operation id; empty until it is known */
+      readonly endpoint: string;
+      /** Where it came from */
+      readonly client_remote_address: string;
+    }
+  >
+>;
+
+/** Read which requests are being answered */
+export function readInFlight(client: Caller): Promise<ReadInFlightAnswer> {
+  return client.call<ReadInFlightAnswer>({
+    method: "GET",
+    path: "sys/in-flight-req",
+    answer: "data",
+  });
+}
+
+export type ListVersionHistoryAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the versions that have run on this storage */
+export function listVersionHistory(client: Caller): Promise<ListVersionHistoryAnswer> {
+  return client.call<ListVersionHistoryAnswer>({
+    method: "LIST",
+    path: "sys/version-history",
+    answer: "data",
+  });
+}
+
+export type ReadLoggersAnswer = Readonly<
+  Record<string, "debug" | "info" | "warn" | "error" | "off">
+>;
+
+/** Read how much each log of this node writes */
+export function readLoggers(client: Caller): Promise<ReadLoggersAnswer> {
+  return client.call<ReadLoggersAnswer>({ method: "GET", path: "sys/loggers", answer: "data" });
+}
+
+export interface WriteLoggersInput {
+  /** The least level that is written */
+  readonly level: "debug" | "info" | "warn" | "error" | "off";
+}
+
+/** Change how much all logs of this node write, until it is restarted */
+export function writeLoggers(client: Caller, input: WriteLoggersInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/loggers",
+    body: { level: input.level },
+    answer: "nothing",
+  });
+}
+
+/** Let all logs of this node write what the configuration says */
+export function resetLoggers(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "DELETE", path: "sys/loggers", answer: "nothing" });
+}
+
+export interface ReadLoggerInput {
+  /** Component, such as storage */
+  readonly name: string;
+}
+
+export type ReadLoggerAnswer = Readonly<
+  Record<string, "debug" | "info" | "warn" | "error" | "off">
+>;
+
+/** Read how much one log of this node writes */
+export function readLogger(client: Caller, input: ReadLoggerInput): Promise<ReadLoggerAnswer> {
+  return client.call<ReadLoggerAnswer>({
+    method: "GET",
+    path: `sys/loggers/${oneSegment(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteLoggerInput {
+  /** Component, such as storage */
+  readonly name: string;
+  /** The least level that is written */
+  readonly level: "debug" | "info" | "warn" | "error" | "off";
+}
+
+/** Change how much one log of this node writes, until it is restarted */
+export function writeLogger(client: Caller, input: WriteLoggerInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/loggers/${oneSegment(input.name)}`,
+    body: { level: input.level },
+    answer: "nothing",
+  });
+}
+
+export interface ResetLoggerInput {
+  /** Component, such as storage */
+  readonly name: string;
+}
+
+/** Let one log of this node write what the configuration says */
+export function resetLogger(client: Caller, input: ResetLoggerInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/loggers/${oneSegment(input.name)}`,
+    answer: "nothing",
+  });
+}

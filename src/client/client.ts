@@ -1,0 +1,193 @@
+// The API as a program calls it: headers, paths, JSON, envelopes, refusals. api.ts, generated from the
+// declarations, gives every endpoint a typed function over this.
+
+import { text as utf8Text, wipe } from "../base/bytes.ts";
+import { Failure } from "../base/failure.ts";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import type { Secret } from "../base/secret.ts";
+import { ApiError, errorsOf } from "./api-error.ts";
+import { parseExact } from "./exact-json.ts";
+import { ownBytes } from "./own-bytes.ts";
+import type { Received, Transport } from "./transport.ts";
+
+export type Verb = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
+export type Query = Readonly<
+  Record<string, string | number | boolean | readonly string[] | undefined>
+>;
+
+export interface Ask {
+  readonly query?: Query;
+  readonly body?: JsonObject;
+  /** Statuses above 399 that are answers here and no refusals, as those of sys/health are. */
+  readonly accept?: readonly number[];
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Undefined when there was no body or it was not JSON. */
+  readonly body: JsonValue | undefined;
+  /** What the endpoint answered, taken out of the envelope where there is one. */
+  readonly data: JsonValue | undefined;
+  readonly text: string;
+  readonly contentType: string;
+  readonly warnings: readonly string[];
+  readonly requestId: string;
+}
+
+/** What generated functions call. */
+export interface Call extends Ask {
+  readonly method: Verb;
+  readonly path: string; // escaped, without a slash at the front
+  readonly answer: "data" | "bare" | "text" | "nothing";
+}
+
+export interface Caller {
+  call<T>(call: Call): Promise<T>;
+}
+
+/** Told of every request; it learns no secret: neither headers, nor bodies, nor queries. */
+export interface Watcher {
+  started(method: Verb, path: string): void;
+  ended(method: Verb, path: string, status: number | null, requestId: string): void;
+}
+
+export interface ClientOptions {
+  readonly transport: Transport;
+  readonly token: Secret<string> | null;
+  readonly namespace: string;
+  /** Region that requests on tokens are meant for; empty for the server's own. */
+  readonly region: string;
+  readonly watcher?: Watcher;
+  readonly warn?: (warning: string) => void;
+}
+
+export class Client implements Caller {
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** The same server with another token, or none. */
+  withToken(token: Secret<string> | null): Client {
+    return new Client({ ...this.#options, token });
+  }
+
+  close(): void {
+    this.#options.transport.close();
+  }
+
+  /** `path` is escaped already: see request-path.ts. */
+  async request(method: Verb, path: string, ask: Ask = {}): Promise<Answer> {
+    const { transport, watcher, warn, region } = this.#options;
+    const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
+    const body = ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body));
+    const headers = this.#headers(method, body !== null);
+    watcher?.started(method, path);
+    let received: Received | null = null;
+    try {
+      received = await transport.send({
+        method,
+        target: `/v1/${path}${queryText(query)}`,
+        headers,
+        body,
+      });
+    } finally {
+      wipe(body);
+      const id = received?.header("x-service-request-id") ?? "";
+      watcher?.ended(method, path, received?.status ?? null, id);
+    }
+    const answer = answerOf(received);
+    if (received.status >= 300 && !(ask.accept ?? []).includes(received.status)) {
+      throw refusal(method, path, received, answer);
+    }
+    for (const warning of answer.warnings) warn?.(warning);
+    return answer;
+  }
+
+  async call<T>({ method, path, answer, ...ask }: Call): Promise<T> {
+    const { data, body, text } = await this.request(method, path, ask);
+    const given = { data, bare: body, text, nothing: undefined }[answer];
+    // The declaration that made the caller's type made the server's answer as well.
+    return given as T;
+  }
+
+  #headers(method: Verb, hasBody: boolean): Record<string, string> {
+    const { token, namespace } = this.#options;
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    return {
+      accept: "application/json",
+      "x-service-request": "true",
+      ...(hasBody ? { "content-type": type } : {}),
+      ...(token === null ? {} : { "x-service-token": checkedToken(token) }),
+      ...(namespace === "" ? {} : { "x-service-namespace": checkedNamespace(namespace) }),
+    };
+  }
+}
+
+function answerOf(received: Received): Answer {
+  const contentType = received.header("content-type") ?? "";
+  const text = utf8Text(received.body);
+  const body = /\bjson\b/.test(contentType) ? parsed(text) : undefined;
+  const inner = isObject(body) ? body : {};
+  const enveloped = "request_id" in inner && "data" in inner;
+  const { warnings } = inner;
+  return {
+    status: received.status,
+    body,
+    data: enveloped ? (inner["data"] ?? undefined) : body,
+    text,
+    contentType,
+    warnings: Array.isArray(warnings) ? warnings.filter((one) => typeof one === "string") : [],
+    requestId: received.header("x-service-request-id") ?? "",
+  };
+}
+
+function parsed(text: string): JsonValue | undefined {
+  if (text === "") return undefined;
+  try {
+    return parseExact(text);
+  } catch {
+    // The parser's message quotes the answer, which may hold secrets.
+    throw new Failure("upstream", "answer-malformed", "the server's answer is not valid JSON");
+  }
+}
+
+function refusal(
+  method: Verb,
+  path: string,
+  received: Received,
+  { body, requestId }: Answer,
+): Failure {
+  const { status } = received;
+  if (status < 400) {
+    const to = received.header("location") ?? "another address";
+    const message = `the server sends this request on to ${to} (${status})`;
+    return new Failure("unavailable", "redirected", message);
+  }
+  const seconds = Number(received.header("retry-after") ?? "");
+  const retry = Number.isInteger(seconds) && seconds > 0 ? { retryAfter: seconds } : {};
+  return new ApiError({ method, path, status, errors: errorsOf(body), requestId, body, ...retry });
+}
+
+function queryText(query: Query = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+/** Node's own refusal of a header would come later and say less. */
+function checkedToken(token: Secret<string>): string {
+  const text = token.reveal();
+  if (/^[\x21-\x7e]{1,8192}$/.test(text)) return text;
+  const message =
+    "the token cannot be sent: it must be 1 to 8192 printable ASCII characters without spaces";
+  throw new Failure("invalid", "token-unsendable", message);
+}
+
+function checkedNamespace(namespace: string): string {
+  if (/^[\x21-\x7e]{1,1024}$/.test(namespace)) return namespace;
+  const message = "the namespace must be printable ASCII without spaces, such as team/app";
+  throw new Failure("invalid", "namespace-unsendable", message);
+}

@@ -1,0 +1,103 @@
+// Why there is no answer at all, told apart by what the user can do about it. Messages name the
+// server and the cause; what was sent is in none of them.
+
+import { Failure } from "../base/failure.ts";
+import type { ServerAddress } from "./server-address.ts";
+
+export type ConnectionProblem =
+  | "refused" // nobody listens there
+  | "unknown-host"
+  | "unreachable"
+  | "broken" // it ended before the answer was whole
+  | "timed-out"
+  | "no-socket"
+  | "untrusted" // the certificate's issuer is not one of ours
+  | "expired"
+  | "wrong-name"
+  | "client-certificate" // the server wants one, or another
+  | "bad-tls-file" // our own certificate, key or CA cannot be used
+  | "speaks-http" // we spoke TLS, it did not
+  | "speaks-tls" // we spoke HTTP, it speaks TLS
+  | "too-large"
+  | "other";
+
+export class ConnectionFailure extends Failure {
+  readonly problem: ConnectionProblem;
+  readonly address: string;
+
+  constructor(problem: ConnectionProblem, address: ServerAddress, detail: string) {
+    const kind = problem === "timed-out" ? "timed-out" : "unavailable";
+    super(kind, `connection-${problem}`, `${TEXTS[problem](address.shown)}${detail}`);
+    this.problem = problem;
+    this.address = address.shown;
+  }
+}
+
+const TEXTS: Readonly<Record<ConnectionProblem, (at: string) => string>> = {
+  refused: (at) => `nothing is listening at ${at}`,
+  "unknown-host": (at) => `the host of ${at} is not known`,
+  unreachable: (at) => `${at} cannot be reached`,
+  broken: (at) => `the connection to ${at} ended before the answer was complete`,
+  "timed-out": (at) => `no answer from ${at} in time`,
+  "no-socket": (at) => `there is no socket at ${at}, or it may not be used by this user`,
+  untrusted: (at) => `the certificate of ${at} was issued by an authority that is not trusted here`,
+  expired: (at) => `the certificate of ${at} is not valid at this time`,
+  "wrong-name": (at) => `the certificate of ${at} is for another name`,
+  "client-certificate": (at) => `${at} did not accept the client certificate, or asks for one`,
+  "bad-tls-file": () => "the CA, client certificate or client key given cannot be used",
+  "speaks-http": (at) => `${at} was addressed with TLS but does not speak it`,
+  "speaks-tls": (at) => `${at} did not answer in HTTP; it probably speaks TLS`,
+  "too-large": (at) => `the answer of ${at} is larger than this client takes`,
+  other: (at) => `the request to ${at} failed`,
+};
+
+const BY_CODE: ReadonlyMap<string, ConnectionProblem> = new Map([
+  ["ECONNREFUSED", "refused"],
+  ["ENOTFOUND", "unknown-host"],
+  ["EAI_AGAIN", "unknown-host"],
+  ["EHOSTUNREACH", "unreachable"],
+  ["ENETUNREACH", "unreachable"],
+  ["ETIMEDOUT", "timed-out"],
+  ["ECONNRESET", "broken"],
+  ["EPIPE", "broken"],
+  ["ENOENT", "no-socket"],
+  ["EACCES", "no-socket"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "untrusted"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "untrusted"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "untrusted"],
+  ["UNABLE_TO_GET_ISSUER_CERT", "untrusted"],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "untrusted"],
+  ["CERT_UNTRUSTED", "untrusted"],
+  ["CERT_REJECTED", "untrusted"],
+  ["CERT_SIGNATURE_FAILURE", "untrusted"],
+  ["INVALID_CA", "untrusted"],
+  ["CERT_HAS_EXPIRED", "expired"],
+  ["CERT_NOT_YET_VALID", "expired"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "wrong-name"],
+  ["HOSTNAME_MISMATCH", "wrong-name"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "speaks-http"],
+  ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "speaks-http"],
+  ["ERR_SSL_HTTP_REQUEST", "speaks-http"],
+  ["EPROTO", "speaks-http"],
+]);
+
+/** What a socket, TLS or the HTTP parser reported, in the user's terms. */
+export function connectionFailure(error: unknown, address: ServerAddress): ConnectionFailure {
+  if (error instanceof ConnectionFailure) return error;
+  const code = codeOf(error);
+  const problem = BY_CODE.get(code) ?? byFamily(code);
+  // Codes are constants of the runtime; its texts may quote what was sent and are not shown.
+  return new ConnectionFailure(problem, address, code === "" ? "" : ` (${code})`);
+}
+
+function byFamily(code: string): ConnectionProblem {
+  if (code.startsWith("HPE_")) return "speaks-tls";
+  if (/^ERR_SSL_(TLSV1|SSLV3)_ALERT/.test(code)) return "client-certificate";
+  if (/^ERR_(OSSL|SSL)_/.test(code)) return "bad-tls-file";
+  return "other";
+}
+
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error) || !("code" in error)) return "";
+  return typeof error.code === "string" && /^[A-Z0-9_]{1,64}$/.test(error.code) ? error.code : "";
+}

@@ -1,0 +1,484 @@
+// Every command against a server that answers as the contract says: what is sent, what is printed.
+
+import assert from "node:assert/strict";
+import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, beforeEach, test, type TestContext } from "node:test";
+import { enveloped, FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
+
+let server: FakeServer;
+let home: string;
+const servers: FakeServer[] = [];
+after(() => Promise.all(servers.map((one) => one.stop())));
+
+beforeEach(async (t) => {
+  server = await FakeServer.start();
+  servers.push(server);
+  home = makeHome((call) => (t as TestContext).after(call));
+});
+
+function cli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const env = {
+    HOLDFAST_ADDR: server.address,
+    HOLDFAST_TOKEN: ROOT_TOKEN,
+    HOME: home,
+    NO_COLOR: "1",
+  };
+  return run(args, { ...options, env: { ...env, ...options.env } });
+}
+
+test("status tells the state and exits 1 until the server is unsealed", async () => {
+  const fresh = await cli(["status"]);
+  assert.equal(fresh.code, 1);
+  assert.match(fresh.stdout, /^Initialized +false$/m);
+  assert.match(fresh.stderr, /operator init/);
+  server.opened();
+  const open = await cli(["status"]);
+  assert.equal(open.code, 0);
+  assert.match(open.stdout, /^Sealed +false$/m);
+  assert.match(open.stdout, /^Cluster Name +fake$/m);
+  assert.equal(open.stderr, "");
+});
+
+test("every command sends its token, its namespace and the mark of a command line", async () => {
+  server.opened();
+  await cli(["-namespace", "team", "read", "sys/key-status"]);
+  const headers = server.seen[0]?.headers;
+  assert.equal(headers?.["x-service-token"], ROOT_TOKEN);
+  assert.equal(headers?.["x-service-namespace"], "team");
+  assert.equal(headers?.["x-service-request"], "true");
+});
+
+test("operator init prints each share once, on standard output alone", async () => {
+  const { code, stdout, stderr } = await cli(["operator", "init"]);
+  assert.equal(code, 0);
+  for (const [i, share] of server.shares.entries()) {
+    assert.equal(stdout.split(share).length, 2);
+    assert.ok(stdout.includes(`Unseal Key ${i + 1}: ${share}\n`));
+    assert.ok(!stderr.includes(share));
+  }
+  assert.ok(stdout.includes(`\n\nInitial Root Token: ${ROOT_TOKEN}\n`));
+  assert.deepEqual(server.seen.at(-1)?.body, {}, "the defaults are the server's");
+});
+
+test("operator init -format json gives programs the server's answer and nothing else", async () => {
+  const args = ["operator", "init", "-key-shares=3", "--key-threshold", "2", "-json"];
+  const { stdout } = await cli(args);
+  const made = JSON.parse(stdout);
+  assert.equal(made.keys_base64.length, 3);
+  assert.equal(made.root_token, ROOT_TOKEN);
+  assert.deepEqual(server.seen.at(-1)?.body, { secret_shares: 3, secret_threshold: 2 });
+});
+
+test("operator init takes PGP keys from files and can leave the bootstrap open", async () => {
+  const armoured = join(home, "a.asc");
+  const binary = join(home, "b.gpg");
+  writeFileSync(armoured, "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabc\n");
+  writeFileSync(binary, Buffer.from([0x99, 1, 2, 3]));
+  const flags = ["-key-shares", "2", "-key-threshold", "2", "-acl-bootstrap-open"];
+  await cli(["operator", "init", `-pgp-keys=${armoured},${binary}`, ...flags]);
+  const body = server.seen.at(-1)?.body;
+  const armour = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabc";
+  assert.deepEqual(body?.["pgp_keys"], [armour, "mQECAw=="]);
+  assert.equal(body?.["acl_bootstrap"], "open");
+});
+
+test("operator unseal asks for shares without echo until the server is open", async () => {
+  server.opened(["share-a", "share-b", "share-c"], 2);
+  server.sealed = true;
+  const typed = ["share-c", "wrong", "share-a"];
+  const { code, stdout, stderr, all, raw } = await cli(["operator", "unseal"], { typed });
+  assert.equal(code, 0);
+  assert.equal(server.sealed, false);
+  assert.match(stderr, /\[#+-+\] 1\/2/);
+  assert.match(stderr, /Error: invalid key/);
+  assert.match(stdout, /^Sealed +false$/m);
+  assert.deepEqual(raw, [true, false], "echo is off from the first prompt to the last");
+  for (const share of typed) assert.ok(!all.includes(share));
+});
+
+test("operator unseal takes several shares that are pasted at once", async () => {
+  server.opened();
+  server.sealed = true;
+  const { code } = await cli(["operator", "unseal"], { typed: ["share-c\rshare-a"] });
+  assert.equal(code, 0);
+  assert.equal(server.sealed, false);
+});
+
+test("operator unseal takes one share from standard input or from its argument", async () => {
+  server.opened();
+  server.sealed = true;
+  const piped = await cli(["operator", "unseal", "-"], { stdin: "share-a\n" });
+  assert.equal(piped.code, 0);
+  assert.match(piped.stdout, /^Unseal Progress +1\/2$/m);
+  const given = await cli(["operator", "unseal", "share-b"]);
+  assert.equal(server.sealed, false);
+  assert.match(given.stderr, /Warning: .*history/);
+  assert.ok(!given.all.includes("share-b"));
+});
+
+test("operator unseal without anybody to ask says so and sends nothing", async () => {
+  server.opened();
+  server.sealed = true;
+  for (const options of [{}, { typed: [] }] as const) {
+    const { code, stderr } = await cli(["operator", "unseal", "-non-interactive"], options);
+    assert.equal(code, 2);
+    assert.match(stderr, /cannot ask: Share/);
+  }
+  assert.ok(server.seen.every(({ method }) => method === "GET"));
+});
+
+test("operator unseal -reset drops what was given", async () => {
+  server.opened();
+  server.sealed = true;
+  server.given.add("share-a");
+  const { stdout } = await cli(["operator", "unseal", "-reset"]);
+  assert.match(stdout, /^Unseal Progress +0\/2$/m);
+});
+
+test("operator seal, rotate, key-status and step-down do what they say", async () => {
+  server.opened();
+  assert.match((await cli(["operator", "rotate"])).stdout, /Key Term +2/);
+  assert.match((await cli(["operator", "key-status"])).stdout, /^Encryption Count +7$/m);
+  assert.equal((await cli(["operator", "step-down"])).code, 0);
+  const sealed = await cli(["operator", "seal"]);
+  assert.deepEqual([sealed.code, sealed.stdout], [0, "Success! The server is sealed.\n"]);
+  assert.equal(server.sealed, true);
+});
+
+test("operator generate-root on a terminal goes from start to a readable token", async () => {
+  server.opened();
+  const typed = ["share-a", "share-b"];
+  const ran = await cli(["operator", "generate-root"], { typed });
+  assert.equal(ran.code, 0);
+  assert.match(ran.stdout, /^Root Token +made-by-generate-root-0123456789abcd$/m);
+  assert.match(ran.stderr, /root-nonce/);
+  for (const share of typed) assert.ok(!ran.all.includes(share));
+});
+
+test("operator generate-root in steps: init, shares, decode, cancel", async () => {
+  server.opened();
+  const started = await cli(["operator", "generate-root", "-init", "-format", "json"]);
+  const { otp } = JSON.parse(started.stdout);
+  await cli(["operator", "generate-root", "-"], { stdin: "share-a" });
+  const last = await cli(["operator", "generate-root", "-json", "-"], { stdin: "share-b" });
+  const { encoded_token: encoded } = JSON.parse(last.stdout);
+  const decode = ["operator", "generate-root", "-decode", encoded];
+  const decoded = await cli([...decode, "-otp", "-", "-field", "token"], { stdin: otp });
+  assert.equal(decoded.stdout, "made-by-generate-root-0123456789abcd\n");
+  const asked = await cli(decode, { typed: [otp] });
+  assert.match(asked.stdout, /made-by-generate-root/);
+  const wrong = await cli([...decode, "-otp", "-"], { stdin: "short" });
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /has 5 bytes; it must have 36/);
+
+  await cli(["operator", "generate-root", "-init"]);
+  assert.equal((await cli(["operator", "generate-root", "-cancel"])).code, 0);
+  assert.equal(server.attempt, null);
+});
+
+test("operator rekey makes new shares valid only after they were entered", async () => {
+  server.opened();
+  const old = server.shares;
+  const args = ["operator", "rekey", "-key-shares", "3", "-key-threshold", "2"];
+  const half = await cli(args, { typed: ["share-a", "share-b", "bmV3LXNoYXJl1"] });
+  assert.equal(half.code, 0);
+  assert.match(half.stdout, /^Key 3: bmV3LXNoYXJl2$/m);
+  assert.equal(server.shares, old, "the answer could have been lost: the old ones must still do");
+  assert.match(half.stderr, /old shares are still valid/);
+  const rest = await cli(["operator", "rekey"], { typed: ["bmV3LXNoYXJl0"] });
+  assert.match(rest.stderr, /new shares are valid/);
+  assert.deepEqual(server.shares, ["bmV3LXNoYXJl0", "bmV3LXNoYXJl1", "bmV3LXNoYXJl2"]);
+});
+
+test("operator rekey in steps, and without verification where that is asked for", async () => {
+  server.opened();
+  const sizes = ["-key-shares", "2", "-key-threshold", "2"];
+  await cli(["operator", "rekey", "-init", ...sizes]);
+  assert.equal(server.seen.at(-1)?.body["require_verification"], true);
+  assert.equal((await cli(["operator", "rekey", "-cancel"])).code, 0);
+  assert.equal(server.rekey, null);
+
+  await cli(["operator", "rekey", "-init", "-no-verification", ...sizes]);
+  assert.equal(server.seen.at(-1)?.body["require_verification"], false);
+  await cli(["operator", "rekey", "-"], { stdin: "share-a" });
+  const { stdout } = await cli(["operator", "rekey", "-json", "-"], { stdin: "share-b" });
+  assert.deepEqual(JSON.parse(stdout).keys_base64, server.shares);
+});
+
+test("a ceremony that nobody started is not fed", async () => {
+  server.opened();
+  for (const name of ["rekey", "generate-root"]) {
+    const { code, stderr } = await cli(["operator", name, "-"], { stdin: "share-a" });
+    assert.equal(code, 2);
+    assert.match(stderr, /-init/);
+  }
+  assert.ok(server.seen.every(({ method }) => method === "GET"));
+});
+
+test("login asks without echo, checks the token and keeps it for its owner alone", async () => {
+  server.opened();
+  const env = { HOLDFAST_TOKEN: "" };
+  const { code, stdout, stderr, all } = await cli(["login"], { typed: [ROOT_TOKEN], env });
+  assert.equal(code, 0);
+  assert.ok(!all.includes(ROOT_TOKEN));
+  assert.match(stderr, /read sys\/key-status/);
+  const file = join(home, ".holdfast-token");
+  assert.match(stdout, /kept in/);
+  assert.equal(readFileSync(file, "utf8"), `${ROOT_TOKEN}\n`);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal((await cli(["operator", "key-status"], { env })).code, 0, "other commands use it");
+});
+
+test("login refuses a token that the server does not know and keeps nothing", async () => {
+  server.opened();
+  const { code, stderr } = await cli(["login", "-"], { stdin: "nonsense\n" });
+  assert.equal(code, 4);
+  assert.match(stderr, /does not know this token/);
+  assert.throws(() => statSync(join(home, ".holdfast-token")));
+});
+
+test("login knows a good token by a denial that does not call it invalid", async () => {
+  server.opened();
+  const denied = { status: 403, body: { errors: ["permission denied"] } };
+  server.instead.set("GET sys/key-status", denied);
+  assert.equal((await cli(["login", "-"], { stdin: "some-token" })).code, 0);
+});
+
+test("login replaces a link instead of writing through it", async () => {
+  server.opened();
+  const target = join(home, "elsewhere");
+  writeFileSync(target, "untouched");
+  symlinkSync(target, join(home, ".holdfast-token"));
+  assert.equal((await cli(["login", "-"], { stdin: ROOT_TOKEN })).code, 0);
+  assert.equal(readFileSync(target, "utf8"), "untouched");
+});
+
+test("a token file that others can read, or that is a link, is not used", async () => {
+  server.opened();
+  const env = { HOLDFAST_TOKEN: "" };
+  const file = join(home, ".holdfast-token");
+  writeFileSync(file, ROOT_TOKEN, { mode: 0o644 });
+  const loose = await cli(["read", "sys/key-status"], { env });
+  assert.equal(loose.code, 1);
+  assert.match(loose.stderr, /mode 0644[^]*chmod 600/);
+  assert.equal(server.seen.length, 0);
+});
+
+test("read prints data for people, the envelope for programs, one value for scripts", async () => {
+  server.opened();
+  assert.match((await cli(["read", "sys/key-status"])).stdout, /^term +1$/m);
+  const { data } = JSON.parse((await cli(["read", "-json", "/v1/sys/key-status"])).stdout);
+  assert.equal(data.term, 1);
+  assert.equal((await cli(["read", "-field=term", "sys/key-status"])).stdout, "1\n");
+  const yaml = await cli(["read", "-format", "yaml", "sys/key-status"]);
+  assert.match(yaml.stdout, /^data:\n {2}term: 1$/m);
+  const absent = await cli(["read", "-field=nope", "sys/key-status"]);
+  assert.equal(absent.code, 3);
+  assert.match(absent.stderr, /no nope; there is term, install_time/);
+});
+
+test("read passes parameters on and prints what is not JSON as it is", async () => {
+  server.opened();
+  const text = "# metrics\nup 1\n";
+  server.instead.set("GET sys/metrics", {
+    status: 200,
+    text,
+    headers: { "Content-Type": "text/plain" },
+  });
+  const { stdout } = await cli(["read", "sys/metrics", "format=prometheus"]);
+  assert.equal(stdout, text);
+  assert.equal(server.seen[0]?.query.get("format"), "prometheus");
+});
+
+test("read shows a lease and a token beside the data", async () => {
+  server.opened();
+  const { body } = enveloped({ password: "p" }) as { body: object };
+  const lease = { lease_id: "x/1", lease_duration: 60, renewable: true };
+  const auth = { client_token: "t-1", accessor: "a-1", policies: ["default", "app"] };
+  server.instead.set("GET x/creds", { status: 200, body: { ...body, ...lease, auth } });
+  const { stdout } = await cli(["read", "x/creds"]);
+  for (const line of [/^lease_id +x\/1$/m, /^token +t-1$/m, /^token_policies +\[default app\]$/m]) {
+    assert.match(stdout, line);
+  }
+  assert.match(stdout, /^password +p$/m);
+});
+
+test("numbers that a double cannot hold keep their digits in every format", async () => {
+  server.opened();
+  const headers = { "Content-Type": "application/json" };
+  const text = '{"request_id":"r","data":{"big":12345678901234567890,"fine":1.5}}';
+  server.instead.set("GET x/big", { status: 200, text, headers });
+  for (const format of ["table", "json", "yaml"]) {
+    const { stdout } = await cli(["read", "-format", format, "x/big"]);
+    assert.ok(stdout.includes("12345678901234567890"), stdout);
+  }
+});
+
+test("write sends values from arguments, files and standard input", async () => {
+  server.opened();
+  const file = join(home, "value");
+  writeFileSync(file, "from a file\n");
+  symlinkSync(file, join(home, "link"));
+  server.instead.set("POST kv/a", { status: 204 });
+  const args = [
+    "write",
+    "kv/a",
+    "a=1=2",
+    `b=@${join(home, "link")}`,
+    "c=-",
+    "d=x",
+    "d=y",
+    "e=\\@f",
+  ];
+  const { code, stdout } = await cli(args, { stdin: "piped\n" });
+  assert.equal(code, 0);
+  assert.equal(stdout, "Success! Data written to: kv/a\n");
+  assert.deepEqual(server.seen[0]?.body, {
+    a: "1=2",
+    b: "from a file",
+    c: "piped",
+    d: ["x", "y"],
+    e: "@f",
+  });
+  assert.equal(server.seen[0]?.headers["content-type"], "application/json");
+});
+
+test("write takes a whole JSON body, and needs -force for none", async () => {
+  server.opened();
+  server.instead.set("POST kv/a", { status: 204 });
+  await cli(["write", "kv/a", "-"], { stdin: '{"n":{"deep":[1,null]}}' });
+  assert.deepEqual(server.seen[0]?.body, { n: { deep: [1, null] } });
+  assert.equal((await cli(["write", "kv/a"])).code, 2);
+  assert.equal((await cli(["write", "-force", "kv/a"])).code, 0);
+  assert.equal(server.seen.length, 2);
+});
+
+test("patch, delete and list use their verbs", async () => {
+  server.opened();
+  await cli(["namespace", "create", "team"]);
+  await cli(["patch", "sys/namespaces/team", "-"], { stdin: '{"custom_metadata":{"a":"1"}}' });
+  const patched = server.seen.at(-1);
+  assert.equal(patched?.method, "PATCH");
+  assert.equal(patched?.headers["content-type"], "application/merge-patch+json");
+  assert.match((await cli(["list", "sys/namespaces/"])).stdout, /^Keys\n----\nteam\/\n$/);
+  assert.equal(server.seen.at(-1)?.method, "LIST");
+  assert.deepEqual(JSON.parse((await cli(["list", "-json", "sys/namespaces"])).stdout), ["team/"]);
+  await cli(["delete", "kv/a", "versions=1"]);
+  assert.equal(server.seen.at(-1)?.query.get("versions"), "1");
+  const gone = await cli(["delete", "sys/namespaces/team"]);
+  assert.equal(gone.code, 0);
+  assert.equal((await cli(["list", "sys/namespaces"])).code, 3, "an empty list is not found");
+});
+
+test("namespace commands create, show, change, list and delete", async () => {
+  server.opened();
+  const none = await cli(["namespace", "list"]);
+  assert.deepEqual([none.code, none.stdout], [0, ""]);
+  assert.equal((await cli(["namespace", "list", "-json"])).stdout, "[]\n");
+  const made = await cli(["namespace", "create", "-custom-metadata", "owner=anna", "team/"]);
+  assert.match(made.stdout, /^custom_metadata +{"owner":"anna"}$/m);
+  assert.match((await cli(["namespace", "lookup", "team"])).stdout, /^id +a1b2c$/m);
+  assert.match((await cli(["namespace", "list"])).stdout, /^team\/ +a1b2c +{"owner":"anna"}$/m);
+  const change = ["-custom-metadata=b=2", "-remove-custom-metadata=owner"];
+  assert.match((await cli(["namespace", "patch", ...change, "team"])).stdout, /{"b":"2"}/);
+  assert.equal((await cli(["namespace", "list", "-field", "path"])).stdout, "team/\n");
+  assert.equal((await cli(["namespace", "delete", "team"])).code, 0);
+  assert.equal((await cli(["namespace", "lookup", "team"])).code, 3);
+});
+
+test("creating a namespace again does not take its notes away", async () => {
+  server.opened();
+  await cli(["namespace", "create", "team"]);
+  assert.deepEqual(server.seen[0]?.body, {});
+});
+
+test("namespace delete asks at a terminal, unless told not to", async () => {
+  server.opened();
+  await cli(["namespace", "create", "team"]);
+  const no = await cli(["namespace", "delete", "team"], { typed: ["n"] });
+  assert.equal(no.code, 1);
+  assert.equal(server.namespaces.size, 1);
+  assert.deepEqual(no.raw, [], "the answer to a question is no secret");
+  assert.equal((await cli(["namespace", "delete", "team"], { typed: ["yes"] })).code, 0);
+  assert.equal(server.namespaces.size, 0);
+  await cli(["namespace", "create", "team"]);
+  assert.equal((await cli(["namespace", "delete", "-yes", "team"], { typed: [] })).code, 0);
+});
+
+test("audit commands enable, list, hash and disable", async () => {
+  server.opened();
+  assert.match((await cli(["audit", "list"])).stderr, /not recorded/);
+  const flags = ["-path=first", "-description", "for us"];
+  const enabled = await cli(["audit", "enable", ...flags, "file", "file_path=a.log"]);
+  assert.equal(enabled.stdout, "Success! Enabled the file audit device at: first/\n");
+  const { body } = server.seen.at(-1) ?? {};
+  assert.deepEqual(body, { type: "file", options: { file_path: "a.log" }, description: "for us" });
+  assert.match((await cli(["audit", "list"])).stdout, /^first\/ +file +true +for us$/m);
+  const hash = await cli(["audit", "hash", "first"], { typed: ["hunter2"] });
+  assert.match(hash.stdout, /^hash +hmac-sha256:0123$/m);
+  assert.ok(!hash.all.includes("hunter2"));
+  assert.equal(server.seen.at(-1)?.body["input"], "hunter2");
+  assert.equal((await cli(["audit", "disable", "first/"])).code, 0);
+  assert.equal(server.devices.size, 0);
+});
+
+test("path-help shows the server's own words", async () => {
+  server.opened();
+  const help = "POST or PUT sys/unseal\n\n  Give one share.\n";
+  server.instead.set("GET sys/unseal", { status: 200, body: { help, openapi: {} } });
+  assert.equal((await cli(["path-help", "sys/unseal"])).stdout, help);
+  assert.equal(server.seen[0]?.query.get("help"), "1");
+});
+
+test("a warning of the server is told on standard error", async () => {
+  server.opened();
+  const { body } = enveloped({ a: 1 }) as { body: object };
+  server.instead.set("GET kv/a", {
+    status: 200,
+    body: { ...body, warnings: ["old\u001b[31m key"] },
+  });
+  const { stdout, stderr } = await cli(["read", "-json", "kv/a"]);
+  assert.equal(stderr, "Warning: old\\x1b[31m key\n", "and cannot steer the terminal");
+  assert.equal(JSON.parse(stdout).data.a, 1);
+});
+
+test("doctor finds what is wrong and says what to do", async () => {
+  const fresh = await cli(["doctor"]);
+  assert.equal(fresh.code, 1);
+  assert.match(fresh.stdout, /^seal +wrong +not initialised +run `holdfast operator init`$/m);
+  server.opened();
+  server.skewSeconds = 300;
+  const open = JSON.parse((await cli(["doctor", "-json"])).stdout);
+  const result = Object.fromEntries(
+    open.map(({ check, result: one }: { check: string; result: string }) => [check, one]),
+  );
+  assert.deepEqual(result, {
+    address: "good",
+    "token file": "good",
+    server: "good",
+    clock: "wrong",
+    seal: "good",
+    version: "good",
+    token: "good",
+    audit: "watch",
+  });
+  writeFileSync(join(home, ".holdfast-token"), "x", { mode: 0o666 });
+  const loose = await cli(["doctor"]);
+  assert.match(loose.stdout, /^token file +wrong +.*chmod 600/m);
+  const bad = await cli(["doctor"], { env: { HOLDFAST_TOKEN: "unknown" } });
+  assert.equal(bad.code, 1);
+});
+
+test("version and help need no server, no token and no sane environment", async () => {
+  const env = { HOLDFAST_ADDR: "nonsense", HOLDFAST_SKIP_VERIFY: "perhaps" };
+  assert.equal((await cli(["version"], { env })).stdout, "Holdfast 0.1.0\n");
+  assert.equal((await cli(["--version"], { env })).stdout, "Holdfast 0.1.0\n");
+  assert.match((await cli([], { env })).stdout, /^ {2}server +Run the server$/m);
+  assert.match(
+    (await cli(["operator", "init", "-h"], { env })).stdout,
+    /^Usage: holdfast operator/,
+  );
+  assert.equal(server.seen.length, 0);
+});

@@ -1,0 +1,272 @@
+// Each way in which a request can fail: one line that says what, one that says what to do, the exit code,
+// and never a secret.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import net, { type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { SystemClock } from "../../src/base/clock.ts";
+import { DAY } from "../../src/base/duration.ts";
+import { makeDevCertificate } from "../../src/daemon/dev-certificate.ts";
+import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { run, type Ran, type RunOptions } from "./harness.ts";
+
+const home = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
+let server: FakeServer;
+before(async () => {
+  server = (await FakeServer.start()).opened();
+});
+after(async () => {
+  await server.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+function cli(address: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const env = { HOLDFAST_ADDR: address, HOLDFAST_TOKEN: ROOT_TOKEN, HOME: home };
+  return run(args, { ...options, env: { ...env, ...options.env } });
+}
+
+async function listening(listener: net.Server): Promise<string> {
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  return `127.0.0.1:${(listener.address() as AddressInfo).port}`;
+}
+
+const refusals: readonly [status: number, errors: string[], code: number, next: RegExp][] = [
+  [503, ["service is sealed"], 1, /the server is sealed: run `holdfast operator unseal`/],
+  [503, ["service is not initialized"], 1, /run `holdfast operator init`/],
+  [503, ["request timed out"], 1, /try again/],
+  [403, ["permission denied"], 4, /the token from HOLDFAST_TOKEN may not do this.*kv\/a/],
+  [403, ["permission denied", "invalid token"], 4, /unknown or expired: run `holdfast login`/],
+  [403, ["missing client token"], 4, /run `holdfast login`, or set HOLDFAST_TOKEN/],
+  [403, ["restricted endpoint"], 4, /leave out the namespace/],
+  [404, [], 3, /check the path/],
+  [404, ["unsupported path"], 3, /path-help/],
+  [405, ["unsupported operation"], 1, /path-help kv\/a/],
+  [421, ["misdirected"], 1, /allowed_hosts/],
+  [500, ["no audit device succeeded in logging the request"], 1, /audit device/],
+  [500, ["internal error"], 1, /look for request 11111111-2222-4333-8444-555555555555/],
+];
+for (const [status, errors, code, next] of refusals) {
+  test(`status ${status} ${errors.join(", ")}: exit code ${code} and its own next step`, async () => {
+    server.instead.set("GET kv/a", { status, body: { errors } });
+    const ran = await cli(server.address, ["read", "kv/a"]);
+    assert.equal(ran.code, code);
+    assert.equal(ran.stdout, "");
+    const [what = "", todo = "", ...more] = ran.stderr.trimEnd().split("\n");
+    assert.match(what, new RegExp(`^Error: GET kv/a: .+ \\(status ${status}\\)$`));
+    for (const text of errors) assert.ok(what.includes(text));
+    assert.match(todo, next);
+    assert.deepEqual(more, []);
+  });
+}
+
+test("a refusal for a rate says when to come back", async () => {
+  const refusal = { status: 429, body: { errors: ["quota"] }, headers: { "Retry-After": "7" } };
+  server.instead.set("GET kv/a", refusal);
+  assert.match((await cli(server.address, ["read", "kv/a"])).stderr, /try again in 7 s/);
+});
+
+test("a redirect is told and not followed: the token stays here", async () => {
+  const headers = { Location: "http://elsewhere.example/v1/kv/a" };
+  server.instead.set("GET kv/a", { status: 307, headers });
+  const { code, stderr } = await cli(server.address, ["read", "kv/a"]);
+  assert.equal(code, 1);
+  assert.match(stderr, /elsewhere\.example/);
+});
+
+test("nobody listening, an unknown host and a wrong address are told apart", async () => {
+  const closed = net.createServer();
+  const where = await listening(closed);
+  await new Promise((resolve) => closed.close(resolve));
+  const refused = await cli(`http://${where}`, ["status"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /nothing is listening at http:[^]*holdfast server -dev/);
+  const unknown = await cli("http://no-such-host.invalid", ["status"]);
+  assert.match(unknown.stderr, /host of http:\/\/no-such-host\.invalid is not known/);
+  const wrong = await cli("http://user:hunter2@127.0.0.1", ["status"]);
+  assert.equal(wrong.code, 2);
+  assert.ok(!wrong.all.includes("hunter2"));
+  const socket = await cli(`unix://${home}/none.sock`, ["status"]);
+  assert.match(socket.stderr, /no socket at/);
+});
+
+test("a connection that ends early, or says something else than HTTP, is told", async () => {
+  const rude = net.createServer((socket) => socket.once("data", () => socket.destroy()));
+  const odd = net.createServer((socket) =>
+    socket.once("data", () => socket.end("\x15\x03\x01\0\x02\x02\x16")),
+  );
+  const broken = await cli(`http://${await listening(rude)}`, ["status"]);
+  assert.match(broken.stderr, /ended before the answer was complete/);
+  const tls = await cli(`http://${await listening(odd)}`, ["status"]);
+  assert.match(tls.stderr, /use https:\/\//);
+  rude.close();
+  odd.close();
+});
+
+test("a server that never answers is left after the time given", async () => {
+  const silent = http.createServer(() => {});
+  const address = `http://${await listening(silent)}`;
+  const { code, stderr } = await cli(address, ["-timeout", "50ms", "status"]);
+  silent.closeAllConnections();
+  silent.close();
+  assert.equal(code, 1);
+  assert.match(stderr, /no answer from .* in time \(waited 50ms\)/);
+});
+
+test("an answer over a Unix socket is read like any other", async () => {
+  const path = join(home, "s.sock");
+  const local = http.createServer((_, response) => {
+    response.setHeader("Content-Type", "application/json");
+    response.end('{"request_id":"r","data":{"ok":true}}');
+  });
+  await new Promise<void>((resolve) => local.listen(path, resolve));
+  const { stdout } = await cli(`unix://${path}`, ["read", "-field", "ok", "kv/a"]);
+  local.close();
+  assert.equal(stdout, "true\n");
+});
+
+test("TLS: trust, expiry and names are checked, and each has its next step", async () => {
+  const clock = new SystemClock();
+  const hosts = [{ type: "ip", value: "127.0.0.1" }] as const;
+  const good = await makeDevCertificate(hosts, clock.now());
+  const old = await makeDevCertificate(hosts, clock.now() - 60n * DAY);
+  const other = await makeDevCertificate([{ type: "dns", value: "other.example" }], clock.now());
+  const ca = (name: string, pem: string) => {
+    const path = join(home, `${name}.pem`);
+    writeFileSync(path, pem);
+    return `-ca-cert=${path}`;
+  };
+  const start = async ({ certificate: cert, key }: typeof good) =>
+    (await FakeServer.start({ cert, key })).opened();
+  const [trusted, expired, misnamed] = await Promise.all([start(good), start(old), start(other)]);
+  try {
+    const untrusted = await cli(trusted.address, ["status"]);
+    assert.equal(untrusted.code, 1);
+    assert.match(untrusted.stderr, /not trusted here[^]*-ca-cert FILE/);
+    assert.equal(trusted.seen.length, 0, "nothing is sent to whom we do not trust");
+
+    const withCa = ca("good", good.authority);
+    assert.equal((await cli(trusted.address, ["status", withCa])).code, 0);
+    const listed = await cli(trusted.address, ["list", withCa, "sys/namespaces"]);
+    assert.equal(listed.code, 3);
+    assert.equal(trusted.seen.at(-1)?.method, "LIST", "LIST travels over TLS as well");
+
+    const skipped = await cli(trusted.address, ["status"], {
+      env: { HOLDFAST_SKIP_VERIFY: "true" },
+    });
+    assert.equal(skipped.code, 0);
+    assert.match(skipped.stderr, /Warning: the server's certificate is not checked/);
+
+    const late = await cli(expired.address, ["status", ca("old", old.authority)]);
+    assert.match(late.stderr, /not valid at this time[^]*renew/);
+    const name = ca("other", other.authority);
+    const wrongName = await cli(misnamed.address, ["status", name]);
+    assert.match(wrongName.stderr, /for another name[^]*-tls-server-name/);
+    const named = await cli(misnamed.address, [
+      "status",
+      name,
+      "-tls-server-name",
+      "other.example",
+    ]);
+    assert.equal(named.code, 0);
+
+    const plain = await cli(server.address.replace("http:", "https:"), ["status"]);
+    assert.match(plain.stderr, /does not speak it[^]*http:\/\//);
+
+    assert.match((await cli(trusted.address, ["doctor"])).stdout, /^tls +wrong .*-ca-cert/m);
+    const doctor = await cli(trusted.address, ["doctor", withCa]);
+    assert.match(doctor.stdout, /^tls +watch .*valid for 29 days +renew/m);
+    assert.match((await cli(expired.address, ["doctor"])).stdout, /^tls +wrong .*expired/m);
+  } finally {
+    await Promise.all([trusted.stop(), expired.stop(), misnamed.stop()]);
+  }
+});
+
+test("T-E05: what fails on our side is told without the value that it failed on", async () => {
+  const secret = "hunter2-canary";
+  const cases: readonly [readonly string[], RunOptions][] = [
+    [["write", "kv/a", "-"], { stdin: `{"password": "${secret}"` }],
+    [["write", "kv/a", "-"], { stdin: `"${secret}"` }],
+    [["write", "kv/a", secret], {}],
+    [["write", "kv/a", "a=-", "b=-"], { stdin: secret }],
+    [["operator", "unseal", "share-a", secret], {}],
+    [["operator", "unseal", `-${secret}`], {}],
+    [["login", `-token=${secret}`], {}],
+    [["login", `--tokn=${secret}`], {}],
+    [["login", secret], {}],
+    [["login", "-"], { stdin: `${secret} ${secret}` }],
+    [["operator", "generate-root", "-decode", secret, "-otp", "-"], { stdin: secret }],
+    [["operator", "init", "-key-shares", secret], {}],
+    [["status", "-format", secret], {}],
+    [[secret], {}],
+    [["read", "kv/a"], { env: { HOLDFAST_TOKEN: `${secret}\nX-Header: 1` } }],
+    [["read", "kv/a"], { env: { HOLDFAST_SKIP_VERIFY: secret } }],
+  ];
+  for (const [args, options] of cases) {
+    const { code, all } = await cli(server.address, args, options);
+    assert.notEqual(code, 0, args.join(" "));
+    assert.ok(!all.includes("canary"), all);
+  }
+});
+
+test("T-E05: an answer that is no JSON is told without a word of it", async () => {
+  const headers = { "Content-Type": "application/json" };
+  server.instead.set("GET kv/a", { status: 200, text: '{"password":"hunter2-canary"', headers });
+  const { code, all } = await cli(server.address, ["read", "-debug", "kv/a"]);
+  assert.equal(code, 1);
+  assert.match(all, /not valid JSON/);
+  assert.ok(!all.includes("canary"));
+});
+
+test("T-E05: an unforeseen error shows its kind and, with -debug, where; never its text", async () => {
+  const files = {
+    read: () => {
+      throw new TypeError("hunter2-canary");
+    },
+    text: () => {
+      throw new TypeError("hunter2-canary");
+    },
+  };
+  const args = ["write", "-debug", "kv/a", "a=@file"];
+  const { code, all } = await cli(server.address, args, { world: { files } });
+  assert.equal(code, 1);
+  assert.match(all, /failed unexpectedly \(TypeError\)[^]*at /);
+  assert.ok(!all.includes("canary"));
+});
+
+test("T-O04: -debug tells each request without token, body, query or namespace", async () => {
+  server.instead.delete("GET kv/a");
+  server.instead.set("POST kv/a", { status: 204 });
+  const args = ["write", "-debug", "kv/a", "password=hunter2-canary"];
+  const { stderr, all } = await cli(server.address, args);
+  assert.match(stderr, /^POST kv\/a: 204 in .*, request 11111111-/m);
+  assert.ok(!all.includes("canary"));
+  assert.ok(!all.includes(ROOT_TOKEN));
+  const read = await cli(server.address, ["read", "-debug", "kv/b", "key=hunter2-canary"]);
+  assert.ok(!read.all.includes("canary"));
+});
+
+test("waiting is shown on a terminal after a second, and taken away again", async () => {
+  const { promise, resolve } = Promise.withResolvers<{ status: number }>();
+  server.instead.set("POST sys/seal", () => promise);
+  const calls: (() => void)[] = [];
+  const timers = {
+    after: (delay: bigint, call: () => void) => {
+      // The patience of the display, and its frames; the time-out of the request is not played.
+      if (delay <= 1_000_000_000n) calls.push(call);
+      return { cancel: () => {} };
+    },
+    turn: () => Promise.resolve(),
+  };
+  const running = cli(server.address, ["operator", "seal"], { typed: [], world: { timers } });
+  while (server.seen.at(-1)?.path !== "sys/seal") await new Promise(setImmediate);
+  for (let frame = 0; frame < 3; frame++) calls.shift()?.();
+  resolve({ status: 204 });
+  const { stderr, stdout } = await running;
+  assert.match(stderr, /waiting for the server, 0 s/);
+  assert.ok(stderr.endsWith("\r\u001b[K"), "the line is empty again");
+  assert.match(stdout, /Success/);
+});
