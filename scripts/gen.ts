@@ -1,9 +1,11 @@
-// `node scripts/gen.ts [--check]`: writes src/client/api.ts, a typed function for every endpoint, out of
-// the declarations. With --check it only tells whether the file is up to date (exit code 1 if not).
+// `npm run gen [-- --check]`: writes what is derived from the declarations and kept in the repository:
+// src/client/api.ts, a typed function for every endpoint, and docs/endpoints.md, which says where each is
+// declared and who may call it. With --check it only tells whether both are up to date (exit code 1 if
+// not).
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { parametersOf, type Endpoint } from "../src/endpoint/endpoint.ts";
 import { out } from "../src/endpoint/output.ts";
 import type { Schema } from "../src/endpoint/schema.ts";
@@ -12,6 +14,7 @@ import { requireRuntime } from "./runtime.ts";
 
 const root = join(import.meta.dirname, "..");
 export const CLIENT_FILE = join(root, "src", "client", "api.ts");
+export const ENDPOINTS_FILE = join(root, "docs", "endpoints.md");
 
 export type Declared = Pick<
   Endpoint<never>,
@@ -179,9 +182,9 @@ function comment(text: string): string {
   return text === "" ? "" : `/** ${text.replace(/\*\//g, "* /").replace(/\s+/g, " ")} */\n`;
 }
 
-function format(source: string): string {
+function format(source: string, file = CLIENT_FILE): string {
   const formatter = join(root, "node_modules", ".bin", "oxfmt");
-  const { status, stdout, stderr } = spawnSync(formatter, ["--stdin-filepath", CLIENT_FILE], {
+  const { status, stdout, stderr } = spawnSync(formatter, ["--stdin-filepath", file], {
     cwd: root,
     input: source,
     encoding: "utf8",
@@ -191,16 +194,38 @@ function format(source: string): string {
 }
 
 export async function generateFromSurface(): Promise<string> {
+  const { everyEndpoint } = await import("../src/surface.ts");
+  return generateClient(everyEndpoint);
+}
+
+/** The endpoints as a document: a change of access is seen in review. */
+export async function endpointsDocument(): Promise<string> {
   const { surface } = await import("../src/surface.ts");
-  return generateClient(surface.flat());
+  const { accessInWords } = await import("../src/endpoint/help.ts");
+  const parts = surface.map(({ file, endpoints }) => {
+    const rows = endpoints.map(
+      (endpoint) =>
+        `| ${endpoint.method} | \`${endpoint.path.slice(1)}\` | ${accessInWords(endpoint)} | ${endpoint.summary} |`,
+    );
+    return `## ${file}\n\n| Method | Path | Who | What |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  });
+  const opening =
+    "# Endpoints\n\nWritten by `npm run gen` out of the declarations: do not edit. All paths are below `/v1`; " +
+    "`sys` and `acl` answer without it too. POST stands for PUT as well.\n\n";
+  return format(opening + parts.join("\n"), ENDPOINTS_FILE);
 }
 
 if (import.meta.main) {
   requireRuntime();
-  const text = await generateFromSurface();
-  if (!process.argv.includes("--check")) writeFileSync(CLIENT_FILE, text);
-  else if (readFileSync(CLIENT_FILE, "utf8") !== text) {
-    console.error("src/client/api.ts is not up to date: run `node scripts/gen.ts`");
-    process.exitCode = 1;
+  const files: readonly [string, string][] = [
+    [CLIENT_FILE, await generateFromSurface()],
+    [ENDPOINTS_FILE, await endpointsDocument()],
+  ];
+  for (const [file, text] of files) {
+    if (!process.argv.includes("--check")) writeFileSync(file, text);
+    else if (readFileSync(file, "utf8") !== text) {
+      console.error(`${relative(root, file)} is not up to date: run \`npm run gen\``);
+      process.exitCode = 1;
+    }
   }
 }

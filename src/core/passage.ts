@@ -36,8 +36,8 @@ export class Passage {
   body: JsonObject | null = null;
   decision: Decision | null = null;
   headers = NO_HEADERS;
-  /** Whether a request record was taken. */
-  recorded = false;
+  /** What the request record said, once it was taken: the response record says the same. */
+  recorded: AuditedRequest | null = null;
 
   constructor(incoming: Incoming, time: Instant) {
     this.incoming = incoming;
@@ -62,9 +62,14 @@ export class Passage {
     return { path, query: this.query, body: this.body ?? {} };
   }
 
+  /** The part of the server that the path belongs to. */
+  get home(): Home {
+    return homeOf(this.path);
+  }
+
   audited(): AuditedRequest {
     const { incoming, path } = this;
-    const { point, type } = homeOf(path);
+    const { point, type } = this.home;
     return {
       id: incoming.id,
       time: this.time,
@@ -94,7 +99,7 @@ export class Passage {
       family: helped ? "bare" : (endpoint?.family ?? this.#familyOfPath()),
       flat: read && endpoint !== null && endpoint.path.startsWith("/sys/"),
       operation: endpoint === null ? null : (meant?.operation ?? null),
-      mountType: endpoint === null ? "" : homeOf(this.path).type,
+      mountType: endpoint === null ? "" : this.home.type,
       headOnly: meant?.headOnly ?? false,
       headers: this.headers,
       index,
@@ -107,17 +112,19 @@ export class Passage {
   }
 }
 
+interface Home {
+  readonly point: string;
+  readonly type: string;
+}
+
+const HOMES: ReadonlyMap<string, Home> = new Map([
+  ["sys", { point: "sys/", type: "system" }],
+  ["acl", { point: "acl/", type: "acl" }],
+  ["auth", { point: "auth/token/", type: "token" }],
+]);
+const NOWHERE: Home = { point: "", type: "" };
+
 /** Which part of the server a path belongs to, in the words of mounts. */
-function homeOf(path: CanonicalPath | null): { readonly point: string; readonly type: string } {
-  switch (path?.segments[0]) {
-    case "sys":
-      return { point: "sys/", type: "system" };
-    case "acl":
-      return { point: "acl/", type: "acl" };
-    case "auth":
-      return { point: "auth/token/", type: "token" };
-    case undefined:
-    default:
-      return { point: "", type: "" };
-  }
+function homeOf(path: CanonicalPath | null): Home {
+  return HOMES.get(path?.segments[0] ?? "") ?? NOWHERE;
 }

@@ -13,6 +13,7 @@ import { helpFor } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
 import type { Asked } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { RateLimited } from "../quotas/failures.ts";
 import { AskedRequest } from "./asked.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
@@ -120,11 +121,13 @@ export class Pipeline implements Core {
     passage.endpoint = passage.restricted ? null : endpoint;
   }
 
-  #answersNow({ endpoint, incoming, restricted }: Passage): void {
+  #answersNow(passage: Passage): void {
+    const { endpoint, incoming, restricted } = passage;
     const { node } = this.#parts;
     const metrics = endpoint?.access.kind === "capability" && endpoint.access.openTo === "metrics";
     if (incoming.listener.metricsOnly && !metrics) throw failures.metricsOnly();
-    if (endpoint?.answers === "always") return;
+    // A sealed node knows no tokens: what needs one cannot be answered in every state.
+    if (endpoint?.answers === "always" && needOf(passage) !== "required") return;
     if (!node.initialised) {
       throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
     }
@@ -139,7 +142,7 @@ export class Pipeline implements Core {
     passage.headers = quotas.admit({
       namespace: namespace ?? ROOT_NAMESPACE,
       path,
-      mountPoint: passage.audited().mountPoint,
+      mountPoint: passage.home.point,
       address: incoming.remote.address,
       exempt: endpoint?.rateLimited === false,
     });
@@ -211,40 +214,46 @@ export class Pipeline implements Core {
   }
 
   async #recordRequest(passage: Passage, endpoint: Served | null): Promise<void> {
-    if (!this.#isRecorded(endpoint)) return;
-    await this.#parts.audit.request(passage.audited(), "");
-    passage.recorded = true;
+    if (!this.#isRecorded(passage, endpoint)) return;
+    const audited = passage.audited();
+    await this.#parts.audit.request(audited, "");
+    passage.recorded = audited;
   }
 
   async #recordResponse(passage: Passage, endpoint: Served, reply: Reply): Promise<void> {
-    if (!this.#isRecorded(endpoint)) {
+    if (!this.#isRecorded(passage, endpoint)) {
       // The node sealed meanwhile: what cannot be recorded any more is not given out.
       const late = endpoint.audited && endpoint.answers !== "always" && reply.data !== undefined;
       if (this.#parts.node.sealed && late) throw failures.sealed();
       return;
     }
     const data = reply.data as JsonObject | undefined; // text and lists are values of JSON as well
-    await this.#parts.audit.response(passage.audited(), {
+    await this.#parts.audit.response(passage.recorded ?? passage.audited(), {
       data,
       warnings: reply.warnings,
       error: "",
     });
   }
 
-  #isRecorded(endpoint: Served | null): boolean {
+  /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
+  #isRecorded({ caller, incoming }: Passage, endpoint: Served | null): boolean {
     const { node } = this.#parts;
-    return node.initialised && !node.sealed && endpoint?.audited !== false;
+    if (!node.initialised || node.sealed || endpoint?.audited === false) return false;
+    if (endpoint?.access.kind !== "capability" || endpoint.access.openTo === null) return true;
+    return caller !== null || !incoming.listener.openings[endpoint.access.openTo];
   }
 
   /** The end of the way for a request that is not answered: two records, as for every other. */
   async #refuse(passage: Passage, error: unknown): Promise<Failure> {
     const { audit, quotas } = this.#parts;
     const failure = this.#failureOf(passage, error);
-    if (failure.code === "audit-failed" || !this.#isRecorded(passage.endpoint)) return failure;
+    if (failure instanceof RateLimited) passage.headers = failure.headers;
+    if (failure.code === "audit-failed" || !this.#isRecorded(passage, passage.endpoint))
+      return failure;
     if (failure.kind === "rate-limited" && !quotas.auditRefusals) return failure;
     try {
-      const audited = passage.audited();
-      if (!passage.recorded) await audit.request(audited, failure.message);
+      const audited = passage.recorded ?? passage.audited();
+      if (passage.recorded === null) await audit.request(audited, failure.message);
       await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
       return failure;
     } catch (unrecorded) {

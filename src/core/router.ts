@@ -3,7 +3,7 @@
 // number of routes.
 
 import { invariant } from "../base/invariant.ts";
-import { type Method, parametersOf, type Served } from "../endpoint/endpoint.ts";
+import type { Method, Served } from "../endpoint/endpoint.ts";
 
 export type Methods = ReadonlyMap<Method, Served>;
 
@@ -69,9 +69,9 @@ export class Router {
 
 /** The values of a route's parameters by name. */
 export function namedValues(endpoint: Served, route: Route): Readonly<Record<string, string>> {
-  if (route.values.length === 0) return {};
-  const { names } = parametersOf(endpoint.path);
-  return Object.fromEntries(names.map((name, i) => [name, route.values[i] ?? ""]));
+  const named: Record<string, string> = {};
+  for (const [i, name] of endpoint.parameters.entries()) named[name] = route.values[i] ?? "";
+  return named;
 }
 
 function descend(

@@ -59,6 +59,8 @@ export interface Endpoint<Room> extends Required<
   Omit<Declaration<Room, Fields, Output<unknown>>, "handler" | "exists" | "input" | "description">
 > {
   readonly description: string;
+  /** Names of the path's parameters, in order. */
+  readonly parameters: readonly string[];
   readonly input: Fields;
   readonly exists:
     | ((room: Room, path: Readonly<Record<string, string>>, asked: Asked) => boolean)
@@ -85,6 +87,7 @@ export function endpointsOf<Room>() {
       rateLimited: true,
       head: false,
       ...declared,
+      parameters: parametersOf(path).names,
       exists: declared.exists ?? null,
     };
   };

@@ -40,7 +40,8 @@ function describeEndpoint(endpoint: Described): string {
   return parts.join("\n\n");
 }
 
-function accessInWords({ access, rootOnly, answers, exists, method }: Described): string {
+/** Who may call it, in words. */
+export function accessInWords({ access, rootOnly, answers, exists, method }: Described): string {
   return [
     inWords(access, method, exists !== null),
     ...(rootOnly ? ["in the root namespace only"] : []),

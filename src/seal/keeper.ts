@@ -94,6 +94,11 @@ export class SealKeeper {
     return this.#cluster === null;
   }
 
+  /** Id of the cluster; empty while sealed. */
+  get clusterId(): string {
+    return this.#cluster?.id ?? "";
+  }
+
   status(): SealStatus {
     const { store, version, buildDate } = this.#options;
     return statusOf({

@@ -1,89 +1,411 @@
-// The composition root: builds every room, in order; nothing else does. Today that is the ground: an
-// engine, the store, the barrier and the keeper of the seal.
+// The composition root: builds every room, in order, and puts them together; nothing else does.
 
-import { describe, Failure } from "./base/failure.ts";
-import type { Log } from "./base/log.ts";
-import type { World } from "./base/world.ts";
-import { Barrier } from "./barrier/barrier.ts";
-import { jsonCodec } from "./base/codec.ts";
-import { type FirstTokens } from "./seal/keeper-options.ts";
-import { SealKeeper } from "./seal/keeper.ts";
-import { type Engine, StorageLocked } from "./storage/engines/engine.ts";
-import { MemoryEngine } from "./storage/engines/memory.ts";
-import { SqliteEngine } from "./storage/engines/sqlite.ts";
-import { Store } from "./storage/store.ts";
-import { Trimmer } from "./storage/trimming.ts";
+import { SystemAppendFiles } from "../base/append-file.ts";
+import { SECOND } from "../base/duration.ts";
+import { describe, Failure } from "../base/failure.ts";
+import type { Log, LogDial } from "../base/log.ts";
+import { RuntimeStats } from "../base/runtime-stats.ts";
+import { Secret } from "../base/secret.ts";
+import type { Fs, World } from "../base/world.ts";
+import { Audit } from "../audit/audit.ts";
+import { auditApi } from "../audit/api.ts";
+import { SystemConnector } from "../audit/devices/connector.ts";
+import { Barrier } from "../barrier/barrier.ts";
+import type { Tx } from "../barrier/view.ts";
+import { Browser } from "../browser/browser.ts";
+import { browserApi } from "../browser/api.ts";
+import type { Config } from "../config/config.ts";
+import { Pipeline } from "../core/pipeline.ts";
+import { Running } from "../core/running.ts";
+import { type Served, serve } from "../endpoint/endpoint.ts";
+import { HttpServer } from "../http/server.ts";
+import { introspectionApi } from "../introspection/api.ts";
+import { loggersApi } from "../introspection/api-loggers.ts";
+import { Instruments } from "../introspection/instruments.ts";
+import { Introspection } from "../introspection/introspection.ts";
+import { TimedEngine } from "../introspection/timed-engine.ts";
+import { VersionHistory } from "../introspection/version-history.ts";
+import { Namespaces } from "../namespaces/namespaces.ts";
+import { namespacesApi } from "../namespaces/api.ts";
+import { Policies } from "../policies/policies.ts";
+import { Quotas } from "../quotas/quotas.ts";
+import { quotasApi } from "../quotas/api.ts";
+import { ceremonyApi } from "../seal/api-ceremonies.ts";
+import { nodeApi } from "../seal/api-node.ts";
+import { sealApi, type SealDesk } from "../seal/api.ts";
+import { SealKeeper } from "../seal/keeper.ts";
+import type { Engine } from "../storage/engines/engine.ts";
+import { Store } from "../storage/store.ts";
+import { Trimmer } from "../storage/trimming.ts";
+import { Tokens } from "../tokens/tokens.ts";
+import { declaredDevices } from "./audit-devices.ts";
+import { openEngine, sealKeyOf } from "./ground.ts";
+import { listenerSettings } from "./listeners.ts";
+import { LogLevels } from "./log-levels.ts";
+import { Opening } from "./opening.ts";
 
-export interface ServerSettings {
-  /** Where to keep data; null keeps it in memory. */
-  readonly directory: string | null;
+export { exitCodeOf } from "./ground.ts";
+
+/** Running requests have this long to end when the node seals (core contract 4.4). */
+const SEAL_GRACE = 10n * SECOND;
+
+export interface ServerParts {
+  readonly world: World;
+  readonly log: Log;
   readonly version: string;
   readonly buildDate: string;
+  /** Development mode: insecure by definition. A root token may be chosen. */
+  readonly dev?: { readonly rootToken: string | null };
+  /** How much the log tells; turned by sys/loggers. */
+  readonly dial: LogDial;
+  /** Files that operators put there for us (certificates, keys): links are followed, as secrets of a
+   *  container platform are links. Default: the world's. */
+  readonly operatorFiles?: Fs;
+  /** Does what SIGHUP does. Default: only certificates and audit files can be read again. */
+  readonly reload?: () => Promise<void>;
+  /** Default: the one that the configuration names. */
+  readonly engine?: Engine;
 }
 
 export interface Server {
-  readonly store: Store;
   readonly keeper: SealKeeper;
-  /** Seals, if need be, and lets go of the storage. */
+  readonly tokens: Tokens;
+  readonly policies: Policies;
+  readonly namespaces: Namespaces;
+  readonly audit: Audit;
+  readonly endpoints: readonly Served[];
+  /** http(s)://host:port of each listener, as it was bound. */
+  readonly addresses: readonly string[];
+  /** Resolves with the cause when the storage fails; never otherwise. */
+  readonly failed: Promise<unknown>;
+  /** Takes over what can change while the server runs; gives the problems, in words. */
+  reload(config: Config): Promise<readonly string[]>;
+  /** Takes no more requests, lets running ones end, flushes audit, seals. */
   stop(): Promise<void>;
 }
 
-export async function openServer(
-  settings: ServerSettings,
-  world: World,
-  log: Log,
-): Promise<Server> {
-  const engine = await openEngine(settings.directory, world);
-  const { clock, timers, random } = world;
-  const store = new Store({ engine, clock, timers, log: log.child("storage") });
-  const barrier = new Barrier({ store, clock, timers, random, log: log.child("barrier") });
+export async function openServer(config: Config, parts: ServerParts): Promise<Server> {
+  const { world, log, version, buildDate, dev } = parts;
+  const { clock, timers, random, fs } = world;
+  const { operatorFiles = fs } = parts;
+  let current = config;
+
+  // --- the ground ---
+  const runtime = new RuntimeStats();
+  const running = new Running(clock, timers);
+  const instruments = new Instruments({
+    clock,
+    version,
+    runtime: () => runtime.read(),
+    sealState: () =>
+      !keeper.initialised ? "uninitialised" : keeper.sealed ? "sealed" : "unsealed",
+    requestsInFlight: () => running.count,
+    barrierEncryptions: () => (keeper.sealed ? null : keeper.keyStatus.encryptions),
+    barrierIntegrityErrors: () => barrier.integrityErrors,
+    storageIndexes: () =>
+      store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
+    auditDevicesHealthy: () => healthyDevices,
+  });
+  let healthyDevices: number | null = null;
+  const engine = new TimedEngine(parts.engine ?? (await openEngine(config, world)), clock, {
+    get: instruments.storageOp("get"),
+    scan: instruments.storageOp("scan"),
+    commit: instruments.storageOp("commit"),
+  });
+  const store = new Store({
+    engine,
+    clock,
+    timers,
+    log: log.child("storage"),
+    maxEntryBytes: config.storage.maxEntryBytes,
+  });
+  const { cacheBytes } = config;
+  const barrier = new Barrier({
+    store,
+    clock,
+    timers,
+    random,
+    log: log.child("barrier"),
+    cacheBytes,
+  });
+  const shared = barrier.view("shared/");
+  const local = barrier.view("local/");
+  const node = barrier.view("core/");
   const trimmer = new Trimmer(
     store,
     world,
     () => ({}),
     (error) => log.error("could not trim the log", { cause: describe(error) }),
   );
-  const keeper = new SealKeeper({
+
+  // --- rooms ---
+  const policies = new Policies({ shared, clock });
+  const namespaces: Namespaces = new Namespaces({
+    view: shared.sub("namespaces/"),
+    spaces: [shared.sub("ns/"), local.sub("ns/")],
+    contents: [{ name: "tokens", wipe: async (id) => (await tokens.wipeNamespace(id), true) }],
+    residents: [policies],
+    random,
+    timers,
+    log: log.child("namespaces"),
+  });
+  const tokens: Tokens = new Tokens({
+    shared,
+    local,
+    namespaces,
+    clock,
+    timers,
+    random,
+    log,
+    firstToken: firstTokenOf(dev),
+  });
+  const audit = new Audit({
+    views: {
+      shared: shared.sub("audit/"),
+      local: local.sub("audit/"),
+      node: node.sub("audit/"),
+    },
+    clock,
+    timers,
+    random,
+    log: log.child("audit"),
+    files: new SystemAppendFiles(),
+    connector: new SystemConnector(),
+    places: {
+      roots: config.audit.fileRoots,
+      forbidden: [config.directories.server, config.directories.snapshots].concat(
+        config.directories.store ?? [],
+      ),
+    },
+    allowPrefix: config.audit.allowPrefix,
+    cluster: { clusterId: () => keeper.clusterId, region: config.region },
+    declared: declaredDevices(config),
+    metrics: {
+      wrote: (device, ok, seconds) =>
+        instruments.auditWritten(device, ok ? "ok" : "failed", seconds),
+      healthy: (devices) => {
+        healthyDevices = devices;
+      },
+    },
+  });
+  const quotas = new Quotas({
+    view: shared.sub("quotas/"),
+    clock,
+    classify: (segments) => placeKind(namespaces, segments),
+    onRefusal: () => instruments.quotaViolations.add(),
+  });
+  const browser = new Browser({ view: shared.sub("browser/"), aliases: aliasHeaders(config) });
+  const versions = new VersionHistory({ view: node.sub("versions/"), version, buildDate });
+
+  // --- the seal, and what opens behind it ---
+  const opening = new Opening([
+    namespaces,
+    tokens,
+    { open: () => {}, close: () => policies.close() },
+    audit,
+    quotas,
+    browser,
+    versions,
+    { open: () => trimmer.start(), close: () => trimmer.stop() },
+  ]);
+  const keeper: SealKeeper = new SealKeeper({
     store,
     barrier,
     clock,
     random,
     log,
-    tokens: bootstrapDoor,
+    autoSeal: sealKeyOf(config, operatorFiles),
+    tokens: tokens.first,
     hooks: {
-      opened: async () => trimmer.start(),
-      closing: async () => trimmer.stop(),
+      created: (tx: Tx) => {
+        tokens.first.created(tx);
+        policies.created(tx);
+      },
+      opened: () => opening.open(),
+      closing: async () => {
+        const left = await running.drained(SEAL_GRACE);
+        if (left > 0) log.warn("sealing while requests still run", { requests: left });
+        await opening.close();
+      },
     },
-    version: settings.version,
-    buildDate: settings.buildDate,
+    clusterName: config.clusterName ?? undefined,
+    version,
+    buildDate,
   });
-  await keeper.start();
-  const stop = async () => {
+  const desk: SealDesk = {
+    keeper,
+    clock,
+    health: () => ({
+      removed: false,
+      initialised: keeper.initialised,
+      sealed: keeper.sealed,
+      drSecondary: false,
+      role: "active",
+      activeReachable: true,
+      drMode: "disabled",
+      performanceMode: "disabled",
+      region: config.region,
+      lastWal: store.initialised ? store.index : 0n,
+      bootstrapOpen: !keeper.sealed && tokens.bootstrapOpen,
+    }),
+  };
+  const introspection = new Introspection({
+    version,
+    registry: instruments.registry,
+    declarations: () => endpoints,
+    sight: policies,
+    namespaces,
+    configuration: () => current.shown,
+    reload: (what) => reloadPart(what),
+    node: () => ({
+      hostname: config.nodeId,
+      apiAddress: config.apiAddr ?? addresses[0] ?? "",
+      clusterAddress: config.clusterAddr ?? "",
+      active: true,
+      version,
+    }),
+    host: () => runtime.host(),
+    runtime: () => runtime.read(),
+    freeBytes: () =>
+      config.directories.store === null ? null : fs.freeBytes(config.directories.store),
+    inFlight: () => running.requests,
+    loggers: new LogLevels(parts.dial, () => current.log.level),
+    versions,
+  });
+
+  // --- the way in ---
+  const endpoints: readonly Served[] = [
+    ...serve(desk, sealApi),
+    ...serve(desk, nodeApi),
+    ...serve(desk, ceremonyApi),
+    ...serve(namespaces, namespacesApi),
+    ...serve(audit, auditApi),
+    ...serve(quotas, quotasApi),
+    ...serve(browser, browserApi),
+    ...serve(introspection, introspectionApi),
+    ...serve(introspection, loggersApi),
+  ];
+  const pipeline = new Pipeline({
+    endpoints,
+    node: {
+      get initialised() {
+        return keeper.initialised;
+      },
+      get sealed() {
+        return keeper.sealed;
+      },
+      drSecondary: false,
+      get index() {
+        return store.index;
+      },
+    },
+    tokens,
+    namespaces,
+    decisions: policies,
+    audit,
+    quotas,
+    running,
+    clock,
+    log: log.child("core"),
+  });
+  const requests = log.child("request");
+  const http = new HttpServer({
+    core: pipeline,
+    clock,
+    timers,
+    random,
+    fs: operatorFiles,
+    log: log.child("http"),
+    browser,
+    compat: config.compat,
+    ui: config.ui,
+    apiAddress: config.apiAddr,
+    observe: ({ operation, mountType, status, nanos }) => {
+      const seconds = Number(nanos) / 1e9;
+      instruments.requestDone(operation ?? "", mountType, status, seconds);
+      const { requests: level } = current.log;
+      if (level !== "off") {
+        requests[level]("answered", { operation: operation ?? "", status, ms: seconds * 1e3 });
+      }
+    },
+  });
+  const addresses: string[] = [];
+
+  async function reloadPart(what: string): Promise<void> {
+    const problems =
+      what === "listener" ? await http.reload() : what === "audit" ? await audit.reload() : null;
+    if (problems === null) {
+      if (what !== "all" || parts.reload === undefined)
+        throw unknownPart(parts.reload !== undefined);
+      return parts.reload();
+    }
+    if (problems.length > 0) throw new Failure("invalid", "reload-failed", problems.join("; "));
+  }
+
+  const stop = async (): Promise<void> => {
+    await http.close(current.shutdownTimeout);
     await keeper.seal();
+    runtime.stop();
     await store.close();
   };
-  return { store, keeper, stop };
+  try {
+    await keeper.start();
+    for (const listener of config.listeners) {
+      const bound = await http.listen(listenerSettings(listener));
+      addresses.push(bound.url);
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  runtime.start();
+  return {
+    keeper,
+    tokens,
+    policies,
+    namespaces,
+    audit,
+    endpoints,
+    addresses,
+    failed: store.failed,
+    reload: async (next) => {
+      current = next;
+      const problems = [...(await http.reload())];
+      if (!keeper.sealed) problems.push(...(await audit.reload(declaredDevices(next))));
+      return problems;
+    },
+    stop,
+  };
 }
 
-/** 3 when the storage is in use by another process, else 1. */
-export function exitCodeOf(error: unknown): number {
-  return error instanceof StorageLocked ? 3 : 1;
+/** Decision 5: dev mode prints a root token and leaves the bootstrap open besides. */
+function firstTokenOf(dev: ServerParts["dev"]) {
+  if (dev === undefined) return undefined;
+  const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
+  return { secret, alsoOpen: true };
 }
 
-function openEngine(directory: string | null, world: World): Promise<Engine> {
-  if (directory === null) return Promise.resolve(new MemoryEngine());
-  return SqliteEngine.open({ directory, fs: world.fs });
+/** What a path leads to, for quotas: the parts of the server count as mounts. */
+function placeKind(namespaces: Namespaces, segments: readonly string[]) {
+  const root = namespaces.named("");
+  if (root === null) return null;
+  const { taken } = namespaces.resolve(root, segments);
+  const rest = segments.slice(taken);
+  if (rest.length === 0) return "namespace";
+  const home = ["sys", "acl", "auth"].includes(rest[0] ?? "");
+  if (!home) return null;
+  return rest.length === 1 ? "mount" : "inside";
 }
 
-/** Until there is a token store only one of the two doors can be used: the one left open. */
-const bootstrapDoor: FirstTokens = {
-  length: 36,
-  leaveDoorOpen: (tx) => tx.put("acl-bootstrap", { open: true }, jsonCodec<{ open: boolean }>()),
-  mintFirst: refuseTokens,
-  mintGenerated: refuseTokens,
-};
+/** Spellings of request headers that other products' clients send (decision 13). */
+function aliasHeaders({ compat }: Config): readonly string[] {
+  if (!compat) return [];
+  return ["Token", "Namespace", "Wrap-TTL", "Request", "Policy-Override"].map(
+    (name) => `X-Vault-${name}`,
+  );
+}
 
-function refuseTokens(): never {
-  const message = 'this build has no token store yet; initialise with acl_bootstrap "open"';
-  throw new Failure("invalid", "no-token-store", message);
+function unknownPart(all: boolean): Failure {
+  const known = ["listener", "audit", ...(all ? ["all"] : [])].join(", ");
+  return new Failure("invalid", "reload-unknown", `what can be reloaded: ${known}`);
 }

@@ -4,7 +4,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { CLIENT_FILE, generateClient, generateFromSurface, typeOf } from "../../scripts/gen.ts";
+import {
+  CLIENT_FILE,
+  ENDPOINTS_FILE,
+  endpointsDocument,
+  generateClient,
+  generateFromSurface,
+  typeOf,
+} from "../../scripts/gen.ts";
 import { access } from "../../src/endpoint/access.ts";
 import { endpointsOf } from "../../src/endpoint/endpoint.ts";
 import { out } from "../../src/endpoint/output.ts";
@@ -123,4 +130,8 @@ test("two endpoints of one name are refused", () => {
 
 test("src/client/api.ts is up to date: `node scripts/gen.ts` makes it", async () => {
   assert.equal(readFileSync(CLIENT_FILE, "utf8"), await generateFromSurface());
+});
+
+test("T-A19: docs/endpoints.md is up to date, so that a change of access is seen in review", async () => {
+  assert.equal(readFileSync(ENDPOINTS_FILE, "utf8"), await endpointsDocument());
 });

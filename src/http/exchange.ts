@@ -1,0 +1,129 @@
+// One request and its answer: the request as the pipeline takes it, and how far the two have come. The
+// socket behind it is the wire's; whether it may pass at all is decided in reception.ts.
+
+import type { Readable } from "node:stream";
+import type { Nanos } from "../base/world.ts";
+import type { Incoming } from "../core/incoming.ts";
+import type { ListenerTraits, Remote } from "../endpoint/request.ts";
+import { readJsonBody } from "./body.ts";
+import type { RequestHeaders } from "./request-headers.ts";
+
+/** What carries one request and its answer: HTTP/1.1 or a stream of HTTP/2. */
+export interface Wire {
+  /** Tells a client that waits for it to send the body. */
+  inviteBody(): void;
+  /** The answer to come is the last one on this connection. */
+  endAfter(): void;
+  /** The whole answer. `headers` is name, value, … and is the wire's to add to. */
+  send(status: number, headers: string[], body: string, now: Nanos): void;
+}
+
+/** A request as it came in, before anything was looked at. */
+export interface Arrival {
+  readonly wire: Wire;
+  /** The body. */
+  readonly stream: Readable;
+  readonly verb: string;
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  /** "1.0" or "1.1"; null for HTTP/2, where the framing says everything. */
+  readonly http1: string | null;
+  /** HTTP/2: whether more than the head may come. */
+  readonly open: boolean;
+  readonly remote: Remote;
+  readonly started: Nanos;
+}
+
+export class Exchange implements Incoming {
+  readonly id: string;
+  readonly verb: string;
+  readonly wire: Wire;
+  readonly started: Nanos;
+  readonly listener: ListenerTraits;
+  /** When the handler has had its time. */
+  deadline: Nanos;
+  /** Answered, or nobody is there any more to answer to. */
+  over = false;
+  /** Since when we wait for the body; null when nobody has asked for it. */
+  bodySince: Nanos | null = null;
+
+  // Filled in on admission.
+  headers: RequestHeaders | null = null;
+  target: string;
+  remote: Remote;
+  credential: string | null = null;
+  namespace: string | null = null;
+  wrapTtl: Nanos | null = null;
+  policyOverride = false;
+  hasBody = false;
+  length: number | null = null;
+  /** For a page of another origin that is allowed to read the answer. */
+  cors: Readonly<Record<string, string>> | null = null;
+
+  readonly #stream: Readable;
+  readonly #now: () => Nanos;
+  #abort: AbortController | null = null;
+  #aborted: Error | null = null;
+  #body: Promise<Uint8Array> | null = null;
+
+  constructor(id: string, arrival: Arrival, { listener, duration, now }: ExchangeGround) {
+    this.id = id;
+    this.verb = arrival.verb;
+    this.wire = arrival.wire;
+    this.started = arrival.started;
+    this.target = arrival.target;
+    this.remote = arrival.remote;
+    this.listener = listener;
+    this.deadline = arrival.started + duration;
+    this.#stream = arrival.stream;
+    this.#now = now;
+  }
+
+  get contentType(): string | null {
+    return this.headers?.contentType ?? null;
+  }
+
+  header(name: string): string | undefined {
+    return this.headers?.find(name);
+  }
+
+  /** Made when somebody looks at it: most handlers end before anything could be aborted. */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#aborted !== null) this.#abort.abort(this.#aborted);
+    }
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    if (this.#aborted !== null) return;
+    this.#aborted = reason;
+    this.#abort?.abort(reason);
+  }
+
+  /** A request that is known to take longer, or must not take so long: counted from its start. */
+  allow(duration: Nanos): void {
+    this.deadline = this.started + duration;
+  }
+
+  body(limit: number): Promise<Uint8Array> {
+    if (this.#body === null) {
+      const { verb, contentType, hasBody, length } = this;
+      // Once it is over the wire may be busy with another request.
+      if (hasBody && !this.over) {
+        this.bodySince = this.#now();
+        this.wire.inviteBody();
+      }
+      const source = { stream: this.#stream, verb, contentType, hasBody, length };
+      this.#body = readJsonBody(source, Math.min(limit, this.listener.maxBody));
+    }
+    return this.#body;
+  }
+}
+
+export interface ExchangeGround {
+  readonly listener: ListenerTraits;
+  readonly duration: Nanos;
+  readonly now: () => Nanos;
+}

@@ -1,0 +1,389 @@
+import assert from "node:assert/strict";
+import test, { afterEach, describe } from "node:test";
+import { MILLISECOND, SECOND } from "../base/duration.ts";
+import { Reply } from "../endpoint/reply.ts";
+import {
+  dataOf,
+  errorsOf,
+  get,
+  makeFront,
+  post,
+  type RawClient,
+  request,
+  type Front,
+} from "../../tests/support/http-front.ts";
+import { nextTurn } from "../../tests/support/fake-world.ts";
+import { ConnectionBook, placeOf } from "./connection-book.ts";
+import { DEFAULT_LIMITS, withDefaults } from "./listener-settings.ts";
+
+describe("limits", () => {
+  let front: Front;
+  afterEach(() => front.close());
+
+  const LIMIT = 1024 * 1024;
+
+  function chunked(body: string, size: number): string {
+    const chunks: string[] = [];
+    for (let at = 0; at < body.length; at += size) {
+      const part = body.slice(at, at + size);
+      chunks.push(`${part.length.toString(16)}\r\n${part}\r\n`);
+    }
+    return `${chunks.join("")}0\r\n\r\n`;
+  }
+
+  describe("sizes, at the limit and one beyond", () => {
+    test("T-N01: a body of 1 MiB is read, with length and in chunks; one byte more is 413", async () => {
+      front = await makeFront();
+      const head = request("POST", "/v1/sys/a", "Transfer-Encoding: chunked");
+      for (const [extra, status] of [
+        [0, 200],
+        [1, 413],
+      ] as const) {
+        const body = "x".repeat(LIMIT + extra);
+        const one = await front.client();
+        const declared = await one.ask(post("/v1/sys/a", body));
+        assert.equal(declared.status, status, "with length");
+        const other = await front.client();
+        const inChunks = await other.ask(head + chunked(body, 50_000));
+        assert.equal(inChunks.status, status, "in chunks");
+        if (status === 200) assert.equal(dataOf(inChunks).body, body);
+        one.destroy();
+        other.destroy();
+      }
+    });
+
+    test("T-N01: a length over the limit is refused before anything of the body is read or run", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      const answer = await client.ask(request("POST", "/v1/sys/a", `Content-Length: ${LIMIT + 1}`));
+      assert.deepEqual([answer.status, answer.headers.get("connection")], [413, "close"]);
+      assert.equal(answer.headers.get("x-service-error"), "body-too-large");
+      assert.equal(front.seen.length, 0);
+    });
+
+    test("T-N01: a handler's own limit counts where it is lower, and the client sees the refusal", async () => {
+      front = await makeFront();
+      front.script = async (incoming) => ({
+        result: new Reply({ length: (await incoming.body(100)).length }),
+      });
+      const client = await front.client();
+      assert.equal(dataOf(await client.ask(post("/v1/sys/a", "x".repeat(100)))).length, 100);
+      const answer = await client.ask(
+        request("POST", "/v1/sys/a", "Transfer-Encoding: chunked") + chunked("x".repeat(101), 10),
+      );
+      assert.equal(answer.status, 413);
+    });
+
+    test("T-N01: of a body that nobody reads, no more than a buffer's worth is taken in before the answer", async () => {
+      front = await makeFront({ maxRequestSize: 32 * LIMIT });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      front.script = async () => {
+        await promise;
+        return {};
+      };
+      const client = await front.client();
+      await client.send(request("POST", "/v1/sys/a", `Content-Length: ${30 * LIMIT}`));
+      const sent = client.send(Buffer.alloc(30 * LIMIT));
+      await front.settled();
+      const stream = client.socket.writableLength;
+      assert.ok(stream > 15 * LIMIT, `${stream} bytes should still be waiting on our side`);
+      resolve();
+      assert.equal((await client.answer()).status, 204);
+      await client.closed();
+      client.destroy();
+      await sent.catch(() => {});
+    });
+
+    test("a hundred thousand chunks of one byte are a body like any other", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      const body = "y".repeat(100_000);
+      const head = request("POST", "/v1/sys/a", "Transfer-Encoding: chunked");
+      assert.equal(dataOf(await client.ask(head + chunked(body, 1))).body, body);
+      client.destroy();
+    });
+
+    test("64 headers pass, 65 are 431; none is cut off in silence", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      const headers = Array.from({ length: 63 }, (_, i) => `X-Header-${i}: ${i}`);
+      assert.equal((await client.ask(get("/v1/sys/a", ...headers))).status, 200);
+      assert.equal(front.seen[0]?.header("x-header-62"), "62");
+      assert.equal((await client.ask(get("/v1/sys/a", ...headers, "X-More: 1"))).status, 431);
+      client.destroy();
+    });
+
+    test("a head of 16 KiB passes, a longer one is 431 and the end of the connection", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      assert.equal((await client.ask(get("/v1/sys/a", `X-A: ${"a".repeat(16_000)}`))).status, 200);
+      const answer = await client.ask(get("/v1/sys/a", `X-A: ${"a".repeat(17_000)}`));
+      assert.deepEqual([answer.status, answer.headers.get("connection")], [431, "close"]);
+      assert.equal(answer.headers.get("x-service-error"), "headers-too-large");
+    });
+
+    test("T-B24: a token of 8,192 bytes passes, 8,193 are 431, under every name", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      for (const name of ["X-Service-Token: ", "X-Vault-Token: ", "Authorization: Bearer "]) {
+        const at = await client.ask(get("/v1/sys/a", name + "t".repeat(8192)));
+        assert.equal(dataOf(at).credential, "t".repeat(8192));
+        const beyond = await client.ask(get("/v1/sys/a", name + "t".repeat(8193)));
+        assert.equal(beyond.status, 431);
+      }
+      assert.equal(front.seen.length, 3);
+      client.destroy();
+    });
+
+    test("the thousandth request on a connection is its last", async () => {
+      front = await makeFront({ limits: { requestsPerConnection: 5 } });
+      const client = await front.client();
+      for (let i = 1; i <= 5; i++) {
+        const answer = await client.ask(get("/v1/sys/a"));
+        assert.equal(answer.headers.get("connection"), i < 5 ? "keep-alive" : "close");
+      }
+      await client.closed();
+      assert.equal(DEFAULT_LIMITS.requestsPerConnection, 1000);
+    });
+
+    test("max_request_size goes up to 32 MiB", () => {
+      const plain = { kind: "tcp", host: "127.0.0.1", port: 0, tls: null } as const;
+      assert.equal(
+        withDefaults({ ...plain, maxRequestSize: 32 * LIMIT }).maxRequestSize,
+        32 * LIMIT,
+      );
+      assert.throws(
+        () => withDefaults({ ...plain, maxRequestSize: 32 * LIMIT + 1 }),
+        /33554432 bytes/,
+      );
+      assert.throws(() => withDefaults({ ...plain, maxRequestSize: 0 }), /at least 1/);
+      assert.throws(() => withDefaults({ ...plain, http2: true }), /needs TLS/);
+    });
+  });
+
+  describe("connections", () => {
+    test("T-N03: an address has so many connections and not one more, and others are not affected", async () => {
+      front = await makeFront({ limits: { connectionsPerAddress: 3 } });
+      const clients = await Promise.all([front.client(), front.client(), front.client()]);
+      for (const client of clients) assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+      const fourth = await front.client();
+      await fourth.closed();
+      assert.equal((await clients[2]?.ask(get("/v1/sys/a")))?.status, 200);
+      clients[0]?.destroy();
+      while (front.server.connections === 3) await front.settled();
+      const next = await front.client();
+      assert.equal((await next.ask(get("/v1/sys/a"))).status, 200);
+      for (const client of [...clients, next]) client.destroy();
+    });
+
+    test("T-N03: there is a limit on all connections together", async () => {
+      front = await makeFront({ limits: { connections: 2 } });
+      const [first, second] = await Promise.all([front.client(), front.client()]);
+      assert.equal((await first.ask(get("/v1/sys/a"))).status, 200);
+      assert.equal((await second.ask(get("/v1/sys/a"))).status, 200);
+      const third = await front.client();
+      await third.closed();
+      first.destroy();
+      second.destroy();
+    });
+
+    test("T-N03: the defaults are those of the threats: 200 for an address, 12,000 in all", () => {
+      const book = new ConnectionBook();
+      for (let i = 0; i < 200; i++) assert.ok(book.enter("192.0.2.1", DEFAULT_LIMITS));
+      assert.equal(book.enter("192.0.2.1", DEFAULT_LIMITS), false);
+      for (let i = 200; i < 12_000; i++) assert.ok(book.enter(`place ${i}`, DEFAULT_LIMITS));
+      assert.equal(book.enter("192.0.2.2", DEFAULT_LIMITS), false);
+      assert.equal(book.enter(null, DEFAULT_LIMITS), false);
+      book.leave("192.0.2.1");
+      assert.ok(book.enter("192.0.2.1", DEFAULT_LIMITS));
+      assert.equal(book.all, 12_000);
+    });
+
+    test("an IPv6 network of 64 bits is one place, an IPv4 address another, mapped or not", () => {
+      assert.equal(placeOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+      assert.equal(placeOf("2001:db8:1:2::9"), "2001:db8:1:2::/64");
+      assert.equal(placeOf("2001:db8::9"), "2001:db8:0:0::/64");
+      assert.equal(placeOf("::1"), "0:0:0:0::/64");
+      assert.equal(placeOf("::ffff:192.0.2.1"), "192.0.2.1");
+      assert.equal(placeOf("192.0.2.1"), "192.0.2.1");
+    });
+
+    test("the address of a proxy that is believed is not counted: it speaks for many", async () => {
+      front = await makeFront({
+        limits: { connectionsPerAddress: 1 },
+        forwardedForAuthorized: ["127.0.0.0/8"],
+      });
+      const clients = await Promise.all([front.client(), front.client(), front.client()]);
+      for (const client of clients) assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+      for (const client of clients) client.destroy();
+    });
+  });
+
+  describe("T-N03: time, with the clock in our hand", () => {
+    const just = (limit: bigint) => limit - 600n * MILLISECOND;
+    const past = 1200n * MILLISECOND; // from just before a limit to just behind it
+
+    test("T-N03: a connection that sends nothing is closed after 10 s", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      while (front.server.connections === 0) await front.settled();
+      await front.world.timers.advance(just(10n * SECOND));
+      assert.equal(client.ended, false);
+      await front.world.timers.advance(past);
+      await client.closed();
+      assert.equal(client.received, "");
+    });
+
+    test("T-N03: a head that is not complete after 10 s is 408, however busily it trickles in", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      await client.send("GET /v1/sys/a HTTP/1.1\r\n");
+      await front.settled();
+      for (let i = 0; i < 9; i++) {
+        await client.send(`X-Slow-${i}: yes\r\n`);
+        await front.settled();
+        await front.world.timers.advance(SECOND);
+      }
+      assert.equal(client.ended, false);
+      await front.world.timers.advance(2n * SECOND);
+      const answer = await client.answer();
+      assert.deepEqual([answer.status, answer.headers.get("connection")], [408, "close"]);
+      await client.closed();
+    });
+
+    test("T-N03: a body that is not complete after 30 s is 408, and its handler is told", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      await client.send(`${request("POST", "/v1/sys/a", "Content-Length: 100")}{`);
+      await front.settled();
+      await front.world.timers.advance(just(30n * SECOND));
+      await client.send("x");
+      await front.settled();
+      assert.equal(client.ended, false);
+      await front.world.timers.advance(past);
+      assert.equal((await client.answer()).status, 408);
+      assert.equal(front.seen[0]?.signal.aborted, true);
+      assert.equal(front.server.inFlight, 0);
+      await client.closed();
+    });
+
+    test("T-N03: an answer that nobody reads for 60 s is dropped with its connection", async () => {
+      front = await makeFront();
+      front.script = () => ({ result: new Reply({ text: "z".repeat(30 * LIMIT) }) });
+      const client = await front.client();
+      client.socket.pause();
+      await client.send(get("/v1/sys/a"));
+      await front.settled();
+      await front.world.timers.advance(just(60n * SECOND));
+      assert.equal(front.server.connections, 1);
+      await front.world.timers.advance(past);
+      while (front.server.connections > 0) await front.settled();
+      client.destroy();
+    });
+
+    test("T-N03: an answer that is read slowly, but is read, takes the time it takes", async () => {
+      front = await makeFront();
+      front.script = () => ({ result: new Reply({ text: "z".repeat(30 * LIMIT) }) });
+      const client = await front.client();
+      client.socket.pause();
+      await client.send(get("/v1/sys/a"));
+      for (let i = 0; i < 4; i++) {
+        await front.settled();
+        await front.world.timers.advance(40n * SECOND);
+        const before = client.socket.bytesRead;
+        client.socket.resume();
+        while (client.socket.bytesRead < before + LIMIT) await nextTurn();
+        client.socket.pause();
+      }
+      client.socket.resume();
+      const answer = await client.answer();
+      assert.equal(dataOf(answer).text, "z".repeat(30 * LIMIT));
+      client.destroy();
+    });
+
+    test("T-N03: a connection that is idle for 30 s is closed, and not before", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+      await front.settled();
+      await front.world.timers.advance(just(30n * SECOND));
+      assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+      await front.settled();
+      await front.world.timers.advance(just(30n * SECOND));
+      assert.equal(client.ended, false);
+      await front.world.timers.advance(past);
+      await client.closed();
+    });
+
+    test("a handler that takes longer than 90 s is told to stop, and its caller gets 503", async () => {
+      front = await makeFront();
+      const late = Promise.withResolvers<void>();
+      front.script = async () => {
+        await late.promise;
+        return { result: new Reply({ late: true }) };
+      };
+      const client = await front.client();
+      await client.send(get("/v1/sys/a"));
+      await front.settled();
+      const { signal } = front.seen[0] ?? assert.fail("it did not arrive");
+      await front.world.timers.advance(just(90n * SECOND));
+      assert.equal(signal.aborted, false);
+      await front.world.timers.advance(past);
+      const answer = await client.answer();
+      assert.equal(answer.status, 503);
+      assert.deepEqual(errorsOf(answer), ["request timed out"]);
+      assert.equal(answer.headers.get("retry-after"), "5");
+      assert.equal(signal.aborted, true);
+      // What it says afterwards belongs to nobody, least of all to the next request.
+      front.script = () => ({ result: new Reply({ next: true }) });
+      late.resolve();
+      assert.deepEqual(dataOf(await client.ask(get("/v1/sys/b"))), { next: true });
+      client.destroy();
+    });
+
+    test("a request may be given another time", async () => {
+      front = await makeFront();
+      front.script = (incoming) => {
+        assert.ok("allow" in incoming && typeof incoming.allow === "function");
+        incoming.allow(300n * SECOND);
+        return new Promise(() => {});
+      };
+      const client = await front.client();
+      await client.send(get("/v1/sys/a"));
+      await front.settled();
+      await front.world.timers.advance(just(300n * SECOND));
+      assert.equal(client.received, "");
+      await front.world.timers.advance(past);
+      assert.equal((await client.answer()).status, 503);
+      client.destroy();
+    });
+
+    test("T-N03: slow clients do not keep good ones waiting", async () => {
+      front = await makeFront();
+      const slow = await Promise.all(Array.from({ length: 50 }, () => front.client()));
+      await Promise.all(
+        slow.map((client, i) => client.send("GET /v1/sys/a HTTP/1.1\r\n".slice(0, i % 24))),
+      );
+      const good = await front.client();
+      for (let i = 0; i < 20; i++) {
+        assert.equal((await good.ask(get("/v1/sys/a"))).status, 200);
+        await front.settled();
+        await front.world.timers.advance(SECOND);
+      }
+      for (const client of slow) await client.closed();
+      assert.equal(front.server.connections, 1);
+      good.destroy();
+    });
+
+    test("with no connection there is no timer that would keep the process alive", async () => {
+      front = await makeFront();
+      assert.equal(front.world.timers.armed, 0);
+      const client: RawClient = await front.client();
+      await client.ask(get("/v1/sys/a"));
+      assert.equal(front.world.timers.armed, 1);
+      client.destroy();
+      while (front.server.connections > 0) await front.settled();
+      assert.equal(front.world.timers.armed, 0);
+    });
+  });
+});

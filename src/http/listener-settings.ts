@@ -1,0 +1,127 @@
+// What can be set for a listener, and the defaults. Numbers come from part 3.3 of the threats; every
+// one has a name here and a test at the limit and one beyond it.
+
+import { Failure } from "../base/failure.ts";
+import { SECOND } from "../base/duration.ts";
+import type { Nanos } from "../base/world.ts";
+import type { ListenerTraits } from "../endpoint/request.ts";
+
+export interface ListenerLimits {
+  readonly connections: number; // of all listeners together
+  readonly connectionsPerAddress: number; // an IPv6 network of 64 bits counts as one address
+  readonly requestsPerConnection: number;
+  readonly streamsPerConnection: number; // HTTP/2
+  readonly headerBytes: number;
+  readonly headers: number;
+  readonly tokenBytes: number;
+  readonly tlsHandshake: Nanos;
+  /** First byte of a request after the connection is made, and from there to the end of its head. */
+  readonly requestHead: Nanos;
+  readonly requestBody: Nanos;
+  readonly idle: Nanos; // between requests
+  readonly unreadAnswer: Nanos; // without progress
+  /** How long we read on after a refusal, so that the client sees it and not a reset. */
+  readonly linger: Nanos;
+  readonly lingerBytes: number;
+}
+
+export const DEFAULT_LIMITS: ListenerLimits = {
+  connections: 12_000, // the usual limit of descriptors is 20,000
+  connectionsPerAddress: 200,
+  requestsPerConnection: 1_000,
+  streamsPerConnection: 100,
+  headerBytes: 16 * 1024,
+  headers: 64,
+  tokenBytes: 8 * 1024,
+  tlsHandshake: 10n * SECOND,
+  requestHead: 10n * SECOND,
+  requestBody: 30n * SECOND,
+  idle: 30n * SECOND,
+  unreadAnswer: 60n * SECOND,
+  linger: 2n * SECOND,
+  lingerBytes: 1024 * 1024,
+};
+
+export interface TlsSettings {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile?: string | null;
+  readonly minVersion?: "tls12" | "tls13";
+  /** Refuses clients without a certificate. Without it one that is sent must still be good. */
+  readonly requireClientCert?: boolean;
+}
+
+/** By status ("404"), class of status ("4xx") or "default"; the narrower one wins. */
+export type ResponseHeaders = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export interface ListenerSettings {
+  readonly kind: "tcp" | "unix";
+  /** Address for tcp, path of the socket for unix. */
+  readonly host: string;
+  readonly port: number; // 0 takes a free one
+  readonly tls: TlsSettings | null;
+  /** HTTP/2 where TLS negotiates it. */
+  readonly http2?: boolean;
+  readonly maxRequestSize?: number; // bytes
+  readonly maxRequestDuration?: Nanos;
+  readonly keyCeremonies?: ListenerTraits["keyCeremonies"];
+  readonly openMetrics?: boolean;
+  readonly metricsOnly?: boolean;
+  readonly requireRequestHeader?: boolean;
+  readonly allowedHosts?: readonly string[];
+  /** Proxies whose X-Forwarded-For is believed: addresses or networks. */
+  readonly forwardedForAuthorized?: readonly string[];
+  readonly responseHeaders?: ResponseHeaders;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const MAX_REQUEST_SIZE = 32 * MEBIBYTE; // decision 31
+
+export interface FullSettings extends Required<Omit<ListenerSettings, "limits">> {
+  readonly limits: ListenerLimits;
+}
+
+export function withDefaults(given: ListenerSettings): FullSettings {
+  const settings: FullSettings = {
+    http2: false,
+    maxRequestSize: MEBIBYTE,
+    maxRequestDuration: 90n * SECOND,
+    keyCeremonies: isLoopback(given) ? "open" : "token",
+    openMetrics: false,
+    metricsOnly: false,
+    requireRequestHeader: false,
+    allowedHosts: [],
+    forwardedForAuthorized: [],
+    responseHeaders: {},
+    ...given,
+    limits: { ...DEFAULT_LIMITS, ...given.limits },
+  };
+  const { maxRequestSize } = settings;
+  if (!Number.isSafeInteger(maxRequestSize) || maxRequestSize < 1) {
+    throw refused("max_request_size must be a whole number of bytes, at least 1");
+  }
+  if (maxRequestSize > MAX_REQUEST_SIZE) {
+    throw refused(`max_request_size may be at most ${MAX_REQUEST_SIZE} bytes`);
+  }
+  if (settings.http2 && settings.tls === null) {
+    throw refused("http2 needs TLS: without it a connection cannot say which protocol it speaks");
+  }
+  if (settings.kind === "unix" && settings.tls !== null) {
+    throw refused("a unix listener has no TLS: nothing leaves this machine");
+  }
+  return settings;
+}
+
+/** Only this machine can reach it. */
+export function isLoopback({ kind, host }: Pick<ListenerSettings, "kind" | "host">): boolean {
+  return kind === "unix" || isLoopbackAddress(host);
+}
+
+export function isLoopbackAddress(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+export function refused(message: string): Failure {
+  return new Failure("invalid", "listener-invalid", message);
+}

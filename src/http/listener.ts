@@ -1,0 +1,252 @@
+// One listener: accepts connections, counts them, does the TLS handshake and hands each connection to the
+// protocol it speaks. Ends them all when the server stops.
+
+import { createServer as createAcceptor, type Server, type Socket } from "node:net";
+import {
+  createServer as createTlsServer,
+  type Server as TlsServer,
+  type TLSSocket,
+} from "node:tls";
+import { HOUR } from "../base/duration.ts";
+import { describe, Failure } from "../base/failure.ts";
+import type { Address, Nanos, Timer } from "../base/world.ts";
+import type { Remote } from "../endpoint/request.ts";
+import { type ConnectionBook, placeOf, plainAddress } from "./connection-book.ts";
+import { ForwardedFor } from "./forwarded.ts";
+import { Http1 } from "./http1.ts";
+import { Http2Connection } from "./http2.ts";
+import { isLoopbackAddress, type FullSettings } from "./listener-settings.ts";
+import type { HttpOptions } from "./options.ts";
+import { Reception } from "./reception.ts";
+import { removeStale } from "./stale-socket.ts";
+import type { Sweep, Swept } from "./sweep.ts";
+import { withTls } from "./tls-context.ts";
+
+const TICKET_KEY_LIFE: Nanos = 12n * HOUR;
+const TICKET_KEY_BYTES = 48;
+const MILLI = 1_000_000n;
+
+interface Connection extends Swept {
+  drain(): void;
+}
+
+export class HttpListener {
+  readonly #options: HttpOptions;
+  readonly #settings: FullSettings;
+  readonly #book: ConnectionBook;
+  readonly #sweep: Sweep;
+  readonly #forwarded: ForwardedFor;
+  readonly reception: Reception;
+  readonly #http1: Http1;
+  readonly #acceptor: Server;
+  readonly #tls: TlsServer | null;
+  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Set<Connection>();
+  readonly #handshakes = new Map<string, Connection>(); // by the peer's port and address
+  #ticketTimer: Timer | null = null;
+  #draining = false;
+
+  constructor(options: HttpOptions, settings: FullSettings, book: ConnectionBook, sweep: Sweep) {
+    this.#options = options;
+    this.#settings = settings;
+    this.#book = book;
+    this.#sweep = sweep;
+    this.#forwarded = new ForwardedFor(settings.forwardedForAuthorized);
+    this.reception = new Reception(options, settings, this.#forwarded);
+    this.#http1 = new Http1(this.reception, settings.limits);
+    this.#tls = settings.tls === null ? null : this.#makeTls();
+    this.#acceptor = createAcceptor({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  // ── connections ──
+
+  #accept(socket: Socket): void {
+    socket.on("error", () => {}); // "close" follows, and that is what counts
+    const remote = this.#remoteOf(socket);
+    // A proxy speaks for many, and is the operator's own.
+    const limited = remote !== null && remote.port > 0 && !this.#forwarded.believes(remote.address);
+    const place = limited ? placeOf(remote.address) : null;
+    if (remote === null || this.#draining || !this.#book.enter(place, this.#settings.limits)) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#book.leave(place);
+    });
+    if (this.#tls === null) {
+      this.#serve(socket, this.#http1.take(socket, remote));
+      return;
+    }
+    const { tlsHandshake } = this.#settings.limits;
+    const handshake = new Handshake(socket, this.reception.now(), tlsHandshake);
+    const peer = `${remote.port} ${remote.address}`;
+    this.#handshakes.set(peer, handshake);
+    socket.on("close", () => this.#handshakes.delete(peer));
+    this.#serve(socket, handshake);
+    this.#tls.emit("connection", socket);
+  }
+
+  #secured(socket: TLSSocket): void {
+    const remote = this.#remoteOf(socket);
+    const { limits } = this.#settings;
+    socket.on("error", () => {});
+    const handshake = this.#handshakes.get(`${remote?.port} ${remote?.address}`);
+    if (handshake !== undefined) this.#forget(handshake);
+    // Asked for but not demanded: one that is sent must be good, or nobody is told that it is not.
+    const unproven =
+      socket.authorized === false && Object.keys(socket.getPeerCertificate()).length > 0;
+    if (remote === null || ((this.#settings.tls?.clientCaFile ?? null) !== null && unproven)) {
+      socket.destroy();
+    } else if (socket.alpnProtocol === "h2") {
+      this.#serve(socket, new Http2Connection(socket, remote, this.reception, limits));
+    } else {
+      this.#serve(socket, this.#http1.take(socket, remote));
+    }
+  }
+
+  #serve(socket: Socket, connection: Connection): void {
+    this.#connections.add(connection);
+    this.#sweep.add(connection);
+    socket.on("close", () => this.#forget(connection));
+    if (this.#draining) connection.drain();
+  }
+
+  #forget(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.#sweep.remove(connection);
+  }
+
+  #remoteOf(socket: Socket): Remote | null {
+    if (this.#settings.kind === "unix") return { address: "unix", port: 0, loopback: true };
+    const { remoteAddress, remotePort } = socket;
+    if (remoteAddress === undefined || remotePort === undefined) return null; // gone already
+    const address = plainAddress(remoteAddress);
+    return { address, port: remotePort, loopback: isLoopbackAddress(address) };
+  }
+
+  // ── TLS ──
+
+  #makeTls(): TlsServer {
+    const { tls, http2, limits } = this.#settings;
+    const requireCert = tls?.requireClientCert === true;
+    const server = createTlsServer({
+      ALPNProtocols: http2 ? ["h2", "http/1.1"] : ["http/1.1"],
+      requestCert: requireCert || (tls?.clientCaFile ?? null) !== null,
+      rejectUnauthorized: requireCert,
+      handshakeTimeout: Number(limits.tlsHandshake / MILLI),
+    });
+    server.on("secureConnection", (socket) => this.#secured(socket));
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  /** New connections use what the files hold now; a file that cannot be used changes nothing. */
+  reload(): string | null {
+    try {
+      this.#useFiles();
+      return null;
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return error.message;
+    }
+  }
+
+  #useFiles(): void {
+    const { tls } = this.#settings;
+    const server = this.#tls;
+    if (tls === null || server === null) return;
+    withTls(this.#options.fs, tls, (options) => server.setSecureContext(options));
+    this.#renewTicketKeys(server);
+  }
+
+  /** Whoever learns a ticket's key can read the connections that were resumed with it. */
+  #renewTicketKeys(server: TlsServer): void {
+    server.setTicketKeys(this.#options.random.bytes(TICKET_KEY_BYTES));
+    this.#ticketTimer?.cancel();
+    this.#ticketTimer = this.#options.timers.after(TICKET_KEY_LIFE, () =>
+      this.#renewTicketKeys(server),
+    );
+  }
+
+  // ── begin and end ──
+
+  async listen(): Promise<Address> {
+    this.#useFiles();
+    const { kind, host, port } = this.#settings;
+    const acceptor = this.#acceptor;
+    try {
+      await this.#bind().catch(async (error: unknown) => {
+        const free = kind === "unix" && (await removeStale(host, this.#options.fs));
+        if (!free) throw error;
+        await this.#bind();
+      });
+    } catch (error) {
+      this.#ticketTimer?.cancel();
+      throw cannotListen(kind === "unix" ? host : `${host}:${port}`, error);
+    }
+    // One connection could not be accepted, for want of descriptors, say. The listener goes on.
+    acceptor.on("error", (error) =>
+      this.#options.log.warn("a connection could not be accepted", { error: describe(error) }),
+    );
+    const bound = acceptor.address();
+    return typeof bound === "object" && bound !== null
+      ? { host: bound.address, port: bound.port }
+      : { host, port: 0 };
+  }
+
+  #bind(): Promise<void> {
+    const { kind, host, port } = this.#settings;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const acceptor = this.#acceptor;
+    acceptor.once("error", reject);
+    acceptor.listen(kind === "unix" ? { path: host } : { host, port }, () => {
+      acceptor.off("error", reject);
+      resolve();
+    });
+    return promise;
+  }
+
+  /** No more connections; requests under way have until `grace` is over. */
+  async close(grace: Nanos): Promise<void> {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#ticketTimer?.cancel();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#acceptor.close(() => resolve());
+    for (const connection of this.#connections) connection.drain();
+    const timer = this.#options.timers.after(grace, () => {
+      for (const socket of this.#sockets) socket.destroy();
+    });
+    await promise;
+    timer.cancel();
+  }
+}
+
+/** A connection before it is one: a peer that does not get on with the handshake. */
+class Handshake implements Connection {
+  readonly #socket: Socket;
+  readonly #since: Nanos;
+  readonly #limit: Nanos;
+
+  constructor(socket: Socket, since: Nanos, limit: Nanos) {
+    this.#socket = socket;
+    this.#since = since;
+    this.#limit = limit;
+  }
+
+  check(now: Nanos): void {
+    if (now - this.#since > this.#limit) this.#socket.destroy();
+  }
+
+  drain(): void {
+    this.#socket.destroy();
+  }
+}
+
+function cannotListen(where: string, cause: unknown): Failure {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown cause";
+  const reason = code === "EADDRINUSE" ? "the address is in use" : code;
+  return new Failure("unavailable", "listen-failed", `cannot listen on ${where}: ${reason}`);
+}

@@ -1,0 +1,43 @@
+// What the HTTP front is handed: the pipeline, the world, and the rules that rooms keep.
+
+import type { Log } from "../base/log.ts";
+import type { Clock, Fs, Nanos, Random, Timers } from "../base/world.ts";
+import type { Core } from "../core/incoming.ts";
+import type { Operation } from "../endpoint/request.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What browsers may do here: sys/config/cors and sys/config/ui. */
+export interface BrowserRules {
+  /** Whether pages of this origin may call us. Our own origin is not asked about. */
+  allows(origin: string): boolean;
+  /** Access-Control-… and Vary for an origin that is allowed. */
+  corsHeaders(origin: string, preflight: boolean): Headers;
+  /** Headers of the console's files, those included that it has by default. */
+  consoleHeaders(): Headers;
+}
+
+/** One request, for metrics. */
+export interface RequestFacts {
+  readonly operation: Operation | null; // null when no route was found
+  readonly mountType: string;
+  readonly status: number;
+  readonly nanos: Nanos;
+}
+
+export interface HttpOptions {
+  readonly core: Core;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly fs: Fs;
+  readonly log: Log;
+  readonly browser: BrowserRules;
+  /** Whether headers of other products' clients are understood: decision 13. */
+  readonly compat: boolean;
+  /** Whether /ui/ is served. */
+  readonly ui: boolean;
+  /** How others reach us, such as https://holdfast.example:8200; null: as the listener says. */
+  readonly apiAddress: string | null;
+  readonly observe: (facts: RequestFacts) => void;
+}

@@ -1,0 +1,254 @@
+// The way of one request through a listener: what its head alone says against it, then the pipeline,
+// then the answer. It knows no socket; wires bring requests here and carry answers away.
+
+import { describe, Failure } from "../base/failure.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Outcome } from "../core/incoming.ts";
+import type { ListenerTraits } from "../endpoint/request.ts";
+import { checkAnnounced } from "./body.ts";
+import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
+import {
+  badHeader,
+  foreignOrigin,
+  internal,
+  malformed,
+  nothingHere,
+  requestHeaderMissing,
+  timedOut,
+  unsupportedVerb,
+} from "./failures.ts";
+import type { ForwardedFor } from "./forwarded.ts";
+import { HostRule, isOwnOrigin } from "./host-rule.ts";
+import type { FullSettings } from "./listener-settings.ts";
+import type { HttpOptions } from "./options.ts";
+import { RequestHeaders, type HeaderRules } from "./request-headers.ts";
+import { answerTo, JSON_TYPE, refusal, type Answer } from "./respond.ts";
+import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
+import { apiTarget, otherTarget } from "./target.ts";
+import { PAGE_FILES } from "./ui-page.ts";
+
+const VERBS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "LIST",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+]);
+
+export class Reception {
+  readonly #options: HttpOptions;
+  readonly #settings: FullSettings;
+  readonly #hosts: HostRule;
+  readonly #forwarded: ForwardedFor;
+  readonly #rules: HeaderRules;
+  readonly #ground: ExchangeGround;
+  readonly responseHeaders: ResponseHeaders;
+  #running = 0;
+
+  constructor(options: HttpOptions, settings: FullSettings, forwarded: ForwardedFor) {
+    this.#options = options;
+    this.#settings = settings;
+    this.#hosts = new HostRule(settings, options.apiAddress);
+    this.#forwarded = forwarded;
+    this.#rules = { ...settings.limits, compat: options.compat };
+    const listener: ListenerTraits = {
+      keyCeremonies: settings.keyCeremonies,
+      openings: { metrics: settings.openMetrics },
+      maxBody: settings.maxRequestSize,
+      metricsOnly: settings.metricsOnly,
+    };
+    const now = () => options.clock.elapsed();
+    this.#ground = { listener, duration: settings.maxRequestDuration, now };
+    this.responseHeaders = new ResponseHeaders(settings.tls !== null, settings.responseHeaders);
+  }
+
+  /** Requests that have no answer yet. */
+  get running(): number {
+    return this.#running;
+  }
+
+  now(): Nanos {
+    return this.#options.clock.elapsed();
+  }
+
+  receive(arrival: Arrival): Exchange {
+    const exchange = new Exchange(this.#options.random.uuid(), arrival, this.#ground);
+    this.#running++;
+    try {
+      if (this.#admit(exchange, arrival)) void this.#run(exchange);
+    } catch (error) {
+      // Whoever sends such a head may not agree with us on where its request ends.
+      if (error instanceof Failure && error.kind === "invalid") arrival.wire.endAfter();
+      this.#fail(exchange, error);
+    }
+    return exchange;
+  }
+
+  /** The time for it is over. The handler is told, and whatever it still says is dropped. */
+  expire(exchange: Exchange): void {
+    if (exchange.over) return;
+    const failure = timedOut();
+    exchange.abort(failure);
+    this.#refuse(exchange, failure);
+  }
+
+  /** The client is gone. */
+  leave(exchange: Exchange): void {
+    if (exchange.over) return;
+    exchange.over = true;
+    this.#running--;
+    exchange.abort(new Failure("unavailable", "client-gone", "the client is gone"));
+  }
+
+  /** For what is no request, or must not be one. The connection ends with it. */
+  answerWithoutRequest(
+    status: number,
+    failure: Failure,
+  ): { readonly headers: string[]; readonly body: string } {
+    const id = this.#options.random.uuid();
+    const body = `{"errors":${JSON.stringify(failure.texts)}}`;
+    const headers = this.responseHeaders.start(status);
+    headers.push("X-Service-Request-ID", id, "X-Service-Error", failure.code);
+    headers.push("Content-Type", JSON_TYPE, "Content-Length", String(Buffer.byteLength(body)));
+    headers.push("Connection", "close");
+    this.#options.observe({ operation: null, mountType: "", status, nanos: 0n });
+    return { headers, body };
+  }
+
+  /** True when the pipeline is to see it; what was answered here is not. The order is that of cost. */
+  #admit(exchange: Exchange, arrival: Arrival): boolean {
+    const { verb, target, http1 } = arrival;
+    const { requireRequestHeader, maxRequestSize } = this.#settings;
+    if (http1 !== null && http1 !== "1.1" && http1 !== "1.0") {
+      throw malformed("the protocol must be HTTP/1.1"); // the parser takes HTTP/0.9 as well
+    }
+    const headers = new RequestHeaders(arrival.rawHeaders, this.#rules);
+    exchange.headers = headers;
+    this.#hosts.check(headers.host);
+    if (headers.origin !== undefined) this.#fence(exchange, headers.origin, headers.host ?? "");
+    if (verb === "OPTIONS") return this.#preflight(exchange, headers);
+    if (!VERBS.has(verb)) throw unsupportedVerb();
+    if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
+      throw badHeader("Expect", "100-continue");
+    }
+    const announced = checkAnnounced(verb, headers, maxRequestSize, arrival);
+    exchange.hasBody = announced.hasBody;
+    exchange.length = announced.length;
+    const api = apiTarget(target);
+    if (api === null) return this.#elsewhere(exchange, target);
+    if (requireRequestHeader && !headers.marked) throw requestHeaderMissing();
+    exchange.target = api;
+    exchange.credential = headers.credential;
+    exchange.namespace = headers.namespace;
+    exchange.wrapTtl = headers.wrapTtl;
+    exchange.policyOverride = headers.policyOverride;
+    if (headers.proxied) this.#lookBehindProxy(exchange, headers);
+    return true;
+  }
+
+  /** Pages of other sites may ask only where the operator allows it; all are refused alike. */
+  #fence(exchange: Exchange, origin: string, host: string): void {
+    if (isOwnOrigin(origin, host, this.#settings.tls !== null)) return;
+    const { browser } = this.#options;
+    if (!browser.allows(origin)) throw foreignOrigin();
+    exchange.cors = browser.corsHeaders(origin, exchange.verb === "OPTIONS");
+  }
+
+  #preflight(exchange: Exchange, headers: RequestHeaders): false {
+    if (exchange.cors === null || headers.preflightFor === undefined) throw unsupportedVerb();
+    this.#send(exchange, { status: 204, contentType: null, body: "", headers: [] }, null);
+    return false;
+  }
+
+  /** Whoever a proxy asks for, it is not known to be on this machine unless the proxy is believed. */
+  #lookBehindProxy(exchange: Exchange, headers: RequestHeaders): void {
+    const { remote } = exchange;
+    const header = headers.find("x-forwarded-for");
+    if (header !== undefined && this.#forwarded.believes(remote.address)) {
+      exchange.remote = this.#forwarded.clientOf(remote, header);
+    } else if (remote.loopback) {
+      exchange.remote = { ...remote, loopback: false };
+    }
+  }
+
+  #elsewhere(exchange: Exchange, target: string): false {
+    const place = otherTarget(target, this.#options.ui && !this.#settings.metricsOnly);
+    if (exchange.verb !== "GET" && exchange.verb !== "HEAD") throw unsupportedVerb();
+    if (place.to === "redirect") {
+      const headers = ["Location", "/ui/"];
+      this.#send(exchange, { status: 307, contentType: null, body: "", headers }, null);
+      return false;
+    }
+    const file = PAGE_FILES.get(place.file);
+    if (file === undefined) throw nothingHere();
+    const headers = Object.entries(this.#options.browser.consoleHeaders())
+      .filter(([name]) => !EVERYWHERE.test(name))
+      .flat();
+    const { contentType, text } = file;
+    this.#send(exchange, { status: 200, contentType, body: text, headers }, null);
+    return false;
+  }
+
+  async #run(exchange: Exchange): Promise<void> {
+    try {
+      const outcome = await this.#options.core.handle(exchange);
+      if (exchange.over) return;
+      const answer = answerTo(outcome, exchange.id);
+      this.#logFailure(exchange, outcome.result);
+      this.#send(exchange, answer, outcome);
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof Failure) {
+      this.#refuse(exchange, error);
+      return;
+    }
+    // Ours, and never the caller's: the text says nothing, the log says what happened.
+    this.#options.log.error("a request failed", { request: exchange.id, error: describe(error) });
+    this.#refuse(exchange, internal());
+  }
+
+  #refuse(exchange: Exchange, failure: Failure): void {
+    if (exchange.over) return;
+    try {
+      this.#send(exchange, refusal(failure, exchange.id), null);
+    } catch (error) {
+      // The wire itself is broken; its connection ends by its time limits.
+      this.#options.log.error("an answer could not be sent", { error: describe(error) });
+      this.leave(exchange);
+    }
+  }
+
+  #logFailure(exchange: Exchange, result: Outcome["result"]): void {
+    if (!(result instanceof Failure)) return;
+    if (result.kind !== "internal" && result.kind !== "damaged") return;
+    const { id } = exchange;
+    this.#options.log.error("a request failed", { request: id, error: describe(result) });
+  }
+
+  #send(exchange: Exchange, answer: Answer, outcome: Outcome | null): void {
+    const { status, contentType, body } = answer;
+    const headers = this.responseHeaders.start(status);
+    headers.push("X-Service-Request-ID", exchange.id);
+    if (contentType !== null) headers.push("Content-Type", contentType);
+    for (const item of answer.headers) headers.push(item);
+    if (exchange.cors !== null) headers.push(...Object.entries(exchange.cors).flat());
+    const families = exchange.headers?.families ?? 0;
+    if (families !== 0) addAliases(headers, families);
+    const now = this.now();
+    exchange.wire.send(status, headers, body, now);
+    exchange.over = true;
+    this.#running--;
+    this.#options.observe({
+      operation: outcome?.operation ?? null,
+      mountType: outcome?.mountType ?? "",
+      status,
+      nanos: now - exchange.started,
+    });
+  }
+}

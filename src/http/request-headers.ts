@@ -1,0 +1,183 @@
+// The headers of a request, read once, from the raw list: Node's own object joins or drops repeated
+// ones, and a repeated credential or length is how two readers come to see two requests.
+
+import { parseDuration } from "../base/duration.ts";
+import type { Nanos } from "../base/world.ts";
+import {
+  badHeader,
+  contradiction,
+  malformed,
+  repeatedHeader,
+  tokenTooLong,
+  tooManyHeaders,
+} from "./failures.ts";
+import { AT, KNOWN, NOMAD, OWN, VAULT } from "./header-names.ts";
+
+export interface HeaderRules {
+  readonly headers: number;
+  readonly tokenBytes: number;
+  readonly compat: boolean;
+}
+
+export class RequestHeaders {
+  readonly #raw: readonly string[];
+  readonly #values: (string | undefined)[];
+  readonly #compat: boolean;
+  /** Families of names that the request uses, as bits. */
+  readonly families: number;
+  /** Whether a proxy says that it passes on somebody else's request. */
+  readonly proxied: boolean;
+  readonly credential: string | null;
+
+  /** Refuses what is repeated, contradictory or too much. `raw` is name, value, name, value. */
+  constructor(raw: readonly string[], { headers, tokenBytes, compat }: HeaderRules) {
+    if (raw.length > headers * 2) throw tooManyHeaders(headers);
+    this.#raw = raw;
+    this.#compat = compat;
+    const values: (string | undefined)[] = [];
+    let own = 0;
+    let vault = 0;
+    let nomad = 0;
+    let families = 0;
+    let proxied = false;
+    for (let at = 0; at < raw.length; at += 2) {
+      const name = (raw[at] ?? "").toLowerCase();
+      if (compat && name.charCodeAt(0) === 0x78) {
+        if (name.startsWith("x-vault-")) families |= VAULT;
+        else if (name.startsWith("x-nomad-")) families |= NOMAD;
+      }
+      const known = KNOWN.get(name);
+      if (known === undefined || (known.family !== OWN && !compat)) continue;
+      if (known.kind === "between") {
+        proxied = true;
+        continue;
+      }
+      if (known.kind === "refused") {
+        throw malformed(`the header ${name} is not accepted`);
+      }
+      const { slot, family } = known;
+      const value = raw[at + 1] ?? "";
+      const bit = 1 << slot;
+      const seen = family === OWN ? own : family === VAULT ? vault : nomad;
+      if ((seen & bit) !== 0) throw repeatedHeader(name);
+      if (family === OWN) own |= bit;
+      else if (family === VAULT) vault |= bit;
+      else nomad |= bit;
+      const before = values[slot];
+      if (before !== undefined && before !== value) throw contradiction(name);
+      values[slot] = value;
+    }
+    this.#values = values;
+    this.families = families;
+    this.proxied = proxied;
+    this.credential = this.#credential(tokenBytes);
+  }
+
+  get host(): string | undefined {
+    return this.#values[AT.host];
+  }
+
+  get origin(): string | undefined {
+    return this.#values[AT.origin];
+  }
+
+  get contentType(): string | undefined {
+    return this.#values[AT.contentType];
+  }
+
+  get contentEncoding(): string | undefined {
+    return this.#values[AT.contentEncoding];
+  }
+
+  get transferEncoding(): string | undefined {
+    return this.#values[AT.transferEncoding];
+  }
+
+  get expect(): string | undefined {
+    return this.#values[AT.expect];
+  }
+
+  get preflightFor(): string | undefined {
+    return this.#values[AT.requestMethod];
+  }
+
+  /** Null without the header. */
+  get contentLength(): number | null {
+    const text = this.#values[AT.contentLength];
+    if (text === undefined) return null;
+    if (!/^\d{1,15}$/.test(text)) throw badHeader("Content-Length", "a number of bytes");
+    return Number(text);
+  }
+
+  get namespace(): string | null {
+    const text = this.#values[AT.namespace];
+    if (text === undefined) return null;
+    if (!isPrintable(text)) throw badHeader("X-Service-Namespace", "printable ASCII");
+    return text;
+  }
+
+  get wrapTtl(): Nanos | null {
+    const text = this.#values[AT.wrapTtl];
+    if (text === undefined || text === "") return null;
+    try {
+      const ttl = parseDuration(text);
+      return ttl === 0n ? null : ttl;
+    } catch {
+      // The parser's own refusal shows what was given, which is right for fields, not for headers.
+      throw badHeader("X-Service-Wrap-TTL", "a duration such as 90s or 1h30m");
+    }
+  }
+
+  get policyOverride(): boolean {
+    return this.#flag(AT.policyOverride, "X-Service-Policy-Override");
+  }
+
+  /** Sent by our own programs, and by no page of another site. */
+  get marked(): boolean {
+    return this.#flag(AT.request, "X-Service-Request");
+  }
+
+  /** Every value of a header by its lower-case name; an alias stands in for our own name. */
+  find(name: string): string | undefined {
+    const known = KNOWN.get(name);
+    if (known?.kind === "once" && (known.family === OWN || this.#compat)) {
+      return this.#values[known.slot];
+    }
+    let found: string | undefined;
+    for (let at = 0; at < this.#raw.length; at += 2) {
+      if (this.#raw[at]?.toLowerCase() !== name) continue;
+      const value = this.#raw[at + 1] ?? "";
+      found = found === undefined ? value : `${found}, ${value}`;
+    }
+    return found;
+  }
+
+  /** Two that differ are refused: which one counts would depend on who looks (decision 37). */
+  #credential(limit: number): string | null {
+    const values = this.#values;
+    const token = values[AT.token];
+    const authorization = values[AT.authorization];
+    if (token === undefined && authorization === undefined) return null;
+    const bearer =
+      authorization === undefined ? undefined : /^Bearer +(.*)$/i.exec(authorization)?.[1];
+    if (bearer !== undefined && token !== undefined && bearer !== token) {
+      throw contradiction("the token");
+    }
+    const given = token ?? bearer;
+    if (given === undefined || given === "") return null;
+    if (given.length > limit) throw tokenTooLong(limit);
+    if (!isPrintable(given)) throw badHeader("X-Service-Token", "printable ASCII");
+    return given;
+  }
+
+  #flag(at: number, name: string): boolean {
+    const value = this.#values[at]?.toLowerCase();
+    if (value === undefined || value === "false" || value === "0" || value === "") return false;
+    if (value === "true" || value === "1") return true;
+    throw badHeader(name, "true or false");
+  }
+}
+
+function isPrintable(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text);
+}

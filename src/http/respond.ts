@@ -1,0 +1,144 @@
+// From what the pipeline says to an answer: status, headers of its own and the text of the body, in one
+// of the three shapes of core contract 1.4. What every answer carries is added by response-headers.ts.
+
+import { Failure } from "../base/failure.ts";
+import type { Outcome } from "../core/incoming.ts";
+import type { TextBody } from "../endpoint/output.ts";
+import type { Reply } from "../endpoint/reply.ts";
+import { RETRY_AFTER, STATUS } from "./status.ts";
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+export interface Answer {
+  readonly status: number;
+  /** Null with an empty body. */
+  readonly contentType: string | null;
+  readonly body: string;
+  /** Name, value, name, value. */
+  readonly headers: string[];
+}
+
+const NO_KEYS = '{"errors":[]}';
+const ENVELOPE: ReadonlySet<string> = new Set([
+  "request_id",
+  "lease_id",
+  "renewable",
+  "lease_duration",
+  "data",
+  "wrap_info",
+  "warnings",
+  "auth",
+  "mount_type",
+]);
+
+export function answerTo(outcome: Outcome, id: string): Answer {
+  const { result } = outcome;
+  const answer = result instanceof Failure ? refusal(result, id) : success(outcome, result, id);
+  addHeaders(answer.headers, outcome.headers);
+  if (outcome.family === "acl" && outcome.index !== null) {
+    answer.headers.push("X-Service-Index", outcome.index.toString());
+  }
+  return answer;
+}
+
+/** The one form of an error, on every path (decision 4). */
+export function refusal(failure: Failure, id: string): Answer {
+  const status = STATUS[failure.kind];
+  const headers = ["X-Service-Error", headerText(failure.code)];
+  const retryAfter = failure.retryAfter ?? RETRY_AFTER.get(status);
+  if (retryAfter !== undefined) headers.push("Retry-After", String(Math.ceil(retryAfter)));
+  const errors = JSON.stringify(failure.texts);
+  // An internal error says nothing about itself; the id leads to the log and the audit record.
+  const body =
+    status === 500 ? `{"errors":${errors},"request_id":"${id}"}` : `{"errors":${errors}}`;
+  return { status, contentType: JSON_TYPE, body, headers };
+}
+
+function success(outcome: Outcome, reply: Reply, id: string): Answer {
+  const { data, warnings } = reply;
+  const headers: string[] = [];
+  addHeaders(headers, reply.headers);
+  const { status } = reply;
+  // Anything below 200 announces a further answer, which would never come: sys/health lets its
+  // caller choose the number.
+  if (status !== null && status < 200) {
+    const message = "a code below 200 cannot be the status of an answer";
+    return refusal(new Failure("invalid", "status-not-final", message), id);
+  }
+  if (isEmptyList(outcome, reply)) {
+    return { status: 404, contentType: JSON_TYPE, body: NO_KEYS, headers };
+  }
+  if (outcome.family !== "enveloped") {
+    // These shapes have no place for warnings.
+    for (const warning of warnings) headers.push("X-Service-Warning", headerText(warning));
+    if (data === undefined) return { status: status ?? 204, contentType: null, body: "", headers };
+    if (isText(data)) {
+      return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
+    }
+    return {
+      status: status ?? 200,
+      contentType: JSON_TYPE,
+      body: JSON.stringify(data) ?? "null",
+      headers,
+    };
+  }
+  if (data === undefined && warnings.length === 0 && (status === null || status === 204)) {
+    return { status: 204, contentType: null, body: "", headers };
+  }
+  if (data !== undefined && isText(data)) {
+    return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
+  }
+  const body = envelope(outcome, data, warnings, id);
+  return { status: status ?? 200, contentType: JSON_TYPE, body, headers };
+}
+
+// Put together as text: the members around `data` are constants, and this runs for every request.
+function envelope(
+  { mountType, flat }: Outcome,
+  data: Reply["data"],
+  warnings: readonly string[],
+  id: string,
+): string {
+  const text = data === undefined ? "null" : JSON.stringify(data);
+  const told = warnings.length === 0 ? "null" : JSON.stringify(warnings);
+  const repeated = flat && text.startsWith("{") ? members(data, text) : "";
+  return (
+    `{"request_id":"${id}","lease_id":"","renewable":false,"lease_duration":0,"data":${text},` +
+    `"wrap_info":null,"warnings":${told},"auth":null,"mount_type":${JSON.stringify(mountType)}${repeated}}`
+  );
+}
+
+/** The members of `data` once more, each behind a comma, save those whose name is taken. */
+function members(data: Reply["data"], text: string): string {
+  if (text === "{}" || typeof data !== "object") return "";
+  const entries = Object.entries(data);
+  if (!entries.some(([name]) => ENVELOPE.has(name))) return `,${text.slice(1, -1)}`;
+  const free = entries.filter(([name]) => !ENVELOPE.has(name));
+  const rest = JSON.stringify(Object.fromEntries(free));
+  return rest === "{}" ? "" : `,${rest.slice(1, -1)}`;
+}
+
+/** A status of its own says that the handler means it (decision 46 names the exceptions). */
+function isEmptyList({ operation, family }: Outcome, { data, status }: Reply): boolean {
+  if (operation !== "list" || family === "acl" || status !== null) return false;
+  if (data === undefined || isArray(data) || !("keys" in data)) return false;
+  return Array.isArray(data.keys) && data.keys.length === 0;
+}
+
+function isArray(data: NonNullable<Reply["data"]>): data is readonly unknown[] {
+  return Array.isArray(data);
+}
+
+/** Names on the wire are in snake case or Pascal case, so no record looks like this. */
+function isText(data: NonNullable<Reply["data"]>): data is TextBody {
+  return "contentType" in data && "text" in data && typeof data.text === "string";
+}
+
+function addHeaders(headers: string[], more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers.push(name, headerText(more[name] ?? ""));
+}
+
+/** Text that may hold anything a caller named, as a header can carry it. */
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : text.replaceAll(/[^\x20-\x7e]/g, "?");
+}

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { connect as connectPlain } from "node:net";
+import test, { after, afterEach, before, describe } from "node:test";
+import { connect, type ConnectionOptions, type PeerCertificate, type TLSSocket } from "node:tls";
+import { SECOND } from "../base/duration.ts";
+import { CertificateFiles, TestAuthority, type Pem } from "../../tests/support/certificates.ts";
+import {
+  dataOf,
+  get,
+  makeFront,
+  RawClient,
+  request,
+  type Front,
+} from "../../tests/support/http-front.ts";
+import type { ListenerSettings, TlsSettings } from "./listener-settings.ts";
+
+describe("TLS", () => {
+  let authority: TestAuthority;
+  let first: Pem;
+  let second: Pem;
+  let files: CertificateFiles;
+  let front: Front;
+
+  before(async () => {
+    authority = await TestAuthority.make();
+    first = await authority.issue("first", "0a");
+    second = await authority.issue("second", "0b");
+    files = new CertificateFiles();
+  });
+  after(() => files.remove());
+  afterEach(() => front.close());
+
+  async function makeTlsFront(
+    tls: Partial<TlsSettings> = {},
+    settings: Partial<ListenerSettings> = {},
+  ): Promise<Front> {
+    files.write(first);
+    const { certFile, keyFile } = files;
+    return makeFront({ ...settings, tls: { certFile, keyFile, ...tls } });
+  }
+
+  function secure(options: ConnectionOptions = {}): Promise<RawClient> {
+    return RawClient.connectTls(front.port, { ca: authority.pem, ...options });
+  }
+
+  function certificateOf(client: RawClient): PeerCertificate {
+    assert.ok("getPeerCertificate" in client.socket);
+    return (client.socket as TLSSocket).getPeerCertificate();
+  }
+
+  test("LIST works over TLS, split over records and taking turns with GET", async () => {
+    front = await makeTlsFront();
+    assert.match(front.bound.url, /^https:\/\/127\.0\.0\.1:\d+$/);
+    const client = await secure();
+    for (const verb of ["GET", "LIST", "LIST", "GET", "LIST"]) {
+      assert.equal(dataOf(await client.ask(request(verb, "/v1/sys/a"))).verb, verb);
+    }
+    await client.send("LIS");
+    await front.settled();
+    assert.equal(dataOf(await client.ask(request("LIST", "/v1/sys/a").slice(3))).verb, "LIST");
+    assert.equal((await client.ask(request("LINK", "/v1/sys/a"))).status, 405);
+    assert.equal((await client.ask(request("LISK", "/v1/sys/a"))).status, 400);
+    client.destroy();
+  });
+
+  test("browsers are told to come back over TLS only, unless the operator says otherwise", async () => {
+    front = await makeTlsFront();
+    const client = await secure();
+    const hsts = "strict-transport-security";
+    assert.equal((await client.ask(get("/v1/sys/a"))).headers.get(hsts), "max-age=31536000");
+    front.bound.setResponseHeaders({ default: { "Strict-Transport-Security": "max-age=0" } });
+    assert.equal((await client.ask(get("/v1/sys/a"))).headers.get(hsts), "max-age=0");
+    client.destroy();
+  });
+
+  test("TLS 1.2 is spoken by default and 1.1 is not; the minimum can be raised", async () => {
+    front = await makeTlsFront();
+    const client = await secure({ maxVersion: "TLSv1.2" });
+    assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+    client.destroy();
+    await assert.rejects(
+      secure({ maxVersion: "TLSv1.1", minVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" }),
+    );
+    await assert.rejects(secure({ maxVersion: "TLSv1.2", ciphers: "AES256-GCM-SHA384" }));
+    await front.close();
+    front = await makeTlsFront({ minVersion: "tls13" });
+    await assert.rejects(secure({ maxVersion: "TLSv1.2" }));
+  });
+
+  test("T-N03: a handshake that does not get on is ended after 10 s, one that is done is not", async () => {
+    front = await makeTlsFront();
+    const idle = await RawClient.connect(front.port);
+    const client = await secure();
+    assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+    await front.settled();
+    await front.world.timers.advance(9n * SECOND);
+    assert.equal(idle.ended, false);
+    await front.world.timers.advance(2n * SECOND);
+    await idle.closed();
+    assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+    client.destroy();
+  });
+
+  test("T-N06: rubbish, plain HTTP and odd server names in place of a handshake hurt nobody", async () => {
+    front = await makeTlsFront();
+    for (const bytes of [
+      get("/v1/sys/a"),
+      "\x16\x03\x01\xff\xff",
+      "\0".repeat(5000),
+      "\x80\x2e\x01",
+    ]) {
+      const bad = await RawClient.connect(front.port);
+      await bad.send(bytes);
+      bad.socket.end();
+      await bad.closed();
+    }
+    for (const servername of ["a".repeat(250), "..", "xn--", "[::1]"]) {
+      const socket = connect({
+        port: front.port,
+        host: "127.0.0.1",
+        ca: authority.pem,
+        servername,
+      });
+      await new Promise<void>((resolve) => {
+        socket.on("error", () => resolve());
+        socket.on("secureConnect", () => resolve());
+      });
+      socket.destroy();
+    }
+    const client = await secure();
+    assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+    client.destroy();
+  });
+
+  test("a client certificate can be demanded: without a good one no request gets through", async () => {
+    writeFileSync(files.clientCaFile, authority.pem);
+    front = await makeTlsFront({ clientCaFile: files.clientCaFile, requireClientCert: true });
+    const good = await secure(await authority.issue("client"));
+    assert.equal((await good.ask(get("/v1/sys/a"))).status, 200);
+    good.destroy();
+    const stranger = await (await TestAuthority.make()).issue("client");
+    for (const options of [{}, stranger]) {
+      const answer = await secure(options).then(
+        (client) => client.send(get("/v1/sys/a")).then(() => client.next()),
+        () => null,
+      );
+      assert.equal(answer, null);
+    }
+    assert.equal(front.seen.length, 1);
+  });
+
+  test("where one is only asked for, none is fine, and one of a stranger is not", async () => {
+    writeFileSync(files.clientCaFile, authority.pem);
+    front = await makeTlsFront({ clientCaFile: files.clientCaFile });
+    const none = await secure();
+    assert.equal((await none.ask(get("/v1/sys/a"))).status, 200);
+    none.destroy();
+    const good = await secure(await authority.issue("client"));
+    assert.equal((await good.ask(get("/v1/sys/a"))).status, 200);
+    good.destroy();
+    const stranger = await (await TestAuthority.make("CN=Other")).issue("client");
+    const bad = await secure(stranger);
+    await bad.send(get("/v1/sys/a"));
+    assert.equal(await bad.next(), null);
+  });
+
+  test("a renewed certificate is used for new connections, while old ones stay as they are", async () => {
+    front = await makeTlsFront();
+    const old = await secure();
+    assert.equal(certificateOf(old).subject.CN, "first");
+    files.write(second);
+    assert.deepEqual(await front.server.reload(), []);
+    const fresh = await secure();
+    assert.equal(certificateOf(fresh).subject.CN, "second");
+    assert.equal((await old.ask(get("/v1/sys/a"))).status, 200);
+    assert.equal((await fresh.ask(get("/v1/sys/a"))).status, 200);
+    old.destroy();
+    fresh.destroy();
+  });
+
+  test("a broken file is reported by name and changes nothing", async () => {
+    front = await makeTlsFront();
+    const broken: readonly [RegExp, () => void][] = [
+      [
+        /must be a certificate and its key/,
+        () => writeFileSync(files.certFile, "not a certificate"),
+      ],
+      [
+        /does not belong to the certificate/,
+        () => files.write({ cert: second.cert, key: first.key }),
+      ],
+      [/must be a certificate and its key/, () => writeFileSync(files.keyFile, "")],
+    ];
+    for (const [expected, breakIt] of broken) {
+      files.write(first);
+      breakIt();
+      const problems = await front.server.reload();
+      assert.equal(problems.length, 1);
+      assert.match(problems[0] ?? "", expected);
+      assert.match(problems[0] ?? "", /server\.key/);
+      const client = await secure();
+      assert.equal(certificateOf(client).subject.CN, "first");
+      client.destroy();
+    }
+  });
+
+  test("a listener does not start with files that it cannot use", async () => {
+    front = await makeTlsFront();
+    const { certFile } = files;
+    await assert.rejects(
+      makeFront({ tls: { certFile, keyFile: "/nonexistent/server.key" } }),
+      /server\.key does not exist/,
+    );
+  });
+
+  test("the keys of session tickets are renewed twice a day", async () => {
+    front = await makeTlsFront();
+    const session = await new Promise<Buffer>((resolve) => {
+      const socket = connect({ port: front.port, host: "127.0.0.1", ca: authority.pem });
+      socket.on("session", (ticket) => {
+        resolve(ticket);
+        socket.destroy();
+      });
+      socket.write(get("/v1/sys/a"));
+    });
+    const reused = async () => {
+      const client = await secure({ session });
+      const { socket } = client;
+      assert.ok("isSessionReused" in socket);
+      const result = (socket as TLSSocket).isSessionReused();
+      client.destroy();
+      return result;
+    };
+    assert.equal(await reused(), true);
+    await front.world.timers.advance(13n * 3600n * SECOND);
+    assert.equal(await reused(), false);
+  });
+
+  test("connections that never finish their handshake count like others", async () => {
+    front = await makeTlsFront({}, { limits: { connectionsPerAddress: 2 } });
+    const held = [0, 1].map(() => connectPlain({ port: front.port, host: "127.0.0.1" }));
+    while (front.server.connections < 2) await front.settled();
+    await assert.rejects(secure());
+    for (const socket of held) socket.destroy();
+    while (front.server.connections > 0) await front.settled();
+    const client = await secure();
+    assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+    client.destroy();
+  });
+});

@@ -1,0 +1,13 @@
+// From the configuration's audit devices to what the audit room takes.
+
+import type { DeclaredDevice } from "../audit/device-set.ts";
+import type { Config } from "../config/config.ts";
+
+export function declaredDevices({ audit }: Config): DeclaredDevice[] {
+  return audit.devices.map(({ path, type, description, options }) => ({
+    path,
+    type,
+    description,
+    options: Object.fromEntries(options),
+  }));
+}

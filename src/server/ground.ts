@@ -1,0 +1,52 @@
+// What the server stands on, by its configuration: the storage engine and the key of an auto seal.
+
+import type { KeyObject } from "node:crypto";
+import { wipe } from "../base/bytes.ts";
+import { Failure } from "../base/failure.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Fs, World } from "../base/world.ts";
+import type { Config } from "../config/config.ts";
+import { readStaticKey } from "../seal/static.ts";
+import { type Engine, StorageLocked } from "../storage/engines/engine.ts";
+import { MemoryEngine } from "../storage/engines/memory.ts";
+import { SqliteEngine } from "../storage/engines/sqlite.ts";
+
+const MAX_KEY_FILE = 4096;
+
+/** 3 when the storage is in use by another process, 2 when a setting is to blame, else 1. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof StorageLocked) return 3;
+  return error instanceof Failure && error.kind === "invalid" ? 2 : 1;
+}
+
+export async function openEngine({ storage, directories }: Config, { fs }: World): Promise<Engine> {
+  if (storage.type === "memory") return new MemoryEngine();
+  invariant(directories.store !== null, "a store on disk has a directory");
+  fs.makeDirectory(directories.store);
+  return SqliteEngine.open({ directory: directories.store, fs });
+}
+
+/** `files` are the operator's: links are followed. */
+export function sealKeyOf(
+  { seal }: Config,
+  files: Pick<Fs, "read">,
+): { readonly type: "static"; readonly key: KeyObject } | undefined {
+  if (seal.type === "shamir") return undefined;
+  const given =
+    "file" in seal.key ? files.read(seal.key.file, MAX_KEY_FILE) : textKey(seal.key.reveal());
+  if (given === null) {
+    const message = "the key file of the static seal cannot be read";
+    throw new Failure("invalid", "seal-key-unreadable", message);
+  }
+  try {
+    return { type: "static", key: readStaticKey(given) };
+  } finally {
+    wipe(given);
+  }
+}
+
+function textKey(text: string): Buffer {
+  const bytes = Buffer.alloc(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}

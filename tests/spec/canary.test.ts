@@ -1,0 +1,180 @@
+// R29, T-G01, T-O01, T-O03: a marker in every field and credential of every endpoint, successes and
+// failures; then every secret the server gave out. None of them is found in the log, the audit trail,
+// errors or metrics.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Agent } from "node:http";
+import { join } from "node:path";
+import test from "node:test";
+import type { Served } from "../../src/endpoint/endpoint.ts";
+import type { Schema } from "../../src/endpoint/schema.ts";
+import { type Answer, at } from "../support/http-client.ts";
+import { startServer, type TestServer } from "../support/test-server.ts";
+
+class Markers {
+  #next = 0;
+  readonly made: { readonly text: string; readonly where: string }[] = [];
+
+  mark(where: string): string {
+    const text = `canary${String(++this.#next).padStart(6, "0")}q`;
+    this.made.push({ text, where });
+    return text;
+  }
+
+  /** Where each marker that the text has was put. */
+  foundIn(text: string): string[] {
+    const found = new Set(text.match(/canary\d{6}q/g) ?? []);
+    return this.made.filter((marker) => found.has(marker.text)).map(({ where }) => where);
+  }
+}
+
+/** A value of the right type with markers wherever text may stand. */
+function marked(schema: Schema, mark: () => string): unknown {
+  if (schema.enum !== undefined) return schema.enum.find((word) => word !== "") ?? "";
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return schema.minimum ?? 1;
+    case "boolean":
+      return false;
+    case "array":
+      return [mark(), mark()];
+    case "object":
+      return { a: mark(), [`k${mark()}`]: mark() };
+    case "string":
+    case undefined:
+    default:
+      return mark();
+  }
+}
+
+async function sweep(server: TestServer, markers: Markers, token: string): Promise<Answer[]> {
+  const agent = new Agent({ keepAlive: true });
+  const answers: Answer[] = [];
+  const ask = async (endpoint: Served, shape: "right" | "wrong", credential: string) => {
+    const mark = (field: string) => markers.mark(`${endpoint.name}.${field} (${shape})`);
+    const fields = Object.values(endpoint.input);
+    const body = Object.fromEntries(
+      fields
+        .filter(({ source }) => source === "body" || source === "param")
+        .map(({ name, schema }) => [
+          name,
+          shape === "right" ? marked(schema, () => mark(name)) : { wrong: [mark(name)] },
+        ]),
+    );
+    const query = fields
+      .filter(({ source }) => source === "query")
+      .map(({ name }) => `${name}=${mark(name)}`)
+      .join("&");
+    const path = endpoint.path.replaceAll(/:(\w+)\+?/g, "x-$1");
+    const sends = !["GET", "LIST"].includes(endpoint.method);
+    answers.push(
+      await server.call(endpoint.method, `/v1${path}${query === "" ? "" : `?${query}`}`, {
+        token: credential,
+        agent,
+        ...(sends ? { body } : {}),
+        headers: { "X-Service-Wrap-TTL": "60", "User-Agent": markers.mark("user agent") },
+      }),
+    );
+  };
+  for (const endpoint of server.server.endpoints) {
+    if (endpoint.name === "seal") continue; // it would end the sweep; its fields are none
+    await ask(endpoint, "right", token);
+    await ask(endpoint, "wrong", token);
+    await ask(endpoint, "right", markers.mark("an unknown token"));
+  }
+  agent.destroy();
+  return answers;
+}
+
+test("R29 T-G01 T-O01 T-O03: no marker of any field is found where it must not be", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const markers = new Markers();
+  const { token } = await server.open();
+  const file = join(server.auditDirectory, "canary.log");
+  const device = { type: "file", options: { file_path: file } };
+  const enabled = await server.call("POST", "/v1/sys/audit/canary", { token, body: device });
+  assert.equal(enabled.status, 204, enabled.text);
+
+  const answers = await sweep(server, markers, token);
+  for (const { status, text } of answers) {
+    assert.ok(status < 500, `${status} ${text}`);
+    if (status >= 400) assert.deepEqual(markers.foundIn(text), [], text);
+  }
+  const metrics = await server.call("GET", "/v1/sys/metrics?format=prometheus", { token });
+  assert.equal(metrics.status, 200);
+  assert.deepEqual(markers.foundIn(metrics.text), []);
+  const trail = readFileSync(file, "utf8");
+  assert.ok(trail.split("\n").length > answers.length, "what is audited has two records");
+  // Names of members stay readable, as the contract says; a marker stands in such a name too.
+  const names = /"k(canary\d{6}q)":/g;
+  assert.deepEqual(markers.foundIn(trail.replaceAll(names, "")), []);
+  assert.deepEqual(markers.foundIn(server.lines.join("")), []);
+  assert.ok(markers.made.length > 400);
+});
+
+test("R29 T-F06: no share, token or one-time password is found where it must not be", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const secrets: string[] = [];
+  const keep = (answer: Answer, ...names: readonly string[]) => {
+    for (const name of names) {
+      const value = at(answer, name);
+      secrets.push(...[value].flat().map(String));
+    }
+    return answer;
+  };
+  const body = { secret_shares: 3, secret_threshold: 2 };
+  const made = keep(
+    await server.call("POST", "/v1/sys/init", { body }),
+    "keys",
+    "keys_base64",
+    "root_token",
+  );
+  const [one, two, three] = at(made, "keys") as string[];
+  const token = String(at(made, "root_token"));
+  await server.unseal([one ?? "", three ?? ""]);
+  const file = join(server.auditDirectory, "canary.log");
+  await server.call("POST", "/v1/sys/audit/canary", {
+    token,
+    body: { type: "file", options: { file_path: file } },
+  });
+
+  // Shares and tokens in the wrong places as well.
+  await server.call("POST", "/v1/sys/unseal", { body: { key: `${one}00` } });
+  await server.call("POST", "/v1/sys/init", { body: { secret_shares: one, pgp_keys: [two] } });
+  await server.call("POST", `/v1/sys/namespaces/ns`, {
+    token,
+    body: { custom_metadata: { k: token } },
+  });
+  await server.call("GET", "/v1/sys/key-status", {
+    headers: { Authorization: `Bearer ${token}x` },
+  });
+  const attempt = keep(await server.call("POST", "/v1/sys/generate-root/attempt"), "otp");
+  const nonce = at(attempt, "nonce");
+  await server.call("POST", "/v1/sys/generate-root/update", { body: { key: one, nonce: two } });
+  for (const key of [one, two]) {
+    keep(
+      await server.call("POST", "/v1/sys/generate-root/update", { body: { key, nonce } }),
+      "encoded_token",
+    );
+  }
+  const rekey = at(await server.call("POST", "/v1/sys/rekey/init", { body }), "nonce");
+  for (const key of [two, three]) {
+    const answer = await server.call("POST", "/v1/sys/rekey/update", {
+      body: { key, nonce: rekey },
+    });
+    if (at(answer, "keys") !== undefined) keep(answer, "keys", "keys_base64");
+  }
+
+  const metrics = await server.call("GET", "/v1/sys/metrics?format=prometheus", { token });
+  const places = [readFileSync(file, "utf8"), server.lines.join(""), metrics.text];
+  const real = secrets.filter((secret) => secret.length > 8);
+  assert.ok(real.length >= 15, `${real.length} secrets`);
+  for (const secret of real) {
+    for (const place of places) assert.equal(place.includes(secret), false, "a secret was found");
+  }
+  assert.match(places[0] ?? "", /hmac-sha256:[0-9a-f]{64}/);
+});
