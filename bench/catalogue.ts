@@ -1,5 +1,6 @@
 // Every row there is, in the order of the table.
 
+import { apiRows } from "./api.ts";
 import { commitRows } from "./commits.ts";
 import { getRows } from "./gets.ts";
 import { listRows } from "./lists.ts";
@@ -14,5 +15,6 @@ export const ROWS: readonly Row[] = [
   ...getRows,
   ...listRows,
   ...slowSyncRows,
+  ...apiRows,
   ...millionRows,
 ];

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { describe } from "../src/base/failure.ts";
+import { type ApiContext, type Target, targetOf } from "./api-target.ts";
 import { ROWS } from "./catalogue.ts";
 import { forgetFilledStores } from "./filled-store.ts";
 import { isInMemory, machineOf, referenceMillis, showMachine } from "./machine.ts";
@@ -27,9 +28,15 @@ prints their figures beside their budgets: median and spread of several rounds a
   --quick          tiny sizes: shows that the rows work, and nothing about speed
   --fresh          fill the large stores anew; otherwise they are kept in .cache/ between runs
   --profile DIR    write CPU profiles of every process and thread (open them in a browser)
+  --target URL --token T
+                   run the load of api/writes and api/reads at that server as well, afterwards, and
+                   show the ratios. It must be unsealed; the token may make and remove namespaces
+                   there, which are named holdfast-bench-NNNN. Ours has a file as its audit device:
+                   give it one as well, or its figures are of less work.
   --help           this text
 
-Example: npm run bench -- commits gets/store --json /tmp/figures.json
+Examples: npm run bench -- commits gets/store --json /tmp/figures.json
+          npm run bench -- api --target http://127.0.0.1:8200 --token T
 `;
 
 const CACHE = join(import.meta.dirname, "..", ".cache");
@@ -40,14 +47,16 @@ interface Settings {
   readonly json: string | undefined;
   readonly quick: boolean;
   readonly profile: string | undefined;
+  readonly target: Target | undefined;
 }
 
 async function runRow(row: Row, scratch: string, settings: Settings): Promise<Outcome> {
   const directory = join(scratch, row.name.replaceAll("/", "-"));
   // Quick stores are too small to be worth keeping, and must not be taken for the real ones.
   const cache = settings.quick ? join(scratch, "filled") : CACHE;
-  const input: RowInput = { row: row.name, directory, cache, quick: settings.quick };
-  const { profile } = settings;
+  const { profile, quick, target } = settings;
+  const context: ApiContext = { directory, cache, quick, ...(target && { target }) };
+  const input: RowInput = { row: row.name, ...context };
   const runtime = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   try {
     return await ask<Outcome>("row-process.ts", input, { runtime });
@@ -67,6 +76,9 @@ async function bench(settings: Settings): Promise<number> {
   }
   const machine = machineOf(scratch);
   process.stdout.write(`${showMachine(machine)}\n`);
+  if (settings.target !== undefined) {
+    process.stdout.write(`Compared with ${settings.target.url}\n\n`);
+  }
   if (isInMemory(scratch)) {
     const advice = "choose a directory on a real disk with --directory";
     process.stdout.write(`WARNING: commits to memory cost no sync; ${advice}\n\n`);
@@ -86,7 +98,7 @@ async function bench(settings: Settings): Promise<number> {
   process.stdout.write(`\n${showReference(results.map(({ reference }) => reference))}\n`);
   if (settings.json !== undefined) {
     const rows = results.map((result) => jsonOf(result, !settings.quick));
-    const report = { machine, quick: settings.quick, rows };
+    const report = { machine, quick: settings.quick, target: settings.target?.url, rows };
     writeFileSync(settings.json, `${JSON.stringify(report, null, 2)}\n`);
   }
   return results.some(({ outcome }) => outcome.kind === "failed") ? 1 : 0;
@@ -119,6 +131,8 @@ function readSettings(): Settings | null {
       quick: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
       profile: { type: "string" },
+      target: { type: "string" },
+      token: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -138,8 +152,10 @@ function readSettings(): Settings | null {
     return null;
   }
   if (values.fresh) forgetFilledStores(CACHE);
-  const { json, quick, profile } = values;
-  return { rows, directory: resolve(values.directory), json, quick, profile };
+  const { json, quick } = values;
+  const profile = values.profile && resolve(values.profile); // processes run in other directories
+  const target = targetOf(values.target, values.token);
+  return { rows, directory: resolve(values.directory), json, quick, profile, target };
 }
 
 try {
