@@ -46,6 +46,14 @@ export class Recording implements StoreTx {
     return found;
   }
 
+  isDurable(key: string): boolean {
+    const durable = this.#raw.isDurable(key);
+    const changed = this.#changes.has(key);
+    if (durable && changed)
+      throw new Violation(`a transaction took its own change of ${key} for durable`);
+    return durable;
+  }
+
   rows(prefix: string, page: Page): Row[] {
     const found = this.#raw.rows(prefix, page);
     const state = this.#state();

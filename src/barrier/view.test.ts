@@ -92,6 +92,26 @@ test("a transaction sees its own records, decoded", async () => {
   assert.equal(view.index, 3n);
 });
 
+test("a transaction sees every write before it, also those on their way, cached or not", async () => {
+  const view = await filled();
+  const names = (tx: Tx) => ["a", "b/1", "d", "new"].map((key) => tx.get(key, codec)?.name ?? null);
+  for (const key of ["a", "b/1", "d"]) view.get(key, codec); // decrypted and kept
+  const seen: (string | null)[][] = [];
+  const changed = view.write((tx) => {
+    tx.put("a", { name: "changed" }, codec);
+    tx.put("new", { name: "made" }, codec);
+    tx.delete("d");
+  });
+  const between = view.write((tx) => void seen.push(names(tx)));
+  const undone = view.write((tx) => tx.put("a", { name: "again" }, codec));
+  await Promise.all([changed, between, undone]);
+  await view.write((tx) => void seen.push(names(tx)));
+  assert.deepEqual(seen, [
+    ["changed", "b/1", null, "made"],
+    ["again", "b/1", null, "made"],
+  ]);
+});
+
 test("one transaction across two views is one entry, and is undone as one", async () => {
   const { barrier, store } = await madeBarrier();
   const scope = Buffer.alloc(16, 1);

@@ -121,8 +121,14 @@ export class View implements ViewReads {
       index: raw.index,
       time: raw.time,
       get: (key, codec) => {
-        const sealed = raw.get(prefix + key);
-        return sealed === null ? null : codec.decode(sealer.open(prefix + key, sealed));
+        const path = prefix + key;
+        // Mostly nobody is changing it, and then the cache of decrypted entries knows it.
+        if (raw.isDurable(path)) {
+          const plaintext = sealer.read(path);
+          return plaintext === null ? null : codec.decode(plaintext);
+        }
+        const sealed = raw.get(path);
+        return sealed === null ? null : codec.decode(sealer.open(path, sealed));
       },
       records: (below, codec, page) =>
         raw

@@ -71,6 +71,10 @@ export class AcceptedState implements Below {
     return row === undefined ? this.getDurable(key) : row.value;
   }
 
+  isPending(key: string): boolean {
+    return this.#pending.find(key) !== undefined;
+  }
+
   /** Like get, but takes a vanished row for an absent one: for repairs. */
   value(key: string): Uint8Array | null {
     const row = this.#pending.find(key);

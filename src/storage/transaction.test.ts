@@ -22,6 +22,7 @@ function below(rows: ReadonlyMap<string, Uint8Array>): Below {
   };
   return {
     get: (key) => rows.get(key) ?? null,
+    isPending: () => false,
     has: (key) => rows.has(key),
     rows: page,
     keys: (range) => page(range).map(({ key }) => key),

@@ -13,6 +13,8 @@ import { type Changed, keysOf, mergeRange } from "./overlay.ts";
 /** What a transaction reads below its own changes. */
 export interface Below {
   get(key: string): Uint8Array | null;
+  /** Whether a write of the key is on its way to the disk. */
+  isPending(key: string): boolean;
   /** Whether anything is stored for the key, damaged or not. */
   has(key: string): boolean;
   rows(range: Range): Row[];
@@ -31,6 +33,8 @@ export interface StoreTx extends StoreReads {
   /** The index of this transaction, if it changes anything but ignored rows. */
   readonly index: bigint;
   readonly time: Instant;
+  /** Whether what this transaction sees at the key is what is durable there. */
+  isDurable(key: string): boolean;
   /** `scope` is the mount or namespace the record hangs on: 16 bytes; none means the core. */
   put(key: string, value: Uint8Array, scope?: Uint8Array): void;
   /** The log names the scope that the record was put with; `scope` stands in where that is lost. */
@@ -75,6 +79,11 @@ export class Transaction implements StoreTx {
     this.#assertOpen();
     const own = this.#changes.get(key);
     return own === undefined ? this.#below.get(key) : own.value;
+  }
+
+  isDurable(key: string): boolean {
+    this.#assertOpen();
+    return !this.#changes.has(key) && !this.#below.isPending(key);
   }
 
   rows(prefix: string, page: Page): Row[] {

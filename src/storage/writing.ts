@@ -130,6 +130,7 @@ export class Writing {
     this.#below = {
       // A failed read stops the store even if the transaction's function catches the error.
       get: (key) => trust.orFail(() => state.get(key), EngineError),
+      isPending: (key) => state.isPending(key),
       has: (key) => trust.orFail(() => state.has(key), EngineError),
       rows: (range) => trust.orFail(() => state.rows(range), EngineError),
       keys: (range) => trust.orFail(() => state.keys(range), EngineError),
