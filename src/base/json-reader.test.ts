@@ -431,7 +431,7 @@ const HOSTILE: Readonly<Record<string, () => Buffer>> = {
 };
 
 for (const [name, make] of Object.entries(HOSTILE)) {
-  test(`T-N02, T-N07: a mebibyte of ${name} is done with in under 50 ms`, () => {
+  test(`T-N02, T-N07: a mebibyte of ${name} is done with at once`, () => {
     const body = make();
     assert.ok(body.length <= MIB + 1, `${body.length} bytes`);
     let best = Infinity; // of several: the machine has other work
@@ -444,7 +444,9 @@ for (const [name, make] of Object.entries(HOSTILE)) {
       }
       best = Math.min(best, performance.now() - start);
     }
-    assert.ok(best < 50, `${best.toFixed(1)} ms`);
+    // It takes up to 35 ms, which `npm run soak -- hostile` holds it to; what grows with the square of
+    // the body takes minutes.
+    assert.ok(best < 1000, `${best.toFixed(1)} ms`);
   });
 }
 
