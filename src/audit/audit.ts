@@ -7,7 +7,7 @@ import type { Log } from "../base/log.ts";
 import type { Nanos } from "../base/world.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
-import type { AuditedAnswer, AuditedRequest } from "./audited.ts";
+import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import { type AuditMetrics, Device, type DeviceParts, type DeviceRecord } from "./device.ts";
 import { type DeclaredDevice, DeviceSet } from "./device-set.ts";
 import { type AuditViews, DeviceStore } from "./device-store.ts";

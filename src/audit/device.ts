@@ -6,7 +6,7 @@ import type { Log } from "../base/log.ts";
 import type { AppendFiles, Clock, Random, Timers } from "../base/world.ts";
 import { deriveKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
-import type { AuditedAnswer, AuditedRequest } from "./audited.ts";
+import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import { FileSource, type Heads } from "./devices/file.ts";
 import type { Connector, SinkSource } from "./devices/sink.ts";
 import { SocketSource } from "./devices/socket.ts";

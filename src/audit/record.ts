@@ -7,7 +7,7 @@ import { isObject, type JsonValue } from "../base/json.ts";
 import { showTime } from "../base/time.ts";
 import type { Clock, Instant } from "../base/world.ts";
 import type { Caller } from "../endpoint/request.ts";
-import type { AuditedAnswer, AuditedRequest } from "./audited.ts";
+import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import type { Veil } from "./hasher.ts";
 import { quote } from "./json-text.ts";

@@ -1,10 +1,11 @@
 // The right of a caller to do something somewhere, by its policies.
 
+import type { Decision } from "../endpoint/decision.ts";
 import type { Asked } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { capabilityFor } from "./operation.ts";
 import type { Passage } from "./passage.ts";
-import type { Decision, Decisions } from "./seams.ts";
+import type { Decisions } from "./seams.ts";
 
 const NO_RIGHT: Decision = { allowed: false, granting: [] };
 const MANAGEMENT: Decision = {

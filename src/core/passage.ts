@@ -5,6 +5,8 @@ import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { Failure } from "../base/failure.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Instant } from "../base/world.ts";
+import type { AuditedRequest } from "../endpoint/audited.ts";
+import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import type { Reply } from "../endpoint/reply.ts";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
@@ -12,7 +14,6 @@ import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "./operation.ts";
 import type { Given } from "./input.ts";
 import { namedValues, type Route } from "./router.ts";
-import type { AuditedRequest, Decision } from "./seams.ts";
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_QUERY: ReadonlyMap<string, string> = new Map();

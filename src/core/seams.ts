@@ -1,10 +1,9 @@
 // What the pipeline asks of the rooms. Each room has a class that fits; server.ts puts them together.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { Capability } from "../endpoint/access.ts";
-import type { Caller, NamespaceRef, Operation, Remote } from "../endpoint/request.ts";
+import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
+import type { Decision, Question } from "../endpoint/decision.ts";
+import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 
 /** The node itself. */
 export interface NodeState {
@@ -30,62 +29,9 @@ export interface NamespaceTree {
   ): { readonly namespace: NamespaceRef; readonly taken: number };
 }
 
-export interface Question {
-  /** Where the request goes: the caller's namespace or one below it. */
-  readonly namespace: NamespaceRef;
-  /** Relative to that namespace; for lists with a slash at the end. */
-  readonly path: string;
-  readonly capability: Exclude<Capability, "sudo">;
-  /** Whether `sudo` is needed beside it. */
-  readonly sudo: boolean;
-  /** Body or query parameters, for rules on parameters. */
-  readonly data: JsonObject;
-  readonly wrapTtl: Nanos | null;
-}
-
-export interface Granting {
-  readonly name: string;
-  readonly namespaceId: string;
-}
-
-export interface Decision {
-  readonly allowed: boolean;
-  readonly granting: readonly Granting[];
-}
-
 export interface Decisions {
   /** By the ACL policies of a client token and the built-in default. */
   decide(caller: Caller, question: Question): Decision;
-}
-
-/** One request, in clear. The audit room hashes what must not be readable. */
-export interface AuditedRequest {
-  readonly id: string;
-  readonly time: Instant; // when it came in
-  readonly operation: Operation;
-  readonly namespace: NamespaceRef;
-  /** Relative to the namespace; null when it was refused for its spelling. */
-  readonly path: CanonicalPath | null;
-  /** The raw target's path, where it was refused for its spelling. */
-  readonly rawPath: string | null;
-  readonly mountPoint: string; // sys/, auth/token/, …
-  readonly mountType: string;
-  readonly caller: Caller | null;
-  readonly credential: string | null;
-  /** Null where the body was not read. */
-  readonly data: JsonObject | null;
-  readonly remote: Remote;
-  readonly wrapTtl: Nanos | null;
-  readonly policyOverride: boolean;
-  readonly decision: Decision | null;
-  header(name: string): string | undefined;
-}
-
-export interface AuditedAnswer {
-  readonly data: JsonValue | undefined;
-  readonly warnings: readonly string[];
-  /** Why it was refused; empty when it was not. */
-  readonly error: string;
 }
 
 export interface Auditing {

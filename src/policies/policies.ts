@@ -4,6 +4,7 @@
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Tx, View } from "../barrier/view.ts";
+import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import type { AclCapability } from "../policy/acl-capability.ts";
@@ -26,22 +27,6 @@ export interface PoliciesOptions {
   /** Of everything below shared/. */
   readonly shared: View;
   readonly clock: Clock;
-}
-
-/** The request as its rules see it; the pipeline's own type fits. */
-export interface Question {
-  readonly namespace: NamespaceRef;
-  /** Relative to that namespace; for lists with a slash at the end. */
-  readonly path: string;
-  readonly capability: Exclude<AclCapability, "sudo">;
-  readonly sudo: boolean;
-  readonly data: JsonObject;
-  readonly wrapTtl: Nanos | null;
-}
-
-export interface Decision {
-  readonly allowed: boolean;
-  readonly granting: readonly PolicyRef[];
 }
 
 export interface PolicyWrite {

@@ -5,7 +5,7 @@ import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import { wire } from "../endpoint/wire.ts";
-import type { SealDesk } from "./api.ts";
+import { anyState, type SealDesk } from "./api.ts";
 import { HEALTH_CODES, healthStatus } from "./health.ts";
 
 const endpoint = endpointsOf<SealDesk>();
@@ -22,13 +22,8 @@ export const nodeApi = [
     method: "GET",
     path: "/sys/health",
     summary: "Tell the health of the node, by status and body",
-    access: access.open,
+    ...anyState,
     rootOnly: true,
-    answers: "always",
-    onDrSecondary: true,
-    runs: "here",
-    family: "bare",
-    audited: false,
     rateLimited: false,
     head: true,
     input: {
@@ -103,13 +98,8 @@ export const nodeApi = [
     method: "GET",
     path: "/sys/leader",
     summary: "Tell which node is active",
-    access: access.open,
+    ...anyState,
     rootOnly: true,
-    answers: "always",
-    onDrSecondary: true,
-    runs: "here",
-    family: "bare",
-    audited: false,
     input: {},
     output: out.object({
       ha_enabled: out.boolean("Whether there are several nodes"),

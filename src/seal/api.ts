@@ -30,6 +30,16 @@ export interface SealDesk {
 
 const endpoint = endpointsOf<SealDesk>();
 
+/** What this node tells anybody, in every state; never audited (core contract 11.2). */
+export const anyState = {
+  access: access.open,
+  answers: "always",
+  onDrSecondary: true,
+  runs: "here",
+  family: "bare",
+  audited: false,
+} as const;
+
 const MAX_SHARE = 1024; // characters; a share has 66 in hex
 const MAX_PGP_KEY = 64 * 1024;
 
@@ -58,13 +68,8 @@ export const sealApi = [
     method: "GET",
     path: "/sys/init",
     summary: "Tell whether the server was initialised",
-    access: access.open,
+    ...anyState,
     rootOnly: true,
-    answers: "always",
-    onDrSecondary: true,
-    runs: "here",
-    family: "bare",
-    audited: false,
     input: {},
     output: out.object({ initialized: out.boolean("Whether the server was initialised") }),
     handler: ({ keeper }) => ({ initialized: keeper.initialised }),
@@ -79,12 +84,9 @@ export const sealApi = [
       "Makes the keys, splits the unseal key into shares and gives them out, once: the server keeps no " +
       "copy. Gives the first management token as root_token, or leaves the bootstrap open to its " +
       "first caller.",
-    access: access.open,
+    ...anyState,
     rootOnly: true,
-    answers: "always",
-    runs: "here",
-    family: "bare",
-    audited: false,
+    onDrSecondary: false,
     input: {
       secretShares: wire
         .body("secret_shares")
@@ -141,12 +143,7 @@ export const sealApi = [
     method: "GET",
     path: "/sys/seal-status",
     summary: "Tell the state of the seal",
-    access: access.open,
-    answers: "always",
-    onDrSecondary: true,
-    runs: "here",
-    family: "bare",
-    audited: false,
+    ...anyState,
     rateLimited: false,
     input: {},
     output: sealStatusOutput,
@@ -161,13 +158,8 @@ export const sealApi = [
     description:
       "Shares may be given in any order and by different people. With the last one needed the node " +
       "unseals; a wrong set is refused as a whole and the next share begins a new attempt.",
-    access: access.open,
+    ...anyState,
     rootOnly: true,
-    answers: "always",
-    onDrSecondary: true,
-    runs: "here",
-    family: "bare",
-    audited: false,
     rateLimited: false,
     input: {
       key: wire.body("key").secret("A share, in hex or base64", { max: MAX_SHARE }).optional(),

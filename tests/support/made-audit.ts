@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Audit, type AuditOptions } from "../../src/audit/audit.ts";
-import type { AuditedRequest } from "../../src/audit/audited.ts";
+import type { AuditedRequest } from "../../src/endpoint/audited.ts";
 import { SystemConnector } from "../../src/audit/devices/connector.ts";
 import { SystemAppendFiles } from "../../src/base/append-file.ts";
 import { CanonicalPath } from "../../src/base/canonical-path.ts";

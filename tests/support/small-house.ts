@@ -10,7 +10,8 @@ import { utf8 } from "../../src/base/bytes.ts";
 import type { Incoming, Outcome } from "../../src/core/incoming.ts";
 import { Pipeline } from "../../src/core/pipeline.ts";
 import { Running } from "../../src/core/running.ts";
-import type { AuditedAnswer, AuditedRequest, Question } from "../../src/core/seams.ts";
+import type { AuditedAnswer, AuditedRequest } from "../../src/endpoint/audited.ts";
+import type { Question } from "../../src/endpoint/decision.ts";
 import type { Served } from "../../src/endpoint/endpoint.ts";
 import { Reply } from "../../src/endpoint/reply.ts";
 import {

@@ -1,10 +1,11 @@
-// What is audited: a request and its answer as the pipeline knows them, in clear. This is the room's
-// own view of them; core/seams.ts has the same shapes.
+// What is audited: a request and its answer as the pipeline knows them, in clear. The audit room hashes
+// what must not be readable.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Instant, Nanos } from "../base/world.ts";
-import type { Caller, NamespaceRef, Operation, Remote } from "../endpoint/request.ts";
+import type { Decision } from "./decision.ts";
+import type { Caller, NamespaceRef, Operation, Remote } from "./request.ts";
 
 /** It does not change between the call for the request and the one for its response. */
 export interface AuditedRequest {
@@ -26,19 +27,18 @@ export interface AuditedRequest {
   };
   readonly caller: Caller | null;
   readonly credential: string | null;
+  /** Null where the body was not read. */
   readonly data: JsonObject | null;
   readonly remote: Remote;
   readonly wrapTtl: Nanos | null;
   readonly policyOverride: boolean;
-  readonly decision: {
-    readonly allowed: boolean;
-    readonly granting: readonly { readonly name: string; readonly namespaceId: string }[];
-  } | null;
+  readonly decision: Decision | null;
   header(name: string): string | undefined;
 }
 
 export interface AuditedAnswer {
   readonly data: JsonValue | undefined;
   readonly warnings: readonly string[];
+  /** Why it was refused; empty when it was not. */
   readonly error: string;
 }
