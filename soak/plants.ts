@@ -2,6 +2,9 @@
 // run with its own: here those that sit between store and engine.
 
 import type { Batch, Engine, Leaf } from "../src/storage/engines/engine.ts";
+import { MemoryEngine } from "../src/storage/engines/memory.ts";
+import { copyBatch } from "../src/storage/engines/memory-rows.ts";
+import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../src/storage/rows/head.ts";
 
 /** Everything else goes through to the real engine. */
 function decorate(engine: Engine, changes: Partial<Engine>): Engine {
@@ -25,4 +28,34 @@ export function swallowErrors(engine: Engine): Engine {
 export function noLeafCheck(engine: Engine): Engine {
   const leaf = (): Leaf | null => null;
   return decorate(engine, { leaf });
+}
+
+const BEHIND_MS = 40;
+const ALL = Number.MAX_SAFE_INTEGER;
+
+/** Answers from memory and writes to the disk a little later. */
+export async function writeBehind(engine: Engine): Promise<Engine> {
+  const memory = new MemoryEngine();
+  await memory.commit({
+    expect: { name: HEAD_ROW, value: null },
+    data: engine.rows({ from: "", to: null, limit: ALL }),
+    leaves: engine.leaves(null, ALL).map(({ slot, key, ...leaf }) => ({ slot, key, leaf })),
+    sums: engine.sums(),
+    log: engine.logs(0n, ALL),
+    trimLogBelow: null,
+    meta: [HEAD_ROW, TAIL_ROW, TIMELINE_ROW].map((name) => ({ name, value: engine.meta(name) })),
+  });
+  let last = Promise.resolve();
+  const commit = async (batch: Batch): Promise<void> => {
+    const later = copyBatch(batch);
+    await memory.commit(batch);
+    last = last
+      .then(() => new Promise<void>((resolve) => setTimeout(resolve, BEHIND_MS)))
+      .then(() => engine.commit(later));
+  };
+  const close = async () => {
+    await last;
+    await engine.close();
+  };
+  return decorate(memory, { commit, close });
 }

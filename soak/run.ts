@@ -2,6 +2,8 @@
 // and its seed. With --plant an experiment runs with its planted bug and must go red.
 
 import { parseArgs } from "node:util";
+import { apiKill9 } from "./api-kill9.ts";
+import { apiPowerloss } from "./api-powerloss.ts";
 import { bitflip } from "./bitflip.ts";
 import { fsyncfail } from "./fsyncfail.ts";
 import { kill9 } from "./kill9.ts";
@@ -10,15 +12,17 @@ import type { Result } from "./result.ts";
 
 const USAGE = `usage: npm run soak -- NAME [options]
 
-  kill9      SIGKILL at random moments          --cycles N (300)  --clients N (16)
-  powerloss  images of lost and torn writes     --images N (2000)
-  fsyncfail  the n-th call fails, for every n   --stride N (1)
-  bitflip    damaged files                      --images N (1000)
-  ci         all of them, short, each also with its planted bug
+  kill9          SIGKILL at random moments          --cycles N (300)  --clients N (16)
+  powerloss      images of lost and torn writes     --images N (2000)
+  fsyncfail      the n-th call fails, for every n   --stride N (1)
+  bitflip        damaged files                      --images N (1000)
+  api-kill9      kill9 on the server, by its API    --cycles N (300)  --clients N (16)
+  api-powerloss  powerloss on the server            --images N (300)
+  ci             all of them, short, each also with its planted bug
 
   --seed N   repeats a run (default: chosen by the clock)
   --plant    with the planted bug: exit 0 only if it is caught
-powerloss and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
+powerloss, api-powerloss and fsyncfail need a C compiler (apt-get install gcc libc6-dev).
 `;
 
 /** Which sizes each experiment takes; one that it does not take is refused, not passed over. */
@@ -27,6 +31,8 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   powerloss: ["images", "seed", "plant"],
   fsyncfail: ["stride", "plant"],
   bitflip: ["images", "seed", "plant"],
+  "api-kill9": ["cycles", "clients", "seed", "plant"],
+  "api-powerloss": ["images", "seed", "plant"],
   ci: ["seed"],
 };
 
@@ -80,6 +86,10 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     fsyncfail({ stride, say, ...(plant ? { plant: "swallow-errors" } : {}) }),
   bitflip: ({ images }, plant) =>
     bitflip({ images: images ?? 1000, seed, say, ...(plant ? { plant: "no-leaf-check" } : {}) }),
+  "api-kill9": ({ cycles, clients }, plant) =>
+    apiKill9({ cycles, clients, seed, say, ...(plant ? { plant: "write-behind" } : {}) }),
+  "api-powerloss": ({ images }, plant) =>
+    apiPowerloss({ images: images ?? 300, seed, say, ...(plant ? { plant: "normal-sync" } : {}) }),
 };
 
 /** The short forms of every CI run. */
@@ -88,6 +98,8 @@ const SHORT: Readonly<Record<string, { green: Size; red: Size }>> = {
   powerloss: { green: size({ images: 500 }), red: size({ images: 100 }) },
   fsyncfail: { green: size({ stride: 4 }), red: size({ stride: 8 }) },
   bitflip: { green: size({ images: 300 }), red: size({ images: 200 }) },
+  "api-kill9": { green: size({ cycles: 12 }), red: size({ cycles: 8 }) },
+  "api-powerloss": { green: size({ images: 12 }), red: size({ images: 20 }) },
 };
 
 function size(part: Partial<Size>): Size {

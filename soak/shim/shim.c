@@ -102,6 +102,12 @@ void handle_detach(int fd) {
 
 bool inside(int dirfd, const char *path, char out[PATH_MAX]) {
   if (!root_length || !path || !*path) return false;
+  // Audit files are reached through the descriptor of their directory.
+  int through, used = 0;
+  if (!strncmp(path, "/proc/self/fd/", 14) && sscanf(path + 14, "%d/%n", &through, &used) == 1 && used) {
+    dirfd = through;
+    path += 14 + used;
+  }
   char joined[2 * PATH_MAX + 2] = "";
   if (*path != '/') {
     char link[64];

@@ -83,6 +83,10 @@ export class Audit {
   // --- life ---
 
   /** After unsealing. Throws when devices are configured and not one of them opens. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   async open(): Promise<void> {
     this.headers.load();
     this.#set.adoptStored();

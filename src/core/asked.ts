@@ -71,6 +71,7 @@ export class AskedRequest implements Asked {
   }
 
   stepAside(): void {
+    this.#passage.aside = true;
     this.#parts.running.end(this.#entry);
   }
 }

@@ -37,6 +37,8 @@ export class Passage {
   body: JsonObject | null = null;
   decision: Decision | null = null;
   headers = NO_HEADERS;
+  /** Nobody waits for its end: the node seals under it. */
+  aside = false;
   /** What the request record said, once it was taken: the response record says the same. */
   recorded: AuditedRequest | null = null;
 

@@ -386,10 +386,20 @@ test("an answer that cannot be recorded does not leave", async () => {
   assert.ok(result instanceof Failure && result.code === "audit-failed");
 });
 
-test("an answer made while the node sealed does not leave unrecorded", async () => {
+test("an answer made while the node waits for it is recorded and leaves; later it does not", async () => {
   const small = house();
   small.room.fault = () => {
     small.node = { ...small.node, sealed: true };
+    return {};
+  };
+  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "ok");
+  assert.deepEqual(
+    small.records.map(({ kind }) => kind),
+    ["request", "response"],
+  );
+  small.node = { ...small.node, sealed: false };
+  small.room.fault = () => {
+    small.auditOpen = false;
     return {};
   };
   assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "sealed sealed");

@@ -79,7 +79,7 @@ export class Pipeline implements Core {
     // Here a standby will forward, and a secondary send on what belongs to another region.
     const reply = withWarnings(await endpoint.run(input, asked), warnings);
     // Here a lease will be stored with the answer, and the answer wrapped.
-    await this.#recordResponse(passage, endpoint, reply);
+    await this.#recordResponse(passage, reply);
     return reply;
   }
 
@@ -220,25 +220,22 @@ export class Pipeline implements Core {
     passage.recorded = audited;
   }
 
-  async #recordResponse(passage: Passage, endpoint: Served, reply: Reply): Promise<void> {
-    if (!this.#isRecorded(passage, endpoint)) {
-      // The node sealed meanwhile: what cannot be recorded any more is not given out.
-      const late = endpoint.audited && endpoint.answers !== "always" && reply.data !== undefined;
-      if (this.#parts.node.sealed && late) throw failures.sealed();
-      return;
-    }
+  /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
+   *  longer than it waits cannot be recorded any more, and is not given out. */
+  async #recordResponse(passage: Passage, reply: Reply): Promise<void> {
+    const { audit } = this.#parts;
+    if (passage.recorded === null || passage.aside) return;
+    if (!audit.isOpen) throw failures.sealed();
     const data = reply.data as JsonObject | undefined; // text and lists are values of JSON as well
-    await this.#parts.audit.response(passage.recorded ?? passage.audited(), {
-      data,
-      warnings: reply.warnings,
-      error: "",
-    });
+    await audit.response(passage.recorded, { data, warnings: reply.warnings, error: "" });
   }
 
   /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
-  #isRecorded({ caller, incoming }: Passage, endpoint: Served | null): boolean {
-    const { node } = this.#parts;
-    if (!node.initialised || node.sealed || endpoint?.audited === false) return false;
+  #isRecorded({ caller, incoming, recorded }: Passage, endpoint: Served | null): boolean {
+    const { node, audit } = this.#parts;
+    if (!audit.isOpen || endpoint?.audited === false) return false;
+    if (recorded !== null) return true; // it began before the node sealed
+    if (node.sealed) return false;
     if (endpoint?.access.kind !== "capability" || endpoint.access.openTo === null) return true;
     return caller !== null || !incoming.listener.openings[endpoint.access.openTo];
   }
@@ -248,8 +245,9 @@ export class Pipeline implements Core {
     const { audit, quotas } = this.#parts;
     const failure = this.#failureOf(passage, error);
     if (failure instanceof RateLimited) passage.headers = failure.headers;
-    if (failure.code === "audit-failed" || !this.#isRecorded(passage, passage.endpoint))
+    if (failure.code === "audit-failed" || !this.#isRecorded(passage, passage.endpoint)) {
       return failure;
+    }
     if (failure.kind === "rate-limited" && !quotas.auditRefusals) return failure;
     try {
       const audited = passage.recorded ?? passage.audited();

@@ -35,6 +35,8 @@ export interface Decisions {
 }
 
 export interface Auditing {
+  /** From unsealing until the node has waited for its requests. */
+  readonly isOpen: boolean;
   /** Resolves when at least one device has taken the record or none is configured; rejects with a
    *  Failure of kind "internal" when all of them failed. */
   request(request: AuditedRequest, error: string): Promise<void> | void;

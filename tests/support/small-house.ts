@@ -43,6 +43,8 @@ export class SmallHouse {
   readonly grants = new Set<string>();
   node = { initialised: true, sealed: false, drSecondary: false, index: 7n };
   auditFails: "never" | "request" | "response" = "never";
+  /** Closed once the node has waited for its requests. */
+  auditOpen = true;
   overQuota = false;
   auditRefusals = false;
   readonly running: Running;
@@ -54,6 +56,7 @@ export class SmallHouse {
     const write = (line: string) => void this.lines.push(line);
     const state = () => this.node;
     const audits = () => this.auditRefusals;
+    const opened = () => this.node.initialised && this.auditOpen;
     this.#pipeline = new Pipeline({
       endpoints: endpoints.map((endpoint) => this.#traced(endpoint)),
       node: {
@@ -77,6 +80,9 @@ export class SmallHouse {
       },
       decisions: { decide: (_, question) => this.#decide(question) },
       audit: {
+        get isOpen() {
+          return opened();
+        },
         request: (request, error) => this.#record("request", request, error),
         response: (request, answer) => this.#recordAnswer(request, answer),
       },

@@ -1,0 +1,48 @@
+// The server program with another engine handed to it; everything else is the product's own. Used to
+// make SQLite copy its log several times in a short run, and to plant bugs.
+
+import { runServer } from "../src/daemon/server-command.ts";
+import { SystemHost } from "../src/daemon/system-host.ts";
+import type { ServerModule } from "../src/daemon/server-part.ts";
+import { SystemClock } from "../src/base/clock.ts";
+import { SystemFs } from "../src/base/fs.ts";
+import { SystemNet } from "../src/base/net.ts";
+import { SystemRandom } from "../src/base/random.ts";
+import { SystemTimers } from "../src/base/timers.ts";
+import * as server from "../src/server/server.ts";
+import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
+import { writeBehind } from "./plants.ts";
+
+export interface ApiTargetOptions {
+  readonly checkpointBytes?: number;
+  readonly plant?: "normal-sync" | "write-behind";
+}
+
+const options = JSON.parse(process.argv[2] ?? "{}") as ApiTargetOptions;
+const { checkpointBytes, plant } = options;
+const random = new SystemRandom();
+const fs = new SystemFs(random);
+const world = {
+  clock: new SystemClock(),
+  timers: new SystemTimers(),
+  random,
+  fs,
+  net: new SystemNet(),
+};
+
+const openServer: ServerModule["openServer"] = async (config, parts) => {
+  const directory = config.directories.store;
+  if (directory === null) throw new Error("a store on disk is needed");
+  const sqlite = await SqliteEngine.open({
+    directory,
+    fs,
+    ...(checkpointBytes === undefined ? {} : { checkpointBytes }),
+    ...(plant === "normal-sync" ? { synchronous: "NORMAL" } : {}),
+  });
+  const engine = plant === "write-behind" ? await writeBehind(sqlite) : sqlite;
+  return server.openServer(config, { ...parts, engine });
+};
+
+const load = () => Promise.resolve({ ...server, openServer });
+const [, ...args] = process.argv.slice(3); // after the word "server"
+process.exit(await runServer(args, { host: new SystemHost(process.env), world, load }));
