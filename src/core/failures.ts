@@ -65,6 +65,11 @@ export function namespaceMalformed(): Failure {
   return new Failure("invalid", "namespace-malformed", message);
 }
 
+export function givenTwice(): Failure {
+  const message = "a field is given in the body and in the query; give it once";
+  return new Failure("invalid", "field-given-twice", message);
+}
+
 /** Our own fault. The cause is in the log, under the request's id. */
 export function internal(id: string, cause: unknown): Failure {
   return new Failure("internal", "internal-error", `internal error; request ${id}`, { cause });

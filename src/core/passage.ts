@@ -47,10 +47,11 @@ export class Passage {
     this.time = time;
   }
 
-  /** What rules on parameters look at, and what audit records: the body, or the query of a read. */
+  /** What rules on parameters look at, and what audit records: everything that a field is read from.
+   *  Left out of either, a query would be the way past a rule, and past the record. */
   get data(): JsonObject | null {
-    if (this.body !== null) return this.body;
-    return this.query.size === 0 ? null : Object.fromEntries(this.query);
+    if (this.query.size === 0) return this.body;
+    return { ...Object.fromEntries(this.query), ...this.body };
   }
 
   /** For policies: relative to the namespace, lists with a slash at the end. */

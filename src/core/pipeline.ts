@@ -180,6 +180,10 @@ export class Pipeline implements Core {
     }
     const bytes = await incoming.body(incoming.listener.maxBody);
     passage.body = readJson(bytes, { foldCase: endpoint.family === "acl" });
+    // A rule would look at the one and the handler take the other.
+    for (const name of passage.query.keys()) {
+      if (Object.hasOwn(passage.body, name)) throw failures.givenTwice();
+    }
   }
 
   /** Gives the endpoint, or null for a request of help. */

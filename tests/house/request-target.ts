@@ -1,0 +1,52 @@
+// T-A05: a request's path and query are read once, by base/, for the pipeline. A second reader would sooner
+// or later read them differently, and then a guard judges another path than a handler serves.
+// T-B21: secrets are not compared with operators, whose time tells how much of a guess was right.
+
+import { lineAt, readCode } from "./source.ts";
+
+/** Who may call what. Everybody else takes what the pipeline found. */
+const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
+  {
+    // Resolves "..", turns "\" into "/" and reads "//host" as an address (threats 3.1).
+    what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
+    files: /^src\/(?:client\/|cli\/|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$)/,
+  },
+  {
+    what: /\bdecodeURI(?:Component)?\b|(?<![.\w$#]|function\s+)unescape\s*\(/g,
+    files: /^src\/base\/(?:canonical-path|query)\.ts$/,
+  },
+  {
+    what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,
+    files: /^src\/(?:core\/pipeline|http\/target)\.ts$/,
+  },
+  { what: /(?<!function\s+)\bparseQuery\s*\(/g, files: /^src\/core\/pipeline\.ts$/ },
+];
+
+/** Readings of a request's target by a file that is not its reader. Tests are free. */
+export function targetReading(path: string, source: string): string[] {
+  if (!path.startsWith("src/") || path.endsWith(".test.ts")) return [];
+  const { text } = readCode(source);
+  return READERS.filter(({ files }) => !files.test(path)).flatMap(({ what }) =>
+    Array.from(text.matchAll(what), (match) => {
+      const place = `${path}:${lineAt(text, match.index)}`;
+      return `${place}: ${match[0]}: take the path that the pipeline has read`;
+    }),
+  );
+}
+
+// Whether there is one at all may be asked: the empty text is no secret.
+const COMPARED = [
+  /\breveal\s*\(\s*\)\s*[!=]==?(?!=)(?!\s*(?:"\d+"|null\b|undefined\b))/g,
+  /[!=]==?\s*(?:await\s+)?[\w$.#?]*\breveal\s*\(/g,
+];
+
+export function secretComparison(path: string, source: string): string[] {
+  if (!path.startsWith("src/") || path.endsWith(".test.ts")) return [];
+  const { text } = readCode(source);
+  return COMPARED.flatMap((pattern) =>
+    Array.from(text.matchAll(pattern), (match) => {
+      const place = `${path}:${lineAt(text, match.index)}`;
+      return `${place}: a secret is compared with an operator: use sameBytes() of base/bytes.ts`;
+    }),
+  );
+}

@@ -1,0 +1,215 @@
+// Threats F: barrier, unsealing, ceremonies. Through HTTP, against a whole server; what is done to the
+// disk is done behind its back.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import test from "node:test";
+import { MemoryDisk } from "../../src/storage/engines/memory.ts";
+import { type Answer, at } from "../support/http-client.ts";
+import { FlakyRandom } from "../support/fake-world.ts";
+import { makeOperator } from "../support/sealed-node.ts";
+import { startServer } from "../support/test-server.ts";
+import { auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
+
+const ATTEMPT = "/v1/sys/generate-root/attempt";
+const UPDATE = "/v1/sys/generate-root/update";
+
+test("T-F02: whoever may not start a ceremony cannot spoil one either", async (t) => {
+  const server = await startServer({ listener: { keyCeremonies: "token" } });
+  t.after(() => server.stop());
+  const { token, shares } = await server.open(3, 2);
+  const started = await server.call("POST", ATTEMPT, { token });
+  const nonce = String(at(started, "nonce"));
+  const give = (key: string | undefined) =>
+    server.call("POST", UPDATE, { token, body: { key, nonce } });
+  assert.equal(at(await give(shares[0]), "progress"), 1);
+  for (let i = 0; i < 100; i++) {
+    const body = { key: shares[2], nonce };
+    const attempts = [
+      server.call("POST", ATTEMPT),
+      server.call("DELETE", ATTEMPT),
+      server.call("DELETE", `${ATTEMPT}?nonce=${nonce}`),
+      server.call("POST", UPDATE, { body }),
+      server.call("GET", ATTEMPT),
+    ];
+    for (const { status } of await Promise.all(attempts)) assert.equal(status, 403);
+  }
+  const done = await give(shares[1]);
+  assert.equal(at(done, "complete"), true, done.text);
+});
+
+test("T-F03: an attempt keeps its key, its password and its nonce; shares for another do not count", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { shares } = await server.open(3, 2);
+  const [holder, attacker] = [await makeOperator(), await makeOperator()];
+  const base64 = (key: string) => Buffer.from(key).toString("base64");
+  const start = (key: string) => server.call("POST", ATTEMPT, { body: { pgp_key: base64(key) } });
+  const give = (key: string | undefined, nonce: unknown) =>
+    server.call("POST", UPDATE, { body: { key, nonce } });
+  const nonce = at(await start(holder.publicKey), "nonce");
+  assert.equal(at(await give(shares[0], nonce), "progress"), 1);
+
+  // Nobody changes a running attempt.
+  assert.equal((await start(attacker.publicKey)).status, 400);
+  assert.equal((await server.call("POST", ATTEMPT, { body: {} })).status, 400);
+  const running = await server.call("GET", ATTEMPT);
+  assert.equal(at(running, "pgp_fingerprint"), holder.fingerprint, "holders see whose key it is");
+  assert.equal(at(running, "progress"), 1);
+
+  // Cancelled and started again under the attacker's key: the second share was meant for the first.
+  await server.call("DELETE", ATTEMPT, { body: { nonce } });
+  const next = await start(attacker.publicKey);
+  assert.notEqual(at(next, "nonce"), nonce);
+  assert.equal((await give(shares[1], nonce)).status, 400);
+  assert.equal((await give(shares[1], "")).status, 400);
+  assert.equal((await give(shares[1], undefined)).status, 400);
+  assert.equal(at(await server.call("GET", ATTEMPT), "progress"), 0);
+});
+
+test("T-F07: when the random source fails nothing is sealed and nothing is stored", async (t) => {
+  // Names of requests still come: a server that cannot name one ends at once (threats 3.6).
+  class NoKeyMaterial extends FlakyRandom {
+    override uuid(): string {
+      return randomUUID();
+    }
+  }
+  const random = new NoKeyMaterial();
+  const stage = await scene(t, { world: { random } });
+  await stage.namespaces("kept");
+  const before = await lastIndex(stage);
+  random.failing = true;
+  const write = { token: stage.root, body: { custom_metadata: { a: "b" } } };
+  const failed = await Promise.all(
+    ["lost", "kept"].map((name) => stage.server.call("POST", `/v1/sys/namespaces/${name}`, write)),
+  );
+  random.failing = false;
+  assert.deepEqual(
+    failed.map(({ status }) => status),
+    [500, 500],
+  );
+  assert.equal(await lastIndex(stage), before);
+  assert.equal(stage.server.server.namespaces.named("lost"), null);
+});
+
+test("T-F08: a caller's nonce is nothing to the barrier", async (t) => {
+  const disk = new MemoryDisk();
+  const stage = await scene(t, { disk });
+  const fields = { nonce: "A".repeat(16), iv: "A".repeat(16), context: "x" };
+  const seen = new Set<string>();
+  for (let i = 0; i < 50; i++) {
+    const body = { custom_metadata: { same: "value" }, ...fields };
+    const made = await stage.must("POST", "/v1/sys/namespaces/n", { body });
+    assert.match(String(at(made, "warnings", 0)), /nonce, iv, context/);
+    const row = entryOf(disk, "shared/namespaces/");
+    seen.add(Buffer.from(row.value.subarray(5, 17)).toString("hex"));
+  }
+  assert.equal(seen.size, 50, "every write has a nonce of its own");
+});
+
+/** The last data row below a prefix. */
+function entryOf(disk: MemoryDisk, prefix: string): { key: string; value: Uint8Array } {
+  const range = { from: prefix, to: `${prefix.slice(0, -1)}0`, limit: 10_000 };
+  const row = disk.rows.rows(range).findLast(({ key }) => !key.includes("/ids/"));
+  assert.ok(row !== undefined, prefix);
+  return row;
+}
+
+test("T-F09 T-F10: an entry that was moved, altered or taken away is never served, and it is told which", async (t) => {
+  const disk = new MemoryDisk();
+  // Without the cache of decrypted entries, so that every read is one of the disk.
+  const server = await startServer({ disk, config: (config) => ({ ...config, cacheBytes: 0 }) });
+  t.after(() => server.stop());
+  const { token, shares } = await server.open();
+  const stage = new Scene(server, token, shares);
+  const path = "/v1/sys/quotas/rate-limit/a";
+  await stage.must("POST", path, { body: { path: "sys/", rate: 4321 } });
+  await stage.must("POST", "/v1/sys/quotas/rate-limit/b", { body: { path: "acl/", rate: 1234 } });
+  const [key, other] = ["a", "b"].map((name) => `shared/quotas/rate-limit/${name}`);
+  assert.ok(key !== undefined && other !== undefined);
+  const [now, foreign] = [disk.rows.get(key), disk.rows.get(other)];
+  assert.ok(now !== null && foreign !== null);
+  // Past the engine, which would tell the server that somebody else writes.
+  const none = { leaves: [], sums: [], log: [], trimLogBelow: null, meta: [] };
+  const expect = { name: "nothing is here", value: null };
+  const put = (value: Uint8Array | null) =>
+    disk.rows.apply({ ...none, data: [{ key, value }], expect });
+  const answers = new Set<string>();
+  for (const [what, value] of [
+    ["another entry's bytes", foreign],
+    ["a flipped bit", Uint8Array.from(now, (byte, i) => (i === now.length - 1 ? byte ^ 1 : byte))],
+    ["another term", Uint8Array.from(now, (byte, i) => (i === 3 ? byte + 1 : byte))],
+    ["cut short", now.subarray(0, now.length - 1)],
+    ["empty", new Uint8Array(0)],
+    ["taken away", null],
+  ] as const) {
+    put(value);
+    const served = await server.call("GET", path, { token });
+    assert.equal(served.status, 500, `${what}: ${served.text}`);
+    const { errors, request_id: id } = served.json as { errors: string[]; request_id: string };
+    assert.equal(served.headers["x-service-request-id"], id);
+    answers.add(JSON.stringify(errors).replaceAll(id, "ID"));
+    assert.equal((await server.call("GET", "/v1/sys/key-status", { token })).status, 200, what);
+  }
+  // Which entry is told by a digest; no path, no key, no stack.
+  for (const text of answers)
+    assert.match(text, /^\["stored entry [0-9a-f]{16} is damaged: [a-z ]+"\]$/);
+  assert.ok(server.lines.some((line) => line.includes("[ERROR]")));
+  put(now);
+  assert.equal(at(await server.call("GET", path, { token }), "data", "rate"), 4321);
+});
+
+test("T-F12: nothing is served between the barrier and what must be loaded behind it", async (t) => {
+  const disk = new MemoryDisk();
+  const first = await startServer({ disk });
+  t.after(() => first.stop());
+  const { token, shares } = await first.open();
+  const stage = new Scene(first, token, shares);
+  await stage.namespaces("team");
+  const client = await stage.clientWith(rule("sys/namespaces/team", ["deny"]));
+  const quota = { path: "sys/namespaces/limited", rate: 1, interval: "1h" };
+  await stage.must("POST", "/v1/sys/quotas/rate-limit/one", { body: quota });
+  const log = await stage.audit();
+  await first.server.keeper.seal();
+  const { audit, namespaces, tokens } = first.server;
+  for (const room of [namespaces, tokens, audit] as readonly { open(): Promise<void> | void }[]) {
+    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+    const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+    const open = room.open.bind(room);
+    room.open = async () => {
+      arrive();
+      await gate;
+      await open();
+    };
+    const unsealing = first.call("POST", "/v1/sys/unseal", { body: { key: shares[0] } });
+    await reached; // the barrier is open, the room is not
+    const early: Answer[] = [];
+    for (let i = 0; i < 20; i++) {
+      early.push(
+        await first.call("GET", "/v1/sys/namespaces/team", { token }),
+        await first.call("GET", "/v1/sys/namespaces/team", { token: client }),
+        await first.call("POST", "/v1/sys/namespaces/early", { token }),
+        await first.call("LIST", "/v1/sys/namespaces", { namespace: "team", token }),
+        await first.call("GET", ATTEMPT),
+      );
+    }
+    for (const { status, text } of early) assert.equal(status, 503, text);
+    const sealStatus = await first.call("GET", "/v1/sys/seal-status");
+    assert.equal(at(sealStatus, "sealed"), true);
+    release();
+    assert.equal((await unsealing).status, 200);
+    room.open = open;
+    // The very first request is judged, counted and recorded.
+    const before = auditLines(log).length;
+    assert.equal(
+      (await first.call("GET", "/v1/sys/namespaces/team", { token: client })).status,
+      403,
+    );
+    assert.equal(auditLines(log).length, before + 2);
+    const limited = () => first.call("GET", "/v1/sys/namespaces/limited", { token });
+    assert.deepEqual([(await limited()).status, (await limited()).status], [404, 429]);
+    await first.server.keeper.seal();
+  }
+  await first.unseal(shares);
+  assert.equal(namespaces.named("early"), null);
+});
