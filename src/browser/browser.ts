@@ -2,6 +2,7 @@
 // console's pages. http/ asks with every request, also while the node is sealed: then no other origin
 // is allowed and the console has its default headers.
 
+import { unlessDamaged } from "../base/damage.ts";
 import type { View } from "../barrier/view.ts";
 import {
   combined,
@@ -69,7 +70,7 @@ export class Browser {
 
   /** Null while no other origin is allowed. */
   get cors(): Pick<Cors, "settings" | "headers"> | null {
-    const settings = this.#view.get(CORS, corsCodec);
+    const settings = unlessDamaged(() => this.#view.get(CORS, corsCodec), null);
     return settings === null ? null : new Cors(settings, []);
   }
 
@@ -114,7 +115,7 @@ export class Browser {
   #load(): void {
     const settings = this.#view.get(CORS, corsCodec);
     this.#cors = settings === null ? null : new Cors(settings, this.#aliases);
-    this.#consoleHeaders = combined(this.#stored());
+    this.#consoleHeaders = unlessDamaged(() => combined(this.#stored()), DEFAULT_CONSOLE_HEADERS);
   }
 
   #stored(): ConsoleHeader[] {

@@ -1,7 +1,7 @@
 // Whether a request needs a token, by the access that its endpoint declares and what its listener
 // lets pass.
 
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
 import * as failures from "./failures.ts";
 import type { Passage } from "./passage.ts";
 import type { Route } from "./router.ts";
@@ -11,14 +11,17 @@ export type Need = "nobody" | "optional" | "required";
 export function needOf(passage: Passage): Need {
   const { endpoint, incoming, route, namespace } = passage;
   const { listener } = incoming;
+  // What the node says of itself in every state has nothing to do with namespaces.
+  if (endpoint?.answers === "always" && endpoint.access.kind === "open") return "nobody";
   if (endpoint === null || namespace === null) {
-    const known = !passage.restricted && namespace !== null;
-    return known && isPublic(route) ? "optional" : "required";
+    return namespace?.id === ROOT_NAMESPACE.id && isPublic(route) ? "optional" : "required";
   }
   const { access } = endpoint;
   switch (access.kind) {
     case "open":
-      return access.caller === "optional" ? "optional" : "nobody";
+      if (access.caller === "ignored") return "nobody";
+      // Otherwise anybody could try out which namespaces there are.
+      return namespace.id === ROOT_NAMESPACE.id ? "optional" : "required";
     case "ceremony":
       if (listener.keyCeremonies === "off") throw failures.ceremoniesOff();
       return listener.keyCeremonies === "open" ? "optional" : "required";

@@ -39,7 +39,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   idle: 30n * SECOND,
   unreadAnswer: 60n * SECOND,
   linger: 2n * SECOND,
-  lingerBytes: 1024 * 1024,
+  lingerBytes: 64 * 1024, // T-N01
 };
 
 export interface TlsSettings {

@@ -3,6 +3,7 @@
 // address and a canonical path, so that no spelling has a counter of its own.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
+import { unlessDamaged } from "../base/damage.ts";
 import { SECOND } from "../base/duration.ts";
 import type { Clock } from "../base/world.ts";
 import type { View } from "../barrier/view.ts";
@@ -154,7 +155,7 @@ export class Quotas {
 
   #follow(keys: readonly string[]): void {
     for (const key of keys) {
-      if (key === CONFIG) this.#config = this.config;
+      if (key === CONFIG) this.#config = unlessDamaged(() => this.config, quotas.NO_CONFIG);
       else this.#reload(key.slice(FOLDER.length));
     }
     this.#choice = new QuotaChoice(this.#rules.values());
@@ -164,7 +165,8 @@ export class Quotas {
     const before = this.#rules.get(name);
     if (before !== undefined) this.#meters.drop(before.meter);
     this.#rules.delete(name);
-    const quota = this.#options.view.get(FOLDER + name, quotas.quotaCodec);
+    const read = () => this.#options.view.get(FOLDER + name, quotas.quotaCodec);
+    const quota = unlessDamaged(read, null);
     if (quota === null) return;
     const { rate, interval, blockInterval } = quota;
     const meter = this.#meters.meter({ rate, interval, block: blockInterval });

@@ -119,6 +119,14 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   const exists = namespace === "" || namespace === "team";
   const restricted = namespace !== "" && endpoint.rootOnly;
   const { access } = endpoint;
+  // What the node says of itself is the same everywhere.
+  if (access.kind === "open" && endpoint.answers === "always" && !restricted) return "passes";
+  // Nobody can try out which namespaces there are: nothing else is open in a child.
+  if (access.kind === "open" && access.caller === "optional" && namespace !== "") {
+    if (kind.token === undefined) return "missing-token";
+    if (kind.home === "none") return "invalid-token";
+    return exists && (kind.home === "" || kind.home === namespace) ? "passes" : "permission-denied";
+  }
   // Key ceremonies are open on this listener.
   if (exists && !restricted && (access.kind === "open" || access.kind === "ceremony"))
     return "passes";
