@@ -167,7 +167,8 @@ test("one tree is one configuration, whichever notation it is written in", async
       const [fromHcl, fromJson, fromYaml] = await Promise.all([
         load("/c.hcl", hcl(written)),
         load("/c.json", JSON.stringify(written)),
-        load("/c.yaml", stringify(written)),
+        // No block texts: the writer of the package gets those of blanks alone wrong.
+        load("/c.yaml", stringify(written, { blockQuote: false })),
       ]);
       assert.deepEqual(fromHcl.config, fromJson.config);
       assert.deepEqual(fromYaml.config, fromJson.config);
