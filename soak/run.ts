@@ -6,9 +6,13 @@ import { apiKill9 } from "./api-kill9.ts";
 import { apiPowerloss } from "./api-powerloss.ts";
 import { bitflip } from "./bitflip.ts";
 import { fsyncfail } from "./fsyncfail.ts";
+import { compareParsers } from "./fuzz-http.ts";
+import { fuzzServer } from "./fuzz-server.ts";
+import { hostile } from "./hostile.ts";
 import { kill9 } from "./kill9.ts";
 import { powerloss } from "./powerloss.ts";
 import type { Result } from "./result.ts";
+import { slow } from "./slow.ts";
 
 const USAGE = `usage: npm run soak -- NAME [options]
 
@@ -18,7 +22,11 @@ const USAGE = `usage: npm run soak -- NAME [options]
   bitflip        damaged files                      --images N (1000)
   api-kill9      kill9 on the server, by its API    --cycles N (300)  --clients N (16)
   api-powerloss  powerloss on the server            --images N (300)
-  ci             all of them, short, each also with its planted bug
+  hostile        requests that are dear to answer   --quick  --only TEXT (all)
+  slow           clients that do not get on         --quick
+  fuzz           mutated requests to the server     --count N (1000000)
+  parsers        the same, beside a plain server    --count N (100000)
+  ci             all of them, short, each also with its planted bug if it has one
 
   --seed N   repeats a run (default: chosen by the clock)
   --plant    with the planted bug: exit 0 only if it is caught
@@ -33,6 +41,10 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   bitflip: ["images", "seed", "plant"],
   "api-kill9": ["cycles", "clients", "seed", "plant"],
   "api-powerloss": ["images", "seed", "plant"],
+  hostile: ["quick", "only", "plant"],
+  slow: ["quick", "plant"],
+  fuzz: ["count", "seed"],
+  parsers: ["count", "seed"],
   ci: ["seed"],
 };
 
@@ -50,6 +62,9 @@ function readArguments() {
         clients: { type: "string" },
         images: { type: "string" },
         stride: { type: "string" },
+        count: { type: "string" },
+        only: { type: "string" },
+        quick: { type: "boolean" },
         seed: { type: "string" },
         plant: { type: "boolean" },
         help: { type: "boolean" },
@@ -75,6 +90,9 @@ interface Size {
   readonly clients: number;
   readonly images: number | undefined;
   readonly stride: number;
+  readonly count: number | undefined;
+  readonly only: string | undefined;
+  readonly quick: boolean;
 }
 
 const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promise<Result>>> = {
@@ -90,20 +108,37 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     apiKill9({ cycles, clients, seed, say, ...(plant ? { plant: "write-behind" } : {}) }),
   "api-powerloss": ({ images }, plant) =>
     apiPowerloss({ images: images ?? 300, seed, say, ...(plant ? { plant: "normal-sync" } : {}) }),
+  hostile: ({ quick, only }, plant) =>
+    hostile({ quick, only, say, ...(plant ? { plant: "no-json-limits" } : {}) }),
+  slow: ({ quick }, plant) => slow({ quick, say, ...(plant ? { plant: "patient" } : {}) }),
+  fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
+  parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
 };
 
 /** The short forms of every CI run. */
-const SHORT: Readonly<Record<string, { green: Size; red: Size }>> = {
+const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
   kill9: { green: size({ cycles: 40 }), red: size({ cycles: 40 }) },
   powerloss: { green: size({ images: 500 }), red: size({ images: 100 }) },
   fsyncfail: { green: size({ stride: 4 }), red: size({ stride: 8 }) },
   bitflip: { green: size({ images: 300 }), red: size({ images: 200 }) },
   "api-kill9": { green: size({ cycles: 12 }), red: size({ cycles: 8 }) },
   "api-powerloss": { green: size({ images: 12 }), red: size({ images: 20 }) },
+  hostile: { green: size({ quick: true }), red: size({ quick: true }) },
+  slow: { green: size({ quick: true }), red: size({ quick: true }) },
+  fuzz: { green: size({ count: 50_000 }) },
 };
 
 function size(part: Partial<Size>): Size {
-  return { cycles: 300, clients: 16, images: undefined, stride: 1, ...part };
+  return {
+    cycles: 300,
+    clients: 16,
+    images: undefined,
+    stride: 1,
+    count: undefined,
+    only: undefined,
+    quick: false,
+    ...part,
+  };
 }
 
 async function run(name: string, how: Size, plant: boolean): Promise<boolean> {
@@ -132,7 +167,7 @@ let good = true;
 if (name === "ci") {
   for (const [each, { green, red }] of Object.entries(SHORT)) {
     good = (await run(each, green, false)) && good;
-    good = (await run(each, red, true)) && good;
+    if (red !== undefined) good = (await run(each, red, true)) && good;
   }
 } else {
   const asked: Size = {
@@ -140,6 +175,9 @@ if (name === "ci") {
     clients: number("clients", values.clients, 16),
     images: values.images === undefined ? undefined : number("images", values.images, 1),
     stride: number("stride", values.stride, 1),
+    count: values.count === undefined ? undefined : number("count", values.count, 1),
+    only: values.only,
+    quick: values.quick ?? false,
   };
   good = await run(name, asked, values.plant ?? false);
 }

@@ -256,7 +256,7 @@ test("keys that would take minutes to check are refused before anything is verif
   await assert.rejects(readPublicKey(base64(ed448.publicKey), at(1)), refusal("pgp-key-algorithm"));
 });
 
-test("a key may have 32 signatures of its own and any number of others", async () => {
+test("a key may have 32 signatures of its own and a hundred of others", async () => {
   const { publicKey } = await generate();
   const packets = [...publicKey.toPacketList()];
   const first = packets.findIndex((packet) => packet instanceof openpgp.SignaturePacket);
@@ -295,4 +295,25 @@ test("the library is loaded when a key is first read, not before", async () => {
   const args = ["--input-type=module", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   assert.equal(stdout, "0 true\n");
+});
+
+test("a key of more than 256 parts is refused before the library reads it", async () => {
+  const { publicKey } = await generate();
+  const plain = Buffer.from(publicKey.write());
+  const parts = publicKey.toPacketList().length;
+  const marker = [0xca, 3, 0x50, 0x47, 0x50]; // which every reader passes over
+  const padded = (count: number) =>
+    Buffer.concat([plain, Buffer.from(Array.from({ length: count }, () => marker).flat())]);
+  assert.ok(await readPublicKey(padded(256 - parts).toString("base64"), at(1)));
+  const over = readPublicKey(padded(257 - parts).toString("base64"), at(1));
+  await assert.rejects(over, refusal("pgp-key-packets", /more than 256 parts/));
+});
+
+test("an armored key with pages of headers is refused", async () => {
+  const { publicKey } = await generate();
+  const [first = "", ...rest] = publicKey.armor().split("\n");
+  const withHeaders = (count: number) =>
+    [first, ...Array.from({ length: count }, () => "Comment: x"), ...rest].join("\n");
+  assert.ok(await readPublicKey(withHeaders(15), at(1)));
+  await assert.rejects(readPublicKey(withHeaders(16), at(1)), refusal("pgp-key-unreadable"));
 });

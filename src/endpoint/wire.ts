@@ -234,7 +234,7 @@ class Placed {
         accepts: `a list of strings, at most ${max} of them`,
         schema: { type: "array", items: { type: "string" } },
         convert: (given) => {
-          const items = typeof given === "string" ? commaList(given) : given;
+          const items = typeof given === "string" ? commaList(given, max + 1) : given;
           if (!Array.isArray(items) || items.length > max) return undefined;
           return items.every((item) => typeof item === "string") ? items : undefined;
         },
@@ -310,8 +310,11 @@ function textKind(max: number | undefined): Kind<string> {
 }
 
 /** Also when its text was kept because it is spelt in a way of its own: 1.50, 5.0. */
+const MAX_DIGITS = 400; // a double has at most 309 before its point
+
 function anyNumber(given: JsonValue): number | undefined {
-  const digits = typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given);
+  const digits =
+    typeof given === "string" && given.length <= MAX_DIGITS && /^-?\d+(\.\d+)?$/.test(given);
   const number = isRawNumber(given) ? Number(given.rawJSON) : digits ? Number(given) : given;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
@@ -330,8 +333,9 @@ function durationOf(given: JsonValue): Nanos | undefined {
   }
 }
 
-function commaList(text: string): string[] {
-  return text === "" ? [] : text.split(",").map((item) => item.trim());
+/** At most so many: a text of a million commas would be a million strings before they are counted. */
+function commaList(text: string, most: number): string[] {
+  return text === "" ? [] : text.split(",", most).map((item) => item.trim());
 }
 
 function range({ min, max }: Bounds): string {

@@ -6,6 +6,7 @@ import type { Nanos } from "../base/world.ts";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote } from "../endpoint/request.ts";
 import { readJsonBody } from "./body.ts";
+import type { LargeBodies } from "./large-bodies.ts";
 import type { RequestHeaders } from "./request-headers.ts";
 
 /** What carries one request and its answer: HTTP/1.1 or a stream of HTTP/2. */
@@ -62,11 +63,12 @@ export class Exchange implements Incoming {
 
   readonly #stream: Readable;
   readonly #now: () => Nanos;
+  readonly #large: LargeBodies;
   #abort: AbortController | null = null;
   #aborted: Error | null = null;
   #body: Promise<Uint8Array> | null = null;
 
-  constructor(id: string, arrival: Arrival, { listener, duration, now }: ExchangeGround) {
+  constructor(id: string, arrival: Arrival, { listener, duration, now, large }: ExchangeGround) {
     this.id = id;
     this.verb = arrival.verb;
     this.wire = arrival.wire;
@@ -77,6 +79,7 @@ export class Exchange implements Incoming {
     this.deadline = arrival.started + duration;
     this.#stream = arrival.stream;
     this.#now = now;
+    this.#large = large;
   }
 
   get contentType(): string | null {
@@ -116,7 +119,8 @@ export class Exchange implements Incoming {
         this.wire.inviteBody();
       }
       const source = { stream: this.#stream, verb, contentType, hasBody, length };
-      this.#body = readJsonBody(source, Math.min(limit, this.listener.maxBody));
+      const whole = readJsonBody(source, Math.min(limit, this.listener.maxBody));
+      this.#body = whole.then((bytes) => this.#large.inTurn(bytes));
     }
     return this.#body;
   }
@@ -126,4 +130,5 @@ export interface ExchangeGround {
   readonly listener: ListenerTraits;
   readonly duration: Nanos;
   readonly now: () => Nanos;
+  readonly large: LargeBodies;
 }

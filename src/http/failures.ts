@@ -33,6 +33,11 @@ export function chunkExtensionTooLong(): Failure {
   return new Failure("too-large", "chunk-extension-too-long", message);
 }
 
+export function chunksTooSmall(least: number): Failure {
+  const message = `the body comes in too many small chunks; send ${least} bytes or more in each`;
+  return new Failure("too-large", "chunks-too-small", message);
+}
+
 export function repeatedHeader(name: string): Failure {
   return new Failure("invalid", "header-repeated", `the header ${name} may be given only once`);
 }

@@ -215,10 +215,21 @@ export class Http1Connection implements Wire, Swept {
     response.write(body);
     this.#sending = false;
     this.#phase = "ending";
+    if (request.headers["transfer-encoding"] !== undefined) {
+      this.#deafen();
+      return;
+    }
     request.on("end", () => {
       if (!this.#socket.destroyed) response.end();
     });
     request.resume();
+  }
+
+  /** What comes is counted and thrown away unparsed: a parser is kept busy by a million tiny chunks. */
+  #deafen(): void {
+    this.#socket.removeAllListeners("data");
+    this.#socket.on("data", (chunk: Buffer) => this.#before(chunk));
+    this.#socket.resume();
   }
 
   #sent(): void {

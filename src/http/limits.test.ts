@@ -103,6 +103,20 @@ describe("limits", () => {
       client.destroy();
     });
 
+    test("T-N06: with more than 131,072 tiny chunks a body is 413, and the rest is not parsed", async () => {
+      front = await makeFront();
+      const client = await front.client();
+      const head = request("POST", "/v1/sys/a", "Transfer-Encoding: chunked");
+      const answer = await client.ask(head + chunked("y".repeat(140_000), 1));
+      assert.equal(answer.status, 413);
+      assert.equal(answer.headers.get("x-service-error"), "chunks-too-small");
+      client.destroy();
+      const other = await front.client();
+      const body = "y".repeat(1_000_000);
+      assert.equal(dataOf(await other.ask(head + chunked(body, 100))).body, body);
+      other.destroy();
+    });
+
     test("64 headers pass, 65 are 431; none is cut off in silence", async () => {
       front = await makeFront();
       const client = await front.client();

@@ -19,6 +19,7 @@ import {
 } from "./failures.ts";
 import type { ForwardedFor } from "./forwarded.ts";
 import { HostRule, isOwnOrigin } from "./host-rule.ts";
+import { LargeBodies } from "./large-bodies.ts";
 import type { FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { RequestHeaders, type HeaderRules } from "./request-headers.ts";
@@ -60,7 +61,8 @@ export class Reception {
       metricsOnly: settings.metricsOnly,
     };
     const now = () => options.clock.elapsed();
-    this.#ground = { listener, duration: settings.maxRequestDuration, now };
+    const large = new LargeBodies(options.timers);
+    this.#ground = { listener, duration: settings.maxRequestDuration, now, large };
     this.responseHeaders = new ResponseHeaders(settings.tls !== null, settings.responseHeaders);
   }
 

@@ -1,0 +1,101 @@
+// Loaded into a server process before the server itself: says how long its event loop stood still, of
+// that how long for want of a processor, and how much memory it has. On request it stands still on
+// purpose, or takes the limits on JSON away: an experiment must see both.
+
+import { createHook } from "node:async_hooks";
+import { openSync, readSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { JSON_LIMITS } from "../src/base/json-limits.ts";
+
+export type ProbeCommand =
+  | { readonly ask: "read" }
+  | { readonly ask: "block"; readonly millis: number }
+  | { readonly ask: "drop-json-limits" };
+
+/** The longest since the last reading, in ms, without the time in which the system ran others instead. */
+export interface ProbeReading {
+  /** One synchronous stretch: from a call by the runtime to its end, microtasks included. */
+  readonly stretch: number;
+  /** Until a timer had its turn: many stretches, if much comes in at once. */
+  readonly turn: number;
+  /** The same by the clock on the wall, with the time that others took. */
+  readonly wall: number;
+  readonly resident: number; // bytes
+}
+
+const PERIOD_MS = 5;
+const NANOS_PER_MILLI = 1e6;
+
+class LoopProbe {
+  // Of this thread: time on a processor, time waiting for one, both in ns.
+  readonly #file = openSync("/proc/thread-self/schedstat", "r");
+  readonly #bytes = Buffer.alloc(128);
+  #tick = this.#moment();
+  #entered = this.#tick;
+  #stretch = 0;
+  #turn = 0;
+  #wall = 0;
+
+  /** The runtime calls into JavaScript: whatever went before is over. */
+  enter(): void {
+    const now = this.#moment();
+    const { at, waited, idle } = this.#entered;
+    const busy = now.at - at - (now.waited - waited) - (now.idle - idle);
+    this.#stretch = Math.max(this.#stretch, busy);
+    this.#entered = now;
+  }
+
+  tick(): void {
+    const now = this.#moment();
+    const late = now.at - this.#tick.at - PERIOD_MS;
+    this.#wall = Math.max(this.#wall, late);
+    this.#turn = Math.max(this.#turn, late - (now.waited - this.#tick.waited));
+    this.#tick = now;
+  }
+
+  read(): ProbeReading {
+    this.tick(); // what is going on now has not been seen by the timer
+    const resident = process.memoryUsage.rss();
+    const reading = { stretch: this.#stretch, turn: this.#turn, wall: this.#wall, resident };
+    this.#stretch = 0;
+    this.#turn = 0;
+    this.#wall = 0;
+    return reading;
+  }
+
+  #moment() {
+    const length = readSync(this.#file, this.#bytes, 0, this.#bytes.length, 0);
+    const waited = Number(this.#bytes.toString("latin1", 0, length).split(" ")[1]);
+    return {
+      at: performance.now(),
+      waited: waited / NANOS_PER_MILLI,
+      idle: performance.eventLoopUtilization().idle,
+    };
+  }
+}
+
+const probe = new LoopProbe();
+setInterval(() => probe.tick(), PERIOD_MS).unref();
+let depth = 0; // of calls inside calls, of which only the outermost counts
+createHook({
+  trackPromises: false,
+  before: () => void (depth++ === 0 && probe.enter()),
+  after: () => void depth--,
+}).enable();
+
+process.on("message", (command: ProbeCommand) => {
+  switch (command.ask) {
+    case "read":
+      process.send?.(probe.read());
+      break;
+    case "block":
+      for (const end = performance.now() + command.millis; performance.now() < end;);
+      break;
+    case "drop-json-limits": {
+      const all = Object.keys(JSON_LIMITS).map((name) => [name, Infinity]);
+      Object.assign(JSON_LIMITS, Object.fromEntries(all));
+      break;
+    }
+  }
+});
+process.channel?.unref(); // the server ends when it wants to

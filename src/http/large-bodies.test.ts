@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { LargeBodies } from "./large-bodies.ts";
+
+/** Turns of the event loop that come when they are told to. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async next(): Promise<void> {
+    assert.ok(this.#waiting.length <= 1, "one at a time");
+    this.#waiting.shift()?.();
+    await followed();
+  }
+}
+
+async function followed(): Promise<void> {
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+}
+
+test("T-N02: of large bodies that come together one goes on in a turn, and small ones at once", async () => {
+  const turns = new Turns();
+  const bodies = new LargeBodies(turns);
+  const gone: string[] = [];
+  const send = (name: string, size: number) =>
+    bodies.inTurn(Buffer.alloc(size)).then(({ length }) => gone.push(`${name} ${length}`));
+  void send("first", 8193);
+  void send("second", 1_000_000);
+  void send("small", 8192);
+  await followed();
+  assert.deepEqual(gone, ["small 8192"]);
+  await turns.next();
+  assert.deepEqual(gone, ["small 8192", "first 8193"]);
+  await turns.next();
+  assert.deepEqual(gone, ["small 8192", "first 8193", "second 1000000"]);
+});
