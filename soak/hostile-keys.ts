@@ -58,8 +58,8 @@ export async function hostileKeys(): Promise<HostileKey[]> {
     bad("14 keys with forged signatures", ...Array.from({ length: 14 }, () => forged)),
     { name: "a P-521 key with 32 signatures", keys: [heavy.toString("base64")], good: true },
     {
-      name: "20 P-521 keys with 32 signatures",
-      keys: Array.from({ length: 20 }, () => heavy.toString("base64")),
+      name: "4 P-521 keys with 32 signatures",
+      keys: Array.from({ length: 4 }, () => heavy.toString("base64")),
       good: true,
     },
   ];

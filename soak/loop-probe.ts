@@ -5,11 +5,14 @@
 import { createHook } from "node:async_hooks";
 import { openSync, readSync } from "node:fs";
 import { performance } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { JSON_LIMITS } from "../src/base/json-limits.ts";
 
 export type ProbeCommand =
   | { readonly ask: "read" }
   | { readonly ask: "block"; readonly millis: number }
+  | { readonly ask: "collect" } // garbage: what is left is what is kept
   | { readonly ask: "drop-json-limits" };
 
 /** The longest since the last reading, in ms, without the time in which the system ran others instead. */
@@ -74,6 +77,13 @@ class LoopProbe {
   }
 }
 
+function collect(): void {
+  setFlagsFromString("--expose-gc");
+  const found: unknown = runInNewContext("gc");
+  if (typeof found === "function")
+    found({ type: "major", execution: "sync", flavor: "last-resort" });
+}
+
 const probe = new LoopProbe();
 setInterval(() => probe.tick(), PERIOD_MS).unref();
 let depth = 0; // of calls inside calls, of which only the outermost counts
@@ -90,6 +100,9 @@ process.on("message", (command: ProbeCommand) => {
       break;
     case "block":
       for (const end = performance.now() + command.millis; performance.now() < end;);
+      break;
+    case "collect":
+      collect();
       break;
     case "drop-json-limits": {
       const all = Object.keys(JSON_LIMITS).map((name) => [name, Infinity]);
