@@ -9,6 +9,7 @@ import { discard, scratch } from "./child.ts";
 import { GoodClients } from "./good-clients.ts";
 import { hostilePayloads, type Payload } from "./hostile-payloads.ts";
 import { ObservedServer } from "./observed-server.ts";
+import type { ProbeReading } from "./loop-probe.ts";
 import type { Result } from "./result.ts";
 
 const AT_ONCE = 64;
@@ -19,6 +20,7 @@ const QUIET_MS = 2000;
 const LONGEST_ANSWER_MS = 30_000;
 const REPEATS = 2; // before a block is believed: what is ours comes again, what is the machine's does not
 const SHOWN = 8;
+let places = 0;
 
 export interface HostileOptions {
   readonly say: (line: string) => void;
@@ -37,6 +39,8 @@ interface Row {
 
 export async function hostile(options: HostileOptions): Promise<Result> {
   const { say, quick = false, plant, only = "" } = options;
+  // The short form runs on whatever machine there is: it finds what takes seconds.
+  const most = quick ? 5 * MOST_BLOCKED_MS : MOST_BLOCKED_MS;
   const place = scratch("hostile");
   const server = await ObservedServer.start({ directory: place });
   const wrong: string[] = [];
@@ -53,14 +57,24 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     const good = GoodClients.open(server.url, { count: 4, ...goodRequest(server.token) });
     await pause(QUIET_MS);
     const quietP99 = good.take().p99;
+    // What a first flood takes, the allocator and the collector keep for the next one: it is the growth
+    // after that which has no bound.
+    const heavy = chosen.filter(({ name }) => /chunk|1 MiB|1,000 keys|odd numbers/.test(name));
+    for (const payload of plant === undefined ? heavy : []) {
+      for (const token of [server.token, null]) {
+        await measure(server, payload, token, payload.name, quick, []);
+      }
+    }
     const before = await server.read();
+    const cold = (before.resident - baseline.resident) / 1024 / 1024;
+    say(`the first flood left ${cold.toFixed(0)} MiB`);
 
     for (const payload of chosen) {
       for (const token of [server.token, null]) {
         const name = `${payload.name}${token === null ? ", no token" : ""}`;
         const row = await measure(server, payload, token, name, quick, wrong);
         rows.push(row);
-        if (row.stretch > MOST_BLOCKED_MS || row.turn > 4 * MOST_BLOCKED_MS) {
+        if (row.stretch > most || row.turn > 4 * most) {
           say(`${row.stretch.toFixed(0)} ms, turn ${row.turn.toFixed(0)} ms: ${name}`);
         }
         if (server.ended !== null) break;
@@ -75,7 +89,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     const grown = skip ? 0 : await settled(server, before.resident);
     if (grown > MOST_GROWTH) wrong.push(`${mib(grown)} MiB more memory after it was over`);
     for (const { name, stretch } of rows) {
-      if (stretch > MOST_BLOCKED_MS) wrong.push(`${name}: blocked for ${stretch.toFixed(0)} ms`);
+      if (stretch > most) wrong.push(`${name}: blocked for ${stretch.toFixed(0)} ms`);
     }
     const worst = rows.toSorted((a, b) => b.stretch - a.stretch);
     const longest = rows.toSorted((a, b) => b.turn - a.turn);
@@ -88,7 +102,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     const figure =
       `${rows.length} hostile requests × ${quick ? 8 : AT_ONCE} at once: longest block ` +
       `${worst[0]?.stretch.toFixed(0)} ms, longest turn ${longest[0]?.turn.toFixed(0)} ms ` +
-      `(idle ${baseline.toFixed(0)} ms), memory ` +
+      `(idle ${baseline.turn.toFixed(0)} ms), memory +${cold.toFixed(0)} and ` +
       `${grown < 0 ? "" : "+"}${mib(grown)} MiB, good clients p99 ${quietP99.toFixed(1)} → ` +
       `${busyP99.toFixed(1)} ms, ${wrong.length} wrong`;
     return wrong.length === 0
@@ -101,7 +115,10 @@ export async function hostile(options: HostileOptions): Promise<Result> {
 }
 
 /** What the machine does to an idle server; and that a block is seen at all. In ms. */
-async function watchQuiet(server: ObservedServer, say: (line: string) => void): Promise<number> {
+async function watchQuiet(
+  server: ObservedServer,
+  say: (line: string) => void,
+): Promise<ProbeReading> {
   await pause(QUIET_MS / 2); // what the start has left to do
   await server.read();
   await server.ownFigure();
@@ -119,7 +136,7 @@ async function watchQuiet(server: ObservedServer, say: (line: string) => void): 
   if (provoked.wall < PROVOKED_MS * 0.8 || told < PROVOKED_MS * 0.6) {
     throw new Error("a block made on purpose was not seen: nothing measured here would count");
   }
-  return idle.turn;
+  return idle;
 }
 
 async function measure(
@@ -134,9 +151,10 @@ async function measure(
   const bytes = payload.bytes(token);
   let best: Row | null = null;
   for (let round = 0; round < REPEATS; round++) {
+    const from = `127.0.0.${2 + (places++ % 200)}`;
     await server.read();
     const answers = await Promise.all(
-      Array.from({ length: quick ? 8 : AT_ONCE }, () => answerTo(server.url, bytes)),
+      Array.from({ length: quick ? 8 : AT_ONCE }, () => answerTo(server.url, bytes, from)),
     );
     if (server.ended !== null) break;
     const { stretch, turn } = await server.read();
@@ -153,14 +171,16 @@ async function measure(
   return best ?? { name, stretch: 0, turn: 0 };
 }
 
+/** `from`: a connection that was refused lingers for two seconds, and an address has so many. */
 async function answerTo(
   url: string,
   bytes: Buffer,
+  from: string,
 ): Promise<{ readonly status: number; readonly text: string }> {
   let client: RawClient | null = null;
   let late: NodeJS.Timeout | undefined;
   try {
-    client = await RawClient.connect(Number(new URL(url).port));
+    client = await RawClient.connect(Number(new URL(url).port), from);
     late = setTimeout(() => client?.destroy(), LONGEST_ANSWER_MS);
     void client.send(bytes); // it may never be taken in full
     const answer = await client.next();

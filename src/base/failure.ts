@@ -26,13 +26,18 @@ export interface FailureOptions extends ErrorOptions {
   readonly texts?: readonly string[];
   /** When to try again, in seconds. */
   readonly retryAfter?: number;
+  /** Sent with the refusal. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly code: string; // stable, documented, easy to search for
   readonly texts: readonly string[];
   readonly retryAfter: number | null;
+  readonly headers: Readonly<Record<string, string>>;
 
   /** `message` never contains a secret: it is shown to callers, logged and audited as it stands. */
   constructor(kind: FailureKind, code: string, message: string, options?: FailureOptions) {
@@ -42,6 +47,7 @@ export class Failure extends Error {
     this.code = code;
     this.texts = options?.texts ?? [message];
     this.retryAfter = options?.retryAfter ?? null;
+    this.headers = options?.headers ?? NO_HEADERS;
   }
 }
 

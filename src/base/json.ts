@@ -19,19 +19,28 @@ export interface JsonObject {
 }
 
 // Part of the runtime, not yet of the type library.
-interface JsonWithRaw {
-  rawJSON(text: string): RawJson;
-  isRawJSON(value: unknown): value is RawJson;
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): RawJson };
+
+/** Light, since a body may hold tens of thousands: what the runtime wants is made when it is written. */
+class ExactNumber implements RawJson {
+  readonly rawJSON: string;
+
+  constructor(text: string) {
+    this.rawJSON = text;
+  }
+
+  toJSON(): RawJson {
+    return rawJSON(this.rawJSON);
+  }
 }
-const runtime = JSON as unknown as JsonWithRaw;
 
 /** A number by its text. Only our own code can make one: a body cannot look like it. */
 export function rawNumber(text: string): RawJson {
-  return runtime.rawJSON(text);
+  return new ExactNumber(text);
 }
 
 export function isRawNumber(value: unknown): value is RawJson {
-  return runtime.isRawJSON(value);
+  return value instanceof ExactNumber;
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -22,7 +22,7 @@ const EMPTY_BODY = Buffer.alloc(0);
 // Each chunk costs the parser and us a microsecond, however small it is: a whole body of chunks with one
 // byte in each would take a second. So many of them are no accident.
 const SMALL_CHUNK = 16; // bytes, on average
-const MANY_CHUNKS = 128 * 1024;
+const MANY_CHUNKS = 8192;
 
 /** What the head alone says against the body. Gives its announced length, null if it comes in chunks. */
 export function checkAnnounced(

@@ -94,26 +94,30 @@ describe("limits", () => {
       await sent.catch(() => {});
     });
 
-    test("a hundred thousand chunks of one byte are a body like any other", async () => {
+    test("two thousand chunks of one byte are a body like any other", async () => {
       front = await makeFront();
       const client = await front.client();
-      const body = "y".repeat(100_000);
+      const body = "y".repeat(2000);
       const head = request("POST", "/v1/sys/a", "Transfer-Encoding: chunked");
       assert.equal(dataOf(await client.ask(head + chunked(body, 1))).body, body);
+      const large = "y".repeat(1_000_000);
+      assert.equal(dataOf(await client.ask(head + chunked(large, 100))).body, large);
       client.destroy();
     });
 
-    test("T-N06: with more than 131,072 tiny chunks a body is 413, and the rest is not parsed", async () => {
+    test("T-N06: thousands of tiny chunks in one segment are 413, and not parsed", async () => {
       front = await makeFront();
       const client = await front.client();
       const head = request("POST", "/v1/sys/a", "Transfer-Encoding: chunked");
-      const answer = await client.ask(head + chunked("y".repeat(140_000), 1));
+      const answer = await client.ask(head + chunked("y".repeat(100_000), 1));
       assert.equal(answer.status, 413);
       assert.equal(answer.headers.get("x-service-error"), "chunks-too-small");
-      client.destroy();
+      await client.closed();
       const other = await front.client();
-      const body = "y".repeat(1_000_000);
-      assert.equal(dataOf(await other.ask(head + chunked(body, 100))).body, body);
+      // The same bytes as text with lines, and with a length, are a body like any other.
+      const lines = "y\r\n".repeat(20_000);
+      const whole = request("POST", "/v1/sys/a", `Content-Length: ${lines.length}`) + lines;
+      assert.equal(dataOf(await other.ask(whole)).body, lines);
       other.destroy();
     });
 

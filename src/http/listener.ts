@@ -25,6 +25,10 @@ import { withTls } from "./tls-context.ts";
 const TICKET_KEY_LIFE: Nanos = 12n * HOUR;
 const TICKET_KEY_BYTES = 48;
 const MILLI = 1_000_000n;
+// Connections that wait to be accepted. With the 511 of Node, thousands of clients that come back at
+// once (after a restart, say) overflow it, and each that does waits for seconds. Systems lower it to
+// what they allow: Linux to net.core.somaxconn, 4,096 by default.
+const BACKLOG = 4096;
 
 interface Connection extends Swept {
   drain(): void;
@@ -201,7 +205,8 @@ export class HttpListener {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const acceptor = this.#acceptor;
     acceptor.once("error", reject);
-    acceptor.listen(kind === "unix" ? { path: host } : { host, port }, () => {
+    const where = kind === "unix" ? { path: host } : { host, port };
+    acceptor.listen({ ...where, backlog: BACKLOG }, () => {
       acceptor.off("error", reject);
       resolve();
     });

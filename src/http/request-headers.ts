@@ -159,7 +159,7 @@ export class RequestHeaders {
     const authorization = values[AT.authorization];
     if (token === undefined && authorization === undefined) return null;
     const bearer =
-      authorization === undefined ? undefined : /^Bearer +(.*)$/i.exec(authorization)?.[1];
+      authorization === undefined ? undefined : /^Bearer +(\S+)/i.exec(authorization)?.[1];
     if (bearer !== undefined && token !== undefined && bearer !== token) {
       throw contradiction("the token");
     }

@@ -3,6 +3,7 @@ import test from "node:test";
 import { Failure, type FailureKind } from "../base/failure.ts";
 import { rawNumber } from "../base/json.ts";
 import type { Outcome } from "../core/incoming.ts";
+import type { AuthBlock } from "../endpoint/auth.ts";
 import { Reply } from "../endpoint/reply.ts";
 import { PLAIN } from "../../tests/support/http-front.ts";
 import { answerTo, type Answer } from "./respond.ts";
@@ -36,6 +37,26 @@ test("data goes into the envelope", () => {
   assert.equal(status, 200);
   assert.equal(contentType, "application/json; charset=utf-8");
   assert.deepEqual(JSON.parse(body), { ...ENVELOPE, data: { a: 1 } });
+});
+
+test("a token that is given out stands in auth, also where there is no data", () => {
+  const auth: AuthBlock = {
+    client_token: "t",
+    accessor: "a",
+    policies: ["default"],
+    token_policies: ["default"],
+    metadata: {},
+    lease_duration: 60,
+    renewable: true,
+    token_type: "service",
+    entity_id: "",
+    orphan: true,
+    num_uses: 0,
+  };
+  const { status, body } = answer(new Reply(undefined, { auth, warnings: ["cut"] }));
+  assert.equal(status, 200);
+  assert.deepEqual(JSON.parse(body), { ...ENVELOPE, auth, warnings: ["cut"] });
+  assert.equal(answer(new Reply(undefined, { auth })).status, 200);
 });
 
 test("a number keeps its digits", () => {

@@ -71,40 +71,41 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
   if (outcome.family !== "enveloped") {
     // These shapes have no place for warnings.
     for (const warning of warnings) headers.push("X-Service-Warning", headerText(warning));
-    if (data === undefined) return { status: status ?? 204, contentType: null, body: "", headers };
+    if (data === undefined) {
+      // Clients of spec 1 take 200 alone for a success.
+      const none = outcome.family === "acl" ? 200 : 204;
+      return { status: status ?? none, contentType: null, body: "", headers };
+    }
     if (isText(data)) {
       return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
     }
-    return {
-      status: status ?? 200,
-      contentType: JSON_TYPE,
-      body: JSON.stringify(data) ?? "null",
-      headers,
-    };
+    const body = outcome.pretty ? `${JSON.stringify(data, null, 4)}\n` : JSON.stringify(data);
+    return { status: status ?? 200, contentType: JSON_TYPE, body: body ?? "null", headers };
   }
-  if (data === undefined && warnings.length === 0 && (status === null || status === 204)) {
+  const silent = data === undefined && reply.auth === null && warnings.length === 0;
+  if (silent && (status === null || status === 204)) {
     return { status: 204, contentType: null, body: "", headers };
   }
   if (data !== undefined && isText(data)) {
     return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
   }
-  const body = envelope(outcome, data, warnings, id);
+  const body = envelope(outcome, reply, id);
   return { status: status ?? 200, contentType: JSON_TYPE, body, headers };
 }
 
 // Put together as text: the members around `data` are constants, and this runs for every request.
 function envelope(
   { mountType, flat }: Outcome,
-  data: Reply["data"],
-  warnings: readonly string[],
+  { data, warnings, auth }: Reply,
   id: string,
 ): string {
   const text = data === undefined ? "null" : JSON.stringify(data);
   const told = warnings.length === 0 ? "null" : JSON.stringify(warnings);
+  const token = auth === null ? "null" : JSON.stringify(auth);
   const repeated = flat && text.startsWith("{") ? members(data, text) : "";
   return (
     `{"request_id":"${id}","lease_id":"","renewable":false,"lease_duration":0,"data":${text},` +
-    `"wrap_info":null,"warnings":${told},"auth":null,"mount_type":${JSON.stringify(mountType)}${repeated}}`
+    `"wrap_info":null,"warnings":${told},"auth":${token},"mount_type":${JSON.stringify(mountType)}${repeated}}`
   );
 }
 

@@ -14,6 +14,8 @@ export interface Ground {
   readonly random: Random;
   readonly log: Log;
   readonly turns: Turns;
+  /** Reading PGP keys can cost a second: one caller at a time, and nobody to be refused later. */
+  readonly reading: Turns;
   /** The stored configuration; refuses while the node is not initialised, or sealed. */
   config(): SealConfig;
 }

@@ -53,6 +53,7 @@ export class SealKeeper {
   readonly #options: KeeperOptions;
   readonly #log: Log;
   readonly #turns = new Turns();
+  readonly #reading = new Turns();
   readonly #ground: Ground;
   readonly #generations = new Set<RootGeneration>();
   #attempt: attempt.State = attempt.IDLE;
@@ -64,7 +65,17 @@ export class SealKeeper {
     this.#log = options.log.child("seal");
     const { store, barrier, clock, random, tokens } = options;
     const config = () => this.#configWhileOpen();
-    this.#ground = { store, barrier, clock, random, log: this.#log, turns: this.#turns, config };
+    const reading = this.#reading;
+    this.#ground = {
+      store,
+      barrier,
+      clock,
+      random,
+      log: this.#log,
+      turns: this.#turns,
+      reading,
+      config,
+    };
     this.generateRoot = this.generationOf({
       length: tokens.length,
       mint: (tx) => tokens.mintGenerated(tx),
@@ -126,7 +137,11 @@ export class SealKeeper {
     if (this.initialised) throw alreadyInitialised();
     const { clock, random, autoSeal } = this.#options;
     const plan = initial.checkInit(options, this.#configuredType());
-    const pgp = await initial.readInitKeys(plan, clock.now()); // before the turn: it may take its time
+    // Before the turn: it may take its time.
+    const pgp = await this.#reading.run(() => {
+      if (this.initialised) throw alreadyInitialised();
+      return initial.readInitKeys(plan, clock.now());
+    });
     return this.#turns.run(async () => {
       if (this.initialised) throw alreadyInitialised();
       const material = await initial.makeMaterial(random, plan, pgp, autoSeal?.key ?? null);

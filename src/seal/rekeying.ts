@@ -63,14 +63,15 @@ export class Rekeying {
 
   async start(options: RekeyOptions = {}): Promise<RekeyProgress> {
     this.#assertReplaceable(this.#config());
-    // Reading crafted PGP keys can cost more than a second: nobody gets there to be refused later.
-    if (this.#state.at !== "none") throw failures.ceremonyRunning();
     const { secretShares: shares, secretThreshold: threshold, pgpKeys: inputs } = options;
     const asked = checkShares({ shares, threshold, pgpKeys: inputs }, SECRET_FIELDS);
     const backup = options.backup ?? false;
     if (backup && asked.pgpKeys.length === 0) throw failures.backupNeedsPgp();
     // Before the turn: it may take its time.
-    const pgpKeys = await readPublicKeys(asked.pgpKeys, this.#ground.clock.now());
+    const pgpKeys = await this.#ground.reading.run(() => {
+      if (this.#state.at !== "none") throw failures.ceremonyRunning();
+      return readPublicKeys(asked.pgpKeys, this.#ground.clock.now());
+    });
     const scheme = {
       shares: asked.shares,
       threshold: asked.threshold,

@@ -58,9 +58,11 @@ export class RootGeneration {
 
   async start(options: StartOptions = {}): Promise<RootAttempt> {
     this.#ground.config();
-    // Reading a crafted PGP key can cost more than a second: nobody gets there to be refused later.
-    if (this.#state.at !== "none") throw failures.ceremonyRunning();
-    const { cover, made } = await this.#coverFor(options); // before the turn: it may take its time
+    // Before the turn: it may take its time.
+    const { cover, made } = await this.#ground.reading.run(() => {
+      if (this.#state.at !== "none") throw failures.ceremonyRunning();
+      return this.#coverFor(options);
+    });
     return this.#ground.turns.run(() => {
       const { threshold: required } = schemeOf(this.#ground.config());
       this.#apply({ do: "start", freshNonce: this.#ground.random.uuid(), cover, required });

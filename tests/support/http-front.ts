@@ -107,6 +107,7 @@ export const PLAIN: Outcome = {
   operation: "read",
   mountType: "system",
   headOnly: false,
+  pretty: false,
   headers: {},
   index: 7n,
 };
@@ -139,8 +140,8 @@ export class RawClient {
     socket.on("end", () => this.#end());
   }
 
-  static connect(port: number): Promise<RawClient> {
-    return opened(connect({ port, host: "127.0.0.1" }), "connect");
+  static connect(port: number, localAddress = "127.0.0.1"): Promise<RawClient> {
+    return opened(connect({ port, host: "127.0.0.1", localAddress }), "connect");
   }
 
   static connectTls(port: number, options: ConnectionOptions): Promise<RawClient> {
