@@ -6,6 +6,7 @@ import { FakeClock, START } from "../../tests/support/fake-world.ts";
 import { CanonicalPath } from "../base/canonical-path.ts";
 import { SystemRandom } from "../base/random.ts";
 import { freshKey } from "../crypto/aead.ts";
+import type { AuthBlock } from "../endpoint/auth.ts";
 import { Hasher } from "./hasher.ts";
 import { type RecordFormat, Records } from "./record.ts";
 
@@ -78,6 +79,54 @@ test("a response record has every member of the contract, with what is secret ha
     error: "",
     forwarded_from: "",
   });
+});
+
+test("a token that an answer gives out is hashed, and so is what was noted with it", () => {
+  const auth: AuthBlock = {
+    client_token: "new-token",
+    accessor: "new-accessor",
+    policies: ["default", "app"],
+    token_policies: ["default", "app"],
+    metadata: { team: "blue" },
+    lease_duration: 60,
+    renewable: true,
+    token_type: "service",
+    entity_id: "",
+    orphan: false,
+    num_uses: 3,
+  };
+  const answer = { data: undefined, auth, warnings: [], error: "" };
+  assert.deepEqual(JSON.parse(records().response(aRequest(), answer)).response, {
+    mount_type: "kv",
+    data: null,
+    auth: {
+      client_token: hash("new-token"),
+      accessor: hash("new-accessor"),
+      policies: ["default", "app"],
+      token_policies: ["default", "app"],
+      metadata: { team: hash("blue") },
+      token_type: "service",
+      token_ttl: 60,
+      renewable: true,
+      orphan: false,
+      num_uses: 3,
+    },
+    secret: { lease_id: "" },
+    wrap_info: null,
+    warnings: [],
+  });
+  const clear = records({ hmacAccessor: false }).response(aRequest(), answer);
+  assert.equal(JSON.parse(clear).response.auth.accessor, "new-accessor");
+  assert.doesNotMatch(clear, /new-token/);
+});
+
+test("the built-in policy is shown where it counts", () => {
+  const { caller } = aRequest();
+  assert.ok(caller !== null);
+  const shown = (change: object) =>
+    JSON.parse(records().request(aRequest({ caller: { ...caller, ...change } }), "")).auth.policies;
+  assert.deepEqual(shown({ policies: ["app"], withoutDefault: true }), ["app"]);
+  assert.deepEqual(shown({ policies: ["app", "default"] }), ["default", "app"]);
 });
 
 test("a request record is the same without a response, at the time when the request came", () => {

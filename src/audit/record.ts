@@ -6,6 +6,7 @@ import type { CanonicalPath } from "../base/canonical-path.ts";
 import { isObject, type JsonValue } from "../base/json.ts";
 import { showTime } from "../base/time.ts";
 import type { Clock, Instant } from "../base/world.ts";
+import type { AuthBlock } from "../endpoint/auth.ts";
 import type { Caller } from "../endpoint/request.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import { BoundedCache } from "./bounded-cache.ts";
@@ -64,7 +65,8 @@ export class Records {
     return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
   }
 
-  response(request: AuditedRequest, { data, warnings, error }: AuditedAnswer): string {
+  response(request: AuditedRequest, answer: AuditedAnswer): string {
+    const { data, warnings, error, auth = null } = answer;
     const middle = this.#middles.get(request) ?? this.#middle(request);
     this.#middles.delete(request);
     const time = this.#times.show(this.#parts.clock.now());
@@ -72,7 +74,7 @@ export class Records {
     const shown = this.#answer(request, data);
     return (
       `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
-      `${quote(request.mountType)},"data":${shown},"secret":{"lease_id":""},"wrap_info":null,` +
+      `${quote(request.mountType)},"data":${shown},${auth === null ? "" : `"auth":${this.#given(auth)},`}"secret":{"lease_id":""},"wrap_info":null,` +
       `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
     );
   }
@@ -109,7 +111,9 @@ export class Records {
   #auth(request: AuditedRequest, caller: Caller, token: string, accessor: string): string {
     // The built-in policy of every client token is not in its list.
     const policies =
-      caller.type === "client" ? texts(["default", ...caller.policies]) : texts(caller.policies);
+      caller.type === "client" && caller.withoutDefault !== true
+        ? texts(["default", ...caller.policies.filter((name) => name !== "default")])
+        : texts(caller.policies);
     const ttl = caller.expires === null ? 0n : (caller.expires - caller.created) / SECOND;
     const issued = this.#issued.get(caller.created, showTime);
     return (
@@ -120,7 +124,20 @@ export class Records {
     );
   }
 
-  #accessor({ accessor }: Caller): string {
+  /** A token that the answer gives out. */
+  #given(auth: AuthBlock): string {
+    const { veil } = this.#parts;
+    const token = auth.client_token === "" ? '""' : veil.token(auth.client_token);
+    return (
+      `{"client_token":${token},"accessor":${this.#accessor(auth)},` +
+      `"policies":${texts(auth.policies)},"token_policies":${texts(auth.token_policies)},` +
+      `"metadata":${maskedJson(auth.metadata, veil)},"token_type":${quote(auth.token_type)},` +
+      `"token_ttl":${auth.lease_duration},"renewable":${auth.renewable},` +
+      `"orphan":${auth.orphan},"num_uses":${auth.num_uses}}`
+    );
+  }
+
+  #accessor({ accessor }: Pick<Caller, "accessor">): string {
     const { veil, format } = this.#parts;
     return format.hmacAccessor ? veil.accessor(accessor) : quote(accessor);
   }

@@ -24,6 +24,8 @@ export interface Config {
     readonly tokenMinExpirationTtl: Nanos;
     readonly tokenMaxExpirationTtl: Nanos;
     readonly tokenGcThreshold: Nanos;
+    /** Read self without a credential shows the anonymous token, instead of 403. */
+    readonly anonymousSelf: boolean;
   };
   readonly defaultLeaseTtl: Nanos;
   readonly maxLeaseTtl: Nanos;

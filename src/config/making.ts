@@ -47,6 +47,7 @@ export function makeConfig(top: Top, making: Making): Config {
       tokenMinExpirationTtl: values.acl.values.token_min_expiration_ttl,
       tokenMaxExpirationTtl: values.acl.values.token_max_expiration_ttl,
       tokenGcThreshold: values.acl.values.token_gc_threshold,
+      anonymousSelf: values.acl.values.anonymous_self,
     },
     defaultLeaseTtl: values.default_lease_ttl,
     maxLeaseTtl: values.max_lease_ttl,

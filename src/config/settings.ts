@@ -197,6 +197,7 @@ export const SETTINGS = {
       from: "1m",
       to: "8760h",
     }),
+    anonymous_self: flag("Answer `acl/token/self` without a token by the anonymous one", false),
     enabled: absent("switching tokens and policies off: they are always on"),
     replication_token: absent("a token for replication: regions are clusters, which need none"),
   }),

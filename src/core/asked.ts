@@ -1,6 +1,7 @@
 // What a handler is told of its request: the passage without its credential, headers and body.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
+import type { Nanos } from "../base/world.ts";
 import type {
   Asked,
   Caller,
@@ -14,11 +15,14 @@ import { invariant } from "../base/invariant.ts";
 import type { Passage } from "./passage.ts";
 import { decisionOn } from "./decision.ts";
 import type { Running, RunningRequest } from "./running.ts";
-import type { Decisions } from "./seams.ts";
+import { reaches } from "./need.ts";
+import type { Decisions, NodeState, TokenLookup } from "./seams.ts";
 
 interface Parts {
   readonly decisions: Decisions;
   readonly running: Running;
+  readonly tokens: TokenLookup;
+  readonly node: NodeState;
 }
 
 export class AskedRequest implements Asked {
@@ -54,6 +58,10 @@ export class AskedRequest implements Asked {
     return this.#passage.caller;
   }
 
+  get anonymous(): boolean {
+    return this.#passage.incoming.credential === null;
+  }
+
   get privileged(): boolean {
     return decisionOn(this.#passage, this.#parts.decisions, this, true).allowed;
   }
@@ -68,6 +76,17 @@ export class AskedRequest implements Asked {
 
   get signal(): AbortSignal {
     return this.#passage.incoming.signal;
+  }
+
+  allow(duration: Nanos): void {
+    this.#passage.incoming.allow(duration);
+  }
+
+  recheck(): Caller | null {
+    const { incoming, namespace } = this.#passage;
+    if (incoming.credential === null || namespace === null || this.#parts.node.sealed) return null;
+    const caller = this.#parts.tokens.find(incoming.credential);
+    return caller !== null && reaches(caller, namespace) ? caller : null;
   }
 
   stepAside(): void {

@@ -74,3 +74,15 @@ export function givenTwice(): Failure {
 export function internal(id: string, cause: unknown): Failure {
   return new Failure("internal", "internal-error", `internal error; request ${id}`, { cause });
 }
+
+export function bodyMissing(text: string): Failure {
+  return new Failure("invalid", "body-missing", text);
+}
+
+export function bodyUnreadable(text: string, cause: Failure): Failure {
+  return new Failure(cause.kind, cause.code, `${text}: ${cause.message}`, { cause });
+}
+
+export function folderNamed(text: string): Failure {
+  return new Failure("invalid", "trailing-slash", text);
+}

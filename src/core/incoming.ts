@@ -27,8 +27,10 @@ export interface Incoming {
   header(name: string): string | undefined;
   readonly remote: Remote;
   readonly listener: ListenerTraits;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client goes away, and when the time for the request is over. */
   readonly signal: AbortSignal;
+  /** Time for this request, counted from its start, in place of what the listener allows. */
+  allow(duration: Nanos): void;
   /** The whole body, read on demand. More than `limit` bytes is a Failure of kind too-large. */
   body(limit: number): Promise<Uint8Array>;
 }
@@ -42,6 +44,8 @@ export interface Outcome {
   readonly operation: Operation | null; // null when no route was found
   readonly mountType: string; // system, token, kv …; empty when no route was found
   readonly headOnly: boolean;
+  /** Indented, for people. */
+  readonly pretty: boolean;
   /** X-Ratelimit-… and the like. */
   readonly headers: Readonly<Record<string, string>>;
   /** Index of the write log that the answer reflects; null while sealed. */

@@ -19,6 +19,7 @@ export interface ReadInput {
 const MAX_NAMED = 8;
 
 export function readInput(endpoint: Served, given: Given): ReadInput {
+  if (endpoint.family === "acl") return readFolded(endpoint, given);
   const input: Record<string, unknown> = {};
   const known = new Set<string>();
   for (const [key, field] of Object.entries(endpoint.input)) {
@@ -26,6 +27,25 @@ export function readInput(endpoint: Served, given: Given): ReadInput {
     input[key] = field.read(valueOf(field, given));
   }
   const unknown = Object.keys(given.body).filter((name) => !known.has(name));
+  return { input, warnings: unknown.length === 0 ? [] : [ignored(unknown)] };
+}
+
+/** On /acl/ the case of a field's name does not matter (acl-tokens 1); none is given twice, which the
+ *  reader of the body has seen to. */
+function readFolded(endpoint: Served, given: Given): ReadInput {
+  const body = new Map(
+    Object.entries(given.body).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const known = new Set<string>();
+  const input: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(endpoint.input)) {
+    const name = field.name.toLowerCase();
+    if (field.source === "body") {
+      known.add(name);
+      input[key] = field.read(body.get(name));
+    } else input[key] = field.read(valueOf(field, given));
+  }
+  const unknown = Object.keys(given.body).filter((name) => !known.has(name.toLowerCase()));
   return { input, warnings: unknown.length === 0 ? [] : [ignored(unknown)] };
 }
 

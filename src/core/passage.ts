@@ -8,7 +8,7 @@ import type { Instant } from "../base/world.ts";
 import type { AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
-import type { Reply } from "../endpoint/reply.ts";
+import { Reply } from "../endpoint/reply.ts";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
 import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "./operation.ts";
@@ -34,7 +34,10 @@ export class Passage {
   /** The route is there, but not in a child namespace. */
   restricted = false;
   caller: Caller | null = null;
+  /** The caller, where this request is the last that its token may make. */
+  spent: Caller | null = null;
   body: JsonObject | null = null;
+  bytes = 0; // of the body
   decision: Decision | null = null;
   headers = NO_HEADERS;
   /** Nobody waits for its end: the node seals under it. */
@@ -94,25 +97,28 @@ export class Passage {
     };
   }
 
+  /** Whether the path is one of spec 1, which has its own words for refusals. */
+  get isAcl(): boolean {
+    return this.path?.segments[0] === "acl";
+  }
+
+  /** `index` is the last of the log; null while sealed. */
   outcome(result: Reply | Failure, index: bigint | null): Outcome {
     const { endpoint, meant } = this;
     const read = meant?.operation === "read";
     const helped = meant?.operation === "help";
     return {
       result,
-      family: helped ? "bare" : (endpoint?.family ?? this.#familyOfPath()),
+      // Refusals on /acl/ look as its answers do, whether or not there is a route.
+      family: helped ? "bare" : (endpoint?.family ?? (this.isAcl ? "acl" : "enveloped")),
       flat: read && endpoint !== null && endpoint.path.startsWith("/sys/"),
       operation: endpoint === null ? null : (meant?.operation ?? null),
       mountType: endpoint === null ? "" : this.home.type,
       headOnly: meant?.headOnly ?? false,
+      pretty: this.isAcl && (this.query.get("pretty") ?? "0") !== "0",
       headers: this.headers,
-      index,
+      index: result instanceof Reply ? (result.index ?? index) : null,
     };
-  }
-
-  /** Refusals on /acl/ look as its answers do, whether or not there is a route. */
-  #familyOfPath(): Outcome["family"] {
-    return this.path?.segments[0] === "acl" ? "acl" : "enveloped";
   }
 }
 

@@ -188,17 +188,23 @@ test("only lists end in a slash", async () => {
 
 test("T-A14: without a token all paths look alike, whether or not there is something", async () => {
   const small = house();
-  for (const target of [
-    "/sys/things/x",
-    "/sys/nothing",
-    "/secret/x",
-    "/team/sys/rotate",
-    "/acl/x",
-  ]) {
+  for (const target of ["/sys/things/x", "/sys/nothing", "/secret/x", "/team/sys/rotate"]) {
     for (const verb of ["GET", "POST", "DELETE", "PATCH", "LIST"]) {
       assert.equal(await small.told(verb, target), "denied missing-token", `${verb} ${target}`);
     }
   }
+});
+
+test("T-A14 on /acl/ : one refusal for everybody, in the words of spec 1", async () => {
+  const small = house();
+  small.expired.add("old");
+  for (const options of [{}, { token: "nobody" }, { token: "client" }]) {
+    assert.equal(await small.told("GET", "/acl/x", options), "denied permission_denied");
+    const { result } = await small.ask("GET", "/acl/x", options);
+    assert.ok(result instanceof Failure);
+    assert.deepEqual(result.texts, ["Permission denied"]);
+  }
+  assert.equal(await small.told("GET", "/acl/x", { token: "old" }), "denied token_expired");
 });
 
 test("a path without an endpoint is told as such only to those who may act there", async () => {
@@ -433,6 +439,21 @@ test("refusals of a quota are recorded only where that is asked for, and come be
   assert.equal(small.records.length, 2);
 });
 
+test("D54: whoever tries out secrets is slowed down; whoever has one is not", async () => {
+  const small = house();
+  small.loopback = false;
+  const told = [];
+  for (let i = 0; i < 5; i++)
+    told.push(await small.told("GET", "/sys/things/x", { token: "guess" }));
+  assert.deepEqual(told.slice(2), [
+    "denied invalid-token",
+    "rate-limited too-often",
+    "rate-limited too-often",
+  ]);
+  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "ok");
+  assert.equal(await small.told("GET", "/sys/health"), "ok");
+});
+
 test("T-O02: a fault of ours is told as such, and neither answer nor log quotes what it failed on", async () => {
   const small = house();
   small.room.fault = () => JSON.parse('{"password":"hunter2secret" oops');
@@ -474,4 +495,18 @@ test("nothing runs any more once every request has ended", async () => {
   await Promise.all([small.ask("GET", "/sys/health"), small.ask("GET", "/sys/nothing")]);
   assert.equal(small.running.count, 0);
   assert.equal(await small.running.drained(0n), 0);
+});
+
+test("6.5: each request of a counted token takes a use, and the last one ends the token", async () => {
+  const small = house();
+  const caller = small.add("counted", "management");
+  small.tokens.set("counted", { ...caller, counted: true });
+  small.uses.set("counted", 2);
+  const ask = (path: string) => small.told("GET", path, { token: "counted" });
+  assert.equal(await ask("/sys/things/x"), "ok");
+  assert.equal(small.trace.includes("spent counted"), false);
+  assert.equal(await ask("/sys/nothing"), "not-found unsupported-path");
+  assert.deepEqual(small.trace.slice(-2), ["audit response refused", "spent counted"]);
+  assert.equal(await ask("/sys/things/x"), "denied invalid-token");
+  assert.equal(small.trace.filter((word) => word === "spent counted").length, 1);
 });

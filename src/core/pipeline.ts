@@ -1,19 +1,20 @@
 // The way of one request: a stage per line in #pass, in the order of decision 35. Whatever refuses
 // throws a Failure; #refuse has it recorded, and http/ turns it into a status.
 
+import { EMPTY } from "../base/bytes.ts";
 import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
-import { Failure } from "../base/failure.ts";
+import { describe, Failure } from "../base/failure.ts";
 import type { JsonObject } from "../base/json.ts";
 import { readJson } from "../base/json-reader.ts";
 import type { Log } from "../base/log.ts";
 import { parseQuery } from "../base/query.ts";
-import type { Clock } from "../base/world.ts";
+import type { Clock, Timers } from "../base/world.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import { helpFor } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
+import type { Asked, Caller } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { RateLimited } from "../quotas/failures.ts";
+import { inAclWords } from "./acl-words.ts";
 import { AskedRequest } from "./asked.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
@@ -23,9 +24,12 @@ import { readInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
 import { meaningOf } from "./operation.ts";
 import { Passage } from "./passage.ts";
-import { Router } from "./router.ts";
+import { type Route, Router } from "./router.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import type * as seams from "./seams.ts";
+
+/** Bytes of a body from which on others get their turn between the steps. */
+const LARGE = 16 * 1024;
 
 export interface PipelineParts {
   readonly endpoints: readonly Served[];
@@ -35,7 +39,9 @@ export interface PipelineParts {
   readonly decisions: seams.Decisions;
   readonly audit: seams.Auditing;
   readonly quotas: seams.RateLimiting;
+  readonly attempts: seams.Attempts;
   readonly running: Running;
+  readonly timers: Timers;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -59,6 +65,7 @@ export class Pipeline implements Core {
     } catch (error) {
       result = await this.#refuse(passage, error);
     } finally {
+      await this.#endSpent(passage);
       running.end(entry);
     }
     return passage.outcome(result, node.sealed ? null : node.index);
@@ -68,12 +75,15 @@ export class Pipeline implements Core {
     this.#find(passage); // canonical path, namespace, endpoint
     this.#answersNow(passage); // sealed, not initialised, disaster-recovery secondary
     this.#count(passage); // rate quotas
-    this.#identify(passage); // token
+    await this.#identify(passage); // token
     await this.#readBody(passage); // JSON, within its limits
+    const large = passage.bytes > LARGE;
+    if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
     const asked = new AskedRequest(passage, this.#parts, entry);
     const endpoint = this.#authorise(passage, asked); // ACL; here RGP and EGP will judge
     entry.endpoint = endpoint?.name ?? "help";
     await this.#recordRequest(passage, endpoint);
+    if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(passage);
     const { input, warnings } = readInput(endpoint, passage.given(endpoint));
     // Here a standby will forward, and a secondary send on what belongs to another region.
@@ -95,8 +105,7 @@ export class Pipeline implements Core {
     passage.meant = meaningOf(incoming.verb, passage.query);
     if (passage.meant === null) throw failures.unsupportedOperation();
     const { operation, method, headOnly } = passage.meant;
-    if (whole.folder && operation !== "list" && operation !== "help")
-      throw failures.trailingSlash();
+    const slash = whole.folder && operation !== "list" && operation !== "help";
 
     let child: boolean;
     if (node.sealed) {
@@ -114,6 +123,7 @@ export class Pipeline implements Core {
       child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
     }
     passage.route = this.#router.find(passage.path.segments);
+    if (slash) throw misplacedSlash(passage.route);
     if (operation === "help") return;
     const endpoint = passage.route.methods.get(method) ?? null;
     if (headOnly && endpoint?.head !== true) throw failures.unsupportedOperation();
@@ -149,7 +159,7 @@ export class Pipeline implements Core {
   }
 
   /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
-  #identify(passage: Passage): void {
+  async #identify(passage: Passage): Promise<void> {
     const { incoming, namespace } = passage;
     const need = needOf(passage);
     if (need === "nobody") return;
@@ -160,6 +170,8 @@ export class Pipeline implements Core {
     const caller = this.#parts.node.sealed ? null : this.#parts.tokens.find(incoming.credential);
     if (caller === null) {
       if (need === "optional") return;
+      // Whoever tries out secrets is slowed down; those who have one are not (D54).
+      if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
       throw failures.invalidToken();
     }
     if (namespace === null || !reaches(caller, namespace)) {
@@ -167,19 +179,42 @@ export class Pipeline implements Core {
       passage.caller = caller; // so that the record names who was refused
       throw failures.denied();
     }
+    if (caller.counted === true && !(await this.#takeUse(passage, caller))) {
+      if (need === "optional") return;
+      throw failures.invalidToken();
+    }
     passage.caller = caller;
+  }
+
+  /** Of parallel requests with a last use, one gets it. */
+  async #takeUse(passage: Passage, caller: Caller): Promise<boolean> {
+    const left = await this.#parts.tokens.use(caller);
+    passage.spent = left === 0 ? caller : null;
+    return left !== null;
+  }
+
+  /** After the last use, whatever became of the request. A token that stays for a fault lets nobody
+   *  in any more, and goes when its time is over. */
+  async #endSpent({ spent, incoming }: Passage): Promise<void> {
+    if (spent === null) return;
+    try {
+      await this.#parts.tokens.spent(spent);
+    } catch (error) {
+      const fields = { request: incoming.id, cause: describe(error) };
+      this.#parts.log.error("a token without uses could not be deleted", fields);
+    }
   }
 
   async #readBody(passage: Passage): Promise<void> {
     const { incoming, endpoint, meant } = passage;
     if (endpoint === null || meant === null) return;
     if (meant.method === "GET" || meant.method === "LIST") return;
-    if (!incoming.hasBody) {
-      passage.body = {};
-      return;
+    const bytes = incoming.hasBody ? await incoming.body(incoming.listener.maxBody) : EMPTY;
+    if (bytes.length === 0 && endpoint.bodyMissing !== "") {
+      throw failures.bodyMissing(endpoint.bodyMissing);
     }
-    const bytes = await incoming.body(incoming.listener.maxBody);
-    passage.body = readJson(bytes, { foldCase: endpoint.family === "acl" });
+    passage.bytes = bytes.length;
+    passage.body = readBody(endpoint, bytes);
     // A rule would look at the one and the handler take the other.
     for (const name of passage.query.keys()) {
       if (Object.hasOwn(passage.body, name)) throw failures.givenTwice();
@@ -231,7 +266,8 @@ export class Pipeline implements Core {
     if (passage.recorded === null || passage.aside) return;
     if (!audit.isOpen) throw failures.sealed();
     const data = reply.data as JsonObject | undefined; // text and lists are values of JSON as well
-    await audit.response(passage.recorded, { data, warnings: reply.warnings, error: "" });
+    const { auth, warnings } = reply;
+    await audit.response(passage.recorded, { data, auth, warnings, error: "" });
   }
 
   /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
@@ -248,7 +284,7 @@ export class Pipeline implements Core {
   async #refuse(passage: Passage, error: unknown): Promise<Failure> {
     const { audit, quotas } = this.#parts;
     const failure = this.#failureOf(passage, error);
-    if (failure instanceof RateLimited) passage.headers = failure.headers;
+    passage.headers = { ...passage.headers, ...allowed(passage, failure), ...failure.headers };
     if (failure.code === "audit-failed" || !this.#isRecorded(passage, passage.endpoint)) {
       return failure;
     }
@@ -263,8 +299,11 @@ export class Pipeline implements Core {
     }
   }
 
-  #failureOf({ incoming, endpoint }: Passage, error: unknown): Failure {
-    if (error instanceof Failure) return error;
+  #failureOf(passage: Passage, error: unknown): Failure {
+    const { incoming, endpoint } = passage;
+    if (error instanceof Failure) {
+      return passage.isAcl ? inAclWords(error, passage, this.#parts) : error;
+    }
     // The message of a foreign error may quote what it failed on: only its place is told.
     const fields = { request: incoming.id, endpoint: endpoint?.name ?? "", fault: traceOf(error) };
     this.#parts.log.error("a request failed for a fault of ours", fields);
@@ -279,6 +318,35 @@ function readNamespace(header: string | null): string {
   return text;
 }
 
+function misplacedSlash({ methods }: Route): Failure {
+  for (const { folderText } of methods.values()) {
+    if (folderText !== "") return failures.folderNamed(folderText);
+  }
+  return failures.trailingSlash();
+}
+
+function readBody(endpoint: Served, bytes: Uint8Array): JsonObject {
+  try {
+    return readJson(bytes, { foldCase: endpoint.family === "acl" });
+  } catch (error) {
+    if (!(error instanceof Failure) || endpoint.bodyUnreadable === "") throw error;
+    throw failures.bodyUnreadable(endpoint.bodyUnreadable, error);
+  }
+}
+
+/** What can be done on the path, for whoever may know that there is something. */
+function allowed(
+  { route, caller, restricted }: Passage,
+  { kind }: Failure,
+): Record<string, string> {
+  const told = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
+  if (!told || route.methods.size === 0) return {};
+  const verbs = [...route.methods.keys()].flatMap((method) =>
+    method === "POST" ? ["POST", "PUT"] : [method],
+  );
+  return { Allow: verbs.join(", ") };
+}
+
 function help({ route }: Passage): Reply {
   return new Reply({ ...helpFor([...route.methods.values()]) });
 }
@@ -286,8 +354,10 @@ function help({ route }: Passage): Reply {
 function withWarnings(result: unknown, warnings: readonly string[]): Reply {
   const reply = result instanceof Reply ? (result as Reply) : new Reply(result as Reply["data"]);
   if (warnings.length === 0) return reply;
-  const { data, status, headers } = reply;
+  const { data, status, headers, index, auth } = reply;
   return new Reply(data, {
+    ...(index === null ? {} : { index }),
+    ...(auth === null ? {} : { auth }),
     headers,
     warnings: [...reply.warnings, ...warnings],
     ...(status === null ? {} : { status }),

@@ -17,6 +17,12 @@ export interface NodeState {
 export interface TokenLookup {
   /** By the salted hash of the secret. Null for unknown, deleted and expired ones alike. */
   find(secret: string): Caller | null;
+  /** Whether the secret belongs to a token that has expired and is not yet removed. */
+  hasExpired(secret: string): boolean;
+  /** Takes one use of a counted token: how many are left, or null when there was none. */
+  use(caller: Caller): Promise<number | null>;
+  /** The request with the last use has been answered. */
+  spent(caller: Caller): Promise<void>;
 }
 
 export interface NamespaceTree {
@@ -55,4 +61,10 @@ export interface RateLimiting {
     /** The declaration says that quotas do not count here. */
     readonly exempt: boolean;
   }): Readonly<Record<string, string>>;
+}
+
+/** Failed authentications by address. */
+export interface Attempts {
+  /** Counts one, or throws a Failure of kind "rate-limited". */
+  take(address: string): void;
 }

@@ -4,6 +4,7 @@
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Instant, Nanos } from "../base/world.ts";
+import type { AuthBlock } from "./auth.ts";
 import type { Decision } from "./decision.ts";
 import type { Caller, NamespaceRef, Operation, Remote } from "./request.ts";
 
@@ -38,6 +39,8 @@ export interface AuditedRequest {
 
 export interface AuditedAnswer {
   readonly data: JsonValue | undefined;
+  /** A token that the answer gives out. Default none. */
+  readonly auth?: AuthBlock | null;
   readonly warnings: readonly string[];
   /** Why it was refused; empty when it was not. */
   readonly error: string;

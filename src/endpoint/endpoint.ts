@@ -38,6 +38,14 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly audited?: boolean;
   /** Default true; false where a rate quota must not lock operators out. */
   readonly rateLimited?: boolean;
+  /** Text for a request without a body, where one is needed. Default: an empty one is `{}`. */
+  readonly bodyMissing?: string;
+  /** Text in front of what is wrong with a body that cannot be read. Default none. */
+  readonly bodyUnreadable?: string;
+  /** Text for the path with a slash at its end. Default: that only lists end in one. */
+  readonly folderText?: string;
+  /** Whoever comes with a secret that has expired is told so (acl-tokens D9). Default false. */
+  readonly tellsExpiry?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   readonly input: F;
@@ -86,6 +94,10 @@ export function endpointsOf<Room>() {
       audited: true,
       rateLimited: true,
       head: false,
+      bodyMissing: "",
+      bodyUnreadable: "",
+      folderText: "",
+      tellsExpiry: false,
       ...declared,
       parameters: parametersOf(path).names,
       exists: declared.exists ?? null,

@@ -3,6 +3,7 @@
 
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Access } from "./access.ts";
+import { inAuth } from "./auth.ts";
 import type { Method } from "./endpoint.ts";
 import { type Described, openapiDocument } from "./openapi.ts";
 import { out } from "./output.ts";
@@ -100,6 +101,7 @@ function describeField(field: Field<unknown>): string {
 function describeAnswer({ output }: Described): string {
   if (output === out.nothing) return " nothing (204).";
   const { schema } = output;
+  if (output === inAuth) return ` in auth:\n${describeMembers(schema, 4)}`;
   const about = schema.description === undefined ? "" : ` ${schema.description}.`;
   if (schema.format?.includes("/")) return ` text (${schema.format}).${about}`;
   if (schema.properties === undefined) return ` ${typeInWords(schema)}.${about}`;

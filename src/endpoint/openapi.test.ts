@@ -4,7 +4,9 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { SECOND } from "../base/duration.ts";
 import type { JsonObject } from "../base/json.ts";
 import { access } from "./access.ts";
+import { inAuth } from "./auth.ts";
 import { endpointsOf } from "./endpoint.ts";
+import { helpFor } from "./help.ts";
 import { openapiDocument, pathsOf } from "./openapi.ts";
 import { out } from "./output.ts";
 import { wire } from "./wire.ts";
@@ -226,6 +228,22 @@ test("answers are wrapped as their family says", () => {
     "503",
     "default",
   ]);
+});
+
+test("what is answered in auth is told there", () => {
+  const login = endpointsOf<null>()({
+    name: "login",
+    method: "POST",
+    path: "/auth/login",
+    summary: "Log in.",
+    access: access.open,
+    input: {},
+    output: inAuth,
+    handler: () => undefined,
+  });
+  const document = JSON.stringify(openapiDocument([login], { title: "t", version: "1" }));
+  assert.match(document, /"properties":\{"auth":\{"type":"object","required":\["client_token"/);
+  assert.match(helpFor([login]).help, /Answer: in auth:\n +client_token \(string\)/);
 });
 
 test("who may call is told by security and extensions", () => {

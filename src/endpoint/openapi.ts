@@ -3,6 +3,7 @@
 // under its path with a slash at the end, as GET with list=true, marked x-service-list.
 
 import type { JsonObject } from "../base/json.ts";
+import { inAuth } from "./auth.ts";
 import type { Endpoint, Method } from "./endpoint.ts";
 import { parametersOf } from "./endpoint.ts";
 import { COMPONENTS } from "./openapi-components.ts";
@@ -175,7 +176,7 @@ function successOf({ output, family, summary }: Described): JsonObject {
       ? {
           allOf: [
             { $ref: "#/components/schemas/Envelope" },
-            { type: "object", properties: { data } },
+            { type: "object", properties: { [output === inAuth ? "auth" : "data"]: data } },
           ],
         }
       : data;

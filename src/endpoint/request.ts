@@ -1,7 +1,7 @@
 // What a handler may know of the request it answers, and who asks.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { Instant } from "../base/world.ts";
+import type { Instant, Nanos } from "../base/world.ts";
 import type { ListenerOpenings } from "./access.ts";
 
 export type Operation = "read" | "list" | "update" | "patch" | "delete" | "help";
@@ -27,6 +27,10 @@ export interface Caller {
   readonly global: boolean;
   readonly created: Instant;
   readonly expires: Instant | null;
+  /** Whether the built-in default policy does not count for it. Default false. */
+  readonly withoutDefault?: boolean | undefined;
+  /** Whether its uses are numbered: each request takes one. Default false. */
+  readonly counted?: boolean | undefined;
 }
 
 export interface Remote {
@@ -51,6 +55,8 @@ export interface Asked {
   readonly path: CanonicalPath;
   /** Null where no token was needed and none that is valid was sent. */
   readonly caller: Caller | null;
+  /** Whether no credential was sent at all. */
+  readonly anonymous: boolean;
   /** Whether the caller's token has the operation's capability and `sudo` on this path. Worked out
    *  when read: for the few handlers that let a nonce stand in for a right. */
   readonly privileged: boolean;
@@ -58,6 +64,12 @@ export interface Asked {
   readonly listener: ListenerTraits;
   /** Aborted when the client is gone or the time for this request is over. */
   readonly signal: AbortSignal;
+  /** Gives this request so long from its start, instead of what the listener allows: for answers
+   *  that wait for something. */
+  allow(duration: Nanos): void;
+  /** Who the credential belongs to now: null when it was deleted or has expired since. For answers
+   *  that have waited. */
+  recheck(): Caller | null;
   /** From now on nobody waits for this request to end: for the handler that seals the node, which
    *  otherwise would wait for itself. */
   stepAside(): void;

@@ -31,6 +31,14 @@ test("one compiled set serves every token with the same policies, in any order a
   assert.deepEqual(found, ["default", "a", "b"]);
 });
 
+test("a token made without the default policy does not share a set with those that have it", () => {
+  const { acls, found } = counted();
+  const bare = { ...caller(["a"]), withoutDefault: true };
+  const first = acls.aclFor(bare, ROOT_NAMESPACE);
+  assert.deepEqual(found, ["a"]);
+  assert.notEqual(acls.aclFor(caller(["a"]), ROOT_NAMESPACE), first);
+});
+
 test("a change compiles anew the sets that hold the policy, and no other", () => {
   const { acls, found } = counted();
   const [one, two] = [caller(["a"]), caller(["b"])];

@@ -114,9 +114,9 @@ export class CompiledAcls {
   }
 }
 
-/** Folded, with the built-in default. `root` on a client token means nothing (T-B10). */
+/** Folded, with the built-in default unless the token was made without it. `root` on a client token means nothing (T-B10). */
 function namesOf(caller: Caller): Set<string> {
-  const names = new Set([DEFAULT]);
+  const names = new Set(caller.withoutDefault === true ? [] : [DEFAULT]);
   for (const given of caller.policies) {
     const name = policyName(given);
     if (name !== null && name !== ROOT) names.add(name);

@@ -1,17 +1,14 @@
 // The ACL policies of every namespace: kept, read, written, and asked. What a document means is the
 // leaf policy/; who may write one is the pipeline's.
 
-import type { Clock, Instant, Nanos } from "../base/world.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { Clock, Instant } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import type { AclCapability } from "../policy/acl-capability.ts";
 import type { PolicyInForce } from "../policy/acl-compile.ts";
 import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
 import { parseAclDocument } from "../policy/acl-document.ts";
-import type { PolicyRef } from "../policy/acl-merged-rule.ts";
 import { policyName } from "../policy/acl-name.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import * as builtIn from "./built-in.ts";

@@ -2,15 +2,14 @@
 
 import { Failure } from "../base/failure.ts";
 
-/** Too many requests. The time to wait is in whole seconds: finer ones would tell of others' work. */
-export class RateLimited extends Failure {
-  /** X-Ratelimit-… where they are switched on; sent with the refusal. */
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(retryAfter: number, headers: Readonly<Record<string, string>>) {
-    super("rate-limited", "rate-limit-exceeded", "rate limit quota exceeded", { retryAfter });
-    this.headers = headers;
-  }
+/** Too many requests. The time to wait is in whole seconds: finer ones would tell of others' work.
+ *  `headers` are X-Ratelimit-… where they are switched on. */
+export function rateLimited(
+  retryAfter: number,
+  headers: Readonly<Record<string, string>>,
+): Failure {
+  const message = "rate limit quota exceeded";
+  return new Failure("rate-limited", "rate-limit-exceeded", message, { retryAfter, headers });
 }
 
 export function unknownQuota(): Failure {

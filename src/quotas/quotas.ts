@@ -70,7 +70,7 @@ export class Quotas {
     return this.#config.auditRefusals;
   }
 
-  /** Counts the request. Gives headers to send with the answer, or throws RateLimited. */
+  /** Counts the request. Gives headers to send with the answer, or refuses. */
   admit(request: {
     readonly namespace: NamespaceRef;
     readonly path: CanonicalPath;
@@ -91,7 +91,7 @@ export class Quotas {
     const headers = this.#config.headers ? headersOf(verdict) : NO_HEADERS;
     if (verdict.admitted) return headers;
     this.#options.onRefusal?.();
-    throw new failures.RateLimited(wholeSeconds(verdict.retry), headers);
+    throw failures.rateLimited(wholeSeconds(verdict.retry), headers);
   }
 
   // --- what operators ask ---

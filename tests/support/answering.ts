@@ -17,6 +17,9 @@ export const ASKED: Asked = {
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
   signal: new AbortController().signal,
+  allow: () => {},
+  recheck: () => null,
+  anonymous: false,
   stepAside: () => {},
 };
 

@@ -101,6 +101,9 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): Asked {
       metricsOnly: false,
     },
     signal: new AbortController().signal,
+    allow: () => {},
+    recheck: () => null,
+    anonymous: false,
     stepAside: () => {},
   };
 }

@@ -38,6 +38,9 @@ export class SmallHouse {
     readonly error: string;
   }[] = [];
   readonly tokens = new Map<string, Caller>();
+  readonly expired = new Set<string>();
+  /** Of counted tokens, by their names. */
+  readonly uses = new Map<string, number>();
   readonly namespaces = new Map<string, NamespaceRef>([["", ROOT_NAMESPACE]]);
   /** Granted as "capability path" or "sudo capability path". */
   readonly grants = new Set<string>();
@@ -45,6 +48,9 @@ export class SmallHouse {
   auditFails: "never" | "request" | "response" = "never";
   /** Closed once the node has waited for its requests. */
   auditOpen = true;
+  /** Failed authentications of addresses that are not ours. */
+  attempts = 0;
+  loopback = true;
   overQuota = false;
   auditRefusals = false;
   readonly running: Running;
@@ -73,7 +79,17 @@ export class SmallHouse {
           return state().index;
         },
       },
-      tokens: { find: (secret) => (this.trace.push("token"), this.tokens.get(secret) ?? null) },
+      tokens: {
+        find: (secret) => (this.trace.push("token"), this.tokens.get(secret) ?? null),
+        hasExpired: (secret) => this.expired.has(secret),
+        use: async ({ name }) => {
+          const left = (this.uses.get(name) ?? 0) - 1;
+          if (left < 0) return null;
+          this.uses.set(name, left);
+          return left;
+        },
+        spent: async ({ name }) => void this.trace.push(`spent ${name}`),
+      },
       namespaces: {
         named: (path) => this.namespaces.get(path) ?? null,
         resolve: (base, segments) => this.#resolve(base, segments),
@@ -96,7 +112,13 @@ export class SmallHouse {
           throw new Failure("rate-limited", "rate-limited", "too many requests");
         },
       },
+      attempts: {
+        take: () => {
+          if (++this.attempts > 3) throw new Failure("rate-limited", "too-often", "too often");
+        },
+      },
       running: this.running,
+      timers: new SystemTimers(),
       clock,
       log: makeLog({ level: "debug", format: "standard", write, clock }),
     });
@@ -135,7 +157,7 @@ export class SmallHouse {
       contentType: null,
       hasBody: bytes !== null,
       header: () => undefined,
-      remote: { address: "127.0.0.1", port: 1, loopback: true },
+      remote: { address: "127.0.0.1", port: 1, loopback: this.loopback },
       listener: {
         keyCeremonies: "open",
         openings: { metrics: false },
@@ -144,6 +166,7 @@ export class SmallHouse {
         ...options.listener,
       },
       signal: new AbortController().signal,
+      allow: () => {},
       body: async () => (this.trace.push("body"), bytes ?? utf8("")),
     };
     return this.#pipeline.handle(incoming);
