@@ -30,27 +30,34 @@ export function readBootstrap(shared: Pick<View, "get">): BootstrapState {
   return { open: stored?.open ?? false, resetIndex: index === null ? null : BigInt(index) };
 }
 
+/** Who may go through an open door: `acl.bootstrap` (decision 42). */
+export type BootstrapUse = "open" | "loopback" | "closed";
+
+export interface DoorOptions {
+  /** Of everything below shared/. */
+  readonly shared: View;
+  readonly use: BootstrapUse;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
 export class BootstrapDoor {
-  readonly #shared: View;
-  readonly #timers: Timers;
-  readonly #log: Log;
+  readonly #options: DoorOptions;
   #open = false;
   #timer: Timer | null = null;
   #unwatch = () => {};
 
-  constructor(shared: View, timers: Timers, log: Log) {
-    this.#shared = shared;
-    this.#timers = timers;
-    this.#log = log;
+  constructor(options: DoorOptions) {
+    this.#options = options;
   }
 
-  /** Whether the first caller may still take it; false while the node is sealed. */
+  /** Whether a first caller may still take it; false while the node is sealed. */
   get isOpen(): boolean {
     return this.#open;
   }
 
   open(): void {
-    this.#unwatch = this.#shared.watch(KEY, () => this.#look());
+    this.#unwatch = this.#options.shared.watch(KEY, () => this.#look());
     this.#look();
   }
 
@@ -62,14 +69,15 @@ export class BootstrapDoor {
   }
 
   #look(): void {
-    this.#open = readBootstrap(this.#shared).open;
+    const { shared, use } = this.#options;
+    this.#open = use !== "closed" && readBootstrap(shared).open;
     this.#timer?.cancel();
     this.#timer = null;
     if (this.#open) this.#warn();
   }
 
   #warn(): void {
-    this.#log.warn("ACL bootstrap is open: its first caller gets a management token");
-    this.#timer = this.#timers.after(HOUR, () => this.#warn());
+    this.#options.log.warn("ACL bootstrap is open: its first caller gets a management token");
+    this.#timer = this.#options.timers.after(HOUR, () => this.#warn());
   }
 }

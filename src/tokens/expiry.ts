@@ -63,11 +63,11 @@ export class TokenExpiry {
     const { rows, clock, log } = this.#options;
     try {
       while (this.#open) {
-        const due = rows.due(clock.now(), { limit: BATCH });
+        const due = rows.due(clock.now(), BATCH);
         if (due.length === 0) return;
         const end = (tx: Tx) => {
-          for (const { place, expires } of due) {
-            if (rows.end(tx, place, expires)) this.#options.ending.ends(tx, place);
+          for (const timed of due) {
+            if (rows.end(tx, timed)) this.#options.ending.ends(tx, timed.place);
           }
         };
         await rows.local.write(end, { essential: true });

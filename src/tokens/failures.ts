@@ -1,4 +1,5 @@
-// Every way this room refuses. No text holds a secret.
+// Every way this room refuses. No text holds a secret; codes have underscores, as /acl/ tells them
+// (D5), and texts are those that clients of this API know (contract section 4).
 
 import { Failure } from "../base/failure.ts";
 
@@ -6,7 +7,7 @@ import { Failure } from "../base/failure.ts";
 export function tokenInvalid(problems: readonly string[]): Failure {
   const count = problems.length === 1 ? "1 error" : `${problems.length} errors`;
   const lines = problems.map((problem) => `\t* ${problem}\n`).join("");
-  return new Failure("invalid", "token-invalid", `token 0 invalid: ${count} occurred:\n${lines}\n`);
+  return new Failure("invalid", "invalid_token", `token 0 invalid: ${count} occurred:\n${lines}\n`);
 }
 
 /** A request that was still under way when the node was sealed. */
@@ -14,19 +15,101 @@ export function tokensClosed(): Failure {
   return new Failure("sealed", "tokens-closed", "service is sealed");
 }
 
+export function denied(why = ""): Failure {
+  const message = why === "" ? "Permission denied" : `Permission denied: ${why}`;
+  return new Failure("denied", "permission_denied", message);
+}
+
+// --- single tokens ---
+
+export function accessorMismatch(): Failure {
+  const message = "ACL token accessor does not match request path";
+  return new Failure("invalid", "invalid_parameter", message);
+}
+
+/** To a write. It is 400 there (contract section 4). */
+export function cannotFind(accessor: string): Failure {
+  return unknownAccessor("cannot find token", `cannot find token ${accessor}`);
+}
+
+export function cannotDelete(accessor: string): Failure {
+  const message = "Cannot delete nonexistent tokens";
+  return unknownAccessor(message, `${message}: ${accessor}`);
+}
+
+/** The caller's client wants to see what was given. The audit trail must not: it may be a secret that
+ *  was taken for an accessor. */
+function unknownAccessor(message: string, told: string): Failure {
+  return new Failure("invalid", "token_not_found", message, { texts: [told] });
+}
+
+/** Roles are not there yet, so whatever is named is none (contract section 16). */
+export function roleUnknown(role: string): Failure {
+  return new Failure("invalid", "invalid_parameter", `cannot find role ${role}`);
+}
+
+/** `cas` names another state than the stored one (D28). */
+export function tokenModified(index: bigint): Failure {
+  return new Failure("conflict", "token_modified", `token was modified (index ${index})`);
+}
+
+/** Deleted while it made another. */
+export function parentGone(): Failure {
+  const texts = ["permission denied", "invalid token"];
+  return new Failure("denied", "invalid-token", "permission denied: invalid token", { texts });
+}
+
+export function notRenewable(): Failure {
+  const message =
+    "lease is not renewable: only tokens made through auth/token as renewable can be renewed";
+  return new Failure("invalid", "token_not_renewable", message);
+}
+
 export function secretInUse(): Failure {
-  return new Failure("invalid", "token-secret-in-use", "secret already in use");
+  return new Failure("invalid", "invalid_token", "secret already in use");
 }
 
 export function secretUnusable(): Failure {
   const message = "the secret of a token must have 1 to 8192 characters, and be no placeholder";
-  return new Failure("invalid", "token-secret-unusable", message);
+  return new Failure("invalid", "invalid_token", message);
 }
+
+// --- bootstrap ---
+
+export function alreadyBootstrapped(resetIndex: bigint): Failure {
+  const message = `ACL bootstrap already done (reset index: ${resetIndex})`;
+  return new Failure("invalid", "already_bootstrapped", message);
+}
+
+export function resetIndexWrong(given: bigint, resetIndex: bigint): Failure {
+  const message = `Invalid bootstrap reset index (specified ${given}, reset index: ${resetIndex})`;
+  return new Failure("invalid", "already_bootstrapped", message);
+}
+
+export function bootstrapSecretInvalid(): Failure {
+  return new Failure("invalid", "invalid_token", "invalid acl token");
+}
+
+// --- one-time tokens ---
+
+export function oneTimeSecretInvalid(): Failure {
+  const message = "missing or invalid OneTimeSecretID";
+  return new Failure("invalid", "invalid_parameter", message);
+}
+
+export function tooOften(retryAfter: number): Failure {
+  const message = "too many attempts from this address; try again later";
+  return new Failure("rate-limited", "too_many_attempts", message, { retryAfter });
+}
+
+// --- what is stored ---
+
+export const RECORD_UNUSABLE = "token-record-unusable";
 
 /** A stored record that nobody may be let in by. */
 export function recordUnusable(): Failure {
   const message = "a stored token record is not one that this server writes; it is not used";
-  return new Failure("damaged", "token-record-unusable", message);
+  return new Failure("damaged", RECORD_UNUSABLE, message);
 }
 
 export function rowMissing(what: string): Failure {

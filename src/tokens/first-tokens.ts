@@ -61,7 +61,9 @@ export class FirstTokenMint implements FirstTokens {
   #mint(tx: Tx, name: string, secret: Secret<string> | undefined): Token {
     const namespaceId = ROOT_NAMESPACE.id;
     const spec = { type: "management", namespaceId, name, global: true };
-    return this.#withSalt(tx, (salt) => this.#minting.mint(tx, salt, spec, secret));
+    return this.#withSalt(tx, (salt) =>
+      this.#minting.mint(tx, salt, spec, { secret, lifetimes: null }),
+    );
   }
 
   /** The salt of this moment: at the first of them the room is not open yet. */

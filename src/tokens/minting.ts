@@ -4,10 +4,17 @@ import { Secret } from "../base/secret.ts";
 import type { Random } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import { secretInUse, secretUnusable } from "./failures.ts";
-import { checkNewToken, type NewToken } from "./new-token.ts";
+import { checkNewToken, type Lifetimes, type NewToken } from "./new-token.ts";
 import type { Salt } from "./salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
 import type { TokenRows } from "./token-rows.ts";
+
+/** What somebody has picked; what is left out is random. */
+export interface Chosen {
+  readonly secret?: Secret<string> | undefined;
+  /** One that no token has. */
+  readonly accessor?: string | undefined;
+}
 
 export class Minting {
   readonly #rows: TokenRows;
@@ -18,24 +25,26 @@ export class Minting {
     this.#random = random;
   }
 
-  /** `chosen` is a secret that an operator has picked; otherwise it is a random UUID. */
-  mint(tx: Tx, salt: Salt, spec: NewToken, chosen?: Secret<string>): Token {
-    const { type, name, policies } = checkNewToken(spec, tx.time);
-    const secret = chosen ?? new Secret(this.#random.uuid());
+  mint(
+    tx: Tx,
+    salt: Salt,
+    spec: NewToken,
+    { lifetimes, ...chosen }: Chosen & { readonly lifetimes: Lifetimes | null },
+  ): Token {
+    const checked = checkNewToken(spec, tx.time, lifetimes);
+    const secret = chosen.secret ?? new Secret(this.#random.uuid());
     if (!isUsableSecret(secret.reveal())) throw secretUnusable();
     const hash = salt.hashOf(secret.reveal());
-    if (this.#rows.placeOf(hash, tx) !== null) throw secretInUse();
+    // Nobody looks for one that was drawn just now: 122 random bits do not come twice.
+    if (chosen.secret !== undefined && this.#rows.placeOf(hash, tx) !== null) throw secretInUse();
     const token: Token = {
-      accessor: this.#random.uuid(),
+      ...checked,
+      accessor: chosen.accessor ?? this.#random.uuid(),
       secret,
-      name,
-      type,
-      policies,
       global: spec.global ?? false,
       namespaceId: spec.namespaceId,
-      created: tx.time,
-      expires: spec.expires ?? null,
-      ttl: spec.ttl ?? null,
+      renewable: spec.renewable ?? false,
+      ...(spec.terms === undefined ? {} : { terms: spec.terms }),
       createIndex: tx.index,
       modifyIndex: tx.index,
     };

@@ -1,66 +1,76 @@
-// What a new token may be. Problems are collected, so that nobody learns of them one by one.
+// What is asked for when a token is made, and how long it may live.
 
+import { showDuration } from "../base/duration.ts";
 import type { Instant, Nanos } from "../base/world.ts";
-import { ACCEPTED_NAMES, policyName } from "../policy/acl-name.ts";
 import { tokenInvalid } from "./failures.ts";
-import type { TokenType } from "./token.ts";
+import type { TokenTerms } from "./token-terms.ts";
+import { checkShape, type GivenShape, type TokenShape } from "./token-shape.ts";
 
-const MAX_NAME_BYTES = 256;
-const MAX_POLICIES = 1024; // decision 31
-
-export interface NewToken {
-  /** `client` or `management`, in this spelling only. */
-  readonly type: string;
+export interface NewToken extends GivenShape {
   readonly namespaceId: string;
-  /** Default empty. */
-  readonly name?: string;
-  /** Default none. Names in any case; kept folded, each once. */
-  readonly policies?: readonly string[];
   /** Replicated to all clusters. Default false. */
-  readonly global?: boolean;
+  readonly global?: boolean | undefined;
   /** Default never. */
-  readonly expires?: Instant | null;
-  /** What was asked for where `expires` was worked out from it. */
-  readonly ttl?: Nanos | null;
+  readonly expires?: Instant | null | undefined;
+  /** Counts from the creation, and wins over `expires` (D18). */
+  readonly ttl?: Nanos | null | undefined;
+  /** When it was made elsewhere, for an upload: only if that is past (D29). Default: now. */
+  readonly created?: Instant | null | undefined;
+  /** Can be prolonged (`auth/token` alone). Default false. */
+  readonly renewable?: boolean | undefined;
+  /** Of those made through `auth/token`. Default none. */
+  readonly terms?: TokenTerms | undefined;
 }
 
-export interface CheckedToken {
-  readonly type: TokenType;
-  readonly name: string;
-  readonly policies: readonly string[];
+/** The bounds of lifetimes, both included; they hold for whatever expires (contract section 4). */
+export interface Lifetimes {
+  readonly least: Nanos;
+  readonly most: Nanos;
 }
 
-export function checkNewToken(given: NewToken, now: Instant): CheckedToken {
-  const { type, name = "", policies = [], expires = null } = given;
+export interface CheckedToken extends TokenShape {
+  readonly created: Instant;
+  readonly expires: Instant | null;
+  readonly ttl: Nanos | null;
+}
+
+/** Throws with all problems. Without `lifetimes` any that ends in the future will do. */
+export function checkNewToken(
+  given: NewToken,
+  now: Instant,
+  lifetimes: Lifetimes | null,
+): CheckedToken {
   const problems: string[] = [];
-  if (Buffer.byteLength(name) > MAX_NAME_BYTES) problems.push("token name too long");
-  if (type !== "client" && type !== "management") {
-    problems.push("token type must be client or management");
+  const shape = checkShape(given, problems);
+  const ttl = given.ttl ?? null;
+  const chosen = given.created ?? null;
+  const created = chosen !== null && chosen < now ? chosen : now;
+  const expires = ttl === null ? (given.expires ?? null) : created + ttl;
+  if (ttl !== null && ttl < 0n) {
+    problems.push(`token expiration TTL '${showDuration(ttl)}' should not be negative`);
+  } else if (expires !== null) {
+    checkLifetime(created, expires, lifetimes, problems);
+    if (expires >= created && expires < now) problems.push("token has expired");
   }
-  if (type === "client" && policies.length === 0) {
-    problems.push("client token missing policies or roles");
+  if (problems.length > 0) throw tokenInvalid(problems);
+  return { ...shape, created, expires, ttl };
+}
+
+function checkLifetime(
+  created: Instant,
+  expires: Instant,
+  lifetimes: Lifetimes | null,
+  problems: string[],
+): void {
+  if (expires < created) problems.push("expiration time cannot be before create time");
+  if (lifetimes === null) return;
+  const { least, most } = lifetimes;
+  const lifetime = expires - created;
+  const was = `in the future (was ${showDuration(lifetime)})`;
+  if (lifetime > most) {
+    problems.push(`expiration time cannot be more than ${showDuration(most)} ${was}`);
   }
-  if (type === "management" && policies.length > 0) {
-    problems.push("management token cannot be associated with policies or roles");
+  if (lifetime < least) {
+    problems.push(`expiration time cannot be less than ${showDuration(least)} ${was}`);
   }
-  if (policies.length > MAX_POLICIES) {
-    problems.push(`a token may have at most ${MAX_POLICIES} policies`);
-  }
-  const folded = new Set<string>();
-  for (const policy of policies.slice(0, MAX_POLICIES)) {
-    const known = policyName(policy);
-    if (known !== null) folded.add(known);
-  }
-  if (policies.slice(0, MAX_POLICIES).some((policy) => policyName(policy) === null)) {
-    problems.push(`invalid policy name: accepted are ${ACCEPTED_NAMES}`);
-  }
-  // Judged after folding: every spelling of it is the same name (T-B10).
-  if (folded.has("root")) problems.push('policy "root" cannot be attached to a client token');
-  if (expires !== null && expires < now) {
-    problems.push("expiration time cannot be before create time");
-  }
-  if (problems.length > 0 || (type !== "client" && type !== "management")) {
-    throw tokenInvalid(problems);
-  }
-  return { type, name, policies: [...folded] };
 }

@@ -1,48 +1,32 @@
-// The rows of a token and their keys. The record and the way to it from the hash of the secret are of
-// the token's class; what is derived from a record in this cluster (order of creation and of expiry,
-// the index of the table) is local for global tokens too (decision 27).
+// The rows of a token. Below its class (shared/ for global tokens, local/ for the others):
+//
+//   ns/<namespace>/tokens/by-accessor/<accessor>                             the record; order of accessors
+//   tokens/by-hash/<salted hash of the secret>                               where the record lies
+//
+// and, since it is derived from the record in this cluster (decision 27), below local/ for all of them:
+//
+//   ns/<namespace>/tokens/by-creation/<CreateIndex>/<accessor>/<class>       order of creation
+//   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only
+//   ns/<namespace>/tokens/table                                              index of the last change
+//   tokens/by-expiry/<ExpirationTime>/<namespace>/<accessor>/<class>         until its time is over
+//   tokens/ended/<ExpirationTime>/<namespace>/<accessor>/<class>             from then on
+//   tokens/children/<parent's namespace>/<parent>/<namespace>/<accessor>/<class>   made with a parent
+//
+// Numbers have 20 digits; rows whose key says everything are empty. Global tokens need no order of their
+// own: theirs is that of the records below shared/. Ordered reads are in token-ranges.ts.
 
-import { jsonCodec } from "../base/codec.ts";
+import { EMPTY } from "../base/bytes.ts";
+import { bytesCodec, jsonCodec } from "../base/codec.ts";
 import type { Instant } from "../base/world.ts";
-import type { Page, Tx, View, ViewReads } from "../barrier/view.ts";
+import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { type Token, tokenCodec } from "./token.ts";
+import * as keys from "./token-keys.ts";
+import type { TimedPlace, TokenPlace } from "./token-keys.ts";
 
-/** Where the record of a token lies. */
-export interface TokenPlace {
-  readonly namespaceId: string;
-  readonly accessor: string;
-  readonly global: boolean;
-}
+export type { TimedPlace, TokenPlace } from "./token-keys.ts";
 
 const placeCodec = jsonCodec<TokenPlace>();
 const tableCodec = jsonCodec<{ readonly index: string }>();
-
-const HASHES = "tokens/by-hash/";
-const EXPIRIES = "tokens/by-expiry/";
-const ENDED = "tokens/ended/";
-
-/** Below its class. */
-export function recordsOf(namespaceId: string): string {
-  return `ns/${namespaceId}/tokens/by-accessor/`;
-}
-
-/** Oldest first: the order of lists. */
-function creationKey({ namespaceId, createIndex, accessor }: Token): string {
-  return `ns/${namespaceId}/tokens/by-creation/${digits(createIndex)}/${accessor}`;
-}
-
-function tableKey(namespaceId: string): string {
-  return `ns/${namespaceId}/tokens/table`;
-}
-
-function timed(folder: string, expires: Instant, accessor: string): string {
-  return `${folder}${digits(expires)}/${accessor}`;
-}
-
-/** Of one length, so that their order as text is that of the numbers. */
-function digits(value: bigint): string {
-  return String(value).padStart(20, "0");
-}
 
 export class TokenRows {
   readonly shared: View;
@@ -54,99 +38,170 @@ export class TokenRows {
     this.local = local;
   }
 
+  // --- writing ---
+
   put(tx: Tx, token: Token, hash: string): void {
     const { namespaceId, accessor, global, expires } = token;
-    const own = tx.on(global ? this.shared : this.local);
-    const local = tx.on(this.local);
     const place: TokenPlace = { namespaceId, accessor, global };
-    own.put(recordsOf(namespaceId) + accessor, token, tokenCodec);
-    own.put(HASHES + hash, place, placeCodec);
-    local.put(creationKey(token), place, placeCodec);
-    if (expires !== null) local.put(timed(EXPIRIES, expires, accessor), place, placeCodec);
-    local.put(tableKey(namespaceId), { index: String(tx.index) }, tableCodec);
+    const own = tx.on(this.#home(place));
+    const local = tx.on(this.local);
+    own.put(keys.recordKey(place), token, tokenCodec);
+    own.put(keys.HASHES + hash, place, placeCodec);
+    mark(local, keys.creationKey(token));
+    if (expires !== null) mark(local, keys.timedKey(keys.EXPIRIES, { place, expires }));
+    if (token.type === "management") mark(local, keys.managementKey(token));
+    const parent = token.terms?.parent ?? null;
+    if (parent !== null) mark(local, keys.childKey(parent, place));
+    this.#touch(tx, namespaceId);
+  }
+
+  /** The record alone, for what no list and no order shows. */
+  rewrite(tx: Tx, token: Token): void {
+    tx.on(this.#home(token)).put(keys.recordKey(token), token, tokenCodec);
+  }
+
+  /** The same token otherwise: its place, secret and CreateIndex are as before. */
+  replace(tx: Tx, before: Token, after: Token): void {
+    const local = tx.on(this.local);
+    tx.on(this.#home(after)).put(keys.recordKey(after), after, tokenCodec);
+    if (before.expires !== after.expires) {
+      const move = ({ expires }: Token, act: (key: string) => void) => {
+        if (expires !== null) act(keys.timedKey(keys.EXPIRIES, { place: after, expires }));
+      };
+      move(before, (key) => local.delete(key));
+      move(after, (key) => mark(local, key));
+    }
+    if (before.type !== after.type || before.expires !== after.expires) {
+      if (before.type === "management") local.delete(keys.managementKey(before));
+      if (after.type === "management") mark(local, keys.managementKey(after));
+    }
+    this.#touch(tx, after.namespaceId);
   }
 
   remove(tx: Tx, token: Token, hash: string): void {
-    const { namespaceId, accessor, global, expires } = token;
-    const own = tx.on(global ? this.shared : this.local);
+    const { expires } = token;
+    const own = tx.on(this.#home(token));
     const local = tx.on(this.local);
-    own.delete(recordsOf(namespaceId) + accessor);
-    own.delete(HASHES + hash);
-    local.delete(creationKey(token));
-    if (expires !== null) {
-      local.delete(timed(EXPIRIES, expires, accessor));
-      local.delete(timed(ENDED, expires, accessor));
-    }
-    local.put(tableKey(namespaceId), { index: String(tx.index) }, tableCodec);
+    own.delete(keys.recordKey(token));
+    own.delete(keys.HASHES + hash);
+    local.delete(keys.creationKey(token));
+    if (expires !== null) this.dropTimed(tx, { place: token, expires });
+    if (token.type === "management") local.delete(keys.managementKey(token));
+    const parent = token.terms?.parent ?? null;
+    if (parent !== null) local.delete(keys.childKey(parent, token));
+    this.#touch(tx, token.namespaceId);
   }
 
   /** The record alone, where it cannot be read and so does not say what else it has. */
-  removeUnread(tx: Tx, { namespaceId, accessor, global }: TokenPlace): void {
-    tx.on(global ? this.shared : this.local).delete(recordsOf(namespaceId) + accessor);
+  removeUnread(tx: Tx, place: TokenPlace): void {
+    tx.on(this.#home(place)).delete(keys.recordKey(place));
+    this.#touch(tx, place.namespaceId);
   }
 
-  /** Its time is over. From now on it stays ended, whatever the clock says. False when it was ended
-   *  or deleted meanwhile. */
-  end(tx: Tx, place: TokenPlace, expires: Instant): boolean {
+  /** Its time is over. From now on it stays ended, whatever the clock says. False when it was ended,
+   *  moved or deleted meanwhile. */
+  end(tx: Tx, timed: TimedPlace): boolean {
     const local = tx.on(this.local);
-    const key = timed(EXPIRIES, expires, place.accessor);
-    if (local.get(key, placeCodec) === null) return false;
+    const key = keys.timedKey(keys.EXPIRIES, timed);
+    if (!isMarked(local, key)) return false;
     local.delete(key);
-    local.put(timed(ENDED, expires, place.accessor), place, placeCodec);
+    mark(local, keys.timedKey(keys.ENDED, timed));
     return true;
   }
 
-  hasEnded({ accessor, expires }: Token, tx?: Tx): boolean {
+  dropTimed(tx: Tx, timed: TimedPlace): void {
+    const local = tx.on(this.local);
+    local.delete(keys.timedKey(keys.EXPIRIES, timed));
+    local.delete(keys.timedKey(keys.ENDED, timed));
+  }
+
+  // --- reading ---
+
+  hasEnded(token: Token, tx?: Tx): boolean {
+    const { expires } = token;
     if (expires === null) return false;
-    return this.#local(tx).get(timed(ENDED, expires, accessor), placeCodec) !== null;
+    return isMarked(this.#local(tx), keys.timedKey(keys.ENDED, { place: token, expires }));
+  }
+
+  /** Whether it ends with the token that made it. */
+  isChild(token: Token): boolean {
+    const parent = token.terms?.parent ?? null;
+    return parent !== null && isMarked(this.local, keys.childKey(parent, token));
   }
 
   /** Where the token with this hash of its secret lies. */
   placeOf(hash: string, tx?: Tx): TokenPlace | null {
-    return (
-      this.#shared(tx).get(HASHES + hash, placeCodec) ??
-      this.#local(tx).get(HASHES + hash, placeCodec)
-    );
+    const key = keys.HASHES + hash;
+    return this.#shared(tx).get(key, placeCodec) ?? this.#local(tx).get(key, placeCodec);
   }
 
-  at({ namespaceId, accessor, global }: TokenPlace, tx?: Tx): Token | null {
-    const reads = global ? this.#shared(tx) : this.#local(tx);
-    return reads.get(recordsOf(namespaceId) + accessor, tokenCodec);
+  at(place: TokenPlace, tx?: Tx): Token | null {
+    const reads = place.global ? this.#shared(tx) : this.#local(tx);
+    return reads.get(keys.recordKey(place), tokenCodec);
   }
 
   byAccessor(namespaceId: string, accessor: string, tx?: Tx): Token | null {
-    const key = recordsOf(namespaceId) + accessor;
+    const key = keys.recordKey({ namespaceId, accessor });
     return this.#shared(tx).get(key, tokenCodec) ?? this.#local(tx).get(key, tokenCodec);
   }
 
   /** Those whose time is over and who were not ended yet, the longest over first. */
-  due(now: Instant, page: Page): { readonly place: TokenPlace; readonly expires: Instant }[] {
-    return this.local
-      .records(EXPIRIES, placeCodec, page)
-      .map(({ key, value }) => ({ place: value, expires: BigInt(key.split("/")[2] ?? "0") }))
-      .filter(({ expires }) => expires < now);
+  due(now: Instant, limit: number, tx?: Tx): TimedPlace[] {
+    return this.#timed(keys.EXPIRIES, limit, tx).filter(({ expires }) => expires < now);
+  }
+
+  /** Those that were ended, the longest over first. */
+  ended(limit: number, tx?: Tx): TimedPlace[] {
+    return this.#timed(keys.ENDED, limit, tx);
   }
 
   /** Calls with the accessors of tokens that were ended. */
   onEnded(call: (accessor: string) => void): () => void {
-    return this.local.watch(ENDED, ({ keys }) => {
-      for (const key of keys) call(key.slice(key.lastIndexOf("/") + 1));
+    return this.local.watch(keys.ENDED, (change) => {
+      for (const key of change.keys) call(keys.timedPlace(keys.ENDED, key).place.accessor);
     });
   }
 
-  /** Accessors of a namespace, in each class. */
-  accessors(namespaceId: string, limit: number): TokenPlace[] {
-    const folder = recordsOf(namespaceId);
-    const of = (view: View, global: boolean) =>
-      view
-        .keys(folder, { limit })
-        .map((key) => ({ namespaceId, accessor: key.slice(folder.length), global }));
-    return [...of(this.shared, true), ...of(this.local, false)].slice(0, limit);
+  /** Whether a management token of the namespace is valid at `now`. */
+  hasManagement(namespaceId: string, now: Instant, tx: Tx): boolean {
+    const folder = keys.managementOf(namespaceId);
+    const [last] = tx.on(this.local).keys(folder, { limit: 1, reverse: true });
+    if (last === undefined) return false;
+    const until = keys.managedUntil(namespaceId, last);
+    return until === null || until >= now;
   }
 
   /** Index of the last change to the tokens of a namespace; 0 without one. */
   tableIndex(namespaceId: string): bigint {
-    return BigInt(this.local.get(tableKey(namespaceId), tableCodec)?.index ?? 0);
+    return BigInt(this.local.get(keys.tableKey(namespaceId), tableCodec)?.index ?? 0);
+  }
+
+  /** Calls after every change to the tokens of a namespace, with its index. */
+  onTable(namespaceId: string, call: (index: bigint) => void): () => void {
+    return this.local.watch(keys.tableKey(namespaceId), ({ index }) => call(index));
+  }
+
+  /** Calls after every change to one token, or its deletion. */
+  onToken(place: Omit<TokenPlace, "global">, call: () => void): () => void {
+    const key = keys.recordKey(place);
+    const ends = [this.shared, this.local].map((view) => view.watch(key, call));
+    return () => ends.forEach((end) => end());
+  }
+
+  // --- inside ---
+
+  #touch(tx: Tx, namespaceId: string): void {
+    tx.on(this.local).put(keys.tableKey(namespaceId), { index: String(tx.index) }, tableCodec);
+  }
+
+  #timed(folder: string, limit: number, tx: Tx | undefined): TimedPlace[] {
+    return this.#local(tx)
+      .keys(folder, { limit })
+      .map((key) => keys.timedPlace(folder, key));
+  }
+
+  #home({ global }: Pick<TokenPlace, "global">): View {
+    return global ? this.shared : this.local;
   }
 
   #shared(tx: Tx | undefined): ViewReads {
@@ -156,4 +211,13 @@ export class TokenRows {
   #local(tx: Tx | undefined): ViewReads {
     return tx === undefined ? this.local : tx.on(this.local);
   }
+}
+
+/** A row whose key says everything. */
+function mark(local: Tx, key: string): void {
+  local.put(key, EMPTY, bytesCodec);
+}
+
+function isMarked(local: ViewReads, key: string): boolean {
+  return local.get(key, bytesCodec) !== null;
 }

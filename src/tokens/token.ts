@@ -7,6 +7,7 @@ import type { Codec } from "../base/codec.ts";
 import { Secret } from "../base/secret.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import { recordUnusable } from "./failures.ts";
+import { readTerms, type StoredTerms, storedTerms, type TokenTerms } from "./token-terms.ts";
 
 export type TokenType = "client" | "management";
 
@@ -24,6 +25,10 @@ export interface Token {
   readonly expires: Instant | null;
   /** As it was asked for; what counts is `expires`. */
   readonly ttl: Nanos | null;
+  /** Made through `auth/token`: its time can be prolonged there (decision 44). */
+  readonly renewable: boolean;
+  /** Of those made through `auth/token`, and of no others. */
+  readonly terms?: TokenTerms | undefined;
   readonly createIndex: bigint;
   readonly modifyIndex: bigint;
 }
@@ -59,6 +64,8 @@ interface Stored {
   readonly created: string;
   readonly expires: string | null;
   readonly ttl: string | null;
+  readonly renewable?: boolean; // absent in the oldest records: false
+  readonly terms?: StoredTerms | undefined;
   readonly createIndex: string;
   readonly modifyIndex: string;
 }
@@ -74,6 +81,7 @@ export const tokenCodec: Codec<Token> = {
       created: String(token.created), // nanoseconds: JSON has no integers of this size
       expires: show(token.expires),
       ttl: show(token.ttl),
+      terms: token.terms === undefined ? undefined : storedTerms(token.terms),
       createIndex: String(token.createIndex),
       modifyIndex: String(token.modifyIndex),
     };
@@ -83,6 +91,8 @@ export const tokenCodec: Codec<Token> = {
     const stored = parsed(bytes);
     // An identity that is half understood must count for nothing, not for more (T-B03).
     if (!isStored(stored)) throw recordUnusable();
+    const terms = stored.terms === undefined ? undefined : readTerms(stored.terms);
+    if (stored.terms !== undefined && terms === undefined) throw recordUnusable();
     return {
       accessor: stored.accessor,
       secret: new Secret(stored.secret),
@@ -94,6 +104,8 @@ export const tokenCodec: Codec<Token> = {
       created: BigInt(stored.created),
       expires: read(stored.expires),
       ttl: read(stored.ttl),
+      renewable: stored.renewable ?? false,
+      ...(terms === undefined ? {} : { terms }),
       createIndex: BigInt(stored.createIndex),
       modifyIndex: BigInt(stored.modifyIndex),
     };
@@ -115,6 +127,7 @@ function isStored(value: unknown): value is Stored {
   >;
   const texts = [accessor, secret, name, namespaceId];
   if (!texts.every((text) => typeof text === "string") || typeof global !== "boolean") return false;
+  if (rest.renewable !== undefined && typeof rest.renewable !== "boolean") return false;
   if (type !== "client" && type !== "management") return false;
   if (!Array.isArray(policies) || !policies.every((policy) => typeof policy === "string")) {
     return false;

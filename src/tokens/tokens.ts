@@ -1,28 +1,38 @@
-// The tokens of the server: one store, whatever the API they are seen through. Finds the owner of a
-// secret, makes and deletes tokens. What a token may do is not decided here.
+// The tokens of the server: one store, whatever the API they are seen through. Here its parts are put
+// together and opened; what a token may do is not decided here.
 
-import { Failure } from "../base/failure.ts";
+import { HOUR, MINUTE } from "../base/duration.ts";
 import type { Log } from "../base/log.ts";
-import type { Clock, Instant, Random, Timers } from "../base/world.ts";
-import type { Tx, View } from "../barrier/view.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
-import { BootstrapDoor } from "./bootstrap.ts";
+import { isUuid } from "../base/uuid.ts";
+import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
+import type { View } from "../barrier/view.ts";
+import type { Caller } from "../endpoint/request.ts";
+import { BootstrapDoor, type BootstrapUse } from "./bootstrap.ts";
+import { Bootstrapping, type ResetFile } from "./bootstrapping.ts";
+import { Collection } from "./collection.ts";
+import { Descent } from "./descent.ts";
 import { type TokenEnding, TokenExpiry } from "./expiry.ts";
 import { tokensClosed } from "./failures.ts";
 import { FirstTokenMint, type FirstTokenOptions } from "./first-tokens.ts";
+import { type NamespacesById, TokenLookup } from "./lookup.ts";
 import { Minting } from "./minting.ts";
-import type { NewToken } from "./new-token.ts";
+import type { Lifetimes, NewToken } from "./new-token.ts";
+import { OneTimeRows } from "./one-time-rows.ts";
+import { OneTimeTokens } from "./one-time-tokens.ts";
 import { Salt } from "./salt.ts";
 import type { Token } from "./token.ts";
-import { TokenCache } from "./token-cache.ts";
-import { recordsOf, type TokenPlace, TokenRows } from "./token-rows.ts";
+import { TokenRanges } from "./token-ranges.ts";
+import { type TokenPlace, TokenRows } from "./token-rows.ts";
+import { type DeletedToken, type TokenWrite, TokenWrites } from "./token-writes.ts";
+import { Uses } from "./uses.ts";
+
+export type { NamespacesById } from "./lookup.ts";
 
 const MOST_CACHED = 10_000;
-const WIPED_AT_ONCE = 16; // see expiry.ts
+const LIFETIMES: Lifetimes = { least: MINUTE, most: 24n * HOUR };
 
-export interface NamespacesById {
-  /** Null when there is none, or it is being deleted. */
-  byId(id: string): NamespaceRef | null;
+export interface KnownPolicies {
+  exists(namespaceId: string, name: string): boolean;
 }
 
 export interface TokensOptions {
@@ -37,6 +47,16 @@ export interface TokensOptions {
   /** What goes with a token. Default: nothing hangs on one. */
   readonly ending?: TokenEnding | undefined;
   readonly firstToken?: FirstTokenOptions | undefined;
+  /** For warnings about names that no policy has. Default: every name is known. */
+  readonly policies?: KnownPolicies | undefined;
+  /** Default: from a minute to a day. */
+  readonly lifetimes?: Lifetimes | undefined;
+  /** How long after its expiry a token is collected. Default 1 h. */
+  readonly gcThreshold?: Nanos | undefined;
+  /** Default open. */
+  readonly bootstrap?: BootstrapUse | undefined;
+  /** Default: bootstrap cannot be reset. */
+  readonly resetFile?: ResetFile | undefined;
   /** How many callers are kept in memory. Default 10,000, about 10 MB. */
   readonly mostCached?: number | undefined;
 }
@@ -44,31 +64,78 @@ export interface TokensOptions {
 export class Tokens {
   /** For the keeper of the seal; works before the room is open. */
   readonly first: FirstTokenMint;
+  readonly bootstrap: Bootstrapping;
+  readonly oneTime: OneTimeTokens;
+  readonly collection: Collection;
+  /** Tokens in order, for lists. */
+  readonly ranges: TokenRanges;
+  /** Who wants to know of changes: onTable, onToken. */
+  readonly rows: TokenRows;
   readonly #options: TokensOptions;
-  readonly #log: Log;
-  readonly #rows: TokenRows;
-  readonly #minting: Minting;
+  readonly #lookup: TokenLookup;
+  readonly #writes: TokenWrites;
+  readonly #descent: Descent;
+  readonly #uses: Uses;
   readonly #door: BootstrapDoor;
   readonly #expiry: TokenExpiry;
-  readonly #ending: TokenEnding;
-  readonly #cache: TokenCache;
-  readonly #followed = new Map<string, () => void>();
-  #unwatchEnded = () => {};
   #salt: Salt | null = null;
 
   constructor(options: TokensOptions) {
-    const { shared, local, clock, timers, random } = options;
+    const { shared, local, clock, timers, random, namespaces } = options;
+    const { lifetimes = LIFETIMES, bootstrap: use = "open", firstToken = {} } = options;
+    const {
+      ending: given = { ends: () => {} },
+      gcThreshold = HOUR,
+      mostCached = MOST_CACHED,
+    } = options;
+    const log = options.log.child("tokens");
+    const rows = new TokenRows(shared, local);
+    const ranges = new TokenRanges(rows);
+    const oneTime = new OneTimeRows(local);
+    const minting = new Minting(rows, random);
+    const salt = () => this.#unsealed();
+    const lookup = new TokenLookup({ rows, namespaces, salt, clock, log, mostCached });
+    const ending = new Descent({
+      rows,
+      ending: given,
+      readable: (place, tx) => lookup.readable(place, tx),
+      remove: (tx, token) => writes.remove(tx, token),
+      timers,
+      log,
+    });
+    const hanging = { oneTime, ending };
+    const writes: TokenWrites = new TokenWrites({
+      rows,
+      ranges,
+      minting,
+      lookup,
+      lifetimes,
+      salt,
+      ...hanging,
+    });
     this.#options = options;
-    this.#log = options.log.child("tokens");
-    this.#rows = new TokenRows(shared, local);
-    this.#minting = new Minting(this.#rows, random);
-    this.#ending = options.ending ?? { ends: () => {} };
-    this.#cache = new TokenCache(options.mostCached ?? MOST_CACHED);
-    this.#door = new BootstrapDoor(shared, timers, this.#log);
-    const { firstToken = {} } = options;
-    this.first = new FirstTokenMint(this.#rows, this.#minting, random, firstToken);
-    const ground = { rows: this.#rows, ending: this.#ending, clock, timers, log: this.#log };
-    this.#expiry = new TokenExpiry(ground);
+    this.rows = rows;
+    this.ranges = ranges;
+    this.#lookup = lookup;
+    this.#writes = writes;
+    this.#descent = ending;
+    this.first = new FirstTokenMint(rows, minting, random, firstToken);
+    this.#door = new BootstrapDoor({ shared, use, timers, log });
+    const reset = options.resetFile ?? null;
+    this.bootstrap = new Bootstrapping({ rows, minting, use, reset, salt, log });
+    const usable: TokenLookup["usable"] = (place, tx) => lookup.usable(place, tx);
+    this.oneTime = new OneTimeTokens({ rows, oneTime, random, salt, usable });
+    this.#uses = new Uses({ rows, usable, remove: (tx, token) => writes.remove(tx, token) });
+    this.#expiry = new TokenExpiry({ rows, ending, clock, timers, log });
+    this.collection = new Collection({
+      rows,
+      oneTime,
+      timers,
+      log,
+      threshold: gcThreshold,
+      readable: (place, tx) => lookup.readable(place, tx),
+      remove: (tx, token) => writes.remove(tx, token),
+    });
   }
 
   // --- life ---
@@ -76,18 +143,19 @@ export class Tokens {
   /** After the barrier is open and before anything is served. */
   open(): void {
     this.#salt = Salt.read(this.#options.shared);
-    this.#unwatchEnded = this.#rows.onEnded((accessor) => this.#cache.drop(accessor));
+    this.#lookup.open();
     this.#door.open();
+    this.#descent.open();
     this.#expiry.open();
+    this.collection.open();
   }
 
   async close(): Promise<void> {
     this.#door.close();
     await this.#expiry.close();
-    this.#unwatchEnded();
-    for (const unfollow of this.#followed.values()) unfollow();
-    this.#followed.clear();
-    this.#cache.clear();
+    await this.collection.close();
+    await this.#descent.close();
+    this.#lookup.close();
     this.#salt?.wipe();
     this.#salt = null;
   }
@@ -99,7 +167,7 @@ export class Tokens {
 
   /** How many callers are kept in memory. */
   get cached(): number {
-    return this.#cache.size;
+    return this.#lookup.cached;
   }
 
   // --- finding ---
@@ -109,123 +177,84 @@ export class Tokens {
    * pipeline to compare. The same Caller for the same token until that changes.
    */
   find(secret: string): Caller | null {
-    if (secret === "") return null;
-    const hash = this.#unsealed().hashOf(secret);
-    const caller = this.#cache.get(hash) ?? this.#load(hash);
-    if (caller === null) return null;
-    if (isOver(caller, this.#options.clock.now())) return null;
-    const current = this.#options.namespaces.byId(caller.namespace.id);
-    if (current === null) return null;
-    if (isSame(current, caller.namespace)) return caller;
-    this.#cache.drop(caller.accessor);
-    return { ...caller, namespace: current };
+    return this.#lookup.find(secret);
+  }
+
+  /** Whether it is the secret of a token that has expired and is not yet collected. */
+  hasExpired(secret: string): boolean {
+    return this.#lookup.hasExpired(secret);
   }
 
   /** Expired ones too, until they are collected. */
   byAccessor(namespaceId: string, accessor: string): Token | null {
-    return isKeyPart(accessor) ? this.#rows.byAccessor(namespaceId, accessor.toLowerCase()) : null;
+    return isUuid(accessor) ? this.rows.byAccessor(namespaceId, accessor.toLowerCase()) : null;
   }
 
   /** Index of the last change to the tokens of a namespace. */
   tableIndex(namespaceId: string): bigint {
-    return this.#rows.tableIndex(namespaceId);
+    return this.rows.tableIndex(namespaceId);
   }
 
-  // --- making and ending ---
+  // --- making, changing and ending: the ModifyIndex is the index of the write ---
 
-  create(spec: NewToken): Promise<Token> {
-    return this.#options.shared.write((tx) => this.#minting.mint(tx, this.#unsealed(), spec));
+  /** Refuses with all problems at once. `lifetimes`: null for any. Default: as configured. */
+  create(spec: NewToken, lifetimes?: Lifetimes | null): Promise<Token> {
+    return this.#writes.create(spec, lifetimes);
   }
 
-  /** What was deleted, or null when there was none. Nobody is let in by it from here on. */
-  async delete(namespaceId: string, accessor: string): Promise<Token | null> {
-    if (!isKeyPart(accessor)) return null;
-    const remove = (tx: Tx) => {
-      const token = this.#rows.byAccessor(namespaceId, accessor.toLowerCase(), tx);
-      if (token !== null) this.#remove(tx, token);
-      return token;
-    };
-    return this.#options.shared.write(remove, { essential: true });
+  /** Of an accessor that no token has it is an upload, if it can be one (contract 5.4, 5.5). */
+  update(namespaceId: string, accessor: string, given: TokenWrite): Promise<Token> {
+    return this.#writes.update(namespaceId, accessor, given);
   }
 
-  /** Every token of a namespace that is going away, a few at a time so that others get their turn. */
-  async wipeNamespace(namespaceId: string): Promise<void> {
-    for (;;) {
-      const places = this.#rows.accessors(namespaceId, WIPED_AT_ONCE);
-      if (places.length === 0) return;
-      const remove = (tx: Tx) => {
-        for (const place of places) {
-          const token = this.#readable(place, tx);
-          if (token === null) this.#rows.removeUnread(tx, place);
-          else this.#remove(tx, token);
-        }
-      };
-      await this.#options.shared.write(remove, { essential: true });
-    }
+  /** Lets a renewable token live for `increment` from now, but never past the longest lifetime. Null
+   *  for the time it was made with. */
+  renew(namespaceId: string, accessor: string, increment: Nanos | null): Promise<Token> {
+    return this.#writes.renew(namespaceId, accessor, increment);
   }
 
-  // --- inside ---
-
-  #remove(tx: Tx, token: Token): void {
-    const ended = this.#rows.hasEnded(token, tx);
-    this.#rows.remove(tx, token, this.#unsealed().hashOf(token.secret.reveal()));
-    if (!ended) this.#ending.ends(tx, token);
+  /** Nobody is let in by it from here on. */
+  delete(namespaceId: string, accessor: string): Promise<DeletedToken> {
+    return this.#writes.delete(namespaceId, accessor);
   }
 
-  #load(hash: string): Caller | null {
-    const place = this.#rows.placeOf(hash);
-    if (place === null) return null;
-    this.#follow(place.namespaceId);
-    const token = this.#readable(place);
-    // A hash that leads to a record with another secret is nobody's.
-    if (token === null || this.#unsealed().hashOf(token.secret.reveal()) !== hash) return null;
-    if (this.#rows.hasEnded(token)) return null;
-    const namespace = this.#options.namespaces.byId(place.namespaceId);
-    if (namespace === null) return null;
-    const { accessor, type, name, policies, global, created, expires } = token;
-    const caller = { accessor, type, name, policies, namespace, global, created, expires };
-    if (!isOver(token, this.#options.clock.now())) this.#cache.put(hash, caller);
-    return caller;
+  /** With the tokens that it made, and theirs. */
+  async deleteTree(namespaceId: string, accessor: string): Promise<void> {
+    const place = { namespaceId, accessor: accessor.toLowerCase() };
+    const isParent = this.#descent.hasChildren(place);
+    await this.#writes.delete(namespaceId, accessor);
+    if (isParent || this.#descent.hasChildren(place)) await this.#descent.settled();
   }
 
-  /** Null for one that is not there, and for one that nobody may be let in by. */
-  #readable(place: TokenPlace, tx?: Tx): Token | null {
-    try {
-      return this.#rows.at(place, tx);
-    } catch (error) {
-      if (!(error instanceof Failure) || error.code !== "token-record-unusable") throw error;
-      this.#log.error("a stored token is refused", { accessor: place.accessor });
-      return null;
-    }
+  /** Leaves the tokens that it made to themselves. */
+  deleteAlone(place: TokenPlace): Promise<void> {
+    return this.#descent.deleteAlone(place);
   }
 
-  /** From the first look at a namespace's tokens on, so that a change counts for the next request. */
-  #follow(namespaceId: string): void {
-    if (this.#followed.has(namespaceId)) return;
-    const { shared, local } = this.#options;
-    const folder = recordsOf(namespaceId);
-    const drop = ({ keys }: { readonly keys: readonly string[] }) => {
-      for (const key of keys) this.#cache.drop(key.slice(folder.length));
-    };
-    const unfollow = [shared.watch(folder, drop), local.watch(folder, drop)];
-    this.#followed.set(namespaceId, () => unfollow.forEach((end) => end()));
+  /** Takes one use of a counted token: how many are left, or null when there was none. */
+  use(caller: Caller): Promise<number | null> {
+    return this.#uses.take(caller);
+  }
+
+  /** Deletes a token whose last use is over, and what it made. */
+  spent(caller: Caller): Promise<void> {
+    return this.#uses.end(caller);
+  }
+
+  /** Every token of a namespace that is going away. */
+  wipeNamespace(namespaceId: string): Promise<void> {
+    return this.#writes.wipeNamespace(namespaceId);
+  }
+
+  /** What its maker should know (D17). */
+  warningsOn({ namespaceId, policies }: Token): readonly string[] {
+    const { policies: known } = this.#options;
+    const unknown = policies.filter((name) => known?.exists(namespaceId, name) === false);
+    return unknown.length === 0 ? [] : [`unknown policies: ${unknown.join(", ")}`];
   }
 
   #unsealed(): Salt {
     if (this.#salt === null) throw tokensClosed();
     return this.#salt;
   }
-}
-
-/** Valid up to and including the instant of its expiry. */
-function isOver({ expires }: Pick<Caller, "expires">, now: Instant): boolean {
-  return expires !== null && expires < now;
-}
-
-function isSame(a: NamespaceRef, b: NamespaceRef): boolean {
-  return a.id === b.id && a.path === b.path && a.created === b.created;
-}
-
-function isKeyPart(accessor: string): boolean {
-  return /^[0-9a-fA-F-]{36}$/.test(accessor);
 }

@@ -1,0 +1,275 @@
+// The endpoints of `auth/token` (core contract 6.8): the tokens of spec 1, as existing clients of such
+// servers know them. Rights are those of policies on these paths. In the namespace of the request; only
+// what a token does with itself goes to where it lives.
+
+import { isUuid } from "../base/uuid.ts";
+import { access } from "../endpoint/access.ts";
+import { inAuth } from "../endpoint/auth.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { reply, type Reply } from "../endpoint/reply.ts";
+import type { Asked } from "../endpoint/request.ts";
+import { type InputOf, wire } from "../endpoint/wire.ts";
+import type { AuthTokens, Given } from "./auth-tokens.ts";
+import { authOf, factsOf, summaryOf, tokenFacts } from "./token-view.ts";
+import type { Token } from "./token.ts";
+import { afterInvalid, sudoNeeded } from "./view-failures.ts";
+
+const endpoint = endpointsOf<AuthTokens>();
+
+const MAX_LISTED = 1000;
+const MAX_USES = 2 ** 31 - 1;
+const MAX_SECRET = 8192;
+const MAX_POLICIES = 5000; // what a body may hold; how many a token may have is the token's to say
+
+const secret = wire.body("token").secret("Secret of the token.", { max: MAX_SECRET });
+const accessor = wire.body("accessor").string("Accessor of the token.", { max: 36 });
+const increment = wire
+  .body("increment")
+  .duration("How long it shall live from now; without it, or 0, as long as it was made for.")
+  .optional();
+
+const newToken = {
+  policies: wire
+    .body("policies")
+    .list("Names of policies, at most those of the caller without sudo; without it the caller's.", {
+      max: MAX_POLICIES,
+    })
+    .optional(),
+  ttl: wire
+    .body("ttl")
+    .duration(
+      "How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum.",
+    )
+    .optional(),
+  longest: wire
+    .body("explicit_max_ttl")
+    .duration("How long it lives at most, however often it is renewed.")
+    .optional(),
+  period: wire
+    .body("period")
+    .duration("How long it lives from each renewal on, whatever that asks for. Needs sudo.")
+    .optional(),
+  uses: wire
+    .body("num_uses")
+    .integer("How many requests it may make; 0: any number.", { min: 0, max: MAX_USES })
+    .default(0),
+  name: wire.body("display_name").string("For people; up to 256 bytes.").default(""),
+  meta: wire.body("meta").texts("What its maker notes about it.").default({}, {}),
+  renewable: wire.body("renewable").boolean("Whether it can be renewed.").default(true),
+  withoutDefault: wire
+    .body("no_default_policy")
+    .boolean("Whether the policy default does not count for it.")
+    .default(false),
+  type: wire
+    .body("type")
+    .oneOf(["service", "default", ""], "There is one kind.")
+    .default("service"),
+  alias: wire.body("entity_alias").string("Must be empty: no entities.", { max: 0 }).default(""),
+};
+
+export const authTokenApi = [
+  endpoint({
+    name: "authTokenCreate",
+    method: "POST",
+    path: "/auth/token/create",
+    summary: "Make a client token that ends with the caller's.",
+    access: access.capability,
+    input: {
+      ...newToken,
+      noParent: wire
+        .body("no_parent")
+        .boolean("It does not end with the caller's. Needs sudo.")
+        .default(false),
+    },
+    output: inAuth,
+    handler: async (room, input, asked) => {
+      if (input.noParent && !asked.privileged) throw sudoNeeded("no_parent");
+      return created(room, input, asked, input.noParent);
+    },
+  }),
+  endpoint({
+    name: "authTokenCreateOrphan",
+    method: "POST",
+    path: "/auth/token/create-orphan",
+    summary: "Make a client token that does not end with the caller's.",
+    access: access.capability,
+    input: newToken,
+    output: inAuth,
+    handler: (room, input, asked) => created(room, input, asked, true),
+  }),
+  endpoint({
+    name: "authTokenLookupSelf",
+    method: "GET",
+    path: "/auth/token/lookup-self",
+    summary: "Tell about the caller's own token.",
+    access: access.capability,
+    input: {},
+    output: tokenFacts,
+    handler: (room, _, asked) => {
+      const token = room.self(asked);
+      return factsOf(token, seen(room, token));
+    },
+  }),
+  endpoint({
+    name: "authTokenLookup",
+    method: "POST",
+    path: "/auth/token/lookup",
+    summary: "Tell about a token by its secret.",
+    access: access.capability,
+    input: { secret },
+    output: tokenFacts,
+    handler: (room, input, { namespace }) => {
+      const token = room.bySecret(namespace, input.secret.reveal());
+      return factsOf(token, seen(room, token));
+    },
+  }),
+  endpoint({
+    name: "authTokenLookupAccessor",
+    method: "POST",
+    path: "/auth/token/lookup-accessor",
+    summary: "Tell about a token by its accessor, without its secret.",
+    access: access.capability,
+    input: { accessor },
+    output: tokenFacts,
+    handler: (room, input, { namespace }) => {
+      const token = room.byAccessor(namespace, input.accessor);
+      return factsOf(token, seen(room, token, false));
+    },
+  }),
+  endpoint({
+    name: "authTokenRenewSelf",
+    method: "POST",
+    path: "/auth/token/renew-self",
+    summary: "Prolong the caller's own token.",
+    access: access.capability,
+    input: { increment },
+    output: inAuth,
+    handler: async (room, input, asked) =>
+      answered(room, await room.renew(room.self(asked), input.increment ?? null)),
+  }),
+  endpoint({
+    name: "authTokenRenew",
+    method: "POST",
+    path: "/auth/token/renew",
+    summary: "Prolong a token by its secret.",
+    access: access.capability,
+    input: { secret, increment },
+    output: inAuth,
+    handler: async (room, input, { namespace }) => {
+      const token = room.bySecret(namespace, input.secret.reveal());
+      return answered(room, await room.renew(token, input.increment ?? null));
+    },
+  }),
+  endpoint({
+    name: "authTokenRenewAccessor",
+    method: "POST",
+    path: "/auth/token/renew-accessor",
+    summary: "Prolong a token by its accessor.",
+    access: access.capability,
+    input: { accessor, increment },
+    output: inAuth,
+    handler: async (room, input, { namespace }) => {
+      const token = room.byAccessor(namespace, input.accessor);
+      return answered(room, await room.renew(token, input.increment ?? null), false);
+    },
+  }),
+  endpoint({
+    name: "authTokenRevokeSelf",
+    method: "POST",
+    path: "/auth/token/revoke-self",
+    summary: "End the caller's own token, and what it made.",
+    access: access.capability,
+    input: {},
+    output: out.nothing,
+    handler: (room, _, asked) => nothing(room.revoke(room.self(asked))),
+  }),
+  endpoint({
+    name: "authTokenRevoke",
+    method: "POST",
+    path: "/auth/token/revoke",
+    summary: "End a token by its secret, and what it made.",
+    access: access.capability,
+    input: { secret },
+    output: out.nothing,
+    handler: (room, input, { namespace }) =>
+      nothing(room.revokeSecret(namespace, input.secret.reveal(), (token) => room.revoke(token))),
+  }),
+  endpoint({
+    name: "authTokenRevokeAccessor",
+    method: "POST",
+    path: "/auth/token/revoke-accessor",
+    summary: "End a token by its accessor, and what it made.",
+    access: access.capability,
+    input: { accessor },
+    output: out.nothing,
+    handler: (room, input, { namespace }) =>
+      nothing(room.revokeAccessor(namespace, input.accessor)),
+  }),
+  endpoint({
+    name: "authTokenRevokeOrphan",
+    method: "POST",
+    path: "/auth/token/revoke-orphan",
+    summary: "End a token by its secret, and leave what it made to itself.",
+    access: access.capability,
+    input: { secret },
+    output: out.nothing,
+    handler: (room, input, { namespace }) =>
+      nothing(
+        room.revokeSecret(namespace, input.secret.reveal(), (token) => room.revokeAlone(token)),
+      ),
+  }),
+  endpoint({
+    name: "authTokenAccessors",
+    method: "LIST",
+    path: "/auth/token/accessors",
+    summary: "List the accessors of all tokens.",
+    access: access.sudo,
+    input: {
+      after: wire.query("after").string("Only those after this accessor.").optional(),
+      limit: wire
+        .query("limit")
+        .integer("How many at most.", { min: 1, max: MAX_LISTED })
+        .default(MAX_LISTED),
+    },
+    output: out.keys("Accessors in their order; name, policies and remaining time of each."),
+    handler: async (room, { after, limit }, { namespace, signal }) => {
+      if (after !== undefined && !isUuid(after)) throw afterInvalid();
+      const page = { after: after?.toLowerCase(), limit, signal };
+      const { tokens, next } = await room.list(namespace.id, page);
+      const { now } = room;
+      return reply(
+        {
+          keys: tokens.map((token) => token.accessor),
+          key_info: Object.fromEntries(
+            tokens.map((token) => [token.accessor, summaryOf(token, now)]),
+          ),
+        },
+        { warnings: next === null ? [] : [`there are more; go on with after=${next}`] },
+      );
+    },
+  }),
+];
+
+async function created(
+  room: AuthTokens,
+  input: InputOf<typeof newToken>,
+  asked: Asked,
+  orphan: boolean,
+): Promise<Reply<undefined>> {
+  const { ttl = null, longest = null, period = null, ...rest } = input;
+  return answered(room, await room.create(asked, { ...rest, ttl, longest, period, orphan }));
+}
+
+function answered(room: AuthTokens, { token, warnings }: Given, withSecret = true) {
+  return reply(undefined, { warnings, auth: authOf(token, seen(room, token, withSecret)) });
+}
+
+function seen(room: AuthTokens, token: Token, withSecret = true) {
+  return { now: room.now, orphan: room.isOrphan(token), withSecret };
+}
+
+async function nothing(done: Promise<void>): Promise<undefined> {
+  await done;
+  return undefined;
+}

@@ -1,0 +1,279 @@
+// The endpoints of spec 1, in its order, and the forced collection. What decides here is spec 1 alone:
+// management, own secret, any valid token; policies neither grant nor deny (decision 38).
+
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { reply } from "../endpoint/reply.ts";
+import { type InputOf, wire } from "../endpoint/wire.ts";
+import { tokenFields } from "./body-fields.ts";
+import { accessorMismatch } from "./failures.ts";
+import * as query from "./query-fields.ts";
+import { credentialGone, denied, notFound } from "./query-failures.ts";
+import type { Token } from "./token.ts";
+import type { TokenDesk } from "./token-desk.ts";
+import {
+  ANONYMOUS,
+  oneTimeRecord,
+  oneTimeRecordOf,
+  record,
+  recordOf,
+  stub,
+  type TokenRecord,
+} from "./wire-record.ts";
+
+const endpoint = endpointsOf<TokenDesk>();
+
+// A region of one server is its own leader (section 9).
+const READ_HEADERS = { "X-Service-LastContact": "0", "X-Service-KnownLeader": "true" };
+const LAST_MANAGEMENT =
+  "that was the last management token that has not expired; only a bootstrap reset makes another";
+
+const { region } = query;
+const blocking = { index: query.index, wait: query.wait };
+const reading = { ...blocking, stale: query.stale, region };
+const accessor = wire.path("accessor_id").string("Accessor of the token.");
+const BODY_MISSING = "Request body is empty";
+
+export const tokensApi = [
+  endpoint({
+    name: "bootstrapAcl",
+    method: "POST",
+    path: "/acl/bootstrap",
+    summary: "Make the first management token.",
+    description:
+      "Works once, until a reset: for that the number that the refusal tells is written into the " +
+      "file server/acl-bootstrap-reset of the data directory. A credential is ignored.",
+    access: access.open,
+    rootOnly: true,
+    family: "acl",
+    bodyUnreadable: "failed to decode request body",
+    input: {
+      secret: wire
+        .body("BootstrapSecret")
+        .secret("The secret that it shall have, a UUID; a random one without it.")
+        .optional(),
+    },
+    output: record,
+    handler: async ({ tokens }, { secret }, { remote }) => {
+      const made = await tokens.bootstrap.run({ secret: secret?.reveal(), remote });
+      return written(made.token, made.warnings);
+    },
+  }),
+  endpoint({
+    name: "listTokens",
+    method: "GET",
+    path: "/acl/tokens",
+    summary: "List tokens, without their secrets.",
+    description:
+      "Oldest first; with prefix or global by accessor. X-Service-NextToken names the first token " +
+      "of the next page, where there is one.",
+    access: access.management,
+    family: "acl",
+    runs: "active",
+    input: {
+      ...reading,
+      global: query.global,
+      prefix: query.prefix,
+      nextToken: query.nextToken,
+      perPage: query.perPage,
+      filter: query.filter,
+      reverse: query.reverse,
+    },
+    output: out.list(stub, "The tokens of the namespace."),
+    handler: async (desk, input, asked) => {
+      const { index, wait, stale: _stale, region: named, ...rest } = input;
+      desk.checkRegion(named);
+      const wanted = { ...rest, namespaceId: asked.namespace.id };
+      const { value, index: asOf } = await desk.list(asked, wanted, { index, wait });
+      const next = value.next === null ? {} : { "X-Service-NextToken": value.next };
+      return reply(value.stubs, { index: asOf, headers: { ...READ_HEADERS, ...next } });
+    },
+  }),
+  endpoint({
+    name: "createToken",
+    method: "POST",
+    path: "/acl/token",
+    summary: "Make a token.",
+    description:
+      "With an AccessorID it changes or uploads that token, as the endpoint with the accessor does.",
+    access: access.management,
+    family: "acl",
+    bodyMissing: BODY_MISSING,
+    folderText: "Missing Token Accessor",
+    input: { ...tokenFields, region },
+    output: record,
+    handler: async (desk, input, { namespace }) => {
+      desk.checkRegion(input.region);
+      const given = input.accessor ?? "";
+      if (given !== "") return changed(desk, namespace.id, given, input, null);
+      const { name, type, policies, roles, global, expires, ttl } = input;
+      const spec = { name, type, policies, roles, global, expires, ttl };
+      const token = await desk.tokens.create({ ...spec, namespaceId: namespace.id });
+      return written(token, desk.tokens.warningsOn(token));
+    },
+  }),
+  endpoint({
+    name: "updateToken",
+    method: "POST",
+    path: "/acl/token/:accessor_id",
+    summary: "Change a token, or upload one with identifiers of your own.",
+    description:
+      "Name, Type and Policies are replaced as a whole. Global and the expiry cannot change: leave " +
+      "them out, or send what is stored. An accessor that no token has, with a SecretID and Type " +
+      "client, becomes a new token.",
+    access: access.management,
+    family: "acl",
+    bodyMissing: BODY_MISSING,
+    input: { path: accessor, ...tokenFields, cas: query.cas, region },
+    output: record,
+    handler: async (desk, input, { namespace }) => {
+      desk.checkRegion(input.region);
+      const given = input.accessor ?? "";
+      if (given.toLowerCase() !== input.path.toLowerCase()) throw accessorMismatch();
+      return changed(desk, namespace.id, given, input, input.cas);
+    },
+  }),
+  endpoint({
+    name: "readToken",
+    method: "GET",
+    path: "/acl/token/:accessor_id",
+    summary: "Read a token: for management, and for the token itself.",
+    access: access.token,
+    family: "acl",
+    runs: "active",
+    tellsExpiry: true,
+    input: { accessor, ...reading },
+    output: record,
+    handler: async (desk, input, asked) => {
+      desk.checkRegion(input.region);
+      const { index, wait } = input;
+      const found = await desk.read(asked, input.accessor, { index, wait });
+      if (found.value === null) {
+        throw notFound({ ...READ_HEADERS, "X-Service-Index": String(found.index) });
+      }
+      return reply(recordOf(found.value), { index: found.index, headers: READ_HEADERS });
+    },
+  }),
+  endpoint({
+    name: "readSelfToken",
+    method: "GET",
+    path: "/acl/token/self",
+    summary: "Read the token that is presented.",
+    access: access.token,
+    family: "acl",
+    runs: "active",
+    tellsExpiry: true,
+    input: reading,
+    output: record,
+    handler: async (desk, input, asked) => {
+      desk.checkRegion(input.region);
+      if (asked.caller === null) {
+        return reply<TokenRecord>(anonymous(desk, asked.anonymous), { headers: READ_HEADERS });
+      }
+      const { index, wait } = input;
+      const found = await desk.readSelf(asked, { index, wait });
+      return reply(recordOf(found.value), { index: found.index, headers: READ_HEADERS });
+    },
+  }),
+  endpoint({
+    name: "deleteToken",
+    method: "DELETE",
+    path: "/acl/token/:accessor_id",
+    summary: "Delete a token. It lets nobody in from here on.",
+    access: access.management,
+    family: "acl",
+    input: { accessor, region },
+    output: out.nothing,
+    handler: async (desk, input, { namespace }) => {
+      desk.checkRegion(input.region);
+      const gone = await desk.tokens.delete(namespace.id, input.accessor);
+      const warnings = gone.lastManagement ? [LAST_MANAGEMENT] : [];
+      return reply(undefined, { index: gone.index, warnings });
+    },
+  }),
+  endpoint({
+    name: "createOneTimeToken",
+    method: "POST",
+    path: "/acl/token/onetime",
+    summary: "Make a one-time token for the token that is presented.",
+    description: "Good for ten minutes and one exchange; it takes the place of the one before.",
+    access: access.token,
+    family: "acl",
+    input: { region },
+    output: out.object({
+      Index: out.integer("Index of the write."),
+      OneTimeToken: oneTimeRecord,
+    }),
+    handler: async (desk, input, { caller }) => {
+      desk.checkRegion(input.region);
+      if (caller === null) throw denied();
+      const made = await desk.tokens.oneTime.upsert(caller);
+      const { index, secret } = made;
+      const shown = oneTimeRecordOf({ ...made, secret: secret.reveal() });
+      return reply({ Index: Number(index), OneTimeToken: shown }, { index });
+    },
+  }),
+  endpoint({
+    name: "exchangeOneTimeToken",
+    method: "POST",
+    path: "/acl/token/onetime/exchange",
+    summary: "Exchange a one-time token for the token that it was made for.",
+    access: access.open,
+    family: "acl",
+    bodyMissing: BODY_MISSING,
+    input: {
+      secret: wire.body("OneTimeSecretID").secret("The secret of the one-time token.").optional(),
+      region,
+    },
+    output: out.object({ Index: out.integer("Index of the write."), Token: record }),
+    handler: async (desk, input, asked) => {
+      desk.checkRegion(input.region);
+      const { token, index } = await desk.exchange(input.secret?.reveal() ?? "", asked);
+      return reply({ Index: Number(index), Token: recordOf(token) }, { index });
+    },
+  }),
+  endpoint({
+    name: "collectTokens",
+    method: "POST",
+    path: "/acl/gc",
+    summary: "Remove expired tokens and one-time tokens now.",
+    description: "Of all namespaces, and however short ago they expired.",
+    access: access.management,
+    rootOnly: true,
+    family: "acl",
+    input: {},
+    output: out.object({
+      Tokens: out.integer("How many tokens were removed."),
+      OneTimeTokens: out.integer("How many one-time tokens were removed."),
+    }),
+    handler: async ({ tokens }) => {
+      const collected = await tokens.collection.run({ force: true });
+      return { Tokens: collected.tokens, OneTimeTokens: collected.oneTimeTokens };
+    },
+  }),
+];
+
+/** The answer to a write; its index is that of the write. */
+function written(token: Token, warnings: readonly string[]) {
+  return reply(recordOf(token), { index: token.modifyIndex, warnings });
+}
+
+async function changed(
+  { tokens }: TokenDesk,
+  namespaceId: string,
+  id: string,
+  input: InputOf<typeof tokenFields>,
+  cas: bigint | null,
+) {
+  const { name, type, policies, roles, global, expires, ttl, created } = input;
+  const secret = input.secret?.reveal();
+  const given = { name, type, policies, roles, global, expires, ttl, created, secret };
+  const token = await tokens.update(namespaceId, id, { ...given, cas: cas ?? undefined });
+  return written(token, tokens.warningsOn(token));
+}
+
+function anonymous(desk: TokenDesk, none: boolean): TokenRecord {
+  if (!desk.anonymousSelf || !none) throw credentialGone();
+  return ANONYMOUS;
+}

@@ -1,0 +1,230 @@
+// The tokens as clients of `auth/token` handle them (core contract 6.8, decision 44): what a caller may
+// give to a token that it makes, and how long that lives. The tokens are those of spec 1.
+
+import { showDuration } from "../base/duration.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Clock, Instant, Nanos } from "../base/world.ts";
+import type { Asked, Caller, NamespaceRef } from "../endpoint/request.ts";
+import { policyName } from "../policy/acl-name.ts";
+import type { FairTurns } from "./fair-turns.ts";
+import { callerGone } from "./query-failures.ts";
+import { type AskedLife, grantedLife, increment, type LifeBounds } from "./renewal.ts";
+import type { Token } from "./token.ts";
+import type { TokenPlace } from "./token-keys.ts";
+import type { Tokens } from "./tokens.ts";
+import { isSpent } from "./uses.ts";
+import * as failures from "./view-failures.ts";
+
+const DEFAULT = "default";
+const BATCH = 128; // tokens read in one go, see listing.ts
+
+export interface AuthTokensOptions {
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly life: LifeBounds;
+  readonly turns: Pick<FairTurns, "next">;
+}
+
+export interface AskedToken extends AskedLife {
+  readonly name: string;
+  /** Undefined: those of the caller. */
+  readonly policies: readonly string[] | undefined;
+  readonly withoutDefault: boolean;
+  readonly meta: Readonly<Record<string, string>>;
+  readonly renewable: boolean;
+  /** 0: as many as one likes. */
+  readonly uses: number;
+  readonly orphan: boolean;
+}
+
+/** A token, and what its maker should know. */
+export interface Given {
+  readonly token: Token;
+  readonly warnings: readonly string[];
+}
+
+export class AuthTokens {
+  readonly #options: AuthTokensOptions;
+
+  constructor(options: AuthTokensOptions) {
+    this.#options = options;
+  }
+
+  get now(): Instant {
+    return this.#options.clock.now();
+  }
+
+  isOrphan(token: Token): boolean {
+    return !this.#options.tokens.rows.isChild(token);
+  }
+
+  // --- making ---
+
+  async create(asked: Asked, wanted: AskedToken): Promise<Given> {
+    const { tokens, life: bounds } = this.#options;
+    const { namespace } = asked;
+    const caller = callerOf(asked);
+    // Otherwise the number would bound nothing.
+    if (caller.counted === true) throw failures.countedParent();
+    const free = caller.type === "management" || asked.privileged;
+    if (!free && (wanted.period ?? 0n) > 0n) throw failures.sudoNeeded("period");
+    const { policies, withoutDefault } = rightsFor(caller, namespace, wanted, free);
+    const life = grantedLife(wanted, bounds);
+    const token = await tokens.create(
+      {
+        type: "client",
+        namespaceId: namespace.id,
+        name: wanted.name,
+        policies,
+        ttl: life.ttl,
+        renewable: wanted.renewable,
+        terms: {
+          parent: wanted.orphan ? null : placeOf(caller),
+          meta: wanted.meta,
+          withoutDefault,
+          longest: life.longest,
+          period: life.period,
+          usesLeft: wanted.uses === 0 ? null : wanted.uses,
+        },
+      },
+      null, // cut above, where /acl/ would refuse
+    );
+    return { token, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
+  }
+
+  // --- finding: one that is over is as none ---
+
+  self(asked: Asked): Token {
+    const { accessor, namespace } = callerOf(asked);
+    const token = this.#options.tokens.byAccessor(namespace.id, accessor);
+    if (token === null) throw failures.secretUnknown();
+    return token;
+  }
+
+  bySecret(namespace: NamespaceRef, secret: string): Token {
+    const token = this.#ownerOf(secret);
+    if (token?.namespaceId !== namespace.id) throw failures.secretUnknown();
+    return token;
+  }
+
+  byAccessor(namespace: NamespaceRef, accessor: string): Token {
+    const token = this.#options.tokens.byAccessor(namespace.id, accessor);
+    if (token === null || this.#isOver(token)) throw failures.accessorUnknown();
+    return token;
+  }
+
+  /** In the order of accessors. `next` is what the following page starts after, null on the last. */
+  async list(
+    namespaceId: string,
+    { after, limit, signal }: { after: string | undefined; limit: number; signal: AbortSignal },
+  ): Promise<{ readonly tokens: readonly Token[]; readonly next: string | null }> {
+    const { tokens, turns } = this.#options;
+    const found: Token[] = [];
+    let from = after;
+    for (;;) {
+      const batch = tokens.ranges.byAccessor(namespaceId, { from, limit: BATCH });
+      for (const token of batch) {
+        if (token.accessor === from || this.#isOver(token)) continue;
+        if (found.length === limit) return { tokens: found, next: found.at(-1)?.accessor ?? null };
+        found.push(token);
+      }
+      const last = batch.at(-1)?.accessor;
+      if (batch.length < BATCH || last === undefined) return { tokens: found, next: null };
+      from = last;
+      await turns.next();
+      if (signal.aborted) throw callerGone();
+    }
+  }
+
+  // --- prolonging and ending ---
+
+  async renew(token: Token, asked: Nanos | null): Promise<Given> {
+    const { tokens } = this.#options;
+    const { now } = this;
+    const renewed = await tokens.renew(token.namespaceId, token.accessor, asked);
+    const wanted = increment(token, asked);
+    const granted = (renewed.expires ?? now) - now;
+    if (granted >= wanted) return { token: renewed, warnings: [] };
+    const warning = `the renewal of ${showDuration(wanted)} was cut: the token cannot live longer`;
+    return { token: renewed, warnings: [warning] };
+  }
+
+  /** With what it made. */
+  async revoke({ namespaceId, accessor }: Token): Promise<void> {
+    await this.#options.tokens.deleteTree(namespaceId, accessor);
+  }
+
+  /** What is not there is what was asked for; what lies in another namespace is not. */
+  async revokeSecret(
+    namespace: NamespaceRef,
+    secret: string,
+    end: (token: Token) => Promise<void>,
+  ): Promise<void> {
+    const token = this.#ownerOf(secret);
+    if (token === null) return;
+    if (token.namespaceId !== namespace.id) throw failures.secretUnknown();
+    await end(token);
+  }
+
+  /** Expired ones too, until they are collected. */
+  async revokeAccessor(namespace: NamespaceRef, accessor: string): Promise<void> {
+    const token = this.#options.tokens.byAccessor(namespace.id, accessor);
+    if (token === null) throw failures.accessorUnknown();
+    await this.revoke(token);
+  }
+
+  /** Without what it made. */
+  async revokeAlone({ namespaceId, accessor, global }: Token): Promise<void> {
+    await this.#options.tokens.deleteAlone({ namespaceId, accessor, global });
+  }
+
+  #isOver(token: Token): boolean {
+    const { expires } = token;
+    if (isSpent(token) || (expires !== null && expires < this.now)) return true;
+    return this.#options.tokens.rows.hasEnded(token);
+  }
+
+  #ownerOf(secret: string): Token | null {
+    const { tokens } = this.#options;
+    const owner = tokens.find(secret);
+    return owner === null ? null : tokens.byAccessor(owner.namespace.id, owner.accessor);
+  }
+}
+
+interface Rights {
+  readonly policies: readonly string[];
+  readonly withoutDefault: boolean;
+}
+
+/** At most the caller's own, unless it is `free` to give what it likes. */
+function rightsFor(
+  caller: Caller,
+  namespace: NamespaceRef,
+  wanted: AskedToken,
+  free: boolean,
+): Rights {
+  const bare = caller.withoutDefault === true; // and so is what it makes
+  const withoutDefault = wanted.withoutDefault || (bare && !free);
+  if (!free) {
+    // In another namespace the same names mean other policies, of which the caller has none.
+    if (caller.namespace.id !== namespace.id) throw failures.notItsOwn();
+    const own = new Set<string | null>([...caller.policies, ...(bare ? [] : [DEFAULT])]);
+    const foreign = (wanted.policies ?? []).map(policyName).some((name) => !own.has(name));
+    if (foreign) throw failures.notItsOwn();
+  }
+  const given = wanted.policies ?? [];
+  const policies =
+    given.length > 0 || caller.namespace.id !== namespace.id ? given : caller.policies;
+  if (policies.length > 0) return { policies, withoutDefault };
+  if (withoutDefault) throw failures.noPolicies();
+  return { policies: [DEFAULT], withoutDefault };
+}
+
+function callerOf({ caller }: Asked): Caller {
+  invariant(caller !== null, "nobody gets here without a token");
+  return caller;
+}
+
+function placeOf({ namespace, accessor, global }: Caller): TokenPlace {
+  return { namespaceId: namespace.id, accessor, global };
+}

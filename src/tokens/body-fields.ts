@@ -1,0 +1,115 @@
+// Members of a token in a request's body. The whole record may be sent back as it was read, so those
+// that only the server sets are known here too, and ignored (acl-tokens 5.3, 5.4).
+
+import { parseTokenDuration } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import { isObject, isRawNumber, type JsonValue } from "../base/json.ts";
+import { parseTime } from "../base/time.ts";
+import type { Instant, Nanos } from "../base/world.ts";
+import type { Schema } from "../endpoint/schema.ts";
+import { type Field, wire } from "../endpoint/wire.ts";
+
+function body<T>(
+  name: string,
+  help: string,
+  schema: Schema,
+  read: (given: JsonValue | undefined) => T,
+): Field<T> {
+  const described = { ...schema, description: help };
+  return { source: "body", name, help, secret: false, required: false, schema: described, read };
+}
+
+const expires = body(
+  "ExpirationTime",
+  "When the token ends; RFC 3339.",
+  { type: "string", format: "date-time", nullable: true },
+  (given): Instant | null => parseTime(given),
+);
+
+const ttl = body(
+  "ExpirationTTL",
+  "Lifetime, such as 8h or 1h30m, or nanoseconds as a number. Wins over ExpirationTime.",
+  { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }], nullable: true },
+  (given): Nanos | null => parseTokenDuration(isRawNumber(given) ? whole(given.rawJSON) : given),
+);
+
+/** Digits that a double would not keep. What lies behind the point is dropped (3.5). */
+function whole(text: string): bigint | number {
+  const [, integer] = /^(-?\d+)(?:\.\d+)?$/.exec(text) ?? [];
+  return integer === undefined ? Number(text) : BigInt(integer);
+}
+
+/** Names or ids, in whichever member they stand. */
+const roles = body(
+  "Roles",
+  "Must be null or empty: there are no roles.",
+  { type: "array", items: { type: "object" }, nullable: true },
+  (given): readonly string[] => {
+    if (given === undefined || given === null) return [];
+    if (!Array.isArray(given)) throw refused("Roles must be a list of objects with ID or Name");
+    return given.map((role: JsonValue) => {
+      const { ID, Name } = isObject(role) ? role : {};
+      const named = typeof Name === "string" && Name !== "" ? Name : ID;
+      if (typeof named !== "string") throw refused("a role must have an ID or a Name");
+      return named;
+    });
+  },
+);
+
+const policies = body(
+  "Policies",
+  "Names of policies; none for management.",
+  { type: "array", items: { type: "string" }, nullable: true },
+  (given): readonly string[] => {
+    // Spec 1 has "null or blank" for management.
+    if (given === undefined || given === null || given === "") return [];
+    if (!Array.isArray(given) || !given.every((name) => typeof name === "string")) {
+      throw refused("Policies must be a list of strings");
+    }
+    return given;
+  },
+);
+
+const global = body(
+  "Global",
+  "Replicated to all regions.",
+  { type: "boolean", nullable: true },
+  (given): boolean | undefined => {
+    if (given === undefined || given === null) return undefined;
+    if (typeof given !== "boolean") throw refused("Global must be true or false");
+    return given;
+  },
+);
+
+const ignored = (name: string) => body(name, "Ignored.", {}, () => undefined);
+
+const accessor = wire.body("AccessorID").string("Identifies the token.").optional();
+
+/** What can be said of a token that is made or changed. */
+export const tokenFields = {
+  accessor,
+  secret: wire
+    .body("SecretID")
+    .secret("For an upload: the secret of the token, a UUID.")
+    .optional(),
+  name: wire.body("Name").string("For people; up to 256 bytes.").default(""),
+  type: wire.body("Type").string("client or management.").default("", ""),
+  policies,
+  roles,
+  global,
+  expires,
+  ttl,
+  created: body(
+    "CreateTime",
+    "For an upload: when the token was made.",
+    { type: "string", format: "date-time", nullable: true },
+    (given): Instant | null => parseTime(given),
+  ),
+  hash: ignored("Hash"),
+  createIndex: ignored("CreateIndex"),
+  modifyIndex: ignored("ModifyIndex"),
+};
+
+function refused(message: string): Failure {
+  return new Failure("invalid", "invalid_parameter", message);
+}

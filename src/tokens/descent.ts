@@ -1,0 +1,137 @@
+// Tokens made by a token end with it (core contract 6.8). When one ends, a mark is written with it; its
+// children, and theirs, then go a few at a time, also after a restart. Where no time may pass, settled()
+// waits for that. A token that is let go keeps nothing of its parent.
+
+import { EMPTY } from "../base/bytes.ts";
+import { bytesCodec } from "../base/codec.ts";
+import { describe } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import type { Nanos, Timer, Timers } from "../base/world.ts";
+import type { Tx } from "../barrier/view.ts";
+import type { EndedToken, TokenEnding } from "./expiry.ts";
+import type { Token } from "./token.ts";
+import * as keys from "./token-keys.ts";
+import type { TokenPlace, TokenRows } from "./token-rows.ts";
+
+const BATCH = 16; // see expiry.ts
+const AGAIN: Nanos = 30_000_000_000n;
+
+export interface DescentParts {
+  readonly rows: TokenRows;
+  /** What else hangs on a token. */
+  readonly ending: TokenEnding;
+  /** Null for one that is not there or cannot be used. */
+  readonly readable: (place: TokenPlace, tx: Tx) => Token | null;
+  /** A token with all that hangs on it. */
+  readonly remove: (tx: Tx, token: Token) => void;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+export class Descent implements TokenEnding {
+  readonly #parts: DescentParts;
+  #running: Promise<unknown> | null = null;
+  #timer: Timer | null = null;
+  #open = false;
+  #unwatch = () => {};
+
+  constructor(parts: DescentParts) {
+    this.#parts = parts;
+  }
+
+  open(): void {
+    this.#open = true;
+    this.#unwatch = this.#parts.rows.local.watch(keys.DESCENTS, () => void this.#start());
+    void this.#start();
+  }
+
+  async close(): Promise<void> {
+    this.#open = false;
+    this.#unwatch();
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  ends(tx: Tx, token: EndedToken): void {
+    this.#parts.ending.ends(tx, token);
+    const local = tx.on(this.#parts.rows.local);
+    if (local.keys(keys.childrenOf(token), { limit: 1 }).length === 0) return;
+    local.put(keys.descentKey(token), EMPTY, bytesCodec);
+  }
+
+  hasChildren(place: Omit<TokenPlace, "global">): boolean {
+    return this.#parts.rows.local.keys(keys.childrenOf(place), { limit: 1 }).length > 0;
+  }
+
+  /** When the children of whatever has ended so far are gone. Rejects when that does not work now; it
+   *  is tried again all the same. */
+  async settled(): Promise<void> {
+    while (this.#open && this.#next() !== undefined) {
+      const trouble = await this.#start();
+      if (trouble !== null) throw trouble;
+    }
+  }
+
+  /** Deletes a token and leaves its children to themselves. */
+  async deleteAlone(place: TokenPlace): Promise<void> {
+    const { rows, readable, remove } = this.#parts;
+    const release = (tx: Tx): boolean => {
+      const local = tx.on(rows.local);
+      const children = local.keys(keys.childrenOf(place), { limit: BATCH + 1 });
+      for (const key of children.slice(0, BATCH)) local.delete(key);
+      if (children.length > BATCH) return false;
+      const token = readable(place, tx);
+      if (token !== null) remove(tx, token);
+      return true;
+    };
+    while (!(await rows.shared.write(release, { essential: true })));
+  }
+
+  #next(): string | undefined {
+    return this.#parts.rows.local.keys(keys.DESCENTS, { limit: 1 })[0];
+  }
+
+  /** What kept it from coming to its end, or null. */
+  #start(): Promise<unknown> {
+    this.#running ??= this.#run()
+      .then(
+        () => null,
+        (error: unknown) => this.#later(error),
+      )
+      .finally(() => {
+        this.#running = null;
+      });
+    return this.#running;
+  }
+
+  #later(error: unknown): unknown {
+    const { log, timers } = this.#parts;
+    log.error("could not end the children of tokens", { cause: describe(error) });
+    this.#timer?.cancel();
+    if (this.#open) this.#timer = timers.after(AGAIN, () => void this.#start());
+    return error;
+  }
+
+  async #run(): Promise<void> {
+    const { rows, timers } = this.#parts;
+    for (let key = this.#next(); this.#open && key !== undefined; key = this.#next()) {
+      const mark = key;
+      await rows.shared.write((tx) => this.#step(tx, mark), { essential: true });
+      await timers.turn();
+    }
+  }
+
+  /** Each child that goes leaves a mark of its own if it has children. */
+  #step(tx: Tx, mark: string): void {
+    const { rows, readable, remove } = this.#parts;
+    const local = tx.on(rows.local);
+    const parent = keys.descentParent(mark);
+    const children = local.keys(keys.childrenOf(parent), { limit: BATCH });
+    for (const key of children) {
+      const token = readable(keys.childPlace(parent, key), tx);
+      if (token !== null) remove(tx, token);
+      local.delete(key);
+    }
+    if (children.length < BATCH) local.delete(mark);
+  }
+}

@@ -1,0 +1,41 @@
+// The filter of a list request (acl-tokens.md 7). It belongs to one request: it remembers how much work
+// it has caused.
+
+import type { Clock } from "../../base/world.ts";
+import { Allowance } from "./allowance.ts";
+import type { FilteredToken, Scene } from "./filtered-token.ts";
+import { readFilter } from "./parser.ts";
+import { PatternMaker } from "./pattern.ts";
+import { type Predicate, PredicateMaker, usesPatterns } from "./predicate.ts";
+
+export interface FilterOptions {
+  /** Says what has expired, and how long patterns take. */
+  readonly clock: Clock;
+}
+
+export class Filter {
+  readonly #test: Predicate;
+  readonly #clock: Clock;
+  readonly #allowance: Allowance;
+
+  constructor(test: Predicate, { clock }: FilterOptions) {
+    this.#test = test;
+    this.#clock = clock;
+    this.#allowance = new Allowance(clock);
+  }
+
+  /** Refuses where a list lacks the place asked for, and when the work gets too much. */
+  matches(token: FilteredToken): boolean {
+    const allowance = this.#allowance;
+    allowance.nextToken();
+    const scene: Scene = { token, elements: [], positions: [], clock: this.#clock, allowance };
+    return this.#test(scene);
+  }
+}
+
+/** Refuses what is no filter, or none for tokens. It waits only for a library, once in a process. */
+export async function parseFilter(text: string, options: FilterOptions): Promise<Filter> {
+  const expression = readFilter(text);
+  const patterns = usesPatterns(expression) ? await PatternMaker.load() : null;
+  return new Filter(new PredicateMaker(patterns).make(expression), options);
+}

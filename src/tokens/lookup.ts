@@ -1,0 +1,150 @@
+// Finds the owner of a secret, by its salted hash. Owners are kept in memory until their token
+// changes, so that a change counts for the next request.
+
+import { Failure } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import type { Clock, Instant } from "../base/world.ts";
+import type { Tx } from "../barrier/view.ts";
+import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { RECORD_UNUSABLE } from "./failures.ts";
+import type { Salt } from "./salt.ts";
+import type { Token } from "./token.ts";
+import { TokenCache } from "./token-cache.ts";
+import { recordsOf } from "./token-keys.ts";
+import type { TokenPlace, TokenRows } from "./token-rows.ts";
+import { isSpent } from "./uses.ts";
+
+export interface NamespacesById {
+  /** Null when there is none, or it is being deleted. */
+  byId(id: string): NamespaceRef | null;
+}
+
+export interface LookupParts {
+  readonly rows: TokenRows;
+  readonly namespaces: NamespacesById;
+  readonly salt: () => Salt;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly mostCached: number;
+}
+
+export class TokenLookup {
+  readonly #parts: LookupParts;
+  readonly #cache: TokenCache;
+  readonly #followed = new Map<string, () => void>();
+  #unwatchEnded = () => {};
+
+  constructor(parts: LookupParts) {
+    this.#parts = parts;
+    this.#cache = new TokenCache(parts.mostCached);
+  }
+
+  get cached(): number {
+    return this.#cache.size;
+  }
+
+  open(): void {
+    this.#unwatchEnded = this.#parts.rows.onEnded((accessor) => this.#cache.drop(accessor));
+  }
+
+  close(): void {
+    this.#unwatchEnded();
+    for (const unfollow of this.#followed.values()) unfollow();
+    this.#followed.clear();
+    this.#cache.clear();
+  }
+
+  /** See Tokens.find. */
+  find(secret: string): Caller | null {
+    if (secret === "") return null;
+    const { salt, clock, namespaces } = this.#parts;
+    const hash = salt().hashOf(secret);
+    const caller = this.#cache.get(hash) ?? this.#load(hash);
+    if (caller === null) return null;
+    if (isPast(caller.expires, clock.now())) return null;
+    const current = namespaces.byId(caller.namespace.id);
+    if (current === null) return null;
+    if (isSame(current, caller.namespace)) return caller;
+    this.#cache.drop(caller.accessor);
+    return { ...caller, namespace: current };
+  }
+
+  /** See Tokens.hasExpired. */
+  hasExpired(secret: string): boolean {
+    if (secret === "") return false;
+    const { salt, rows, clock } = this.#parts;
+    const token = this.#owner(salt().hashOf(secret));
+    return token !== null && (isPast(token.expires, clock.now()) || rows.hasEnded(token));
+  }
+
+  /** The token at a place, if it may be used at the time of the transaction. */
+  usable(place: TokenPlace, tx: Tx): Token | null {
+    const token = this.readable(place, tx);
+    if (token === null || isSpent(token) || this.isOver(token, tx)) return null;
+    return this.#parts.namespaces.byId(place.namespaceId) === null ? null : token;
+  }
+
+  /** Whether its time is over, by the clock or for good. */
+  isOver(token: Token, tx: Tx): boolean {
+    return isPast(token.expires, tx.time) || this.#parts.rows.hasEnded(token, tx);
+  }
+
+  /** Null for one that is not there, and for one that nobody may be let in by. */
+  readable(place: TokenPlace, tx?: Tx): Token | null {
+    const { rows, log } = this.#parts;
+    try {
+      return rows.at(place, tx);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== RECORD_UNUSABLE) throw error;
+      log.error("a stored token is refused", { accessor: place.accessor });
+      return null;
+    }
+  }
+
+  #load(hash: string): Caller | null {
+    const { rows, namespaces, clock } = this.#parts;
+    const token = this.#owner(hash);
+    if (token === null || isSpent(token) || rows.hasEnded(token)) return null;
+    const namespace = namespaces.byId(token.namespaceId);
+    if (namespace === null) return null;
+    const { accessor, type, name, policies, global, created, expires, terms } = token;
+    const seen = { accessor, type, name, policies, namespace, global, created, expires };
+    const { withoutDefault = false, usesLeft = null } = terms ?? {};
+    const counted = usesLeft !== null;
+    const caller: Caller = withoutDefault || counted ? { ...seen, withoutDefault, counted } : seen;
+    if (!isPast(expires, clock.now())) this.#cache.put(hash, caller);
+    return caller;
+  }
+
+  #owner(hash: string): Token | null {
+    const place = this.#parts.rows.placeOf(hash);
+    if (place === null) return null;
+    this.#follow(place.namespaceId);
+    const token = this.readable(place);
+    // A hash that leads to a record with another secret is nobody's.
+    return token !== null && this.#parts.salt().hashOf(token.secret.reveal()) === hash
+      ? token
+      : null;
+  }
+
+  /** From the first look at a namespace's tokens on. */
+  #follow(namespaceId: string): void {
+    if (this.#followed.has(namespaceId)) return;
+    const { shared, local } = this.#parts.rows;
+    const folder = recordsOf(namespaceId);
+    const drop = ({ keys }: { readonly keys: readonly string[] }) => {
+      for (const key of keys) this.#cache.drop(key.slice(folder.length));
+    };
+    const unfollow = [shared.watch(folder, drop), local.watch(folder, drop)];
+    this.#followed.set(namespaceId, () => unfollow.forEach((end) => end()));
+  }
+}
+
+/** Valid up to and including the instant of its expiry. */
+function isPast(expires: Instant | null, now: Instant): boolean {
+  return expires !== null && expires < now;
+}
+
+function isSame(a: NamespaceRef, b: NamespaceRef): boolean {
+  return a.id === b.id && a.path === b.path && a.created === b.created;
+}

@@ -1,0 +1,70 @@
+// What a token made through `auth/token` has beside the record of spec 1: the token that made it, what
+// was noted, and how its life is bounded. Kept inside the token's record; tokens of /acl/ have none.
+
+import type { Nanos } from "../base/world.ts";
+import type { TokenPlace } from "./token-keys.ts";
+
+export interface TokenTerms {
+  /** Ends with it, unless it was let go since; null: made without one. */
+  readonly parent: TokenPlace | null;
+  readonly meta: Readonly<Record<string, string>>;
+  /** The built-in default policy does not count for it. */
+  readonly withoutDefault: boolean;
+  /** The longest life that its maker allowed, from its creation; null: the server's. */
+  readonly longest: Nanos | null;
+  /** What each renewal gives; null: what is asked for. */
+  readonly period: Nanos | null;
+  /** Null: as many as one likes. At 0 it lets nobody in. */
+  readonly usesLeft: number | null;
+}
+
+export interface StoredTerms extends Omit<TokenTerms, "longest" | "period"> {
+  readonly longest: string | null;
+  readonly period: string | null;
+}
+
+export function storedTerms(terms: TokenTerms): StoredTerms {
+  return { ...terms, longest: shown(terms.longest), period: shown(terms.period) };
+}
+
+/** Undefined when it is nothing that this server writes. */
+export function readTerms(stored: unknown): TokenTerms | undefined {
+  if (!isObject(stored)) return undefined;
+  const { parent, meta, withoutDefault, usesLeft } = stored;
+  const longest = nanosOf(stored["longest"]);
+  const period = nanosOf(stored["period"]);
+  if (typeof withoutDefault !== "boolean" || !(parent === null || isPlace(parent)))
+    return undefined;
+  if (!isTexts(meta) || longest === undefined || period === undefined) return undefined;
+  if (!(usesLeft === null || isCount(usesLeft))) return undefined;
+  return { parent, meta, withoutDefault, longest, period, usesLeft };
+}
+
+function shown(nanos: Nanos | null): string | null {
+  return nanos === null ? null : String(nanos);
+}
+
+function nanosOf(value: unknown): Nanos | null | undefined {
+  if (value === null) return null;
+  return typeof value === "string" && /^\d{1,20}$/.test(value) ? BigInt(value) : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isPlace(value: unknown): value is TokenPlace {
+  if (!isObject(value)) return false;
+  const { namespaceId, accessor, global } = value;
+  return (
+    typeof namespaceId === "string" && typeof accessor === "string" && typeof global === "boolean"
+  );
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

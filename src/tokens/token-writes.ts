@@ -1,0 +1,160 @@
+// Makes, changes and ends tokens, each in one transaction. Who may is not decided here.
+
+import { isUuid } from "../base/uuid.ts";
+import { Secret } from "../base/secret.ts";
+import type { Instant, Nanos } from "../base/world.ts";
+import type { Tx } from "../barrier/view.ts";
+import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import type { TokenEnding } from "./expiry.ts";
+import * as failures from "./failures.ts";
+import type { TokenLookup } from "./lookup.ts";
+import type { Minting } from "./minting.ts";
+import type { Lifetimes, NewToken } from "./new-token.ts";
+import type { OneTimeRows } from "./one-time-rows.ts";
+import { increment, renewedUntil } from "./renewal.ts";
+import type { Salt } from "./salt.ts";
+import { isUsableSecret, type Token } from "./token.ts";
+import { changed, type TokenChange } from "./token-change.ts";
+import type { TokenRanges } from "./token-ranges.ts";
+import type { TokenPlace, TokenRows } from "./token-rows.ts";
+
+const WIPED_AT_ONCE = 16; // see expiry.ts
+
+/** An update, or what is uploaded where there is no such token (contract 5.5). */
+export interface TokenWrite extends TokenChange {
+  /** Of an upload; a stored token keeps its own. */
+  readonly secret?: string | undefined;
+  readonly created?: Instant | null | undefined;
+}
+
+export interface DeletedToken {
+  readonly token: Token;
+  readonly index: bigint;
+  /** No management token of the root namespace is left that has not expired (D31). */
+  readonly lastManagement: boolean;
+}
+
+export interface TokenWritesParts {
+  readonly rows: TokenRows;
+  readonly ranges: TokenRanges;
+  readonly oneTime: OneTimeRows;
+  readonly minting: Minting;
+  readonly lookup: TokenLookup;
+  readonly ending: TokenEnding;
+  readonly lifetimes: Lifetimes;
+  readonly salt: () => Salt;
+}
+
+export class TokenWrites {
+  readonly #parts: TokenWritesParts;
+
+  constructor(parts: TokenWritesParts) {
+    this.#parts = parts;
+  }
+
+  create(spec: NewToken, lifetimes: Lifetimes | null = this.#parts.lifetimes): Promise<Token> {
+    const { rows, minting, lookup, salt } = this.#parts;
+    const parent = spec.terms?.parent ?? null;
+    return rows.shared.write((tx) => {
+      // What would end with its parent must not begin after it.
+      if (parent !== null && lookup.usable(parent, tx) === null) throw failures.parentGone();
+      return minting.mint(tx, salt(), spec, { lifetimes });
+    });
+  }
+
+  update(namespaceId: string, accessor: string, given: TokenWrite): Promise<Token> {
+    const { rows, lookup } = this.#parts;
+    return rows.shared.write((tx) => {
+      const before = this.#stored(tx, namespaceId, accessor);
+      if (before === null) return this.#upload(tx, namespaceId, accessor, given);
+      const shape = changed(before, given, lookup.isOver(before, tx));
+      const after = { ...shape, modifyIndex: tx.index };
+      rows.replace(tx, before, after);
+      return after;
+    });
+  }
+
+  /** `asked`: null for the time it was made with. */
+  renew(namespaceId: string, accessor: string, asked: Nanos | null): Promise<Token> {
+    const { rows, lookup, lifetimes } = this.#parts;
+    return rows.shared.write((tx) => {
+      const before = this.#stored(tx, namespaceId, accessor);
+      if (before === null) throw failures.cannotFind(accessor);
+      const { expires: until } = before;
+      if (!before.renewable || until === null) throw failures.notRenewable();
+      if (lookup.isOver(before, tx)) throw failures.tokenInvalid(["token has expired"]);
+      const life = { now: tx.time, by: increment(before, asked), most: lifetimes.most };
+      const expires = renewedUntil({ ...before, expires: until }, life);
+      const after = { ...before, expires, modifyIndex: tx.index };
+      rows.replace(tx, before, after);
+      return after;
+    });
+  }
+
+  delete(namespaceId: string, accessor: string): Promise<DeletedToken> {
+    const { rows } = this.#parts;
+    const remove = (tx: Tx): DeletedToken => {
+      const token = this.#stored(tx, namespaceId, accessor);
+      if (token === null) throw failures.cannotDelete(accessor);
+      this.remove(tx, token);
+      const matters = token.type === "management" && namespaceId === ROOT_NAMESPACE.id;
+      const lastManagement = matters && !rows.hasManagement(namespaceId, tx.time, tx);
+      return { token, index: tx.index, lastManagement };
+    };
+    return rows.shared.write(remove, { essential: true });
+  }
+
+  /** A few at a time, so that others get their turn. */
+  async wipeNamespace(namespaceId: string): Promise<void> {
+    const { rows, ranges, lookup } = this.#parts;
+    for (;;) {
+      const places = ranges.places(namespaceId, WIPED_AT_ONCE);
+      if (places.length === 0) return;
+      const remove = (tx: Tx) => {
+        for (const place of places) {
+          const token = lookup.readable(place, tx);
+          if (token === null) this.#removeUnread(tx, place);
+          else this.remove(tx, token);
+        }
+      };
+      await rows.shared.write(remove, { essential: true });
+    }
+  }
+
+  /** With all that hangs on it. */
+  remove(tx: Tx, token: Token): void {
+    const { rows, oneTime, ending, salt } = this.#parts;
+    const ended = rows.hasEnded(token, tx);
+    rows.remove(tx, token, salt().hashOf(token.secret.reveal()));
+    oneTime.removeOf(tx, token);
+    if (!ended) ending.ends(tx, token);
+  }
+
+  #removeUnread(tx: Tx, place: TokenPlace): void {
+    this.#parts.rows.removeUnread(tx, place);
+    this.#parts.oneTime.removeOf(tx, place);
+  }
+
+  /** One that only clients can be, with identifiers that somebody has chosen. */
+  #upload(tx: Tx, namespaceId: string, accessor: string, given: TokenWrite): Token {
+    const { minting, salt, lifetimes } = this.#parts;
+    const { secret = "", type, cas } = given;
+    const chosen = isUuid(accessor) && isUuid(secret) && isUsableSecret(secret);
+    if (!chosen || type !== "client" || cas !== undefined) throw failures.cannotFind(accessor);
+    return minting.mint(
+      tx,
+      salt(),
+      { ...given, namespaceId },
+      {
+        lifetimes,
+        accessor: accessor.toLowerCase(),
+        secret: new Secret(secret.toLowerCase()),
+      },
+    );
+  }
+
+  #stored(tx: Tx, namespaceId: string, accessor: string): Token | null {
+    if (!isUuid(accessor)) return null;
+    return this.#parts.rows.byAccessor(namespaceId, accessor.toLowerCase(), tx);
+  }
+}
