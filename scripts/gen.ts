@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parametersOf, type Endpoint } from "../src/endpoint/endpoint.ts";
+import { inAuth } from "../src/endpoint/auth.ts";
 import { out } from "../src/endpoint/output.ts";
 import type { Schema } from "../src/endpoint/schema.ts";
 import type { Field } from "../src/endpoint/wire.ts";
@@ -81,6 +82,7 @@ function inputMember([key, { help, required, schema }]: readonly [string, Field<
 function answerOf({ output, family }: Declared): [type: string, answer: string] {
   if (output === out.nothing) return ["undefined", "nothing"];
   if (output.schema.format?.includes("/") === true) return ["string", "text"];
+  if (output === inAuth) return [typeOf(output.schema), "auth"];
   return [typeOf(output.schema), family === "enveloped" ? "data" : "bare"];
 }
 

@@ -11,6 +11,8 @@ import { quotasApi } from "./quotas/api.ts";
 import { ceremonyApi } from "./seal/api-ceremonies.ts";
 import { nodeApi } from "./seal/api-node.ts";
 import { sealApi } from "./seal/api.ts";
+import { authTokenApi } from "./tokens/api-auth-token.ts";
+import { tokensApi } from "./tokens/api.ts";
 
 export interface DeclaredFile {
   readonly file: string;
@@ -22,6 +24,8 @@ export const surface: readonly DeclaredFile[] = [
   { file: "src/seal/api.ts", endpoints: sealApi },
   { file: "src/seal/api-node.ts", endpoints: nodeApi },
   { file: "src/seal/api-ceremonies.ts", endpoints: ceremonyApi },
+  { file: "src/tokens/api.ts", endpoints: tokensApi },
+  { file: "src/tokens/api-auth-token.ts", endpoints: authTokenApi },
   { file: "src/namespaces/api.ts", endpoints: namespacesApi },
   { file: "src/audit/api.ts", endpoints: auditApi },
   { file: "src/quotas/api.ts", endpoints: quotasApi },

@@ -1,7 +1,7 @@
 // Every endpoint of the API as a typed function. Written by scripts/gen.ts out of the declarations: do
 // not edit. Inputs have the names of the declarations, answers those of the wire.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Caller } from "./client.ts";
 import { oneSegment, restOfPath } from "./request-path.ts";
 
@@ -1016,6 +1016,1104 @@ export function deleteRekeyBackupRecovery(client: Caller): Promise<undefined> {
     method: "DELETE",
     path: "sys/rekey-recovery-key/backup",
     answer: "nothing",
+  });
+}
+
+export interface BootstrapAclInput {
+  /** The secret that it shall have, a UUID; a random one without it. */
+  readonly secret?: string | undefined;
+}
+
+export type BootstrapAclAnswer = {
+  /** Identifies the token: a UUID in lower case. */
+  readonly AccessorID: string;
+  /** For people; may be empty. */
+  readonly Name: string;
+  /** What kind of token it is. */
+  readonly Type: "client" | "management";
+  /** In the order given; null for management. */
+  readonly Policies: readonly string[] | null;
+  /** Null: there are no roles. */
+  readonly Roles:
+    | readonly {
+        /** Id of a role. */
+        readonly ID: string;
+        /** Its name. */
+        readonly Name: string;
+      }[]
+    | null;
+  /** Replicated to all regions. */
+  readonly Global: boolean;
+  /** Changes with what can be changed: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** When it was made. */
+  readonly CreateTime: string;
+  /** When it ends; null: never. */
+  readonly ExpirationTime: string | null;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The credential. */
+  readonly SecretID: string;
+  /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
+  readonly ExpirationTTL: string;
+};
+
+/** Make the first management token. */
+export function bootstrapAcl(
+  client: Caller,
+  input: BootstrapAclInput = {},
+): Promise<BootstrapAclAnswer> {
+  return client.call<BootstrapAclAnswer>({
+    method: "POST",
+    path: "acl/bootstrap",
+    body: { BootstrapSecret: input.secret },
+    answer: "bare",
+  });
+}
+
+export interface ListTokensInput {
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+  /** Only tokens that are replicated to all regions. */
+  readonly global?: boolean | undefined;
+  /** Only tokens whose accessor starts so: an even number of hexadecimal digits. */
+  readonly prefix?: string | undefined;
+  /** Where the page starts: X-Service-NextToken of the page before. */
+  readonly nextToken?: string | undefined;
+  /** How many tokens at most; 0: all. */
+  readonly perPage?: number | undefined;
+  /** An expression that tokens must meet, such as Type == "client". */
+  readonly filter?: string | undefined;
+  /** In reverse order. */
+  readonly reverse?: boolean | undefined;
+}
+
+export type ListTokensAnswer = readonly {
+  /** Identifies the token: a UUID in lower case. */
+  readonly AccessorID: string;
+  /** For people; may be empty. */
+  readonly Name: string;
+  /** What kind of token it is. */
+  readonly Type: "client" | "management";
+  /** In the order given; null for management. */
+  readonly Policies: readonly string[] | null;
+  /** Null: there are no roles. */
+  readonly Roles:
+    | readonly {
+        /** Id of a role. */
+        readonly ID: string;
+        /** Its name. */
+        readonly Name: string;
+      }[]
+    | null;
+  /** Replicated to all regions. */
+  readonly Global: boolean;
+  /** Changes with what can be changed: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** When it was made. */
+  readonly CreateTime: string;
+  /** When it ends; null: never. */
+  readonly ExpirationTime: string | null;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+}[];
+
+/** List tokens, without their secrets. */
+export function listTokens(client: Caller, input: ListTokensInput = {}): Promise<ListTokensAnswer> {
+  return client.call<ListTokensAnswer>({
+    method: "GET",
+    path: "acl/tokens",
+    query: {
+      index: input.index,
+      wait: input.wait,
+      stale: input.stale,
+      region: input.region,
+      global: input.global,
+      prefix: input.prefix,
+      next_token: input.nextToken,
+      per_page: input.perPage,
+      filter: input.filter,
+      reverse: input.reverse,
+    },
+    answer: "bare",
+  });
+}
+
+export interface CreateTokenInput {
+  /** Identifies the token. */
+  readonly accessor?: string | undefined;
+  /** For an upload: the secret of the token, a UUID. */
+  readonly secret?: string | undefined;
+  /** For people; up to 256 bytes. */
+  readonly name?: string | undefined;
+  /** client or management. */
+  readonly type?: string | undefined;
+  /** Names of policies; none for management. */
+  readonly policies?: readonly string[] | null | undefined;
+  /** Must be null or empty: there are no roles. */
+  readonly roles?: readonly JsonObject[] | null | undefined;
+  /** Replicated to all regions. */
+  readonly global?: boolean | null | undefined;
+  /** When the token ends; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** Lifetime, such as 8h or 1h30m, or nanoseconds as a number. Wins over ExpirationTime. */
+  readonly ttl?: string | number | null | undefined;
+  /** For an upload: when the token was made. */
+  readonly created?: string | null | undefined;
+  /** Ignored. */
+  readonly hash?: JsonValue | undefined;
+  /** Ignored. */
+  readonly createIndex?: JsonValue | undefined;
+  /** Ignored. */
+  readonly modifyIndex?: JsonValue | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type CreateTokenAnswer = {
+  /** Identifies the token: a UUID in lower case. */
+  readonly AccessorID: string;
+  /** For people; may be empty. */
+  readonly Name: string;
+  /** What kind of token it is. */
+  readonly Type: "client" | "management";
+  /** In the order given; null for management. */
+  readonly Policies: readonly string[] | null;
+  /** Null: there are no roles. */
+  readonly Roles:
+    | readonly {
+        /** Id of a role. */
+        readonly ID: string;
+        /** Its name. */
+        readonly Name: string;
+      }[]
+    | null;
+  /** Replicated to all regions. */
+  readonly Global: boolean;
+  /** Changes with what can be changed: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** When it was made. */
+  readonly CreateTime: string;
+  /** When it ends; null: never. */
+  readonly ExpirationTime: string | null;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The credential. */
+  readonly SecretID: string;
+  /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
+  readonly ExpirationTTL: string;
+};
+
+/** Make a token. */
+export function createToken(
+  client: Caller,
+  input: CreateTokenInput = {},
+): Promise<CreateTokenAnswer> {
+  return client.call<CreateTokenAnswer>({
+    method: "POST",
+    path: "acl/token",
+    query: { region: input.region },
+    body: {
+      AccessorID: input.accessor,
+      SecretID: input.secret,
+      Name: input.name,
+      Type: input.type,
+      Policies: input.policies,
+      Roles: input.roles,
+      Global: input.global,
+      ExpirationTime: input.expires,
+      ExpirationTTL: input.ttl,
+      CreateTime: input.created,
+      Hash: input.hash,
+      CreateIndex: input.createIndex,
+      ModifyIndex: input.modifyIndex,
+    },
+    answer: "bare",
+  });
+}
+
+export interface UpdateTokenInput {
+  /** Accessor of the token. */
+  readonly path: string;
+  /** Identifies the token. */
+  readonly accessor?: string | undefined;
+  /** For an upload: the secret of the token, a UUID. */
+  readonly secret?: string | undefined;
+  /** For people; up to 256 bytes. */
+  readonly name?: string | undefined;
+  /** client or management. */
+  readonly type?: string | undefined;
+  /** Names of policies; none for management. */
+  readonly policies?: readonly string[] | null | undefined;
+  /** Must be null or empty: there are no roles. */
+  readonly roles?: readonly JsonObject[] | null | undefined;
+  /** Replicated to all regions. */
+  readonly global?: boolean | null | undefined;
+  /** When the token ends; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** Lifetime, such as 8h or 1h30m, or nanoseconds as a number. Wins over ExpirationTime. */
+  readonly ttl?: string | number | null | undefined;
+  /** For an upload: when the token was made. */
+  readonly created?: string | null | undefined;
+  /** Ignored. */
+  readonly hash?: JsonValue | undefined;
+  /** Ignored. */
+  readonly createIndex?: JsonValue | undefined;
+  /** Ignored. */
+  readonly modifyIndex?: JsonValue | undefined;
+  /** ModifyIndex that the token must have; otherwise nothing is changed (409). */
+  readonly cas?: number | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type UpdateTokenAnswer = {
+  /** Identifies the token: a UUID in lower case. */
+  readonly AccessorID: string;
+  /** For people; may be empty. */
+  readonly Name: string;
+  /** What kind of token it is. */
+  readonly Type: "client" | "management";
+  /** In the order given; null for management. */
+  readonly Policies: readonly string[] | null;
+  /** Null: there are no roles. */
+  readonly Roles:
+    | readonly {
+        /** Id of a role. */
+        readonly ID: string;
+        /** Its name. */
+        readonly Name: string;
+      }[]
+    | null;
+  /** Replicated to all regions. */
+  readonly Global: boolean;
+  /** Changes with what can be changed: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** When it was made. */
+  readonly CreateTime: string;
+  /** When it ends; null: never. */
+  readonly ExpirationTime: string | null;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The credential. */
+  readonly SecretID: string;
+  /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
+  readonly ExpirationTTL: string;
+};
+
+/** Change a token, or upload one with identifiers of your own. */
+export function updateToken(client: Caller, input: UpdateTokenInput): Promise<UpdateTokenAnswer> {
+  return client.call<UpdateTokenAnswer>({
+    method: "POST",
+    path: `acl/token/${oneSegment(input.path)}`,
+    query: { cas: input.cas, region: input.region },
+    body: {
+      AccessorID: input.accessor,
+      SecretID: input.secret,
+      Name: input.name,
+      Type: input.type,
+      Policies: input.policies,
+      Roles: input.roles,
+      Global: input.global,
+      ExpirationTime: input.expires,
+      ExpirationTTL: input.ttl,
+      CreateTime: input.created,
+      Hash: input.hash,
+      CreateIndex: input.createIndex,
+      ModifyIndex: input.modifyIndex,
+    },
+    answer: "bare",
+  });
+}
+
+export interface ReadTokenInput {
+  /** Accessor of the token. */
+  readonly accessor: string;
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type ReadTokenAnswer = {
+  /** Identifies the token: a UUID in lower case. */
+  readonly AccessorID: string;
+  /** For people; may be empty. */
+  readonly Name: string;
+  /** What kind of token it is. */
+  readonly Type: "client" | "management";
+  /** In the order given; null for management. */
+  readonly Policies: readonly string[] | null;
+  /** Null: there are no roles. */
+  readonly Roles:
+    | readonly {
+        /** Id of a role. */
+        readonly ID: string;
+        /** Its name. */
+        readonly Name: string;
+      }[]
+    | null;
+  /** Replicated to all regions. */
+  readonly Global: boolean;
+  /** Changes with what can be changed: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** When it was made. */
+  readonly CreateTime: string;
+  /** When it ends; null: never. */
+  readonly ExpirationTime: string | null;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The credential. */
+  readonly SecretID: string;
+  /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
+  readonly ExpirationTTL: string;
+};
+
+/** Read a token: for management, and for the token itself. */
+export function readToken(client: Caller, input: ReadTokenInput): Promise<ReadTokenAnswer> {
+  return client.call<ReadTokenAnswer>({
+    method: "GET",
+    path: `acl/token/${oneSegment(input.accessor)}`,
+    query: { index: input.index, wait: input.wait, stale: input.stale, region: input.region },
+    answer: "bare",
+  });
+}
+
+export interface ReadSelfTokenInput {
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type ReadSelfTokenAnswer = {
+  /** Identifies the token: a UUID in lower case. */
+  readonly AccessorID: string;
+  /** For people; may be empty. */
+  readonly Name: string;
+  /** What kind of token it is. */
+  readonly Type: "client" | "management";
+  /** In the order given; null for management. */
+  readonly Policies: readonly string[] | null;
+  /** Null: there are no roles. */
+  readonly Roles:
+    | readonly {
+        /** Id of a role. */
+        readonly ID: string;
+        /** Its name. */
+        readonly Name: string;
+      }[]
+    | null;
+  /** Replicated to all regions. */
+  readonly Global: boolean;
+  /** Changes with what can be changed: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** When it was made. */
+  readonly CreateTime: string;
+  /** When it ends; null: never. */
+  readonly ExpirationTime: string | null;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The credential. */
+  readonly SecretID: string;
+  /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
+  readonly ExpirationTTL: string;
+};
+
+/** Read the token that is presented. */
+export function readSelfToken(
+  client: Caller,
+  input: ReadSelfTokenInput = {},
+): Promise<ReadSelfTokenAnswer> {
+  return client.call<ReadSelfTokenAnswer>({
+    method: "GET",
+    path: "acl/token/self",
+    query: { index: input.index, wait: input.wait, stale: input.stale, region: input.region },
+    answer: "bare",
+  });
+}
+
+export interface DeleteTokenInput {
+  /** Accessor of the token. */
+  readonly accessor: string;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+/** Delete a token. It lets nobody in from here on. */
+export function deleteToken(client: Caller, input: DeleteTokenInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `acl/token/${oneSegment(input.accessor)}`,
+    query: { region: input.region },
+    answer: "nothing",
+  });
+}
+
+export interface CreateOneTimeTokenInput {
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type CreateOneTimeTokenAnswer = {
+  /** Index of the write. */
+  readonly Index: number;
+  readonly OneTimeToken: {
+    /** To be exchanged, once. */
+    readonly OneTimeSecretID: string;
+    /** Identifies the token: a UUID in lower case. */
+    readonly AccessorID: string;
+    /** Until when it can be exchanged. */
+    readonly ExpiresAt: string;
+    /** Index of the write that made it. */
+    readonly CreateIndex: number;
+    /** The same. */
+    readonly ModifyIndex: number;
+  };
+};
+
+/** Make a one-time token for the token that is presented. */
+export function createOneTimeToken(
+  client: Caller,
+  input: CreateOneTimeTokenInput = {},
+): Promise<CreateOneTimeTokenAnswer> {
+  return client.call<CreateOneTimeTokenAnswer>({
+    method: "POST",
+    path: "acl/token/onetime",
+    query: { region: input.region },
+    answer: "bare",
+  });
+}
+
+export interface ExchangeOneTimeTokenInput {
+  /** The secret of the one-time token. */
+  readonly secret?: string | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type ExchangeOneTimeTokenAnswer = {
+  /** Index of the write. */
+  readonly Index: number;
+  readonly Token: {
+    /** Identifies the token: a UUID in lower case. */
+    readonly AccessorID: string;
+    /** For people; may be empty. */
+    readonly Name: string;
+    /** What kind of token it is. */
+    readonly Type: "client" | "management";
+    /** In the order given; null for management. */
+    readonly Policies: readonly string[] | null;
+    /** Null: there are no roles. */
+    readonly Roles:
+      | readonly {
+          /** Id of a role. */
+          readonly ID: string;
+          /** Its name. */
+          readonly Name: string;
+        }[]
+      | null;
+    /** Replicated to all regions. */
+    readonly Global: boolean;
+    /** Changes with what can be changed: base64 of 32 bytes. */
+    readonly Hash: string;
+    /** When it was made. */
+    readonly CreateTime: string;
+    /** When it ends; null: never. */
+    readonly ExpirationTime: string | null;
+    /** Index of the write that made it. */
+    readonly CreateIndex: number;
+    /** Index of the write that changed it last. */
+    readonly ModifyIndex: number;
+    /** The credential. */
+    readonly SecretID: string;
+    /** The lifetime that was asked for, such as 8h0m0s; empty without one. */
+    readonly ExpirationTTL: string;
+  };
+};
+
+/** Exchange a one-time token for the token that it was made for. */
+export function exchangeOneTimeToken(
+  client: Caller,
+  input: ExchangeOneTimeTokenInput = {},
+): Promise<ExchangeOneTimeTokenAnswer> {
+  return client.call<ExchangeOneTimeTokenAnswer>({
+    method: "POST",
+    path: "acl/token/onetime/exchange",
+    query: { region: input.region },
+    body: { OneTimeSecretID: input.secret },
+    answer: "bare",
+  });
+}
+
+export type CollectTokensAnswer = {
+  /** How many tokens were removed. */
+  readonly Tokens: number;
+  /** How many one-time tokens were removed. */
+  readonly OneTimeTokens: number;
+};
+
+/** Remove expired tokens and one-time tokens now. */
+export function collectTokens(client: Caller): Promise<CollectTokensAnswer> {
+  return client.call<CollectTokensAnswer>({ method: "POST", path: "acl/gc", answer: "bare" });
+}
+
+export interface AuthTokenCreateInput {
+  /** Names of policies, at most those of the caller without sudo; without it the caller's. */
+  readonly policies?: readonly string[] | undefined;
+  /** How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum. */
+  readonly ttl?: string | number | undefined;
+  /** How long it lives at most, however often it is renewed. */
+  readonly longest?: string | number | undefined;
+  /** How long it lives from each renewal on, whatever that asks for. Needs sudo. */
+  readonly period?: string | number | undefined;
+  /** How many requests it may make; 0: any number. */
+  readonly uses?: number | undefined;
+  /** For people; up to 256 bytes. */
+  readonly name?: string | undefined;
+  /** What its maker notes about it. */
+  readonly meta?: Readonly<Record<string, string>> | undefined;
+  /** Whether it can be renewed. */
+  readonly renewable?: boolean | undefined;
+  /** Whether the policy default does not count for it. */
+  readonly withoutDefault?: boolean | undefined;
+  /** There is one kind. */
+  readonly type?: "service" | "default" | "" | undefined;
+  /** Must be empty: no entities. */
+  readonly alias?: string | undefined;
+  /** It does not end with the caller's. Needs sudo. */
+  readonly noParent?: boolean | undefined;
+}
+
+export type AuthTokenCreateAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly client_token: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** What the token may do. */
+  readonly policies: readonly string[];
+  /** The same. */
+  readonly token_policies: readonly string[];
+  /** What was noted when it was made. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly lease_duration: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** There is one kind. */
+  readonly token_type: "service";
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+};
+
+/** Make a client token that ends with the caller's. */
+export function authTokenCreate(
+  client: Caller,
+  input: AuthTokenCreateInput = {},
+): Promise<AuthTokenCreateAnswer> {
+  return client.call<AuthTokenCreateAnswer>({
+    method: "POST",
+    path: "auth/token/create",
+    body: {
+      policies: input.policies,
+      ttl: input.ttl,
+      explicit_max_ttl: input.longest,
+      period: input.period,
+      num_uses: input.uses,
+      display_name: input.name,
+      meta: input.meta,
+      renewable: input.renewable,
+      no_default_policy: input.withoutDefault,
+      type: input.type,
+      entity_alias: input.alias,
+      no_parent: input.noParent,
+    },
+    answer: "auth",
+  });
+}
+
+export interface AuthTokenCreateOrphanInput {
+  /** Names of policies, at most those of the caller without sudo; without it the caller's. */
+  readonly policies?: readonly string[] | undefined;
+  /** How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum. */
+  readonly ttl?: string | number | undefined;
+  /** How long it lives at most, however often it is renewed. */
+  readonly longest?: string | number | undefined;
+  /** How long it lives from each renewal on, whatever that asks for. Needs sudo. */
+  readonly period?: string | number | undefined;
+  /** How many requests it may make; 0: any number. */
+  readonly uses?: number | undefined;
+  /** For people; up to 256 bytes. */
+  readonly name?: string | undefined;
+  /** What its maker notes about it. */
+  readonly meta?: Readonly<Record<string, string>> | undefined;
+  /** Whether it can be renewed. */
+  readonly renewable?: boolean | undefined;
+  /** Whether the policy default does not count for it. */
+  readonly withoutDefault?: boolean | undefined;
+  /** There is one kind. */
+  readonly type?: "service" | "default" | "" | undefined;
+  /** Must be empty: no entities. */
+  readonly alias?: string | undefined;
+}
+
+export type AuthTokenCreateOrphanAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly client_token: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** What the token may do. */
+  readonly policies: readonly string[];
+  /** The same. */
+  readonly token_policies: readonly string[];
+  /** What was noted when it was made. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly lease_duration: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** There is one kind. */
+  readonly token_type: "service";
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+};
+
+/** Make a client token that does not end with the caller's. */
+export function authTokenCreateOrphan(
+  client: Caller,
+  input: AuthTokenCreateOrphanInput = {},
+): Promise<AuthTokenCreateOrphanAnswer> {
+  return client.call<AuthTokenCreateOrphanAnswer>({
+    method: "POST",
+    path: "auth/token/create-orphan",
+    body: {
+      policies: input.policies,
+      ttl: input.ttl,
+      explicit_max_ttl: input.longest,
+      period: input.period,
+      num_uses: input.uses,
+      display_name: input.name,
+      meta: input.meta,
+      renewable: input.renewable,
+      no_default_policy: input.withoutDefault,
+      type: input.type,
+      entity_alias: input.alias,
+    },
+    answer: "auth",
+  });
+}
+
+export type AuthTokenLookupSelfAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly id: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** For people; may be empty. */
+  readonly display_name: string;
+  /** What it may do; root: everything. */
+  readonly policies: readonly string[];
+  /** When it was made, in seconds since 1970. */
+  readonly creation_time: number;
+  /** Seconds that it was made for; 0: no end. */
+  readonly creation_ttl: number;
+  /** When it ends; null: never. */
+  readonly expire_time: string | null;
+  /** Longest life that its maker allowed, in seconds; 0: the server's. */
+  readonly explicit_max_ttl: number;
+  /** When it was made. */
+  readonly issue_time: string;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Where it was made. */
+  readonly path: string;
+  /** Seconds that each renewal gives. */
+  readonly period?: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly ttl: number;
+  /** There is one kind. */
+  readonly type: "service";
+  /** What was noted when it was made. */
+  readonly meta: Readonly<Record<string, string>> | null;
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+};
+
+/** Tell about the caller's own token. */
+export function authTokenLookupSelf(client: Caller): Promise<AuthTokenLookupSelfAnswer> {
+  return client.call<AuthTokenLookupSelfAnswer>({
+    method: "GET",
+    path: "auth/token/lookup-self",
+    answer: "data",
+  });
+}
+
+export interface AuthTokenLookupInput {
+  /** Secret of the token. */
+  readonly secret: string;
+}
+
+export type AuthTokenLookupAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly id: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** For people; may be empty. */
+  readonly display_name: string;
+  /** What it may do; root: everything. */
+  readonly policies: readonly string[];
+  /** When it was made, in seconds since 1970. */
+  readonly creation_time: number;
+  /** Seconds that it was made for; 0: no end. */
+  readonly creation_ttl: number;
+  /** When it ends; null: never. */
+  readonly expire_time: string | null;
+  /** Longest life that its maker allowed, in seconds; 0: the server's. */
+  readonly explicit_max_ttl: number;
+  /** When it was made. */
+  readonly issue_time: string;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Where it was made. */
+  readonly path: string;
+  /** Seconds that each renewal gives. */
+  readonly period?: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly ttl: number;
+  /** There is one kind. */
+  readonly type: "service";
+  /** What was noted when it was made. */
+  readonly meta: Readonly<Record<string, string>> | null;
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+};
+
+/** Tell about a token by its secret. */
+export function authTokenLookup(
+  client: Caller,
+  input: AuthTokenLookupInput,
+): Promise<AuthTokenLookupAnswer> {
+  return client.call<AuthTokenLookupAnswer>({
+    method: "POST",
+    path: "auth/token/lookup",
+    body: { token: input.secret },
+    answer: "data",
+  });
+}
+
+export interface AuthTokenLookupAccessorInput {
+  /** Accessor of the token. */
+  readonly accessor: string;
+}
+
+export type AuthTokenLookupAccessorAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly id: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** For people; may be empty. */
+  readonly display_name: string;
+  /** What it may do; root: everything. */
+  readonly policies: readonly string[];
+  /** When it was made, in seconds since 1970. */
+  readonly creation_time: number;
+  /** Seconds that it was made for; 0: no end. */
+  readonly creation_ttl: number;
+  /** When it ends; null: never. */
+  readonly expire_time: string | null;
+  /** Longest life that its maker allowed, in seconds; 0: the server's. */
+  readonly explicit_max_ttl: number;
+  /** When it was made. */
+  readonly issue_time: string;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Where it was made. */
+  readonly path: string;
+  /** Seconds that each renewal gives. */
+  readonly period?: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly ttl: number;
+  /** There is one kind. */
+  readonly type: "service";
+  /** What was noted when it was made. */
+  readonly meta: Readonly<Record<string, string>> | null;
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+};
+
+/** Tell about a token by its accessor, without its secret. */
+export function authTokenLookupAccessor(
+  client: Caller,
+  input: AuthTokenLookupAccessorInput,
+): Promise<AuthTokenLookupAccessorAnswer> {
+  return client.call<AuthTokenLookupAccessorAnswer>({
+    method: "POST",
+    path: "auth/token/lookup-accessor",
+    body: { accessor: input.accessor },
+    answer: "data",
+  });
+}
+
+export interface AuthTokenRenewSelfInput {
+  /** How long it shall live from now; without it, or 0, as long as it was made for. */
+  readonly increment?: string | number | undefined;
+}
+
+export type AuthTokenRenewSelfAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly client_token: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** What the token may do. */
+  readonly policies: readonly string[];
+  /** The same. */
+  readonly token_policies: readonly string[];
+  /** What was noted when it was made. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly lease_duration: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** There is one kind. */
+  readonly token_type: "service";
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+};
+
+/** Prolong the caller's own token. */
+export function authTokenRenewSelf(
+  client: Caller,
+  input: AuthTokenRenewSelfInput = {},
+): Promise<AuthTokenRenewSelfAnswer> {
+  return client.call<AuthTokenRenewSelfAnswer>({
+    method: "POST",
+    path: "auth/token/renew-self",
+    body: { increment: input.increment },
+    answer: "auth",
+  });
+}
+
+export interface AuthTokenRenewInput {
+  /** Secret of the token. */
+  readonly secret: string;
+  /** How long it shall live from now; without it, or 0, as long as it was made for. */
+  readonly increment?: string | number | undefined;
+}
+
+export type AuthTokenRenewAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly client_token: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** What the token may do. */
+  readonly policies: readonly string[];
+  /** The same. */
+  readonly token_policies: readonly string[];
+  /** What was noted when it was made. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly lease_duration: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** There is one kind. */
+  readonly token_type: "service";
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+};
+
+/** Prolong a token by its secret. */
+export function authTokenRenew(
+  client: Caller,
+  input: AuthTokenRenewInput,
+): Promise<AuthTokenRenewAnswer> {
+  return client.call<AuthTokenRenewAnswer>({
+    method: "POST",
+    path: "auth/token/renew",
+    body: { token: input.secret, increment: input.increment },
+    answer: "auth",
+  });
+}
+
+export interface AuthTokenRenewAccessorInput {
+  /** Accessor of the token. */
+  readonly accessor: string;
+  /** How long it shall live from now; without it, or 0, as long as it was made for. */
+  readonly increment?: string | number | undefined;
+}
+
+export type AuthTokenRenewAccessorAnswer = {
+  /** The credential; empty where only its accessor was given. */
+  readonly client_token: string;
+  /** Identifies the token, without being a credential. */
+  readonly accessor: string;
+  /** What the token may do. */
+  readonly policies: readonly string[];
+  /** The same. */
+  readonly token_policies: readonly string[];
+  /** What was noted when it was made. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Seconds that are left; 0: it does not expire. */
+  readonly lease_duration: number;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** There is one kind. */
+  readonly token_type: "service";
+  /** Empty: there are no entities. */
+  readonly entity_id: string;
+  /** It does not end with the token that made it. */
+  readonly orphan: boolean;
+  /** Uses that are left; 0: as many as one likes. */
+  readonly num_uses: number;
+};
+
+/** Prolong a token by its accessor. */
+export function authTokenRenewAccessor(
+  client: Caller,
+  input: AuthTokenRenewAccessorInput,
+): Promise<AuthTokenRenewAccessorAnswer> {
+  return client.call<AuthTokenRenewAccessorAnswer>({
+    method: "POST",
+    path: "auth/token/renew-accessor",
+    body: { accessor: input.accessor, increment: input.increment },
+    answer: "auth",
+  });
+}
+
+/** End the caller's own token, and what it made. */
+export function authTokenRevokeSelf(client: Caller): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "auth/token/revoke-self",
+    answer: "nothing",
+  });
+}
+
+export interface AuthTokenRevokeInput {
+  /** Secret of the token. */
+  readonly secret: string;
+}
+
+/** End a token by its secret, and what it made. */
+export function authTokenRevoke(client: Caller, input: AuthTokenRevokeInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "auth/token/revoke",
+    body: { token: input.secret },
+    answer: "nothing",
+  });
+}
+
+export interface AuthTokenRevokeAccessorInput {
+  /** Accessor of the token. */
+  readonly accessor: string;
+}
+
+/** End a token by its accessor, and what it made. */
+export function authTokenRevokeAccessor(
+  client: Caller,
+  input: AuthTokenRevokeAccessorInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "auth/token/revoke-accessor",
+    body: { accessor: input.accessor },
+    answer: "nothing",
+  });
+}
+
+export interface AuthTokenRevokeOrphanInput {
+  /** Secret of the token. */
+  readonly secret: string;
+}
+
+/** End a token by its secret, and leave what it made to itself. */
+export function authTokenRevokeOrphan(
+  client: Caller,
+  input: AuthTokenRevokeOrphanInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "auth/token/revoke-orphan",
+    body: { token: input.secret },
+    answer: "nothing",
+  });
+}
+
+export interface AuthTokenAccessorsInput {
+  /** Only those after this accessor. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type AuthTokenAccessorsAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the accessors of all tokens. */
+export function authTokenAccessors(
+  client: Caller,
+  input: AuthTokenAccessorsInput = {},
+): Promise<AuthTokenAccessorsAnswer> {
+  return client.call<AuthTokenAccessorsAnswer>({
+    method: "LIST",
+    path: "auth/token/accessors",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
   });
 }
 

@@ -5,6 +5,7 @@ import { text as utf8Text, wipe } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { Secret } from "../base/secret.ts";
+import type { Nanos } from "../base/world.ts";
 import { ApiError, errorsOf } from "./api-error.ts";
 import { parseExact } from "./exact-json.ts";
 import { ownBytes } from "./own-bytes.ts";
@@ -20,6 +21,8 @@ export interface Ask {
   readonly body?: JsonObject;
   /** Statuses above 399 that are answers here and no refusals, as those of sys/health are. */
   readonly accept?: readonly number[];
+  /** How long the server was asked to hold its answer back, on top of the usual time for one. */
+  readonly held?: Nanos;
 }
 
 export interface Answer {
@@ -32,13 +35,14 @@ export interface Answer {
   readonly contentType: string;
   readonly warnings: readonly string[];
   readonly requestId: string;
+  header(name: string): string | undefined;
 }
 
 /** What generated functions call. */
 export interface Call extends Ask {
   readonly method: Verb;
   readonly path: string; // escaped, without a slash at the front
-  readonly answer: "data" | "bare" | "text" | "nothing";
+  readonly answer: "data" | "auth" | "bare" | "text" | "nothing";
 }
 
 export interface Caller {
@@ -47,7 +51,8 @@ export interface Caller {
 
 /** Told of every request; it learns no secret: neither headers, nor bodies, nor queries. */
 export interface Watcher {
-  started(method: Verb, path: string): void;
+  /** `held`: the server was asked to answer only when there is something new. */
+  started(method: Verb, path: string, held: boolean): void;
   ended(method: Verb, path: string, status: number | null, requestId: string): void;
 }
 
@@ -83,15 +88,11 @@ export class Client implements Caller {
     const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
     const body = ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body));
     const headers = this.#headers(method, body !== null);
-    watcher?.started(method, path);
+    watcher?.started(method, path, ask.held !== undefined);
     let received: Received | null = null;
     try {
-      received = await transport.send({
-        method,
-        target: `/v1/${path}${queryText(query)}`,
-        headers,
-        body,
-      });
+      const target = `/v1/${path}${queryText(query)}`;
+      received = await transport.send({ method, target, headers, body, held: ask.held ?? 0n });
     } finally {
       wipe(body);
       const id = received?.header("x-service-request-id") ?? "";
@@ -107,7 +108,8 @@ export class Client implements Caller {
 
   async call<T>({ method, path, answer, ...ask }: Call): Promise<T> {
     const { data, body, text } = await this.request(method, path, ask);
-    const given = { data, bare: body, text, nothing: undefined }[answer];
+    const auth = isObject(body) ? body["auth"] : undefined;
+    const given = { data, auth, bare: body, text, nothing: undefined }[answer];
     // The declaration that made the caller's type made the server's answer as well.
     return given as T;
   }
@@ -131,16 +133,23 @@ function answerOf(received: Received): Answer {
   const body = /\bjson\b/.test(contentType) ? parsed(text) : undefined;
   const inner = isObject(body) ? body : {};
   const enveloped = "request_id" in inner && "data" in inner;
-  const { warnings } = inner;
   return {
     status: received.status,
     body,
     data: enveloped ? (inner["data"] ?? undefined) : body,
     text,
     contentType,
-    warnings: Array.isArray(warnings) ? warnings.filter((one) => typeof one === "string") : [],
+    warnings: warningsOf(inner, received),
     requestId: received.header("x-service-request-id") ?? "",
+    header: (name) => received.header(name),
   };
+}
+
+/** In the envelope, or in the header where the answer has none: there, several come as one text. */
+function warningsOf({ warnings }: JsonObject, received: Received): readonly string[] {
+  if (Array.isArray(warnings)) return warnings.filter((one) => typeof one === "string");
+  const told = received.header("x-service-warning");
+  return told === undefined ? [] : [told];
 }
 
 function parsed(text: string): JsonValue | undefined {

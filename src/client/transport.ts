@@ -33,6 +33,8 @@ export interface Sent {
   readonly target: string; // begins with a slash
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
+  /** Added to the time-out: how long the server may hold its answer back because it was asked to. */
+  readonly held: Nanos;
 }
 
 export interface Received {
@@ -67,8 +69,9 @@ export class Transport {
     this.#agent.destroy();
   }
 
-  #exchange({ method, target, headers, body }: Sent): Promise<Received> {
-    const { address, timeout, timers } = this.#options;
+  #exchange({ method, target, headers, body, held }: Sent): Promise<Received> {
+    const { address, timers } = this.#options;
+    const timeout = this.#options.timeout + held;
     const { promise, resolve, reject } = Promise.withResolvers<Received>();
     const options: RequestOptions = {
       method,

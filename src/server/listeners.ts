@@ -35,7 +35,8 @@ export function listenerSettings(config: ListenerConfig): ListenerSettings {
   };
 }
 
-function responseHeaders({ customResponseHeaders }: ListenerConfig): ResponseHeaders {
+/** Those of the operator, by status; they can change while the listener is open. */
+export function responseHeaders({ customResponseHeaders }: ListenerConfig): ResponseHeaders {
   return Object.fromEntries(
     [...customResponseHeaders].map(([status, headers]) => [
       status,

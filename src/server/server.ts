@@ -1,34 +1,29 @@
 // The composition root: builds every room, in order, and puts them together; nothing else does.
 
-import { SystemAppendFiles } from "../base/append-file.ts";
 import { SECOND } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
 import type { Log, LogDial } from "../base/log.ts";
 import { RuntimeStats } from "../base/runtime-stats.ts";
-import { Secret } from "../base/secret.ts";
 import type { Fs, World } from "../base/world.ts";
-import { Audit } from "../audit/audit.ts";
+import type { Audit } from "../audit/audit.ts";
 import { auditApi } from "../audit/api.ts";
-import { SystemConnector } from "../audit/devices/connector.ts";
 import { Barrier } from "../barrier/barrier.ts";
 import type { Tx } from "../barrier/view.ts";
-import { Browser } from "../browser/browser.ts";
 import { browserApi } from "../browser/api.ts";
 import type { Config } from "../config/config.ts";
 import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
+import { access } from "../endpoint/access.ts";
 import { type Served, serve } from "../endpoint/endpoint.ts";
-import { HttpServer } from "../http/server.ts";
+import { type Bound, HttpServer } from "../http/server.ts";
 import { introspectionApi } from "../introspection/api.ts";
 import { loggersApi } from "../introspection/api-loggers.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { Introspection } from "../introspection/introspection.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
-import { VersionHistory } from "../introspection/version-history.ts";
-import { Namespaces } from "../namespaces/namespaces.ts";
+import type { Namespaces } from "../namespaces/namespaces.ts";
 import { namespacesApi } from "../namespaces/api.ts";
-import { Policies } from "../policies/policies.ts";
-import { Quotas } from "../quotas/quotas.ts";
+import type { Policies } from "../policies/policies.ts";
 import { quotasApi } from "../quotas/api.ts";
 import { ceremonyApi } from "../seal/api-ceremonies.ts";
 import { nodeApi } from "../seal/api-node.ts";
@@ -37,17 +32,23 @@ import { SealKeeper } from "../seal/keeper.ts";
 import type { Engine } from "../storage/engines/engine.ts";
 import { Store } from "../storage/store.ts";
 import { Trimmer } from "../storage/trimming.ts";
-import { Tokens } from "../tokens/tokens.ts";
+import { authTokenApi } from "../tokens/api-auth-token.ts";
+import { tokensApi } from "../tokens/api.ts";
+import type { TokenDesk } from "../tokens/token-desk.ts";
+import { AddressLimit } from "../tokens/address-limit.ts";
+import type { Tokens } from "../tokens/tokens.ts";
 import { declaredDevices } from "./audit-devices.ts";
 import { openEngine, sealKeyOf } from "./ground.ts";
-import { listenerSettings } from "./listeners.ts";
+import { listenerSettings, responseHeaders } from "./listeners.ts";
 import { LogLevels } from "./log-levels.ts";
 import { Opening } from "./opening.ts";
+import { makeRooms } from "./rooms.ts";
 
 export { exitCodeOf } from "./ground.ts";
 
 /** Running requests have this long to end when the node seals (core contract 4.4). */
 const SEAL_GRACE = 10n * SECOND;
+/** In the server's directory: the file by which an operator allows one more bootstrap. */
 
 export interface ServerParts {
   readonly world: World;
@@ -128,9 +129,6 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     log: log.child("barrier"),
     cacheBytes,
   });
-  const shared = barrier.view("shared/");
-  const local = barrier.view("local/");
-  const node = barrier.view("core/");
   const trimmer = new Trimmer(
     store,
     world,
@@ -139,68 +137,27 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   );
 
   // --- rooms ---
-  const policies = new Policies({ shared, clock });
-  const namespaces: Namespaces = new Namespaces({
-    view: shared.sub("namespaces/"),
-    spaces: [shared.sub("ns/"), local.sub("ns/")],
-    contents: [{ name: "tokens", wipe: async (id) => (await tokens.wipeNamespace(id), true) }],
-    residents: [policies],
-    random,
-    timers,
-    log: log.child("namespaces"),
-  });
-  const tokens: Tokens = new Tokens({
-    shared,
-    local,
-    namespaces,
-    clock,
-    timers,
-    random,
-    log,
-    firstToken: firstTokenOf(dev),
-  });
-  const audit = new Audit({
-    views: {
-      shared: shared.sub("audit/"),
-      local: local.sub("audit/"),
-      node: node.sub("audit/"),
-    },
-    clock,
-    timers,
-    random,
-    log: log.child("audit"),
-    files: new SystemAppendFiles(),
-    connector: new SystemConnector(),
-    places: {
-      roots: config.audit.fileRoots,
-      forbidden: [config.directories.server, config.directories.snapshots].concat(
-        config.directories.store ?? [],
-      ),
-    },
-    allowPrefix: config.audit.allowPrefix,
-    cluster: { clusterId: () => keeper.clusterId, region: config.region },
-    declared: declaredDevices(config),
-    metrics: {
-      wrote: (device, ok, seconds) =>
-        instruments.auditWritten(device, ok ? "ok" : "failed", seconds),
-      healthy: (devices) => {
+  const { policies, namespaces, tokens, tokenDesk, authTokens, audit, quotas, browser, versions } =
+    makeRooms({
+      config,
+      world,
+      log,
+      barrier,
+      instruments,
+      version,
+      buildDate,
+      dev,
+      clusterId: () => keeper.clusterId,
+      devicesHealthy: (devices) => {
         healthyDevices = devices;
       },
-    },
-  });
-  const quotas = new Quotas({
-    view: shared.sub("quotas/"),
-    clock,
-    classify: (segments) => placeKind(namespaces, segments),
-    onRefusal: () => instruments.quotaViolations.add(),
-  });
-  const browser = new Browser({ view: shared.sub("browser/"), aliases: aliasHeaders(config) });
-  const versions = new VersionHistory({ view: node.sub("versions/"), version, buildDate });
+    });
 
   // --- the seal, and what opens behind it ---
   const opening = new Opening([
     namespaces,
     tokens,
+    tokenDesk,
     { open: () => {}, close: () => policies.close() },
     audit,
     quotas,
@@ -223,6 +180,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       },
       opened: () => opening.open(),
       closing: async () => {
+        tokenDesk.close(); // queries that wait for a change would be waited for
         const left = await running.drained(SEAL_GRACE);
         if (left > 0) log.warn("sealing while requests still run", { requests: left });
         await opening.close();
@@ -259,7 +217,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     reload: (what) => reloadPart(what),
     node: () => ({
       hostname: config.nodeId,
-      apiAddress: config.apiAddr ?? addresses[0] ?? "",
+      apiAddress: config.apiAddr ?? bound[0]?.url ?? "",
       clusterAddress: config.clusterAddr ?? "",
       active: true,
       version,
@@ -278,6 +236,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...serve(desk, sealApi),
     ...serve(desk, nodeApi),
     ...serve(desk, ceremonyApi),
+    ...tokenEndpoints(tokenDesk),
+    ...serve(authTokens, authTokenApi),
     ...serve(namespaces, namespacesApi),
     ...serve(audit, auditApi),
     ...serve(quotas, quotasApi),
@@ -304,7 +264,9 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     decisions: policies,
     audit,
     quotas,
+    attempts: new AddressLimit({ clock }),
     running,
+    timers,
     clock,
     log: log.child("core"),
   });
@@ -329,7 +291,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       }
     },
   });
-  const addresses: string[] = [];
+  const bound: Bound[] = [];
 
   async function reloadPart(what: string): Promise<void> {
     const problems =
@@ -343,6 +305,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   }
 
   const stop = async (): Promise<void> => {
+    tokenDesk.close();
     await http.close(current.shutdownTimeout);
     await keeper.seal();
     runtime.stop();
@@ -351,8 +314,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   try {
     await keeper.start();
     for (const listener of config.listeners) {
-      const bound = await http.listen(listenerSettings(listener));
-      addresses.push(bound.url);
+      bound.push(await http.listen(listenerSettings(listener)));
     }
   } catch (error) {
     await stop();
@@ -366,10 +328,13 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     namespaces,
     audit,
     endpoints,
-    addresses,
+    addresses: bound.map(({ url }) => url),
     failed: store.failed,
     reload: async (next) => {
       current = next;
+      for (const [at, listener] of next.listeners.entries()) {
+        bound[at]?.setResponseHeaders(responseHeaders(listener));
+      }
       const problems = [...(await http.reload())];
       if (!keeper.sealed) problems.push(...(await audit.reload(declaredDevices(next))));
       return problems;
@@ -378,30 +343,12 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   };
 }
 
-/** Decision 5: dev mode prints a root token and leaves the bootstrap open besides. */
-function firstTokenOf(dev: ServerParts["dev"]) {
-  if (dev === undefined) return undefined;
-  const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
-  return { secret, alsoOpen: true };
-}
-
-/** What a path leads to, for quotas: the parts of the server count as mounts. */
-function placeKind(namespaces: Namespaces, segments: readonly string[]) {
-  const root = namespaces.named("");
-  if (root === null) return null;
-  const { taken } = namespaces.resolve(root, segments);
-  const rest = segments.slice(taken);
-  if (rest.length === 0) return "namespace";
-  const home = ["sys", "acl", "auth"].includes(rest[0] ?? "");
-  if (!home) return null;
-  return rest.length === 1 ? "mount" : "inside";
-}
-
-/** Spellings of request headers that other products' clients send (decision 13). */
-function aliasHeaders({ compat }: Config): readonly string[] {
-  if (!compat) return [];
-  return ["Token", "Namespace", "Wrap-TTL", "Request", "Policy-Override"].map(
-    (name) => `X-Vault-${name}`,
+/** The switch of D8 opens one of them to callers without a credential. */
+function tokenEndpoints(desk: TokenDesk): Served[] {
+  const endpoints = serve(desk, tokensApi);
+  if (!desk.anonymousSelf) return endpoints;
+  return endpoints.map((endpoint) =>
+    endpoint.name === "readSelfToken" ? { ...endpoint, access: access.openWithCaller } : endpoint,
   );
 }
 

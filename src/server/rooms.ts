@@ -1,0 +1,161 @@
+// The rooms behind the seal, each with what it needs of the others: this is where they meet.
+
+import { join } from "node:path";
+import { SystemAppendFiles } from "../base/append-file.ts";
+import type { Log } from "../base/log.ts";
+import { Secret } from "../base/secret.ts";
+import type { World } from "../base/world.ts";
+import { Audit } from "../audit/audit.ts";
+import { SystemConnector } from "../audit/devices/connector.ts";
+import type { Barrier } from "../barrier/barrier.ts";
+import { Browser } from "../browser/browser.ts";
+import type { Config } from "../config/config.ts";
+import type { Instruments } from "../introspection/instruments.ts";
+import { VersionHistory } from "../introspection/version-history.ts";
+import { Namespaces } from "../namespaces/namespaces.ts";
+import { Policies } from "../policies/policies.ts";
+import { Quotas } from "../quotas/quotas.ts";
+import { AuthTokens } from "../tokens/auth-tokens.ts";
+import { FairTurns } from "../tokens/fair-turns.ts";
+import { TokenDesk } from "../tokens/token-desk.ts";
+import { Tokens } from "../tokens/tokens.ts";
+import { declaredDevices } from "./audit-devices.ts";
+
+/** Where an operator puts the number that opens the bootstrap again (acl-tokens 13). */
+const BOOTSTRAP_RESET = "acl-bootstrap-reset";
+
+export interface RoomsGiven {
+  readonly config: Config;
+  readonly world: World;
+  readonly log: Log;
+  readonly barrier: Barrier;
+  readonly instruments: Instruments;
+  readonly version: string;
+  readonly buildDate: string;
+  readonly dev?: { readonly rootToken: string | null } | undefined;
+  /** Empty while sealed. */
+  readonly clusterId: () => string;
+  readonly devicesHealthy: (devices: number) => void;
+}
+
+export type Rooms = ReturnType<typeof makeRooms>;
+
+export function makeRooms(given: RoomsGiven) {
+  const { config, world, log, barrier, instruments, version, buildDate, dev } = given;
+  const { clock, timers, random, fs } = world;
+  const { region } = config;
+  const shared = barrier.view("shared/");
+  const local = barrier.view("local/");
+  const node = barrier.view("core/");
+
+  const policies = new Policies({ shared, clock });
+  const namespaces: Namespaces = new Namespaces({
+    view: shared.sub("namespaces/"),
+    spaces: [shared.sub("ns/"), local.sub("ns/")],
+    contents: [{ name: "tokens", wipe: async (id) => (await tokens.wipeNamespace(id), true) }],
+    residents: [policies],
+    random,
+    timers,
+    log: log.child("namespaces"),
+  });
+  const tokens: Tokens = new Tokens({
+    shared,
+    local,
+    namespaces,
+    clock,
+    timers,
+    random,
+    log,
+    firstToken: firstTokenOf(dev),
+    policies: { exists: (id, name) => policies.read(id, name) !== null },
+    lifetimes: {
+      least: config.acl.tokenMinExpirationTtl,
+      most: config.acl.tokenMaxExpirationTtl,
+    },
+    gcThreshold: config.acl.tokenGcThreshold,
+    bootstrap: config.acl.bootstrap,
+    resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
+  });
+  const { anonymousSelf } = config.acl;
+  const tokenDesk = new TokenDesk({ tokens, clock, timers, random, region, anonymousSelf });
+  const authTokens = new AuthTokens({
+    tokens,
+    clock,
+    life: { usual: config.defaultLeaseTtl, most: config.acl.tokenMaxExpirationTtl },
+    turns: new FairTurns({ clock, timers }),
+  });
+  const audit = new Audit({
+    views: {
+      shared: shared.sub("audit/"),
+      local: local.sub("audit/"),
+      node: node.sub("audit/"),
+    },
+    clock,
+    timers,
+    random,
+    log: log.child("audit"),
+    files: new SystemAppendFiles(),
+    connector: new SystemConnector(),
+    places: {
+      roots: config.audit.fileRoots,
+      forbidden: [config.directories.server, config.directories.snapshots].concat(
+        config.directories.store ?? [],
+      ),
+    },
+    allowPrefix: config.audit.allowPrefix,
+    cluster: { clusterId: given.clusterId, region },
+    declared: declaredDevices(config),
+    metrics: {
+      wrote: (device, ok, seconds) =>
+        instruments.auditWritten(device, ok ? "ok" : "failed", seconds),
+      healthy: given.devicesHealthy,
+    },
+  });
+  const quotas = new Quotas({
+    view: shared.sub("quotas/"),
+    clock,
+    classify: (segments) => placeKind(namespaces, segments),
+    onRefusal: () => instruments.quotaViolations.add(),
+  });
+  const browser = new Browser({ view: shared.sub("browser/"), aliases: aliasHeaders(config) });
+  const versions = new VersionHistory({ view: node.sub("versions/"), version, buildDate });
+
+  return {
+    policies,
+    namespaces,
+    tokens,
+    tokenDesk,
+    authTokens,
+    audit,
+    quotas,
+    browser,
+    versions,
+  };
+}
+
+/** Decision 5: dev mode prints a root token and leaves the bootstrap open besides. */
+function firstTokenOf(dev: RoomsGiven["dev"]) {
+  if (dev === undefined) return undefined;
+  const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
+  return { secret, alsoOpen: true };
+}
+
+/** What a path leads to, for quotas: the parts of the server count as mounts. */
+function placeKind(namespaces: Namespaces, segments: readonly string[]) {
+  const root = namespaces.named("");
+  if (root === null) return null;
+  const { taken } = namespaces.resolve(root, segments);
+  const rest = segments.slice(taken);
+  if (rest.length === 0) return "namespace";
+  const home = ["sys", "acl", "auth"].includes(rest[0] ?? "");
+  if (!home) return null;
+  return rest.length === 1 ? "mount" : "inside";
+}
+
+/** Spellings of request headers that other products' clients send (decision 13). */
+function aliasHeaders({ compat }: Config): readonly string[] {
+  if (!compat) return [];
+  return ["Token", "Namespace", "Wrap-TTL", "Request", "Policy-Override"].map(
+    (name) => `X-Vault-${name}`,
+  );
+}
