@@ -12,5 +12,10 @@ if (command === "server") {
 } else {
   const { runCli } = await import("./cli/run.ts");
   const { env, stdin, stdout, stderr } = process;
-  process.exitCode = await runCli(process.argv.slice(2), { env, stdin, stdout, stderr });
+  const onInterrupt = (call: () => void) => {
+    process.on("SIGINT", call);
+    return () => void process.off("SIGINT", call);
+  };
+  const io = { env, stdin, stdout, stderr, onInterrupt };
+  process.exitCode = await runCli(process.argv.slice(2), io);
 }

@@ -74,6 +74,7 @@ function onRefusal(error: ApiError, { tokenFrom }: Situation): string | null {
     case "internal":
       return onInternal(error);
     case "invalid":
+      return onInvalid(error);
     case "conflict":
     case "too-large":
     case "damaged":
@@ -84,7 +85,19 @@ function onRefusal(error: ApiError, { tokenFrom }: Situation): string | null {
   }
 }
 
+/** Only the reset of the bootstrap needs more than the refusal says (ACL contract 13). */
+function onInvalid(error: ApiError): string | null {
+  const [, index] = /\(reset index: (\d+)\)$/.exec(error.message) ?? [];
+  if (index === undefined) return null;
+  return (
+    `if every management token is lost: write ${index} to server/acl-bootstrap-reset in the ` +
+    "server's data directory and run `holdfast acl bootstrap` again; older tokens stay valid"
+  );
+}
+
 function onDenial(error: ApiError, tokenFrom: string | null): string {
+  const withoutToken = NO_TOKEN_NEEDED.get(error.path);
+  if (withoutToken !== undefined) return withoutToken;
   if (tokenFrom === null || error.says("missing client token")) {
     return "run `holdfast login`, or set HOLDFAST_TOKEN";
   }
@@ -92,10 +105,33 @@ function onDenial(error: ApiError, tokenFrom: string | null): string {
     return `the token from ${tokenFrom} is unknown or expired: run \`holdfast login\``;
   }
   if (error.says("restricted endpoint")) return "leave out the namespace: this is for root only";
+  if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
   return `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
 }
 
+/** Refusals where no token was sent, so that another would not help. */
+const NO_TOKEN_NEEDED: ReadonlyMap<string, string> = new Map([
+  ["acl/bootstrap", "the server's setting acl.bootstrap does not allow it from here"],
+  [
+    "acl/token/onetime/exchange",
+    "it is unknown, used or expired: make another with `holdfast acl token one-time create`",
+  ],
+]);
+
+/** Policies decide nothing there: a token is unknown, expired, or not one of management. */
+function onTokenDenial(error: ApiError, tokenFrom: string): string {
+  if (error.says("ACL token expired")) {
+    return `the token from ${tokenFrom} is expired: run \`holdfast login\` with another`;
+  }
+  return error.path === "acl/token/self" || error.path === "acl/token/onetime"
+    ? `the token from ${tokenFrom} is unknown or expired: run \`holdfast login\``
+    : `the token from ${tokenFrom} is unknown, expired, or no management token`;
+}
+
 function onNotFound(error: ApiError): string {
+  if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
+    return "check the accessor: `holdfast acl token list` shows them";
+  }
   return error.says("unsupported path")
     ? "check the path and -namespace; `holdfast path-help sys/` tells what there is"
     : "check the path and -namespace; `holdfast list` shows what is there";

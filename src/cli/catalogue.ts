@@ -35,12 +35,30 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "namespace create": async () => (await import("./commands/namespace-create.ts")).namespaceCreate,
   "namespace patch": async () => (await import("./commands/namespace-patch.ts")).namespacePatch,
   "namespace delete": async () => (await import("./commands/namespace-delete.ts")).namespaceDelete,
+  "acl bootstrap": async () => (await import("./commands/acl-bootstrap.ts")).aclBootstrap,
+  "acl token create": async () => (await import("./commands/acl-token-create.ts")).tokenCreate,
+  "acl token upload": async () => (await import("./commands/acl-token-upload.ts")).tokenUpload,
+  "acl token update": async () => (await import("./commands/acl-token-update.ts")).tokenUpdate,
+  "acl token list": async () => (await import("./commands/acl-token-list.ts")).tokenList,
+  "acl token info": async () => (await import("./commands/acl-token-info.ts")).tokenInfo,
+  "acl token self": async () => (await import("./commands/acl-token-self.ts")).tokenSelf,
+  "acl token delete": async () => (await import("./commands/acl-token-delete.ts")).tokenDelete,
+  "acl token one-time create": async () =>
+    (await import("./commands/acl-one-time-create.ts")).oneTimeCreate,
+  "acl token one-time exchange": async () =>
+    (await import("./commands/acl-one-time-exchange.ts")).oneTimeExchange,
   "path-help": async () => (await import("./commands/path-help.ts")).pathHelp,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   completion: async () => (await import("./commands/completion.ts")).completion,
   version: async () => (await import("./commands/version.ts")).version,
   help: async () => (await import("./commands/help.ts")).help,
 };
+
+/** Other names of commands and groups (contract, decision 63). */
+const EQUAL_NAMES: ReadonlyMap<string, string> = new Map([
+  ["acl token read", "acl token info"],
+  ["acl token onetime", "acl token one-time"],
+]);
 
 /** Run by the main program, not here. */
 export const SERVER = { name: "server", summary: "Run the server" };
@@ -51,12 +69,15 @@ const GROUP_SUMMARIES: ReadonlyMap<string, string> = new Map([
   ["operator", "Initialise, unseal, seal, and care for keys"],
   ["audit", "Audit devices"],
   ["namespace", "Namespaces"],
+  ["acl", "Tokens: the first one, and all others"],
+  ["acl token", "Create, list, read, change and delete tokens"],
+  ["acl token one-time", "Hand over a token by a secret that works once"],
 ]);
 
 export interface Group {
   readonly name: string;
   readonly summary: string;
-  readonly commands: readonly string[]; // whole names
+  readonly commands: readonly string[]; // whole names, those of groups below it too
 }
 
 export const GROUPS: readonly Group[] = Array.from(GROUP_SUMMARIES, ([name, summary]) => ({
@@ -81,28 +102,34 @@ export type Found =
 
 /** Which command the first words name. */
 export function findCommand(words: readonly string[]): Found {
-  const [first = "", second] = words;
-  if (Object.hasOwn(COMMANDS, first)) return { kind: "command", name: first, words: 1 };
-  const group = GROUPS.find(({ name }) => name === first);
-  if (group === undefined) {
-    const tops = [...COMMAND_NAMES.map((name) => name.split(" ")[0]!), SERVER.name];
-    throw unknown(first, [...new Set(tops)], "");
+  let group: Group | null = null;
+  for (const [i, word] of words.entries()) {
+    const before = group === null ? "" : `${group.name} `;
+    const name: string = EQUAL_NAMES.get(before + word) ?? before + word;
+    if (Object.hasOwn(COMMANDS, name)) return { kind: "command", name, words: i + 1 };
+    const inner = GROUPS.find((one) => one.name === name);
+    if (inner !== undefined) group = inner;
+    else if (group !== null && word.startsWith("-")) break;
+    else throw unknown(word, before);
   }
-  if (second === undefined || second.startsWith("-")) return { kind: "group", group };
-  const name = `${first} ${second}`;
-  if (Object.hasOwn(COMMANDS, name)) return { kind: "command", name, words: 2 };
-  throw unknown(
-    second,
-    group.commands.map((one) => one.slice(first.length + 1)),
-    `${first} `,
-  );
+  if (group === null) throw unknown("", "");
+  return { kind: "group", group };
 }
 
-function unknown(word: string, known: readonly string[], before: string): UsageError {
+/** The words that may follow `before`, which is empty or ends with a space. */
+function wordsAfter(before: string): string[] {
+  const names = before === "" ? [...COMMAND_NAMES, SERVER.name] : COMMAND_NAMES;
+  const following = names
+    .filter((name) => name.startsWith(before))
+    .map((name) => name.slice(before.length).split(" ")[0]!);
+  return [...new Set(following)];
+}
+
+function unknown(word: string, before: string): UsageError {
   if (!/^[a-z][a-z-]{0,23}$/.test(word)) {
     return new UsageError("the command is not one that is known", "run `holdfast help`");
   }
-  const guess = nearest(word, known);
+  const guess = nearest(word, wordsAfter(before));
   return new UsageError(
     `there is no command ${before}${word}`,
     guess === null

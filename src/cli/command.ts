@@ -21,6 +21,11 @@ export interface Context {
   readonly fs: Fs;
   readonly clock: Clock;
   readonly timers: Timers;
+  /**
+   * For work without an end of its own: Ctrl-C, or a reader of the output that goes away, aborts the
+   * signal and throws Interrupted.
+   */
+  untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
 interface Declaration<F extends Flags, A extends Arguments> {

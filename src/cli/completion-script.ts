@@ -25,18 +25,20 @@ interface Node {
 
 function nodesOf(commands: readonly Command[]): Node[] {
   const tops = new Map<string, string>([[SERVER.name, SERVER.summary]]);
-  const groups = new Map<string, [string, string][]>();
+  const groups = new Map<string, Map<string, string>>();
   for (const { name, summary } of commands) {
-    const [first = "", second] = name.split(" ");
-    if (second === undefined) tops.set(first, summary);
-    else {
-      tops.set(first, `${first} commands`);
-      groups.set(first, [...(groups.get(first) ?? []), [second, summary]]);
+    const words = name.split(" ");
+    for (const [depth, word] of words.entries()) {
+      const before = words.slice(0, depth).join(" ");
+      const last = depth === words.length - 1;
+      const siblings = depth === 0 ? tops : (groups.get(before) ?? new Map<string, string>());
+      siblings.set(word, last ? summary : `${word} commands`);
+      if (depth > 0) groups.set(before, siblings);
     }
   }
   return [
     { words: "", next: [...tops], flags: [] },
-    ...Array.from(groups, ([words, next]) => ({ words, next, flags: [] })),
+    ...Array.from(groups, ([words, next]) => ({ words, next: [...next], flags: [] })),
     ...commands.map(({ name, flags, args }) => {
       const [first] = Object.values(args);
       const next = (first?.choices ?? []).map((choice) => [choice, ""] as const);
@@ -139,7 +141,12 @@ if [[ "\${funcstack[1]}" == _holdfast ]]; then _holdfast "$@"; else compdef _hol
 function fish(commands: readonly Command[]): string {
   const nodes = nodesOf(commands);
   const [top, ...below] = nodes;
-  const groups = below.filter(({ words, next }) => !words.includes(" ") && next.length > 0);
+  const seenAll = (words: string) =>
+    words
+      .split(" ")
+      .map((word) => `__fish_seen_subcommand_from ${word}`)
+      .join("; and ");
+  const groups = below.filter(({ next }) => next.length > 0);
   const lines = ["# fish completion for holdfast", "complete -c holdfast -f"];
   for (const [word, summary] of top?.next ?? []) {
     lines.push(
@@ -148,7 +155,7 @@ function fish(commands: readonly Command[]): string {
   }
   for (const { words, next } of groups) {
     const known = next.map(([word]) => word).join(" ");
-    const when = `__fish_seen_subcommand_from ${words}; and not __fish_seen_subcommand_from ${known}`;
+    const when = `${seenAll(words)}; and not __fish_seen_subcommand_from ${known}`;
     for (const [word, summary] of next) {
       const text = summary === "" ? "" : ` -d ${fishQuoted(summary)}`;
       lines.push(`complete -c holdfast -n ${fishQuoted(when)} -a ${word}${text}`);
@@ -161,8 +168,7 @@ function fish(commands: readonly Command[]): string {
   };
   for (const [name, flag] of globalFlags) lines.push(flagLine("", name, flag));
   for (const { name, flags } of commands) {
-    const seen = name.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
-    const when = ` -n ${fishQuoted(seen.join("; and "))}`;
+    const when = ` -n ${fishQuoted(seenAll(name))}`;
     for (const [flagged, flag] of flagsOf(flags)) lines.push(flagLine(when, flagged, flag));
   }
   return `${lines.join("\n")}\n`;

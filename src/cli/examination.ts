@@ -42,7 +42,7 @@ export async function examine(context: Context): Promise<Finding[]> {
   findings.push(clockFinding(data, before + took / 2n), sealFinding(data), versionFinding(data));
   if (data["acl_bootstrap_open"] === true) {
     findings.push(
-      watch("bootstrap", "anybody can make the first token", "POST /acl/bootstrap now"),
+      watch("bootstrap", "anybody can make the first token", "run `holdfast acl bootstrap` now"),
     );
   }
   if (data["sealed"] !== false) return findings;

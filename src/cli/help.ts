@@ -16,7 +16,9 @@ export async function overview(): Promise<string> {
   const rows = [
     [SERVER.name, SERVER.summary] as const,
     ...commands.slice(0, 1).map(summaryRow),
-    ...GROUPS.map(({ name, summary }) => [`${name} …`, summary] as const),
+    ...GROUPS.filter(({ name }) => !name.includes(" ")).map(
+      ({ name, summary }) => [`${name} …`, summary] as const,
+    ),
     ...commands.slice(1).map(summaryRow),
   ];
   return [

@@ -10,6 +10,8 @@ export interface CliIo {
   readonly stdin: InputStream;
   readonly stdout: OutputStream & Pick<NodeJS.EventEmitter, "on" | "off">;
   readonly stderr: OutputStream & Pick<NodeJS.EventEmitter, "on" | "off">;
+  /** Hears of Ctrl-C until what it returns is called; without a listener it ends the process. */
+  readonly onInterrupt?: (call: () => void) => () => void;
 }
 
 /** What commands take from the machine they run on, besides its streams. */

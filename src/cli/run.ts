@@ -9,7 +9,7 @@ import { SystemTimers } from "../base/timers.ts";
 import { ApiError } from "../client/api-error.ts";
 import { adviceFor } from "./advice.ts";
 import { readArguments } from "./argument.ts";
-import { findCommand, loadCommand } from "./catalogue.ts";
+import { findCommand, loadCommand, type Group } from "./catalogue.ts";
 import { byName, readFlags, readLine, type Line } from "./command-line.ts";
 import type { Command } from "./command.ts";
 import type { FlagValues } from "./flag.ts";
@@ -73,7 +73,7 @@ class Invocation {
     const front = readLine(args, globals, { stopAtWord: true });
     if (front.rest.length === 0) return this.#run(["help"]);
     const found = findCommand(front.rest);
-    if (found.kind === "group") return this.#groupHelp(found.group.name, front.rest);
+    if (found.kind === "group") return this.#groupHelp(found.group, front.rest);
     this.#command = found.name;
     const command = await loadCommand(found.name);
     const known = new Map([...globals, ...byName(command.flags)]);
@@ -94,11 +94,11 @@ class Invocation {
   }
 
   /** A group alone is half a command: its help is the answer, on standard error unless asked for. */
-  async #groupHelp(name: string, words: readonly string[]): Promise<number> {
+  async #groupHelp(group: Group, words: readonly string[]): Promise<number> {
     const { groupHelp } = await import("./help.ts");
-    const { GROUPS } = await import("./catalogue.ts");
-    const text = await groupHelp(GROUPS.find((group) => group.name === name)!);
-    if (/^--?h(elp)?$/.test(words[1] ?? "")) return this.#print(text);
+    const text = await groupHelp(group);
+    const next = words[group.name.split(" ").length] ?? "";
+    if (/^--?h(elp)?$/.test(next)) return this.#print(text);
     this.#io.stderr.write(text);
     return 2;
   }
@@ -147,11 +147,19 @@ function exitCodeOf(error: unknown): number {
 
 function lineOf(error: unknown): string {
   if (error instanceof ApiError) {
-    return `${error.method} ${error.path}: ${error.message} (status ${error.status})`;
+    return `${error.method} ${error.path}: ${onOneLine(error.message)} (status ${error.status})`;
   }
   if (error instanceof Failure) return error.message;
   // The text of an unforeseen error can quote whatever was being handled, secrets included.
   return `this program failed unexpectedly (${error instanceof Error ? error.name : typeof error})`;
+}
+
+/** Refusals of tokens come as a list, a line for each problem (ACL contract 4). */
+function onOneLine(message: string): string {
+  return message
+    .trim()
+    .replace(/:\s*\n\s*\* /g, ": ")
+    .replace(/\s*\n\s*\* /g, "; ");
 }
 
 /** Where it happened, without the message. */

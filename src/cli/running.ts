@@ -9,7 +9,7 @@ import type { CliIo, CliWorld } from "./io.ts";
 import type { Settings } from "./settings.ts";
 import { Activity } from "./terminal/activity.ts";
 import { Output } from "./terminal/output.ts";
-import { Prompt } from "./terminal/prompt.ts";
+import { Interrupted, Prompt } from "./terminal/prompt.ts";
 
 export class Running implements Context {
   readonly settings: Settings;
@@ -19,11 +19,14 @@ export class Running implements Context {
   readonly files: CliWorld["files"];
   readonly clock: CliWorld["clock"];
   readonly timers: CliWorld["timers"];
+  readonly #io: CliIo;
   readonly #activity: Activity;
   #client: Client | null = null;
   #tokenFrom: string | null = null;
 
-  constructor({ stdin, stdout, stderr }: CliIo, world: CliWorld, settings: Settings) {
+  constructor(io: CliIo, world: CliWorld, settings: Settings) {
+    const { stdin, stdout, stderr } = io;
+    this.#io = io;
     const { format, field } = settings;
     const colours = {
       stdout: settings.colours(stdout.isTTY === true),
@@ -47,6 +50,24 @@ export class Running implements Context {
   /** For messages; null while no client was asked for, and without a token. */
   get tokenFrom(): string | null {
     return this.#tokenFrom;
+  }
+
+  async untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { onInterrupt, stdout } = this.#io;
+    const controller = new AbortController();
+    const interrupted = Promise.withResolvers<never>();
+    const stop = () => {
+      controller.abort();
+      interrupted.reject(new Interrupted());
+    };
+    const forget = onInterrupt?.(stop);
+    stdout.on("error", stop);
+    try {
+      return await Promise.race([work(controller.signal), interrupted.promise]);
+    } finally {
+      forget?.();
+      stdout.off("error", stop);
+    }
   }
 
   /** Takes away what shows that work goes on. */
@@ -79,9 +100,9 @@ export class Running implements Context {
   #watcher(): Watcher {
     let since: Nanos = 0n;
     return {
-      started: () => {
+      started: (_method, _path, held) => {
         since = this.clock.elapsed();
-        this.#activity.begin("waiting for the server");
+        this.#activity.begin(held ? "watching" : "waiting for the server");
       },
       ended: (method, path, status, requestId) => {
         this.#activity.end();

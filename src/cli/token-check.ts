@@ -6,7 +6,10 @@ import { isObject } from "../base/json.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 
-const READS = ["auth/token/lookup-self", "sys/internal/ui/resultant-acl", "sys/key-status"];
+const SELF = "acl/token/self";
+const READS = ["auth/token/lookup-self", SELF, "sys/internal/ui/resultant-acl", "sys/key-status"];
+
+const VIEW_NAMES = ["display_name", "expire_time"] as const;
 
 export interface TokenCheck {
   /** Null: no endpoint could tell. */
@@ -24,12 +27,15 @@ export async function checkToken(client: Client): Promise<TokenCheck> {
       const { data } = await client.request("GET", by);
       const told = isObject(data) ? data : {};
       const text = (name: string) => (typeof told[name] === "string" ? told[name] : "");
-      return { valid: true, by, name: text("display_name"), expires: text("expire_time") };
+      const [name, expires] = by === SELF ? ["Name", "ExpirationTime"] : VIEW_NAMES;
+      return { valid: true, by, name: text(name), expires: text(expires) };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.kind === "not-found" || error.kind === "unsupported") continue;
       if (error.kind !== "denied") throw error;
-      const unknown = error.says("invalid token") || error.says("missing client token");
+      // Every token may read itself: a refusal there is one of the token.
+      const unknown =
+        by === SELF || error.says("invalid token") || error.says("missing client token");
       // A known token without rights on this path is a good token all the same.
       const valid = unknown ? false : error.says("permission denied") ? true : null;
       return { valid, by, name: "", expires: "" };

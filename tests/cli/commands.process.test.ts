@@ -223,7 +223,7 @@ test("login asks without echo, checks the token and keeps it for its owner alone
   const { code, stdout, stderr, all } = await cli(["login"], { typed: [ROOT_TOKEN], env });
   assert.equal(code, 0);
   assert.ok(!all.includes(ROOT_TOKEN));
-  assert.match(stderr, /read sys\/key-status/);
+  assert.match(stderr, /read acl\/token\/self/);
   const file = join(home, ".holdfast-token");
   assert.match(stdout, /kept in/);
   assert.equal(readFileSync(file, "utf8"), `${ROOT_TOKEN}\n`);
@@ -242,7 +242,7 @@ test("login refuses a token that the server does not know and keeps nothing", as
 test("login knows a good token by a denial that does not call it invalid", async () => {
   server.opened();
   const denied = { status: 403, body: { errors: ["permission denied"] } };
-  server.instead.set("GET sys/key-status", denied);
+  server.instead.set("GET auth/token/lookup-self", denied);
   assert.equal((await cli(["login", "-"], { stdin: "some-token" })).code, 0);
 });
 

@@ -5,6 +5,7 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { encodeWithOtp } from "../../src/crypto/otp.ts";
+import { FakeTokens } from "./acl-fake.ts";
 
 export interface Seen {
   readonly method: string;
@@ -44,6 +45,7 @@ export class FakeServer {
   skewSeconds = 0;
   readonly namespaces = new Map<string, Data>();
   readonly devices = new Map<string, Data>();
+  readonly tokens = new FakeTokens(ROOT_TOKEN);
   attempt: { given: Set<string>; otp: string } | null = null;
   rekey: { given: Set<string>; made: string[]; verified: Set<string>; plan: Data } | null = null;
   readonly #server: http.Server;
@@ -105,7 +107,7 @@ export class FakeServer {
     const special = this.instead.get(`${method} ${seen.path}`);
     const answer =
       special === undefined
-        ? this.#answer(seen)
+        ? await this.#answer(seen)
         : typeof special === "function"
           ? await special()
           : special;
@@ -117,11 +119,12 @@ export class FakeServer {
     response.end(answer.body === undefined ? answer.text : JSON.stringify(answer.body));
   }
 
-  #answer(seen: Seen): Answered {
+  #answer(seen: Seen): Answered | Promise<Answered> {
     const open = this.#open(seen);
     if (open !== null) return open;
     if (!this.initialized) return refuse(503, "service is not initialized");
     if (this.sealed) return refuse(503, "service is sealed");
+    if (seen.path.startsWith("acl/")) return this.tokens.answer(seen);
     const ceremony = this.#ceremony(seen);
     if (ceremony !== null) return ceremony;
     const route = this.#route(seen);
@@ -153,7 +156,7 @@ export class FakeServer {
             standby: false,
             server_time_utc: Math.floor(Date.now() / 1000) + this.skewSeconds,
             version: "0.1.0",
-            acl_bootstrap_open: false,
+            acl_bootstrap_open: this.tokens.bootstrapped === null,
           },
         };
       default:

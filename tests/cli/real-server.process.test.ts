@@ -11,7 +11,14 @@ import { run } from "./harness.ts";
 import { runTranscript, transcripts } from "./transcript.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");
-const ORDER = ["first-day.txt", "namespaces.txt", "audit.txt", "mistakes.txt", "ceremonies.txt"];
+const ORDER = [
+  "first-day.txt",
+  "namespaces.txt",
+  "acl.txt",
+  "audit.txt",
+  "mistakes.txt",
+  "ceremonies.txt",
+];
 
 async function startServer(t: TestContext): Promise<{ address: string; directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-cli-server-"));

@@ -28,6 +28,8 @@ export type View =
   | {
       readonly columns: readonly string[];
       readonly rows: readonly (readonly (JsonValue | undefined)[])[];
+      /** Columns not to be broken over lines: identifiers. */
+      readonly whole?: readonly string[];
     }
   | { readonly text: string };
 
@@ -56,6 +58,12 @@ export class Output {
     if (field !== null) return this.#showField(members, field);
     if (format === "table") stdout.write(this.#table(view));
     else await this.#program(data ?? null);
+  }
+
+  /** Before each further document of a command that prints several. */
+  separate(): void {
+    const { format, field, stdout } = this.#options;
+    if (format === "yaml" && field === null) stdout.write("---\n");
   }
 
   /** A sentence that tells of success; programs see that from the exit code. */
@@ -122,7 +130,7 @@ export class Output {
       return pairs(rows, { width, heading });
     }
     const rows = view.rows.map((row) => row.map(shown));
-    return table(view.columns, rows, { width, heading });
+    return table(view.columns, rows, { width, heading, whole: view.whole ?? [] });
   }
 
   #onStderr(colour: Colour, text: string): string {

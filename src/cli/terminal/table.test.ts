@@ -37,6 +37,19 @@ test("a table fits the terminal, and loses no word", () => {
   );
 });
 
+test("on a narrow terminal gaps and text give way before identifiers do", () => {
+  const id = "c8427da3-8cf6-48b2-beaf-9bb747302196";
+  const rows = [["a name with several words in it", "management", "false", id, "false"]];
+  const columns = ["Name", "Type", "Global", "Accessor ID", "Expired"];
+  for (const width of [74, 80, 100, 200]) {
+    const text = table(columns, rows, { width, heading: plain, whole: ["Accessor ID"] });
+    assert.ok(text.includes(id), text);
+    for (const line of text.split("\n")) assert.ok(widthOf(line) <= width, line);
+  }
+  const tiny = table(columns, rows, { width: 48, heading: plain, whole: ["Accessor ID"] });
+  for (const line of tiny.split("\n")) assert.ok(widthOf(line) <= 48, tiny);
+});
+
 test("values of a record are never broken: they must be possible to copy", () => {
   const value = "x".repeat(200);
   const text = pairs(

@@ -1,0 +1,35 @@
+// Accessors as people give them: whole, or the beginning of one that no other token has.
+
+import { Failure } from "../base/failure.ts";
+import type { JsonObject } from "../base/json.ts";
+import { isUuid } from "../base/uuid.ts";
+import type { Client } from "../client/client.ts";
+import { digitsOf, isAccessorPrefix } from "./accessor-prefix.ts";
+import { shown } from "./terminal/value.ts";
+import { listPages } from "./token-listing.ts";
+import { UsageError } from "./usage-error.ts";
+
+const LEAST = 2; // the server's index of prefixes goes by whole bytes
+
+export const ACCESSOR_HELP = "Accessor of the token, or the beginning of it";
+
+/** The whole accessor, in lower case. Asks the server only for a beginning. */
+export async function findAccessor(client: Client, given: string): Promise<string> {
+  const wanted = given.toLowerCase();
+  if (isUuid(wanted)) return wanted;
+  if (digitsOf(wanted).length < LEAST || !isAccessorPrefix(wanted)) {
+    const next = "`holdfast acl token list` shows accessors";
+    throw new UsageError("ACCESSOR must be a UUID or the beginning of one", next);
+  }
+  const found: JsonObject[] = [];
+  for await (const { tokens } of listPages(client, { prefix: wanted })) {
+    found.push(...tokens);
+    if (found.length > 1) break;
+  }
+  const [accessor] = found.map(({ AccessorID }) => shown(AccessorID));
+  if (accessor === undefined) {
+    throw new Failure("not-found", "accessor-unknown", `no accessor begins with ${wanted}`);
+  }
+  if (found.length === 1) return accessor;
+  throw new UsageError(`several accessors begin with ${wanted}`, "give more of it");
+}

@@ -1,0 +1,38 @@
+// `holdfast acl token one-time exchange`
+
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { tokenOf } from "../token-requests.ts";
+import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "../token-secrets.ts";
+import { showToken, TOKEN_FLAGS } from "../token-view.ts";
+
+export const oneTimeExchange = command({
+  name: "acl token one-time exchange",
+  summary: "Exchange a one-time secret for the token it stands for",
+  description: "Asks for the secret without showing it, or reads it. Needs no token.",
+  examples: [
+    "holdfast acl token one-time exchange",
+    "holdfast acl token one-time exchange -secret-out token - < one-time-secret",
+  ],
+  flags: { ...SECRET_OUT_FLAG, ...TOKEN_FLAGS },
+  args: { file: argument.optional("File that holds the one-time secret; - for standard input") },
+  async run(context, { file, secretOut, quiet }) {
+    const client = context.client.withToken(null);
+    const oneTime =
+      file === undefined
+        ? await typedSecret(context, "One-time secret")
+        : await givenSecret(context, file, "one-time secret");
+    let index: JsonObject = {};
+    const { token, secret } = await withSecretFile(context, secretOut, async () => {
+      const { body } = await client.request("POST", "acl/token/onetime/exchange", {
+        body: { OneTimeSecretID: oneTime.reveal() },
+      });
+      const { Index, Token } = isObject(body) ? body : {};
+      index = { Index };
+      return tokenOf(Token);
+    });
+    const around = (told: JsonObject) => ({ ...index, Token: told });
+    await showToken(context, token, { secret, quiet, around });
+  },
+});

@@ -1,0 +1,86 @@
+// `holdfast acl token create`
+
+import type { JsonObject } from "../../base/json.ts";
+import type { Client } from "../../client/client.ts";
+import { findAccessor } from "../accessors.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+import { checkedAccessor, NEW_TOKEN_FLAGS, newTokenFields, TYPES } from "../token-fields.ts";
+import { createToken, readToken, uploadToken } from "../token-requests.ts";
+import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "../token-secrets.ts";
+import { showToken, TOKEN_FLAGS } from "../token-view.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const tokenCreate = command({
+  name: "acl token create",
+  summary: "Create a token and print it with its secret",
+  description:
+    "A client token needs at least one policy; a management token may do everything and has none. " +
+    "With -accessor a token that was made elsewhere is uploaded: its secret comes from FILE, from " +
+    "standard input (-), or is asked for.",
+  examples: [
+    "holdfast acl token create -name ci -policy readonly -ttl 8h",
+    "holdfast acl token create -type management -secret-out admin-token",
+    "holdfast acl token create -like c8427da3 -name 'ci, second runner'",
+    "holdfast acl token create -accessor c8427da3-8cf6-48b2-beaf-9bb747302196 -policy deploy -",
+  ],
+  flags: {
+    ...NEW_TOKEN_FLAGS,
+    type: flag.oneOf(TYPES, "Kind of token (client)"),
+    like: flag.string(
+      "Name, type, policies, reach and lifetime as this token has them",
+      "ACCESSOR",
+    ),
+    accessor: flag.string("Upload a token with this accessor", "UUID"),
+    ...SECRET_OUT_FLAG,
+    ...TOKEN_FLAGS,
+  },
+  args: { file: argument.optional("With -accessor: file that holds the secret, or -") },
+  async run(context, { accessor, file, like, type, secretOut, quiet, ...given }) {
+    const { client } = context;
+    if (file !== undefined && accessor === undefined) {
+      throw new UsageError("a secret is taken for a token that is uploaded, with -accessor, alone");
+    }
+    if (secretOut !== undefined && accessor !== undefined) {
+      throw new UsageError("-secret-out is for a secret that the server makes");
+    }
+    const chosen = newTokenFields(given);
+    const id = accessor === undefined ? null : checkedAccessor(accessor);
+    const model = like === undefined ? {} : await modelOf(client, like, chosen, type);
+    const fields = { ...model, ...chosen, Type: type ?? model["Type"] ?? "client" };
+    if (id !== null) {
+      const secret =
+        file === undefined
+          ? await typedSecret(context, "Secret of the token")
+          : await givenSecret(context, file, "secret");
+      const token = await uploadToken(client, id, secret, fields);
+      return showToken(context, token, { secret: "shown", quiet });
+    }
+    const made = await withSecretFile(context, secretOut, () => createToken(client, fields));
+    return showToken(context, made.token, { secret: made.secret, quiet });
+  },
+});
+
+/**
+ * What a copy has of another token, where nothing else was chosen. A lifetime is the same length,
+ * counted from now; a token that was given a moment to expire at shares it, and outlives no other.
+ */
+async function modelOf(
+  client: Client,
+  like: string,
+  chosen: JsonObject,
+  type: string | undefined,
+): Promise<JsonObject> {
+  const model = await readToken(client, await findAccessor(client, like));
+  const { Name, Type, Policies, Global, ExpirationTTL, ExpirationTime } = model;
+  const lasting = "ExpirationTTL" in chosen || "ExpirationTime" in chosen;
+  const expiry = ExpirationTTL === "" ? { ExpirationTime } : { ExpirationTTL };
+  return {
+    Name,
+    Type,
+    Global,
+    ...(type === undefined || type === Type ? { Policies } : {}),
+    ...(lasting ? {} : expiry),
+  };
+}

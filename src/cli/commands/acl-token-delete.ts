@@ -1,0 +1,37 @@
+// `holdfast acl token delete`
+
+import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const tokenDelete = command({
+  name: "acl token delete",
+  summary: "Delete tokens; they stop working at once",
+  description: "On a terminal it asks first.",
+  examples: [
+    "holdfast acl token delete c8427da3-8cf6-48b2-beaf-9bb747302196",
+    "holdfast acl token delete -yes c8427da3 b9382bb3",
+  ],
+  flags: { yes: flag.switch("Do not ask") },
+  args: { accessor: argument.rest(`${ACCESSOR_HELP}; several are possible`) },
+  async run({ client, out, prompt }, { yes, accessor: given }) {
+    if (given.length === 0) throw new UsageError(`ACCESSOR is missing: ${ACCESSOR_HELP}`);
+    // All of them before the first is deleted: a wrong one stops the whole command.
+    const accessors: string[] = [];
+    for (const one of given) accessors.push(await findAccessor(client, one));
+    if (!yes && prompt.interactive) {
+      const what = accessors.length === 1 ? `token ${accessors[0]}` : `${accessors.length} tokens`;
+      if (!(await prompt.confirm(`Delete ${what}?`))) {
+        out.hint("Nothing was deleted.");
+        return 1;
+      }
+    }
+    for (const accessor of new Set(accessors)) {
+      await client.request("DELETE", `acl/token/${accessor}`);
+      out.done(`Token ${accessor} successfully deleted`);
+    }
+    return 0;
+  },
+});

@@ -1,0 +1,34 @@
+// `holdfast acl token self`
+
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+import { watchToken } from "../token-record-watch.ts";
+import { tokenOf } from "../token-requests.ts";
+import { checkSecretField, SECRET_FLAG, showToken, TOKEN_FLAGS } from "../token-view.ts";
+import { UsageError } from "../usage-error.ts";
+
+const SELF = "acl/token/self";
+
+export const tokenSelf = command({
+  name: "acl token self",
+  summary: "Show the token that commands act with",
+  description: "With -watch it is printed, and then what is new about it.",
+  examples: ["holdfast acl token self", "holdfast acl token self -field ExpirationTime"],
+  flags: {
+    ...SECRET_FLAG,
+    ...TOKEN_FLAGS,
+    watch: flag.switch("Go on printing changes until Ctrl-C"),
+  },
+  args: {},
+  async run(context, { showSecret, quiet, watch }) {
+    checkSecretField(context, showSecret);
+    if (context.settings.token(context.fs) === null) {
+      throw new UsageError("there is no token", "run `holdfast login`, or set HOLDFAST_TOKEN");
+    }
+    const secret = showSecret ? "shown" : "hidden";
+    if (watch) return watchToken(context, SELF, { secret });
+    const token = tokenOf((await context.client.request("GET", SELF)).body);
+    await showToken(context, token, { secret, quiet });
+    return 0;
+  },
+});

@@ -1,0 +1,49 @@
+// What a new token is given on the command line, as the members of a request.
+
+import { showDuration } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import type { JsonObject } from "../base/json.ts";
+import { parseTime } from "../base/time.ts";
+import { isUuid } from "../base/uuid.ts";
+import { flag, type FlagValues } from "./flag.ts";
+import { UsageError } from "./usage-error.ts";
+
+export const TYPES = ["client", "management"] as const;
+
+export const NEW_TOKEN_FLAGS = {
+  name: flag.string("What the token is for, for people"),
+  policy: flag.string("A policy that the token has", "NAME").repeated(),
+  global: flag.switch("Valid in every region; this cannot be changed later"),
+  ttl: flag.duration("How long it lives; without it, for ever"),
+  expiresAt: flag.string("When it expires, instead of -ttl: 2026-03-01T10:00:00Z", "TIME"),
+};
+
+/** Members that were not given are absent: the server, or the token that is copied, decides. */
+export function newTokenFields(given: FlagValues<typeof NEW_TOKEN_FLAGS>): JsonObject {
+  const { name, policy, global, ttl, expiresAt } = given;
+  if (ttl !== undefined && expiresAt !== undefined) {
+    throw new UsageError("-ttl and -expires-at exclude each other");
+  }
+  return {
+    ...(name === undefined ? {} : { Name: name }),
+    ...(policy.length === 0 ? {} : { Policies: policy }),
+    ...(global ? { Global: true } : {}),
+    ...(ttl === undefined ? {} : { ExpirationTTL: showDuration(ttl) }),
+    ...(expiresAt === undefined ? {} : { ExpirationTime: checkedTime(expiresAt) }),
+  };
+}
+
+export function checkedAccessor(text: string): string {
+  const accessor = text.toLowerCase();
+  if (isUuid(accessor)) return accessor;
+  throw new UsageError("the accessor of a token to upload must be a whole UUID");
+}
+
+function checkedTime(text: string): string {
+  try {
+    if (parseTime(text) !== null) return text;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+  throw new UsageError("-expires-at takes a time such as 2026-03-01T10:00:00Z");
+}
