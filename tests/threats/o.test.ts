@@ -44,7 +44,14 @@ test("T-O01: a value of the wrong kind is refused by the name of its field, and 
     }
   }
   assert.ok(refusals.length > 200, `${refusals.length}`);
-  for (const { field, text } of refusals) assert.ok(!text.includes(MARKER), `${field}: ${text}`);
+  for (const { field, text } of refusals) {
+    // Clients of spec 1 match on these with what they sent: no secret stands there, and an accessor,
+    // which could be one, is in no record.
+    const contracted =
+      (text.includes(`cannot find token ${MARKER}`) && field.endsWith(".AccessorID")) ||
+      (text.includes("duration") && field.endsWith(".ExpirationTTL"));
+    assert.ok(contracted || !text.includes(MARKER), `${field}: ${text}`);
+  }
   const named = refusals.filter(({ field, text }) => text.includes(field.split(".")[1] ?? "?"));
   assert.ok(named.length > 50, `${named.length} say which field it was`);
   for (const line of stage.server.lines) assert.ok(!line.includes(MARKER), line);
