@@ -8,6 +8,7 @@ import { millionRows } from "./million.ts";
 import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
 import { slowSyncRows } from "./slow-sync.ts";
+import { tokenRows } from "./tokens.ts";
 
 export const ROWS: readonly Row[] = [
   ...sealingRows,
@@ -16,5 +17,6 @@ export const ROWS: readonly Row[] = [
   ...listRows,
   ...slowSyncRows,
   ...apiRows,
+  ...tokenRows,
   ...millionRows,
 ];

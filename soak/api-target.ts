@@ -11,11 +11,11 @@ import { SystemRandom } from "../src/base/random.ts";
 import { SystemTimers } from "../src/base/timers.ts";
 import * as server from "../src/server/server.ts";
 import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
-import { writeBehind } from "./plants.ts";
+import { lateWatch, writeBehind } from "./plants.ts";
 
 export interface ApiTargetOptions {
   readonly checkpointBytes?: number;
-  readonly plant?: "normal-sync" | "write-behind";
+  readonly plant?: "normal-sync" | "write-behind" | "late-watch";
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as ApiTargetOptions;
@@ -40,7 +40,9 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
     ...(plant === "normal-sync" ? { synchronous: "NORMAL" } : {}),
   });
   const engine = plant === "write-behind" ? await writeBehind(sqlite) : sqlite;
-  return server.openServer(config, { ...parts, engine });
+  const opened = await server.openServer(config, { ...parts, engine });
+  if (plant === "late-watch") lateWatch(opened.tokens.rows);
+  return opened;
 };
 
 const load = () => Promise.resolve({ ...server, openServer });

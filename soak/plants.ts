@@ -1,9 +1,10 @@
 // Bugs on purpose. A harness that has never caught one proves nothing, so each experiment is also
-// run with its own: here those that sit between store and engine.
+// run with its own: those that sit between store and engine, and one above.
 
 import type { Batch, Engine, Leaf } from "../src/storage/engines/engine.ts";
 import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
+import type { TokenRows } from "../src/tokens/token-rows.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../src/storage/rows/head.ts";
 
 /** Everything else goes through to the real engine. */
@@ -58,4 +59,13 @@ export async function writeBehind(engine: Engine): Promise<Engine> {
     await engine.close();
   };
   return decorate(memory, { commit, close });
+}
+
+const LATE_MS = 1500;
+
+/** Whoever waits for a change to the tokens of a namespace is told of it too late. */
+export function lateWatch(rows: Pick<TokenRows, "onTable">): void {
+  const onTable = rows.onTable.bind(rows);
+  rows.onTable = (namespaceId, call) =>
+    onTable(namespaceId, (index) => void setTimeout(() => call(index), LATE_MS));
 }

@@ -10,8 +10,10 @@ import { compareParsers } from "./fuzz-http.ts";
 import { fuzzServer } from "./fuzz-server.ts";
 import { hostile } from "./hostile.ts";
 import { kill9 } from "./kill9.ts";
+import { oneTime } from "./one-time.ts";
 import { powerloss } from "./powerloss.ts";
 import type { Result } from "./result.ts";
+import { waiters } from "./waiters.ts";
 import { slow } from "./slow.ts";
 
 const USAGE = `usage: npm run soak -- NAME [options]
@@ -22,6 +24,8 @@ const USAGE = `usage: npm run soak -- NAME [options]
   bitflip        damaged files                      --images N (1000)
   api-kill9      kill9 on the server, by its API    --cycles N (300)  --clients N (16)
   api-powerloss  powerloss on the server            --images N (300)
+  waiters        blocking queries, one write        --n N (10000)
+  one-time       one exchange, whatever happens     --rounds N (100)  --cycles N (50)
   hostile        requests that are dear to answer   --quick  --only TEXT (all)
   slow           clients that do not get on         --quick
   fuzz           mutated requests to the server     --count N (1000000)
@@ -41,6 +45,8 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   bitflip: ["images", "seed", "plant"],
   "api-kill9": ["cycles", "clients", "seed", "plant"],
   "api-powerloss": ["images", "seed", "plant"],
+  waiters: ["n", "seed", "plant"],
+  "one-time": ["rounds", "cycles", "seed", "plant"],
   hostile: ["quick", "only", "plant"],
   slow: ["quick", "plant"],
   fuzz: ["count", "seed"],
@@ -62,6 +68,8 @@ function readArguments() {
         clients: { type: "string" },
         images: { type: "string" },
         stride: { type: "string" },
+        n: { type: "string" },
+        rounds: { type: "string" },
         count: { type: "string" },
         only: { type: "string" },
         quick: { type: "boolean" },
@@ -86,10 +94,12 @@ const number = (name: string, text: string | undefined, otherwise: number): numb
 const seed = number("seed", values.seed, Date.now() % 1_000_000_007);
 
 interface Size {
-  readonly cycles: number;
+  readonly cycles: number | undefined;
   readonly clients: number;
   readonly images: number | undefined;
   readonly stride: number;
+  readonly n: number;
+  readonly rounds: number;
   readonly count: number | undefined;
   readonly only: string | undefined;
   readonly quick: boolean;
@@ -97,7 +107,7 @@ interface Size {
 
 const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promise<Result>>> = {
   kill9: ({ cycles, clients }, plant) =>
-    kill9({ cycles, clients, seed, say, ...(plant ? { plant: "ack-early" } : {}) }),
+    kill9({ cycles: cycles ?? 300, clients, seed, say, ...(plant ? { plant: "ack-early" } : {}) }),
   powerloss: ({ images }, plant) =>
     powerloss({ images: images ?? 2000, seed, say, ...(plant ? { plant: "normal-sync" } : {}) }),
   fsyncfail: ({ stride }, plant) =>
@@ -105,9 +115,18 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   bitflip: ({ images }, plant) =>
     bitflip({ images: images ?? 1000, seed, say, ...(plant ? { plant: "no-leaf-check" } : {}) }),
   "api-kill9": ({ cycles, clients }, plant) =>
-    apiKill9({ cycles, clients, seed, say, ...(plant ? { plant: "write-behind" } : {}) }),
+    apiKill9({
+      cycles: cycles ?? 300,
+      clients,
+      seed,
+      say,
+      ...(plant ? { plant: "write-behind" } : {}),
+    }),
   "api-powerloss": ({ images }, plant) =>
     apiPowerloss({ images: images ?? 300, seed, say, ...(plant ? { plant: "normal-sync" } : {}) }),
+  waiters: ({ n }, plant) => waiters({ n, seed, say, ...(plant ? { plant: "late-watch" } : {}) }),
+  "one-time": ({ rounds, cycles = 50 }, plant) =>
+    oneTime({ rounds, cycles, seed, say, ...(plant ? { plant: "write-behind" } : {}) }),
   hostile: ({ quick, only }, plant) =>
     hostile({ quick, only, say, ...(plant ? { plant: "no-json-limits" } : {}) }),
   slow: ({ quick }, plant) => slow({ quick, say, ...(plant ? { plant: "patient" } : {}) }),
@@ -123,6 +142,8 @@ const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
   bitflip: { green: size({ images: 300 }), red: size({ images: 200 }) },
   "api-kill9": { green: size({ cycles: 12 }), red: size({ cycles: 8 }) },
   "api-powerloss": { green: size({ images: 12 }), red: size({ images: 20 }) },
+  waiters: { green: size({ n: 1000 }), red: size({ n: 100 }) },
+  "one-time": { green: size({ rounds: 20, cycles: 4 }), red: size({ cycles: 4 }) },
   hostile: { green: size({ quick: true }), red: size({ quick: true }) },
   slow: { green: size({ quick: true }), red: size({ quick: true }) },
   fuzz: { green: size({ count: 50_000 }) },
@@ -130,10 +151,12 @@ const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
 
 function size(part: Partial<Size>): Size {
   return {
-    cycles: 300,
+    cycles: undefined,
     clients: 16,
     images: undefined,
     stride: 1,
+    n: 10_000,
+    rounds: 100,
     count: undefined,
     only: undefined,
     quick: false,
@@ -171,10 +194,12 @@ if (name === "ci") {
   }
 } else {
   const asked: Size = {
-    cycles: number("cycles", values.cycles, 300),
+    cycles: values.cycles === undefined ? undefined : number("cycles", values.cycles, 1),
     clients: number("clients", values.clients, 16),
     images: values.images === undefined ? undefined : number("images", values.images, 1),
     stride: number("stride", values.stride, 1),
+    n: number("n", values.n, 10_000),
+    rounds: number("rounds", values.rounds, 100),
     count: values.count === undefined ? undefined : number("count", values.count, 1),
     only: values.only,
     quick: values.quick ?? false,
