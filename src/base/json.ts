@@ -19,7 +19,7 @@ export interface JsonObject {
 }
 
 // Part of the runtime, not yet of the type library.
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): RawJson };
+const { rawJSON } = JSON as unknown as { rawJSON(this: void, text: string): RawJson };
 
 /** Light, since a body may hold tens of thousands: what the runtime wants is made when it is written. */
 class ExactNumber implements RawJson {

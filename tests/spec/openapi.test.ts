@@ -1,0 +1,64 @@
+// Core contract 13.5 and 19.18: the OpenAPI document names every route that answers, and none that does
+// not; it is a valid one; and what it says of a path is what path-help explains.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { everyEndpoint } from "../../src/surface.ts";
+import { at } from "../support/http-client.ts";
+import { startServer } from "../support/test-server.ts";
+
+const DOCUMENT = "/v1/sys/internal/specs/openapi";
+
+/** As the document writes it: parameters in braces, a list at the path with a slash. */
+function documented({ method, path, head }: (typeof everyEndpoint)[number]): string[] {
+  const named = path.replaceAll(/:(\w+)\+?/g, "{$1}");
+  const told = method === "LIST" ? `get ${named}/` : `${method.toLowerCase()} ${named}`;
+  return head ? [told, `head ${named}`] : [told];
+}
+
+test("19.18 the document has every endpoint, and nothing else, and it is valid", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const answer = await server.call("GET", DOCUMENT, { token });
+  assert.equal(answer.status, 200);
+  const { valid, errors } = await new Validator().validate(
+    answer.json as Parameters<Validator["validate"]>[0],
+  );
+  assert.ok(valid, JSON.stringify(errors ?? []).slice(0, 500));
+  const paths = at(answer, "paths") as Record<string, Record<string, unknown>>;
+  const told = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => method !== "parameters" && method !== "put")
+      .map((method) => `${method} ${path}`),
+  );
+  const declared = everyEndpoint.flatMap(documented);
+  assert.deepEqual(told.toSorted(), declared.toSorted());
+});
+
+test("13.5 without a token it has what needs none", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  await server.open();
+  const paths = Object.keys(at(await server.call("GET", DOCUMENT), "paths") as object);
+  assert.ok(paths.includes("/sys/health"));
+  assert.ok(!paths.includes("/sys/seal"));
+  assert.ok(!paths.some((path) => path.startsWith("/sys/audit")));
+});
+
+test("1.1 ?help=1 explains a path in words: its fields, its access, its answer", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const help = String(at(await server.call("GET", "/v1/sys/unseal?help=1"), "help"));
+  for (const word of ["sys/unseal", "key", "reset", "no token needed", "progress"]) {
+    assert.ok(help.includes(word), word);
+  }
+  for (const endpoint of everyEndpoint) {
+    const path = endpoint.path.replaceAll(/:(\w+)\+?/g, "x-$1");
+    const answer = await server.call("GET", `/v1${path}?help=1`, { token });
+    assert.equal(answer.status, 200, path);
+    assert.ok(String(at(answer, "help")).includes(endpoint.summary.replace(/\.$/, "")), path);
+  }
+});
