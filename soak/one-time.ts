@@ -9,7 +9,7 @@ import { at } from "../tests/support/http-client.ts";
 import { Api, type Keys, NodePlace, ServerProcess } from "./api-server.ts";
 import { isDisconnected } from "./api-workload.ts";
 import { discard, scratch } from "./child.ts";
-import type { Result } from "./result.ts";
+import { type Result, resultOf } from "./result.ts";
 
 export interface OneTimeOptions {
   /** How often one is exchanged by all at once. */
@@ -57,10 +57,7 @@ export async function oneTime(options: OneTimeOptions): Promise<Result> {
     await run.stop();
     discard(directory);
   }
-  const { figure, wrong } = run;
-  return wrong.length === 0
-    ? { ok: true, figure }
-    : { ok: false, figure, detail: wrong.slice(0, 10).join("\n") };
+  return resultOf(run.figure, run.wrong);
 }
 
 class Run {

@@ -9,7 +9,7 @@ import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
 import { Api, NodePlace, ServerProcess } from "./api-server.ts";
 import { discard, scratch } from "./child.ts";
-import type { Result } from "./result.ts";
+import { type Result, resultOf } from "./result.ts";
 import { Waiter } from "./waiter.ts";
 
 export interface WaitersOptions {
@@ -44,10 +44,7 @@ export async function waiters(options: WaitersOptions): Promise<Result> {
     await run.stop();
     discard(directory);
   }
-  const { figure, wrong } = run;
-  return wrong.length === 0
-    ? { ok: true, figure }
-    : { ok: false, figure, detail: wrong.slice(0, 10).join("\n") };
+  return resultOf(run.figure, run.wrong);
 }
 
 class Run {

@@ -55,10 +55,10 @@ for (const [status, errors, code, next] of refusals) {
     const ran = await cli(server.address, ["read", "kv/a"]);
     assert.equal(ran.code, code);
     assert.equal(ran.stdout, "");
-    const [what = "", todo = "", ...more] = ran.stderr.trimEnd().split("\n");
+    const [what = "", advice = "", ...more] = ran.stderr.trimEnd().split("\n");
     assert.match(what, new RegExp(`^Error: GET kv/a: .+ \\(status ${status}\\)$`));
     for (const text of errors) assert.ok(what.includes(text));
-    assert.match(todo, next);
+    assert.match(advice, next);
     assert.deepEqual(more, []);
   });
 }

@@ -77,7 +77,7 @@ test("nothing that steers a terminal gets through", () => {
   assert.equal(oneLine("a\nb\tc\rd"), "a\\nb c\\x0dd");
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
-      // eslint-disable-next-line no-control-regex
+      // oxlint-disable-next-line no-control-regex -- none of them may reach a terminal
       assert.doesNotMatch(oneLine(text), /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/);
     }),
   );

@@ -1,7 +1,7 @@
 // Text on its way to a terminal: what could steer it is made visible, lines are broken to fit.
 
 // Control characters, and those that reorder or hide what is shown after them.
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- finding them is the point
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** What a server or a file says may hold escape sequences; shown as they are they could forge output. */

@@ -1,7 +1,7 @@
 // Makes lines of what a terminal sends. A raw one sends keys: backspace, Ctrl-U, Ctrl-C and Ctrl-D are
 // ours to honour there; arrow keys and the marks around pasted text are dropped.
 
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- keys arrive as escape sequences
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z~]|O[A-Z]|.)/g;
 
 export class Typing {
