@@ -133,7 +133,7 @@ function onNotFound(error: ApiError): string {
     return "check the accessor: `holdfast acl token list` shows them";
   }
   return error.says("unsupported path")
-    ? "check the path and -namespace; `holdfast path-help sys/` tells what there is"
+    ? "check the path and -namespace; `holdfast read sys/internal/specs/openapi` tells what there is"
     : "check the path and -namespace; `holdfast list` shows what is there";
 }
 

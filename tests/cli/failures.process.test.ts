@@ -43,7 +43,7 @@ const refusals: readonly [status: number, errors: string[], code: number, next: 
   [403, ["missing client token"], 4, /run `holdfast login`, or set HOLDFAST_TOKEN/],
   [403, ["restricted endpoint"], 4, /leave out the namespace/],
   [404, [], 3, /check the path/],
-  [404, ["unsupported path"], 3, /path-help/],
+  [404, ["unsupported path"], 3, /openapi/],
   [405, ["unsupported operation"], 1, /path-help kv\/a/],
   [421, ["misdirected"], 1, /allowed_hosts/],
   [500, ["no audit device succeeded in logging the request"], 1, /audit device/],
