@@ -7,6 +7,7 @@ import { Failure } from "../src/base/failure.ts";
 import type { Tail } from "../src/storage/rows/head.ts";
 import type { Change as Told } from "../src/storage/watch.ts";
 import {
+  type Changed,
   type Identity,
   Store,
   type StoreOptions,
@@ -79,7 +80,7 @@ export class ObservedStore extends Store {
     return super.watch(place, plant.watch === undefined ? call : plant.watch(call));
   }
 
-  override onCommit(call: (keys: readonly string[]) => void): () => void {
+  override onCommit(call: (changed: Changed) => void): () => void {
     const { plant } = this.#options;
     return super.onCommit(plant.onCommit === undefined ? call : plant.onCommit(call));
   }

@@ -4,6 +4,7 @@
 import type { Random } from "../src/base/world.ts";
 import type { Batch, Engine, Reads } from "../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../src/storage/engines/memory-rows.ts";
+import type { Changed as Told } from "../src/storage/store.ts";
 import type { Change } from "../src/storage/watch.ts";
 import type { SimFile, Volume } from "./disk.ts";
 import type { SimEngineOptions } from "./engine.ts";
@@ -12,9 +13,7 @@ import type { Prng } from "./prng.ts";
 
 export interface StorePlant {
   readonly watch?: (call: (change: Change) => void) => (change: Change) => void;
-  readonly onCommit?: (
-    call: (keys: readonly string[]) => void,
-  ) => (keys: readonly string[]) => void;
+  readonly onCommit?: (call: (changed: Told) => void) => (changed: Told) => void;
 }
 
 export interface Plant {
@@ -96,8 +95,8 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
   "cache-not-dropped": {
     summary: "the cache of the barrier does not hear of some commits",
     store: (prng) => ({
-      onCommit: (call) => (keys) => {
-        if (!prng.chance(0.2)) call(keys);
+      onCommit: (call) => (changed) => {
+        if (!prng.chance(0.2)) call(changed);
       },
     }),
   },

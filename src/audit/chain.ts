@@ -7,7 +7,7 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { utf8 } from "../base/bytes.ts";
-import type { Hmac } from "./hmac.ts";
+import type { Hmac } from "../crypto/hmac.ts";
 import { quote } from "./json-text.ts";
 
 export interface ChainHead {

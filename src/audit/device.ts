@@ -13,7 +13,7 @@ import { SocketSource } from "./devices/socket.ts";
 import { SyslogSource } from "./devices/syslog.ts";
 import { type FilePlaces, judge } from "./file-place.ts";
 import { Hasher, type Veil } from "./hasher.ts";
-import { Hmac } from "./hmac.ts";
+import { Hmac } from "../crypto/hmac.ts";
 import { quote } from "./json-text.ts";
 import { type DeviceOptions, type OptionTexts, readOptions } from "./options.ts";
 import { type ClusterFacts, type HeaderRule, Records } from "./record.ts";

@@ -6,7 +6,7 @@ import { hash, type KeyObject } from "node:crypto";
 import type { Random } from "../base/world.ts";
 import { hex } from "../base/bytes.ts";
 import { BoundedCache } from "./bounded-cache.ts";
-import { Hmac } from "./hmac.ts";
+import { Hmac } from "../crypto/hmac.ts";
 
 export const HASH_PREFIX = "hmac-sha256:";
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { SystemRandom } from "../base/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { Chain, type ChainEvent } from "./chain.ts";
-import { Hmac } from "./hmac.ts";
+import { Hmac } from "../crypto/hmac.ts";
 import { verifyAuditFile } from "./verify.ts";
 
 const key = freshKey(new SystemRandom());

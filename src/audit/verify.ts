@@ -10,7 +10,7 @@ import {
   parseLine,
   type SealedLine,
 } from "./chain.ts";
-import { Hmac } from "./hmac.ts";
+import { Hmac } from "../crypto/hmac.ts";
 
 export interface Problem {
   readonly line: number; // from 1

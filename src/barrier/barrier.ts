@@ -91,7 +91,9 @@ export class Barrier {
       read: (path) => this.#read(path),
       assertUnsealed: () => void this.#unsealed(),
     };
-    this.#store.onCommit((keys) => keys.forEach((key) => this.#cache.drop(key)));
+    this.#store.onCommit((changed) => {
+      for (const [path, plain] of changed) this.#cache.follow(path, plain);
+    });
   }
 
   get sealed(): boolean {

@@ -40,6 +40,13 @@ export class EntryCache {
     }
   }
 
+  /** Something else is stored now: null when it is not known what. What nobody reads is not kept. */
+  follow(path: string, plain: Uint8Array | null): void {
+    if (this.#entries.peek(path) === undefined) return;
+    if (plain === null) this.drop(path);
+    else this.put(path, new Uint8Array(plain));
+  }
+
   drop(path: string): void {
     const value = this.#entries.peek(path);
     if (value === undefined) return;

@@ -115,40 +115,72 @@ export class View implements ViewReads {
   /** This view inside a transaction that is already running. */
   within(raw: StoreTx): Tx {
     this.#sealer.assertUnsealed();
-    const { prefix, scope } = this;
-    const sealer = this.#sealer;
-    return {
-      index: raw.index,
-      time: raw.time,
-      get: (key, codec) => {
-        const path = prefix + key;
-        // Mostly nobody is changing it, and then the cache of decrypted entries knows it.
-        if (raw.isDurable(path)) {
-          const plaintext = sealer.read(path);
-          return plaintext === null ? null : codec.decode(plaintext);
-        }
-        const sealed = raw.get(path);
-        return sealed === null ? null : codec.decode(sealer.open(path, sealed));
-      },
-      records: (below, codec, page) =>
-        raw
-          .rows(prefix + below, absolute(prefix, page))
-          .map(({ key, value }) => this.#record(key, value, codec)),
-      keys: (below, page) =>
-        raw.keys(prefix + below, absolute(prefix, page)).map((key) => key.slice(prefix.length)),
-      list: (below, page) => raw.list(prefix + below, page),
-      put: (key, value, codec) => {
-        const path = prefix + key;
-        raw.put(path, sealer.seal(path, codec.encode(value)), scope);
-      },
-      delete: (key) => raw.delete(prefix + key, scope),
-      on: (view) => view.within(raw),
-    };
+    return new ViewTx(raw, this, this.#sealer);
   }
 
   #record<T>(path: string, sealed: Uint8Array, codec: Codec<T>): Record<T> {
     const value = codec.decode(this.#sealer.open(path, sealed));
     return { key: path.slice(this.prefix.length), value };
+  }
+}
+
+/** A view inside a transaction. One is made for every look from another view: it must be cheap. */
+class ViewTx implements Tx {
+  readonly index: bigint;
+  readonly time: Instant;
+  readonly #raw: StoreTx;
+  readonly #view: View;
+  readonly #sealer: Sealer;
+
+  constructor(raw: StoreTx, view: View, sealer: Sealer) {
+    this.index = raw.index;
+    this.time = raw.time;
+    this.#raw = raw;
+    this.#view = view;
+    this.#sealer = sealer;
+  }
+
+  get<T>(key: string, codec: Codec<T>): T | null {
+    const path = this.#view.prefix + key;
+    // Mostly nobody is changing it, and then the cache of decrypted entries knows it.
+    if (this.#raw.isDurable(path)) {
+      const plaintext = this.#sealer.read(path);
+      return plaintext === null ? null : codec.decode(plaintext);
+    }
+    const sealed = this.#raw.get(path);
+    return sealed === null ? null : codec.decode(this.#sealer.open(path, sealed));
+  }
+
+  records<T>(below: string, codec: Codec<T>, page: Page): Record<T>[] {
+    const { prefix } = this.#view;
+    return this.#raw.rows(prefix + below, absolute(prefix, page)).map(({ key, value }) => ({
+      key: key.slice(prefix.length),
+      value: codec.decode(this.#sealer.open(key, value)),
+    }));
+  }
+
+  keys(below: string, page: Page): string[] {
+    const { prefix } = this.#view;
+    const keys = this.#raw.keys(prefix + below, absolute(prefix, page));
+    return keys.map((key) => key.slice(prefix.length));
+  }
+
+  list(below: string, page: { readonly after?: string; readonly limit: number }): string[] {
+    return this.#raw.list(this.#view.prefix + below, page);
+  }
+
+  put<T>(key: string, value: T, codec: Codec<T>): void {
+    const path = this.#view.prefix + key;
+    const plain = codec.encode(value);
+    this.#raw.put(path, this.#sealer.seal(path, plain), this.#view.scope, plain);
+  }
+
+  delete(key: string): void {
+    this.#raw.delete(this.#view.prefix + key, this.#view.scope);
+  }
+
+  on(view: View): Tx {
+    return view.within(this.#raw);
   }
 }
 

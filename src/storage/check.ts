@@ -20,7 +20,7 @@ import {
   Forest,
   isSlot,
   isSumRow,
-  leafHash,
+  LeafHasher,
   sha256,
   slotOf,
   type TreeName,
@@ -70,10 +70,16 @@ export interface CheckWorld {
 }
 
 export async function checkStore(world: CheckWorld, options: CheckOptions): Promise<CheckReport> {
-  const slices = new Slices(world, options.signal);
-  const deep = options.deep ?? true;
+  const marker = new Marker(world.treeKey, options.deep ?? true);
+  try {
+    return await check(world, marker, new Slices(world, options.signal));
+  } finally {
+    marker.wipe();
+  }
+}
+
+async function check(world: CheckWorld, marker: Marker, slices: Slices): Promise<CheckReport> {
   const { view, treeKey } = world;
-  const marker = new Marker(treeKey, deep);
 
   const headBytes = view.meta(HEAD_ROW);
   const headAuthentic = headBytes !== null && headIsAuthentic(headBytes, treeKey);
@@ -85,7 +91,7 @@ export async function checkStore(world: CheckWorld, options: CheckOptions): Prom
   const totalsMatch = head !== null && TREES.every((name) => sameTotals(stored, head, name));
 
   const data = await sumOfData(view, marker, slices);
-  const suspects = new Set((deep ? leaves.byHash : leaves.byKey).differing(data));
+  const suspects = new Set((marker.deep ? leaves.byHash : leaves.byKey).differing(data));
   const found = await nameDamage(view, marker, suspects, slices);
   const brokenLogAt = head === null ? 0n : await firstBreak(view, head, slices);
 
@@ -124,16 +130,20 @@ async function storedSums(view: ReadView, slices: Slices): Promise<Forest> {
 
 /** What stands for a row in the comparison: its leaf, or in a shallow check only its key. */
 class Marker {
-  readonly #treeKey: KeyObject;
+  readonly #leaves: LeafHasher;
   readonly deep: boolean;
 
   constructor(treeKey: KeyObject, deep: boolean) {
-    this.#treeKey = treeKey;
+    this.#leaves = new LeafHasher(treeKey);
     this.deep = deep;
   }
 
+  wipe(): void {
+    this.#leaves.wipe();
+  }
+
   ofRow(key: string, value: Uint8Array | null): Uint8Array {
-    if (this.deep && value !== null) return leafHash(this.#treeKey, key, sha256(value));
+    if (this.deep && value !== null) return this.#leaves.hash(key, sha256(value));
     return sha256(utf8(key));
   }
 

@@ -13,6 +13,7 @@ import {
 } from "./engines/engine.ts";
 import { type Head, HEAD_ROW } from "./rows/head.ts";
 import type { LeafChange } from "./tip.ts";
+import type { StoredChange } from "./transaction.ts";
 
 const QUICK_COMMIT: Nanos = 10_000_000n;
 const WORTH_HALVING = 16;
@@ -20,7 +21,7 @@ const WORTH_HALVING = 16;
 /** One accepted transaction, ready to be written. */
 export interface Accepted {
   readonly sequence: number;
-  readonly data: ReadonlyMap<string, Uint8Array | null>;
+  readonly changes: ReadonlyMap<string, StoredChange>;
   readonly leaves: readonly LeafChange[];
   readonly sums: ReadonlyMap<number, SumRow>;
   readonly log: LogRow | null;
@@ -122,7 +123,7 @@ export class Committer {
     let rows = 0;
     let size = 0;
     for (const accepted of this.#queue) {
-      rows += accepted.data.size;
+      rows += accepted.changes.size;
       size += accepted.bytes;
       const alone = accepted.onConflict !== null; // creation
       if (count > 0 && (rows > operations || size > bytes || alone)) break;
@@ -165,7 +166,7 @@ function buildBatch(
   const log: LogRow[] = [];
   let trimLogBelow: bigint | null = null;
   for (const accepted of group) {
-    for (const [key, value] of accepted.data) data.set(key, value);
+    for (const [key, { value }] of accepted.changes) data.set(key, value);
     // By slot too: a repair may remove a leaf that lies where its key does not belong.
     for (const change of accepted.leaves) leaves.set(`${change.slot} ${change.key}`, change);
     for (const [slot, row] of accepted.sums) sums.set(slot, row);

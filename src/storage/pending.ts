@@ -7,6 +7,8 @@ import { slotOf } from "./rows/merkle.ts";
 import { OrderedMap } from "./engines/ordered-map.ts";
 import type { Changed } from "./overlay.ts";
 
+const FEW = 16; // rows that are put in order as soon as they are looked at
+
 interface PendingRow {
   readonly value: Uint8Array | null;
   readonly leaf: Leaf | null;
@@ -14,7 +16,8 @@ interface PendingRow {
 }
 
 export class Pending {
-  readonly #rows = new OrderedMap<PendingRow>();
+  readonly #rows = new Map<string, PendingRow>();
+  #ordered: OrderedMap<PendingRow> | null = null; // the same in order, since something was listed
 
   get size(): number {
     return this.#rows.size;
@@ -26,18 +29,23 @@ export class Pending {
 
   put(key: string, row: PendingRow): void {
     this.#rows.set(key, row);
+    this.#ordered?.set(key, row);
   }
 
   /** Forgets a row that has become durable, unless a later transaction has changed it again. */
   settle(key: string, sequence: number): void {
-    if (this.#rows.get(key)?.sequence === sequence) this.#rows.delete(key);
+    if (this.#rows.get(key)?.sequence !== sequence) return;
+    this.#rows.delete(key);
+    this.#ordered?.delete(key);
+    // Most transactions list nothing: who does so once is not kept in mind for good.
+    if (this.#rows.size < FEW) this.#ordered = null;
   }
 
   /** Leaf changes by slot. */
   leavesBySlot(): Map<number, [key: string, leaf: Leaf | null][]> {
     const found = new Map<number, [string, Leaf | null][]>();
     const all = { from: "", to: null, limit: Math.max(1, this.#rows.size) };
-    for (const [key, { leaf }] of this.#rows.entries(all)) {
+    for (const [key, { leaf }] of this.#inOrder().entries(all)) {
       const slot = slotOf(classOf(key), key);
       if (slot === null) continue;
       const group = found.get(slot);
@@ -48,7 +56,15 @@ export class Pending {
   }
 
   changes(range: Range): Changed<Row>[] {
-    const found = this.#rows.entries(range);
+    const found = this.#inOrder().entries(range);
     return found.map(([key, { value }]) => [key, value === null ? null : { key, value }]);
+  }
+
+  #inOrder(): OrderedMap<PendingRow> {
+    if (this.#ordered === null) {
+      this.#ordered = new OrderedMap();
+      for (const [key, row] of this.#rows) this.#ordered.set(key, row);
+    }
+    return this.#ordered;
   }
 }

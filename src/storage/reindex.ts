@@ -9,7 +9,7 @@ import { wrongSlots } from "./check.ts";
 import type { Leaf, LeafRow, SumRow } from "./engines/engine.ts";
 import { afterKey, afterPrefix, classOf, hasClass } from "./key.ts";
 import { CORE_SCOPE } from "./rows/log-entry.ts";
-import { ALL_SLOTS, leafHash, sha256, slotOf, sumOf } from "./rows/merkle.ts";
+import { ALL_SLOTS, sha256, slotOf, sumOf } from "./rows/merkle.ts";
 import { Slices } from "./slices.ts";
 import type { Mending, Store } from "./store.ts";
 import type { LeafChange } from "./tip.ts";
@@ -119,7 +119,7 @@ function wrongLeaf(mending: Mending, key: string, value: Uint8Array): Mend[] {
   const slot = slotOf(classOf(key), key);
   if (slot === null) return [];
   const before = mending.leaf(slot, key);
-  const hash = leafHash(mending.treeKey, key, sha256(value));
+  const hash = mending.tip.leafHash(key, sha256(value));
   if (before !== null && equalBytes(before.hash, hash)) return [];
   // The scope is known to the leaf alone; where that is lost, the record counts as the core's.
   return [{ slot, key, before, leaf: { hash, scope: before?.scope ?? CORE_SCOPE } }];

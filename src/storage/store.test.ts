@@ -231,7 +231,7 @@ test("a key that is put twice in a group has one leaf, and the sums hold it once
 test("watches, index waits and cache listeners are called after the commit, caches first", async () => {
   const { store, engine } = await madeStore();
   const heard: string[] = [];
-  store.onCommit((keys) => heard.push(`cache ${keys.join()}`));
+  store.onCommit((changed) => heard.push(`cache ${[...changed.keys()].join()}`));
   store.watch("shared/a/", ({ index, keys }) => heard.push(`watch ${index} ${keys.join()}`));
   store.watch("shared/b", () => heard.push("never"));
   store.onIndex(1n, () => heard.push(`index ${store.index} ${read(store, "shared/a/x")}`));

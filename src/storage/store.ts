@@ -23,10 +23,16 @@ import { Snapshot } from "./snapshot.ts";
 import type { StoreReads, StoreTx } from "./transaction.ts";
 import { Trust } from "./trust.ts";
 import { type Change, Watchers } from "./watch.ts";
-import { type Mending, type MendedRows, type WriteOptions, Writing } from "./writing.ts";
+import {
+  type Changed,
+  type Mending,
+  type MendedRows,
+  type WriteOptions,
+  Writing,
+} from "./writing.ts";
 
 export type { Identity } from "./opening.ts";
-export type { Mending, WriteOptions } from "./writing.ts";
+export type { Changed, Mending, WriteOptions } from "./writing.ts";
 
 const MIB = 1024 * 1024;
 
@@ -47,7 +53,7 @@ export class Store implements StoreReads {
   readonly #trust: Trust;
   readonly #writing: Writing;
   readonly #watchers: Watchers;
-  readonly #commitListeners = new Set<(keys: readonly string[]) => void>();
+  readonly #commitListeners = new Set<(changed: Changed) => void>();
   #closing: Promise<void> | null = null;
 
   constructor(options: StoreOptions) {
@@ -68,9 +74,9 @@ export class Store implements StoreReads {
       trust: this.#trust,
       maxEntryBytes: options.maxEntryBytes ?? MIB,
       reserveBytes: options.reserveBytes ?? 64 * MIB,
-      durable: (keys) => {
-        for (const call of this.#commitListeners) call(keys);
-        this.#watchers.publish(this.index, keys);
+      durable: (changed) => {
+        for (const call of this.#commitListeners) call(changed);
+        this.#watchers.publish(this.index, changed.keys());
       },
     });
   }
@@ -195,8 +201,8 @@ export class Store implements StoreReads {
     return this.#watchers.onIndex(least, call);
   }
 
-  /** For caches: called with the changed keys of each commit before anybody else is woken. */
-  onCommit(call: (keys: readonly string[]) => void): () => void {
+  /** For caches: called with what each commit has changed before anybody else is woken. */
+  onCommit(call: (changed: Changed) => void): () => void {
     this.#commitListeners.add(call);
     return () => this.#commitListeners.delete(call);
   }

@@ -13,7 +13,7 @@ import {
   encodeEntry,
   type LogOperation,
 } from "./rows/log-entry.ts";
-import { type Forest, leafHash, sha256, slotOf } from "./rows/merkle.ts";
+import { type Forest, LeafHasher, sha256, slotOf } from "./rows/merkle.ts";
 import type { StoredChange } from "./transaction.ts";
 
 export type LeafChange = Batch["leaves"][number];
@@ -28,19 +28,24 @@ export interface TipRows {
 }
 
 export class Tip {
-  readonly #treeKey: KeyObject;
+  readonly #leaves: LeafHasher;
   readonly #forest: Forest;
   #head: Head;
 
   /** The forest is the tip's own from now on. */
   constructor(treeKey: KeyObject, head: Head, forest: Forest) {
-    this.#treeKey = treeKey;
+    this.#leaves = new LeafHasher(treeKey);
     this.#head = head;
     this.#forest = forest;
   }
 
   get head(): Head {
     return this.#head;
+  }
+
+  /** Forgets the key of the trees. It takes nothing more. */
+  wipe(): void {
+    this.#leaves.wipe();
   }
 
   accept(
@@ -57,14 +62,14 @@ export class Tip {
       const slot = slotOf(cls, key);
       if (cls === "ignored" || slot === null) continue;
       const valueDigest = value === null ? EMPTY : sha256(value);
-      const before = leafBefore(slot, key);
+      const tree = this.#forest.of(slot);
+      const before = tree.isEmpty(slot) ? null : leafBefore(slot, key);
       // A deletion goes where the record went: under the core's scope its key would be told to
       // secondaries whose filter denies the mount it hung on.
       const reach = value === null ? (before?.scope ?? scope) : scope;
       operations.push({ class: cls, scope: reach, key, value, valueDigest });
-      const leaf =
-        value === null ? null : { hash: leafHash(this.#treeKey, key, valueDigest), scope };
-      this.#forest.of(slot).replace(slot, before?.hash ?? null, leaf?.hash ?? null);
+      const leaf = value === null ? null : { hash: this.#leaves.hash(key, valueDigest), scope };
+      tree.replace(slot, before?.hash ?? null, leaf?.hash ?? null);
       leaves.push({ slot, key, leaf });
       touched.add(slot);
     }
@@ -88,6 +93,10 @@ export class Tip {
   mendSum(row: SumRow): Head {
     this.#forest.of(row.slot).set(row);
     return this.#withTotals(this.#head);
+  }
+
+  leafHash(key: string, valueDigest: Uint8Array): Buffer {
+    return this.#leaves.hash(key, valueDigest);
   }
 
   isEmpty(slot: number): boolean {

@@ -35,8 +35,9 @@ export interface StoreTx extends StoreReads {
   readonly time: Instant;
   /** Whether what this transaction sees at the key is what is durable there. */
   isDurable(key: string): boolean;
-  /** `scope` is the mount or namespace the record hangs on: 16 bytes; none means the core. */
-  put(key: string, value: Uint8Array, scope?: Uint8Array): void;
+  /** `scope` is the mount or namespace the record hangs on: 16 bytes; none means the core. `plain` is
+   *  not stored: whoever follows commits is told it, see Store.onCommit. */
+  put(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void;
   /** The log names the scope that the record was put with; `scope` stands in where that is lost. */
   delete(key: string, scope?: Uint8Array): void;
   /** Adds a control record to the log entry; at most one in a transaction. */
@@ -46,6 +47,7 @@ export interface StoreTx extends StoreReads {
 export interface StoredChange {
   readonly value: Uint8Array | null;
   readonly scope: Uint8Array;
+  readonly plain: Uint8Array | null;
 }
 
 export interface TransactionLimits {
@@ -106,7 +108,7 @@ export class Transaction implements StoreTx {
     return listNames((range) => this.#keys(range), prefix, page);
   }
 
-  put(key: string, value: Uint8Array, scope: Uint8Array = CORE_SCOPE): void {
+  put(key: string, value: Uint8Array, scope: Uint8Array = CORE_SCOPE, plain?: Uint8Array): void {
     this.#assertOpen();
     checkKey(key);
     classOf(key);
@@ -115,7 +117,7 @@ export class Transaction implements StoreTx {
       const message = `a stored entry may have at most ${this.#limits.valueBytes} bytes; this one has ${value.length}`;
       throw new Failure("too-large", "storage-entry-too-large", message);
     }
-    this.#change(key, { value, scope });
+    this.#change(key, { value, scope, plain: plain ?? null });
   }
 
   delete(key: string, scope: Uint8Array = CORE_SCOPE): void {
@@ -123,7 +125,7 @@ export class Transaction implements StoreTx {
     checkKey(key);
     invariant(scope.length === SCOPE_BYTES, "a scope has 16 bytes");
     // Deleting what is not there changes nothing, so it wakes nobody and takes no index.
-    if (this.#below.has(key)) this.#change(key, { value: null, scope });
+    if (this.#below.has(key)) this.#change(key, { value: null, scope, plain: null });
     else this.#forget(key);
   }
 

@@ -53,13 +53,19 @@ export class Watchers {
 
   #publishKeys(index: bigint, keys: Iterable<string>): void {
     const hits = new Map<string, string[]>();
+    const visit = (place: string, key: string) => {
+      if (!this.#byPlace.has(place)) return;
+      const hit = hits.get(place);
+      if (hit === undefined) hits.set(place, [key]);
+      else hit.push(key);
+    };
     for (const key of keys) {
-      for (const place of placesOf(key)) {
-        if (!this.#byPlace.has(place)) continue;
-        const hit = hits.get(place);
-        if (hit === undefined) hits.set(place, [key]);
-        else hit.push(key);
+      // Everything, the folders of the key from the outside in, and the key itself.
+      visit("", key);
+      for (let at = key.indexOf("/"); at >= 0; at = key.indexOf("/", at + 1)) {
+        visit(key.slice(0, at + 1), key);
       }
+      visit(key, key);
     }
     // All are gathered before the first call, which may begin other watches: those are not meant.
     const due = Array.from(hits, ([place, changed]) => ({
@@ -82,15 +88,6 @@ export class Watchers {
       this.#onError(error);
     }
   }
-}
-
-/** The key itself, its folders from the outside in, and "" for everything. */
-function* placesOf(key: string): Generator<string> {
-  yield "";
-  for (let at = key.indexOf("/"); at >= 0; at = key.indexOf("/", at + 1)) {
-    yield key.slice(0, at + 1);
-  }
-  yield key;
 }
 
 interface Waiter {

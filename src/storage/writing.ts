@@ -49,9 +49,9 @@ export interface Mending {
 }
 
 export type MendedRows = Pick<Accepted, "leaves" | "sums">;
-type Rows = Pick<Accepted, "data" | "leaves" | "sums" | "log" | "head">;
+type Rows = Pick<Accepted, "changes" | "leaves" | "sums" | "log" | "head">;
 const NOTHING: Omit<Accepted, "sequence"> = {
-  data: new Map(),
+  changes: new Map(),
   leaves: [],
   sums: new Map(),
   log: null,
@@ -70,9 +70,12 @@ export interface WritingOptions {
   readonly trust: Trust;
   readonly maxEntryBytes: number;
   readonly reserveBytes: number;
-  /** A group is durable: called with the changed keys before its writers are told. */
-  readonly durable: (keys: readonly string[]) => void;
+  /** A group is durable: called with what changed before its writers are told. */
+  readonly durable: (changed: Changed) => void;
 }
+
+/** The keys that a group has changed, each with the plain form its last writer gave, or null. */
+export type Changed = ReadonlyMap<string, Uint8Array | null>;
 
 export class Writing {
   /** What transactions see; its getDurable is what reads outside of them see. */
@@ -82,7 +85,7 @@ export class Writing {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #trust: Trust;
-  readonly #durable: (keys: readonly string[]) => void;
+  readonly #durable: (changed: Changed) => void;
   readonly #limits: TransactionLimits;
   readonly #space: SpaceGuard;
   readonly #committer: Committer;
@@ -174,6 +177,7 @@ export class Writing {
   }
 
   #uncreate(): void {
+    this.#creating?.wipe();
     this.#creating = null;
     this.#treeKey = null;
   }
@@ -215,6 +219,7 @@ export class Writing {
 
   async #lock(): Promise<void> {
     await this.#committer.settled();
+    this.#tip?.wipe();
     this.#tip = null;
     this.#treeKey = null;
     this.#trees = new Forest();
@@ -330,23 +335,25 @@ export class Writing {
       return { result, sequence: this.#settling.last };
     }
     if (!how.essential) this.#space.check(changes.values(), bytes, this.#pendingBytes);
-    const data = new Map(Array.from(changes, ([key, { value }]) => [key, value]));
     let rows: Rows;
     if (tip === null) {
-      const ignored = [...data.keys()].every((key) => classOf(key) === "ignored");
+      const ignored = [...changes.keys()].every((key) => classOf(key) === "ignored");
       if (!ignored || control !== null) throw failures.storeLocked();
-      rows = { ...NOTHING, data };
+      rows = { ...NOTHING, changes };
     } else {
       const leafBefore = (slot: number, key: string) => this.state.leaf(slot, key);
       const made = this.#trust.orFail(() => tip.accept(changes, control, tx.time, leafBefore));
       const moves = made.log !== null || how.meta !== undefined;
-      rows = { ...made, data, head: moves ? made.head : null };
+      rows = { ...made, changes, head: moves ? made.head : null };
     }
     const sequence = this.#settling.next();
-    const leaves = new Map(rows.leaves.map(({ key, leaf }) => [key, leaf]));
-    for (const [key, value] of data) {
-      this.#pending.put(key, { value, leaf: leaves.get(key) ?? null, sequence });
+    // Leaves are in the order of the changes; what is ignored has none.
+    let at = 0;
+    for (const [key, { value }] of changes) {
+      const leaf = rows.leaves[at]?.key === key ? rows.leaves[at++]!.leaf : null;
+      this.#pending.put(key, { value, leaf, sequence });
     }
+    invariant(at === rows.leaves.length, "a leaf of no change");
     const accepted = { ...NOTHING, ...rows, meta: how.meta ?? NOTHING.meta, bytes, sequence };
     const onConflict = how.meta === undefined ? null : () => this.#onTaken(accepted);
     this.#push({ ...accepted, onConflict });
@@ -397,11 +404,11 @@ export class Writing {
   }
 
   #onDurable(group: readonly Accepted[]): void {
-    const keys = new Set<string>();
+    const changed = new Map<string, Uint8Array | null>();
     for (const accepted of group) {
       this.#pendingBytes -= accepted.bytes;
-      for (const key of accepted.data.keys()) {
-        keys.add(key);
+      for (const [key, { plain }] of accepted.changes) {
+        changed.set(key, plain);
         this.#pending.settle(key, accepted.sequence);
       }
       for (const { key } of accepted.leaves) this.#pending.settle(key, accepted.sequence);
@@ -417,15 +424,15 @@ export class Writing {
     }
     this.#settling.reach(group.at(-1)!.sequence);
     // Caches first, then whoever waits for a change, then the answers.
-    this.#durable([...keys]);
+    this.#durable(changed);
     for (const { sequence } of group) this.#settling.tell(sequence);
     this.#line.drain();
   }
 
   /** Another node has created the store first. */
-  #onTaken({ sequence, data, bytes }: Pick<Accepted, "sequence" | "data" | "bytes">): void {
+  #onTaken({ sequence, changes, bytes }: Pick<Accepted, "sequence" | "changes" | "bytes">): void {
     this.#pendingBytes -= bytes;
-    for (const key of data.keys()) this.#pending.settle(key, sequence);
+    for (const key of changes.keys()) this.#pending.settle(key, sequence);
     this.#settling.reach(sequence);
     this.#uncreate();
     this.#adoptHead();

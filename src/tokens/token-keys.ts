@@ -49,6 +49,12 @@ export function creationKey(token: Token): string {
   return `${creationStart(namespaceId, createIndex, accessor)}/${className(global)}`;
 }
 
+/** The CreateIndex in the key. */
+export function createdAt(namespaceId: string, key: string): bigint {
+  const from = creationOf(namespaceId).length;
+  return BigInt(key.slice(from, from + DIGITS));
+}
+
 export function createdPlace(namespaceId: string, key: string): TokenPlace {
   const [, accessor = "", owner] = key.slice(creationOf(namespaceId).length).split("/");
   return { namespaceId, accessor, global: owner === className(true) };

@@ -7,7 +7,8 @@
 //
 //   ns/<namespace>/tokens/by-creation/<CreateIndex>/<accessor>/<class>       order of creation
 //   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only
-//   ns/<namespace>/tokens/table                                              index of the last change
+//   ns/<namespace>/tokens/table                                              index of the last change that
+//                                                                            was not a creation
 //   tokens/by-expiry/<ExpirationTime>/<namespace>/<accessor>/<class>         until its time is over
 //   tokens/ended/<ExpirationTime>/<namespace>/<accessor>/<class>             from then on
 //   tokens/children/<parent's namespace>/<parent>/<namespace>/<accessor>/<class>   made with a parent
@@ -28,9 +29,12 @@ export type { TimedPlace, TokenPlace } from "./token-keys.ts";
 const placeCodec = jsonCodec<TokenPlace>();
 const tableCodec = jsonCodec<{ readonly index: string }>();
 
+const MOST_TABLES = 1024;
+
 export class TokenRows {
   readonly shared: View;
   readonly local: View;
+  readonly #tables = new Map<string, { readonly asOf: bigint; readonly index: bigint }>();
 
   /** Views of everything below shared/ and below local/. */
   constructor(shared: View, local: View) {
@@ -52,7 +56,6 @@ export class TokenRows {
     if (token.type === "management") mark(local, keys.managementKey(token));
     const parent = token.terms?.parent ?? null;
     if (parent !== null) mark(local, keys.childKey(parent, place));
-    this.#touch(tx, namespaceId);
   }
 
   /** The record alone, for what no list and no order shows. */
@@ -173,12 +176,32 @@ export class TokenRows {
 
   /** Index of the last change to the tokens of a namespace; 0 without one. */
   tableIndex(namespaceId: string): bigint {
-    return BigInt(this.local.get(keys.tableKey(namespaceId), tableCodec)?.index ?? 0);
+    // Ten thousand blocked queries ask for it after each change.
+    const known = this.#tables.get(namespaceId);
+    const asOf = this.local.index;
+    if (known?.asOf === asOf) return known.index;
+    const folder = keys.creationOf(namespaceId);
+    const [last] = this.local.keys(folder, { limit: 1, reverse: true });
+    const created = last === undefined ? 0n : keys.createdAt(namespaceId, last);
+    const table = this.local.get(keys.tableKey(namespaceId), tableCodec);
+    const touched = BigInt(table?.index ?? 0);
+    const index = created > touched ? created : touched;
+    if (this.#tables.size >= MOST_TABLES) this.#tables.clear();
+    this.#tables.set(namespaceId, { asOf, index });
+    return index;
   }
 
   /** Calls after every change to the tokens of a namespace, with its index. */
   onTable(namespaceId: string, call: (index: bigint) => void): () => void {
-    return this.local.watch(keys.tableKey(namespaceId), ({ index }) => call(index));
+    let told = 0n;
+    const tell = ({ index }: { readonly index: bigint }) => {
+      if (index === told) return; // a deletion changes both places
+      told = index;
+      call(index);
+    };
+    const places = [keys.tableKey(namespaceId), keys.creationOf(namespaceId)];
+    const ends = places.map((place) => this.local.watch(place, tell));
+    return () => ends.forEach((end) => end());
   }
 
   /** Calls after every change to one token, or its deletion. */

@@ -3,7 +3,7 @@
 import { text } from "../../base/bytes.ts";
 import type { AppendFile } from "../../base/world.ts";
 import { type ChainHead, follows, parseChainLine, parseLine } from "../chain.ts";
-import type { Hmac } from "../hmac.ts";
+import type { Hmac } from "../../crypto/hmac.ts";
 
 const TAIL = 4 * 1024 * 1024; // bytes: two records of the usual limit, and room
 

@@ -17,7 +17,7 @@ import { SystemRandom } from "../../base/random.ts";
 import type { AppendFile, AppendFiles } from "../../base/world.ts";
 import { freshKey } from "../../crypto/aead.ts";
 import type { ChainHead } from "../chain.ts";
-import { Hmac } from "../hmac.ts";
+import { Hmac } from "../../crypto/hmac.ts";
 import { verifyAuditFile } from "../verify.ts";
 import { FileSource, type FileTarget } from "./file.ts";
 import { rotatedFiles } from "./rotated-files.ts";

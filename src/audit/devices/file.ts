@@ -20,7 +20,7 @@ import type {
   Timers,
 } from "../../base/world.ts";
 import { Chain, type ChainEvent, type ChainHead, NO_HEAD } from "../chain.ts";
-import type { Hmac } from "../hmac.ts";
+import type { Hmac } from "../../crypto/hmac.ts";
 import { readTail } from "./file-tail.ts";
 import { rotatedFiles, rotatedPath } from "./rotated-files.ts";
 import { LineBuffer } from "./line-buffer.ts";

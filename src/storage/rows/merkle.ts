@@ -2,9 +2,10 @@
 // A leaf binds a key to its stored bytes; a subpage is the sum of its leaves, so that one write
 // costs one subtraction and one addition. Byte layouts: docs/formats/merkle.md.
 
-import { createHmac, hash, type KeyObject } from "node:crypto";
+import { hash, type KeyObject } from "node:crypto";
 import { concat, utf8 } from "../../base/bytes.ts";
 import { invariant } from "../../base/invariant.ts";
+import { Hmac } from "../../crypto/hmac.ts";
 import type { SumRow } from "../engines/engine.ts";
 import type { Class } from "../key.ts";
 
@@ -20,15 +21,16 @@ export const ALL_SLOTS: number = TREES.length * SLOTS;
 const LANES = 8; // 32-bit lanes of one sum, least significant first
 const LANE_RANGE = 0x1_0000_0000;
 
+/** By way of a text: a buffer from the runtime has memory of its own, which costs as much again. */
 export function sha256(bytes: Uint8Array): Buffer {
-  return hash("sha256", bytes, "buffer");
+  return Buffer.from(hash("sha256", bytes, "latin1"), "latin1");
 }
 
 /** The place of a key in the tree of its class; null for classes that have none. */
 export function slotOf(cls: Class, key: string): number | null {
   if (cls === "ignored") return null;
-  const digest = sha256(utf8(key));
-  return (cls === "shared" ? 0 : SLOTS) + digest.readUInt16BE(0);
+  const digest = hash("sha256", key, "latin1"); // of the UTF-8 bytes
+  return (cls === "shared" ? 0 : SLOTS) + digest.charCodeAt(0) * SUBPAGES + digest.charCodeAt(1);
 }
 
 export function treeOf(slot: number): TreeName {
@@ -45,15 +47,40 @@ export function isSlot(slot: number): boolean {
 }
 
 /**
- * HMAC-SHA-256(Kt, key ‖ 0x00 ‖ SHA-256(stored bytes)). The key of the tree makes leaves
+ * Makes leaves: HMAC-SHA-256(Kt, key ‖ 0x00 ‖ SHA-256(stored bytes)). The key of the tree makes them
  * unpredictable to clients: with a plain hash one could search for values whose sums collide.
  */
+export class LeafHasher {
+  readonly #hmac: Hmac;
+  #input = Buffer.alloc(0);
+
+  constructor(treeKey: KeyObject) {
+    this.#hmac = new Hmac(treeKey);
+  }
+
+  hash(key: string, valueDigest: Uint8Array): Buffer {
+    const most = 3 * key.length + 1 + HASH_BYTES;
+    if (this.#input.length < most) this.#input = Buffer.alloc(2 * most);
+    const input = this.#input;
+    const keyBytes = input.write(key);
+    input[keyBytes] = 0;
+    input.set(valueDigest, keyBytes + 1);
+    return this.#hmac.bytesOf(input.subarray(0, keyBytes + 1 + valueDigest.length));
+  }
+
+  wipe(): void {
+    this.#hmac.wipe();
+  }
+}
+
+/** A single leaf. */
 export function leafHash(treeKey: KeyObject, key: string, valueDigest: Uint8Array): Buffer {
-  const keyBytes = Buffer.byteLength(key);
-  const input = Buffer.alloc(keyBytes + 1 + HASH_BYTES); // the byte between stays 0x00
-  input.write(key, 0, keyBytes);
-  input.set(valueDigest, keyBytes + 1);
-  return createHmac("sha256", treeKey).update(input).digest();
+  const hasher = new LeafHasher(treeKey);
+  try {
+    return hasher.hash(key, valueDigest);
+  } finally {
+    hasher.wipe();
+  }
 }
 
 /** The sums and counts of 256 subpages. */
@@ -255,7 +282,12 @@ function accumulate(sums: Uint32Array, place: number, value: Uint8Array, sign: 1
 function readSum(sums: Uint32Array, place: number): Buffer {
   const out = Buffer.alloc(HASH_BYTES);
   for (let lane = 0; lane < LANES; lane++) {
-    out.writeUInt32BE(sums[place * LANES + lane]!, HASH_BYTES - 4 * lane - 4);
+    const word = sums[place * LANES + lane]!;
+    const at = HASH_BYTES - 4 * lane - 4;
+    out[at] = word >>> 24;
+    out[at + 1] = word >>> 16;
+    out[at + 2] = word >>> 8;
+    out[at + 3] = word;
   }
   return out;
 }
