@@ -12,7 +12,8 @@ import { describe } from "../src/base/failure.ts";
 import { requestBytes } from "./api-caller.ts";
 import { LoadConnection } from "./load-connection.ts";
 
-const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
+const ROOT = join(import.meta.dirname, "..");
+const MAIN = join(ROOT, "src", "main.ts");
 const LONGEST_START_MS = 30_000;
 const LONGEST_STOP_MS = 40_000; // running requests alone are given 30 s
 const POLL_MS = 2;
@@ -36,6 +37,15 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+/** Those of the launcher, and ours. */
+function runtimeFlags(): string[] {
+  const [, command = ""] =
+    /^exec "\$node"([^"]*)/m.exec(readFileSync(join(ROOT, "bin", "holdfast"), "utf8")) ?? [];
+  const flags = command.match(/--\S+/g);
+  if (flags === null) throw new Error("the launcher starts the runtime without flags");
+  return [...flags, ...process.execArgv];
+}
+
 /** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -54,7 +64,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const log = openSync(logPath, "a", 0o600);
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const child = spawn(process.execPath, [...process.execArgv, MAIN, "server", ...args], {
+  const child = spawn(process.execPath, [...runtimeFlags(), MAIN, "server", ...args], {
     cwd: directory,
     stdio: ["ignore", "ignore", log],
     // Nothing else of our environment: addresses and tokens in it are meant for others.

@@ -130,9 +130,9 @@ export class Writer {
   }
 
   async #pump(): Promise<void> {
-    // What the other callbacks of this turn bring goes into the same write.
-    await this.#options.timers.turn();
     while ((this.#queue.length > 0 || this.#reopen) && !this.#down) {
+      // What the other callbacks of this turn bring goes into the same write.
+      await this.#options.timers.turn();
       if (this.#reopen) await this.#swap();
       const batch = this.#take();
       if (batch.length > 0) await this.#write(batch);

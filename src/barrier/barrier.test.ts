@@ -352,6 +352,34 @@ test("watchers and index waits of a commit already read the new value", async ()
   assert.deepEqual(seen, ["new", "new"]);
 });
 
+test("what is cached follows the writes, also of bytes that their writer wipes", async () => {
+  const { barrier, engine } = await madeBarrier({ cacheBytes: 1_000_000 });
+  const view = barrier.view("shared/");
+  await view.write((tx) => tx.put("a", utf8("first"), bytesCodec));
+  assert.equal(text(view.get("a", bytesCodec)!), "first");
+  let gets = 0;
+  const get = engine.get.bind(engine);
+  engine.get = (key) => {
+    gets++;
+    return get(key);
+  };
+  const second = utf8("second");
+  const written = view.write((tx) => tx.put("a", second, bytesCodec));
+  second.fill(0);
+  assert.equal(text(view.get("a", bytesCodec)!), "first", "not before it is durable");
+  await written;
+  assert.equal(text(view.get("a", bytesCodec)!), "second");
+  const refused = view.write((tx) => {
+    tx.put("a", utf8("third"), bytesCodec);
+    throw new Error("changed its mind");
+  });
+  await assert.rejects(refused);
+  assert.equal(text(view.get("a", bytesCodec)!), "second");
+  assert.equal(gets, 0);
+  await view.write((tx) => tx.delete("a"));
+  assert.equal(view.get("a", bytesCodec), null);
+});
+
 test("the cache spares reads of the engine, and can be switched off", async () => {
   for (const cacheBytes of [1_000_000, 0]) {
     const { barrier, engine } = await madeBarrier({ cacheBytes });

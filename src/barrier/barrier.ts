@@ -89,6 +89,7 @@ export class Barrier {
       seal: (path, plaintext) => this.#seal(path, plaintext),
       open: (path, sealed) => this.#open(path, sealed),
       read: (path) => this.#read(path),
+      holds: (path) => this.#cache.has(path),
       assertUnsealed: () => void this.#unsealed(),
     };
     this.#store.onCommit((changed) => {

@@ -40,11 +40,15 @@ export class EntryCache {
     }
   }
 
-  /** Something else is stored now: null when it is not known what. What nobody reads is not kept. */
+  has(path: string): boolean {
+    return this.#entries.peek(path) !== undefined;
+  }
+
+  /** Something else is stored now, and is taken over; null when it is not known what. What was let go
+   *  meanwhile stays out. */
   follow(path: string, plain: Uint8Array | null): void {
-    if (this.#entries.peek(path) === undefined) return;
-    if (plain === null) this.drop(path);
-    else this.put(path, new Uint8Array(plain));
+    if (plain !== null && this.has(path)) this.put(path, plain);
+    else this.drop(path);
   }
 
   drop(path: string): void {

@@ -42,6 +42,8 @@ export interface Sealer {
   open(path: string, sealed: Uint8Array): Uint8Array;
   /** A durable entry through the cache of decrypted ones; the bytes belong to the caller. */
   read(path: string): Uint8Array | null;
+  /** Whether the cache has an entry that a commit should bring up to date. */
+  holds(path: string): boolean;
   assertUnsealed(): void;
 }
 
@@ -172,7 +174,10 @@ class ViewTx implements Tx {
   put<T>(key: string, value: T, codec: Codec<T>): void {
     const path = this.#view.prefix + key;
     const plain = codec.encode(value);
-    this.#raw.put(path, this.#sealer.seal(path, plain), this.#view.scope, plain);
+    const sealed = this.#sealer.seal(path, plain);
+    // A copy: whoever wrote a key wipes it before it is durable.
+    const kept = this.#sealer.holds(path) ? new Uint8Array(plain) : undefined;
+    this.#raw.put(path, sealed, this.#view.scope, kept);
   }
 
   delete(key: string): void {

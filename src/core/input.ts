@@ -21,32 +21,27 @@ const MAX_NAMED = 8;
 export function readInput(endpoint: Served, given: Given): ReadInput {
   if (endpoint.family === "acl") return readFolded(endpoint, given);
   const input: Record<string, unknown> = {};
-  const known = new Set<string>();
-  for (const [key, field] of Object.entries(endpoint.input)) {
-    if (field.source !== "path" && field.source !== "query") known.add(field.name);
-    input[key] = field.read(valueOf(field, given));
-  }
-  const unknown = Object.keys(given.body).filter((name) => !known.has(name));
-  return { input, warnings: unknown.length === 0 ? [] : [ignored(unknown)] };
+  for (const { key, field } of endpoint.fields) input[key] = field.read(valueOf(field, given));
+  return { input, warnings: unknownIn(given.body, (name) => endpoint.bodyNames.has(name)) };
 }
 
 /** On /acl/ the case of a field's name does not matter (acl-tokens 1); none is given twice, which the
  *  reader of the body has seen to. */
 function readFolded(endpoint: Served, given: Given): ReadInput {
-  const body = new Map(
-    Object.entries(given.body).map(([name, value]) => [name.toLowerCase(), value]),
-  );
-  const known = new Set<string>();
+  const body = new Map<string, JsonValue>();
+  for (const name of Object.keys(given.body)) body.set(name.toLowerCase(), given.body[name]!);
   const input: Record<string, unknown> = {};
-  for (const [key, field] of Object.entries(endpoint.input)) {
-    const name = field.name.toLowerCase();
-    if (field.source === "body") {
-      known.add(name);
-      input[key] = field.read(body.get(name));
-    } else input[key] = field.read(valueOf(field, given));
+  for (const { key, field, bodyName } of endpoint.fields) {
+    const value = field.source === "body" ? body.get(bodyName) : valueOf(field, given);
+    input[key] = field.read(value);
   }
-  const unknown = Object.keys(given.body).filter((name) => !known.has(name.toLowerCase()));
-  return { input, warnings: unknown.length === 0 ? [] : [ignored(unknown)] };
+  const known = (name: string) => endpoint.bodyNames.has(name.toLowerCase());
+  return { input, warnings: unknownIn(given.body, known) };
+}
+
+function unknownIn(body: JsonObject, known: (name: string) => boolean): readonly string[] {
+  const unknown = Object.keys(body).filter((name) => !known(name));
+  return unknown.length === 0 ? [] : [ignored(unknown)];
 }
 
 function valueOf(field: Field<unknown>, given: Given): JsonValue | undefined {

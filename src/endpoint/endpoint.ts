@@ -105,8 +105,19 @@ export function endpointsOf<Room>() {
   };
 }
 
+/** A field as it is looked for in a request. */
+export interface ServedField {
+  readonly key: string;
+  readonly field: Fields[string];
+  /** Its name in the body: without regard to case on /acl/. */
+  readonly bodyName: string;
+}
+
 /** An endpoint with its room in place. */
 export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
+  readonly fields: readonly ServedField[];
+  /** What a body may hold; on /acl/ in lower case. */
+  readonly bodyNames: ReadonlySet<string>;
   run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
   readonly exists: ((path: Readonly<Record<string, string>>, asked: Asked) => boolean) | null;
 }
@@ -114,8 +125,17 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
 export function serve<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Served[] {
   return endpoints.map((endpoint) => {
     const { exists } = endpoint;
+    const fields = Object.entries(endpoint.input).map(([key, field]) => {
+      const bodyName = endpoint.family === "acl" ? field.name.toLowerCase() : field.name;
+      return { key, field, bodyName };
+    });
+    const inBody = fields.filter(({ field: { source } }) =>
+      endpoint.family === "acl" ? source === "body" : source !== "path" && source !== "query",
+    );
     return {
       ...endpoint,
+      fields,
+      bodyNames: new Set(inBody.map(({ bodyName }) => bodyName)),
       // The types of the two ends were checked against each other at the declaration.
       run: (input, asked) => endpoint.handler(room, input as never, asked),
       exists: exists === null ? null : (path, asked) => exists(room, path, asked),

@@ -94,8 +94,12 @@ function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention:
   const age = retention.age ?? 24n * HOUR;
   const acknowledged = retention.acknowledged ?? head.index;
   let { first, chainBefore, logBytesBefore } = tail;
-  for (const { index, entry: bytes } of store.logs(tail.first, CHUNK)) {
-    if (head.index - index < least) break;
+  // Entries may have megabytes: those that stay whatever they hold are not read.
+  const beyond = head.index - tail.first - least + 1n;
+  if (beyond <= 0n) return tail;
+  const limit = beyond < CHUNK ? Number(beyond) : CHUNK;
+  for (const { index, entry: bytes } of store.logs(tail.first, limit)) {
+    if (head.index - index < least) break; // the log has a gap
     const entry = decodeEntryHeader(bytes);
     const tooLarge = head.logBytes - logBytesBefore > most;
     const tooOld = now - entry.time > age;
