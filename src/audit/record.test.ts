@@ -248,3 +248,20 @@ test("T-G07: whatever stands in a text field, a record is one line of valid JSON
     long,
   );
 });
+
+test("an answer that is told to many is shown once, one that can change each time", () => {
+  const made = records();
+  const shown = (data: { keys: string[] }) =>
+    JSON.parse(made.response(aRequest(), { data, warnings: [], error: "" })).response.data;
+  const fixed = Object.freeze({ keys: ["a"] });
+  assert.deepEqual(shown(fixed), { keys: [hash("a")] });
+  assert.deepEqual(shown(fixed), { keys: [hash("a")] });
+  assert.deepEqual(shown(Object.freeze({ keys: ["b"] })), { keys: [hash("b")] });
+  const open = { keys: ["c"] };
+  assert.deepEqual(shown(open), { keys: [hash("c")] });
+  open.keys = ["d"];
+  assert.deepEqual(shown(open), { keys: [hash("d")] });
+  const readable = { request: new Set<string>(), response: new Set(["keys"]) };
+  const text = made.response(aRequest({ readable }), { data: fixed, warnings: [], error: "" });
+  assert.deepEqual(JSON.parse(text).response.data, { keys: ["a"] });
+});

@@ -16,7 +16,7 @@ import { maskedJson } from "./masking.ts";
 import { TimeText } from "./time-text.ts";
 
 const SECOND = 1_000_000_000n;
-const MOST_UNANSWERED = 4096; // beyond, some texts are made twice
+const MOST_UNANSWERED = 16_384; // more than may be parked; beyond, some texts are made twice
 
 export interface RecordFormat {
   readonly hmacAccessor: boolean;
@@ -51,6 +51,9 @@ export class Records {
   readonly #issued = new BoundedCache<Instant, string>(1024);
   /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
   readonly #middles = new Map<AuditedRequest, string>();
+  /** Of the last answer that cannot change: a write may be told to thousands who waited for it. */
+  #shown: { readonly data: JsonValue; readonly readable: unknown; readonly text: string } | null =
+    null;
 
   constructor(parts: RecordParts) {
     this.#parts = parts;
@@ -156,8 +159,14 @@ export class Records {
   #answer(request: AuditedRequest, data: JsonValue | undefined): string {
     if (data === undefined) return "null";
     const { format, veil } = this.#parts;
-    const shown = format.elideLists && request.operation === "list" ? counted(data) : data;
-    return maskedJson(shown, veil, request.readable?.response);
+    const readable = request.readable?.response;
+    if (format.elideLists && request.operation === "list") {
+      return maskedJson(counted(data), veil, readable);
+    }
+    if (this.#shown?.data === data && this.#shown.readable === readable) return this.#shown.text;
+    const text = maskedJson(data, veil, readable);
+    if (typeof data === "object" && Object.isFrozen(data)) this.#shown = { data, readable, text };
+    return text;
   }
 }
 

@@ -121,6 +121,7 @@ export class Listing {
 
   #remember(name: string, index: bigint, list: TokenList): void {
     if (list.stubs.length > MOST_IN_ONE) return;
+    Object.freeze(list.stubs); // as what is told to all of them
     this.#remembered.delete(name);
     for (const [oldest] of this.#remembered) {
       if (this.#remembered.size < MOST_REMEMBERED) break;
