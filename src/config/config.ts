@@ -27,6 +27,12 @@ export interface Config {
     /** Read self without a credential shows the anonymous token, instead of 403. */
     readonly anonymousSelf: boolean;
   };
+  readonly policies: {
+    /** The override of soft-mandatory policies counts only for callers with `sudo` on the path. */
+    readonly overrideNeedsSudo: boolean;
+    /** A denial shows which rules of a program failed. */
+    readonly trace: boolean;
+  };
   readonly defaultLeaseTtl: Nanos;
   readonly maxLeaseTtl: Nanos;
   /** Aliases for existing clients. */

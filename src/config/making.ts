@@ -49,6 +49,10 @@ export function makeConfig(top: Top, making: Making): Config {
       tokenGcThreshold: values.acl.values.token_gc_threshold,
       anonymousSelf: values.acl.values.anonymous_self,
     },
+    policies: {
+      overrideNeedsSudo: values.policy_override_requires_sudo,
+      trace: !values.disable_policy_trace,
+    },
     defaultLeaseTtl: values.default_lease_ttl,
     maxLeaseTtl: values.max_lease_ttl,
     compat: compatOf(top, making),

@@ -7,7 +7,7 @@ import { baseUrl, isLoopback, isNetwork, parseHostPort, showHostPort } from "./a
 import type { Config } from "./config.ts";
 import { needRestart } from "./differences.ts";
 import { loadConfig } from "./load.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../base/nearest.ts";
 
 test("host and port are read in every form, and printed as they were", () => {
   for (const text of ["127.0.0.1:8200", "[::1]:0", "h.example.com:65535", "localhost:1"]) {

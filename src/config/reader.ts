@@ -5,7 +5,7 @@ import { showName } from "../policy/document-failure.ts";
 import type { Block, Body, Item, Position } from "../policy/hcl-node.ts";
 import type { FoundBlock, FoundBody, FoundValue } from "./found.ts";
 import { NOTHING, merge } from "./found.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../base/nearest.ts";
 import { type Place, type Problem, Refusal } from "./problem.ts";
 import { type Blocks, entryOf, type Field, type Fields, type Section } from "./schema.ts";
 import type { Texts } from "./substitution.ts";

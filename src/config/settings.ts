@@ -201,6 +201,14 @@ export const SETTINGS = {
     enabled: absent("switching tokens and policies off: they are always on"),
     replication_token: absent("a token for replication: regions are clusters, which need none"),
   }),
+  policy_override_requires_sudo: flag(
+    "`X-Service-Policy-Override` counts only for callers with `sudo` on the path",
+    false,
+  ),
+  disable_policy_trace: flag(
+    "A denial by an RGP or EGP names the policy and does not show which of its rules failed",
+    false,
+  ),
   default_lease_ttl: duration("Lifetime of a lease for which none was asked", "768h", LEASES),
   max_lease_ttl: duration("Longest lifetime of a lease", "768h", LEASES),
 

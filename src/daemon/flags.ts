@@ -4,7 +4,7 @@
 import { parseArgs } from "node:util";
 import { Failure } from "../base/failure.ts";
 import { isLoopback, parseHostPort } from "../config/address.ts";
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../base/nearest.ts";
 
 export interface ServerFlags {
   readonly help: boolean;

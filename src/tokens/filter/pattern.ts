@@ -4,7 +4,7 @@
 
 import type { RE2JS } from "re2js";
 import { inapplicable } from "./failures.ts";
-import { patternWeight } from "./pattern-weight.ts";
+import { patternWeight } from "../../base/pattern-weight.ts";
 
 /** Of the UTF-8 form (threats.md 3.4). */
 export const MAX_PATTERN_BYTES = 256;

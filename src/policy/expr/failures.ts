@@ -1,0 +1,57 @@
+// How the document of a governing policy is refused: line and column first, in the form that the
+// contract gives (4.4). Texts name what stands in the document, which is no secret.
+
+import { Failure } from "../../base/failure.ts";
+import { DocumentFailure, showName } from "../document-failure.ts";
+import type { Position } from "../hcl-node.ts";
+import { nearest } from "../../base/nearest.ts";
+import type { SourceText } from "../source-text.ts";
+
+const PREFIX = "failed to parse policy: ";
+
+export class ProgramFailure extends Failure {
+  readonly position: Position;
+
+  constructor(code: string, problem: string, position: Position) {
+    super("invalid", code, `${PREFIX}${position.line}:${position.column}: ${problem}`);
+    this.position = position;
+  }
+}
+
+export function syntax(source: SourceText, at: number, problem: string): ProgramFailure {
+  return new ProgramFailure("program-syntax", problem, source.positionAt(at));
+}
+
+export function limit(source: SourceText, at: number, problem: string): ProgramFailure {
+  return new ProgramFailure("program-too-large", problem, source.positionAt(at));
+}
+
+export function tooDeep(source: SourceText, at: number, levels: number): ProgramFailure {
+  return limit(source, at, `nesting too deep: at most ${levels} levels are accepted`);
+}
+
+/** `what` is "name", "property" or "function". */
+export function unknown(
+  source: SourceText,
+  at: number,
+  what: string,
+  name: string,
+  known: readonly string[],
+): ProgramFailure {
+  const guess = nearest(name, known);
+  const hint = guess === null ? "" : `; did you mean ${showName(guess)}?`;
+  const problem = `unknown ${what} ${showName(name)}${hint}`;
+  return new ProgramFailure("program-unknown-name", problem, source.positionAt(at));
+}
+
+export function wrongType(source: SourceText, at: number, problem: string): ProgramFailure {
+  return new ProgramFailure("program-type", problem, source.positionAt(at));
+}
+
+/** What the text itself was refused for, or JSON, in the words of this document. */
+export function notRead(cause: unknown): unknown {
+  if (!(cause instanceof DocumentFailure)) return cause;
+  const position = cause.position ?? { line: 1, column: 1, offset: 0 };
+  const problem = cause.message.replace(/^At \d+:\d+: /, "");
+  return new ProgramFailure(cause.code, problem, position);
+}

@@ -1,0 +1,33 @@
+// The guard rails of contract 5.9, so that neither a document nor the data of a request can hold the
+// server up. They bound work, never time: a decision must not depend on how busy the machine is.
+
+import type { DocumentLimits } from "../source-text.ts";
+
+export const DOCUMENT_LIMITS: DocumentLimits = {
+  noun: "policy",
+  bytes: 64 * 1024,
+  depth: 64,
+  blocks: 10_000,
+};
+
+export const MAX_EXPRESSION = 16 * 1024;
+export const MAX_NESTING = 64;
+export const MAX_NODES = 10_000;
+/** Of a tree, with those of the rules it uses: the engine recurses over it. */
+export const MAX_DEPTH = 250;
+export const MAX_RULES_DEPTH = 1_000;
+
+/** Steps of loops. All other work that grows with data is counted in the same coin. */
+export const MAX_STEPS = 20_000;
+/** Parts of a step. One is about 40 ns of work once the code is warm, and up to 200 ns when it is cold. */
+export const UNITS_PER_STEP = 16;
+/** For each part of what a loop repeats; a turn costs one step at least. */
+export const UNITS_PER_NODE = 8;
+/** For a call that the CEL package answers, which looks through its overloads. */
+export const UNITS_PER_ENGINE_CALL = 48;
+
+export const MAX_TEXT = 64 * 1024;
+export const MAX_ELEMENTS = 10_000;
+export const MAX_PATTERN = 512;
+/** Instructions, told before compiling; see base/pattern-weight.ts. */
+export const MAX_PATTERN_WEIGHT = 1_500;

@@ -1,0 +1,8 @@
+// The door to the engine, and the only place that loads it: see program.ts for why it is a promise.
+
+import type { Programs } from "./program.ts";
+
+export async function loadPrograms(): Promise<Programs> {
+  const { Engine } = await import("./engine.ts");
+  return new Engine();
+}
