@@ -7,9 +7,15 @@ import { parseTime } from "../base/time.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import { ACCEPTED_WORDS, bitOf, settled, SHORTHANDS } from "./acl-capability.ts";
 import { inPath } from "./acl-failure.ts";
-import { foldName, mergeNamed, type NamedValues } from "./acl-parameters.ts";
+import {
+  foldName,
+  mergeNamed,
+  type NamedValues,
+  NO_PARAMETERS,
+  type ParameterRules,
+} from "./acl-parameters.ts";
 import { patternOf } from "./acl-pattern.ts";
-import type { AclRule } from "./acl-rule.ts";
+import { type AclRule, NO_BOUNDS, type Wrapping } from "./acl-rule.ts";
 import type { Template } from "./acl-template.ts";
 import { type RuleValue, ruleValue } from "./acl-value.ts";
 import { showName } from "./document-failure.ts";
@@ -21,7 +27,8 @@ const NOT_ENFORCED: ReadonlySet<string> = new Set([
   "subscribe_event_types",
 ]);
 
-export function readRule(block: Block, label: string, template: Template): AclRule {
+/** `template` is null where the label has nothing to fill in. */
+export function readRule(block: Block, label: string, template: Template | null): AclRule {
   return new BodyReader(block, label).rule(template);
 }
 
@@ -50,27 +57,36 @@ class BodyReader {
     }
   }
 
-  rule(template: Template): AclRule {
+  rule(template: Template | null): AclRule {
+    return {
+      label: this.#label,
+      template,
+      pattern: template === null ? patternOf(this.#label) : null,
+      wrapping: this.#wrapping(),
+      capabilities: settled(this.#capabilities() | this.#shorthand()),
+      parameters: this.#parameters(),
+      expires: this.#expires(),
+      position: this.#block.position,
+    };
+  }
+
+  #wrapping(): Wrapping {
     const min = this.#duration("min_wrapping_ttl");
     const max = this.#duration("max_wrapping_ttl");
+    if (min === null && max === null) return NO_BOUNDS;
     if (min !== null && max !== null && max < min) {
       const problem = "max_wrapping_ttl cannot be less than min_wrapping_ttl";
       throw this.#refused("policy-wrapping-bounds", problem, this.#block.position);
     }
-    return {
-      label: this.#label,
-      template,
-      pattern: template.length === 1 ? patternOf(this.#label) : null,
-      capabilities: settled(this.#capabilities() | this.#shorthand()),
-      parameters: {
-        allowed: this.#named("allowed_parameters"),
-        denied: this.#named("denied_parameters"),
-        required: new Set(this.#texts("required_parameters").map(({ text }) => foldName(text))),
-      },
-      wrapping: { min, max },
-      expires: this.#expires(),
-      position: this.#block.position,
-    };
+    return { min, max };
+  }
+
+  #parameters(): ParameterRules {
+    const allowed = this.#named("allowed_parameters");
+    const denied = this.#named("denied_parameters");
+    const required = this.#texts("required_parameters");
+    if (allowed.size + denied.size + required.length === 0) return NO_PARAMETERS;
+    return { allowed, denied, required: new Set(required.map(({ text }) => foldName(text))) };
   }
 
   #capabilities(): number {
@@ -109,7 +125,7 @@ class BodyReader {
 
   #named(key: string): NamedValues {
     const value = this.#values.get(key);
-    if (value === undefined) return new Map();
+    if (value === undefined) return NO_PARAMETERS.allowed;
     const wrong = (position: Position) =>
       this.#refused(
         "policy-key-type",

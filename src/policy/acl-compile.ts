@@ -1,9 +1,10 @@
 // The policies of a token, compiled once into a structure whose lookup does not grow with the number
-// of rules. Pure: the time is handed in, and the result says for which times it holds.
+// of rules. Pure: the time is handed in, and the result says for which times it holds. Policy by
+// policy, so that whoever has a thousand of them can give way to others in between.
 
 import type { Instant } from "../base/world.ts";
 import type { AclDocument } from "./acl-document.ts";
-import { MergedRule, type PolicyRef } from "./acl-merged-rule.ts";
+import { MergedRule, type PolicyRef, type Source } from "./acl-merged-rule.ts";
 import { type Pattern, patternInside, patternOf } from "./acl-pattern.ts";
 import { PrefixTree } from "./acl-prefix-tree.ts";
 import type { AclRule } from "./acl-rule.ts";
@@ -16,6 +17,16 @@ export interface PolicyInForce extends PolicyRef {
   readonly written: bigint;
   /** From then on the whole policy counts as absent. */
   readonly expires: Instant | null;
+  /** See rulesAlone. Default: made for each set anew. */
+  readonly alone?: readonly (MergedRule | null)[] | undefined;
+}
+
+/** The rules of a policy, each for itself, null where a label is to be filled in: made once for all
+ *  sets that hold the policy. Most rules of a set share their label with no other. */
+export function rulesAlone(policy: Omit<PolicyInForce, "alone">): (MergedRule | null)[] {
+  return policy.document.rules.map((rule) =>
+    rule.pattern === null ? null : new MergedRule(rule.pattern, { policy, rule }),
+  );
 }
 
 export interface CompileOptions {
@@ -31,61 +42,50 @@ export interface CompileOptions {
   readonly directives?: Directives;
 }
 
-interface Group {
-  readonly pattern: Pattern;
-  readonly sources: { readonly policy: PolicyRef; readonly rule: AclRule }[];
+/** A rule that the policies have and that does not count now: for those who ask why. */
+export interface LeftOut extends Source {
+  /** As it would match; null where its label could not be filled in. */
+  readonly pattern: Pattern | null;
+  readonly why: "expired" | "unfilled" | "older";
 }
 
 export class CompiledAcl {
-  readonly exact = new Map<string, MergedRule>();
-  readonly prefixes = new PrefixTree<MergedRule>();
-  readonly segments = new SegmentTree<MergedRule>();
+  readonly exact: ReadonlyMap<string, MergedRule>;
+  readonly prefixes: PrefixTree<MergedRule>;
+  readonly segments: SegmentTree<MergedRule>;
+  /** Of different labels. */
   readonly rules: number;
-  /** What rules that grant something begin with, and whether more may follow. */
-  readonly #leads: { readonly text: string; readonly open: boolean }[] = [];
-  readonly #from: Instant | null;
-  readonly #until: Instant | null;
+  readonly leftOut: readonly LeftOut[];
+  /** What labels must begin with to lead here: empty, or a child namespace with a slash. */
+  readonly lead: string;
+  readonly #lifetime: Lifetime;
+  #leads: readonly Lead[] | null = null;
 
-  private constructor(groups: Iterable<Group>, lifetime: Lifetime) {
-    let rules = 0;
-    for (const { pattern, sources } of groups) {
-      const rule = new MergedRule(pattern, sources);
-      if (pattern.kind === "exact") this.exact.set(pattern.text, rule);
-      else if (pattern.kind === "prefix") this.prefixes.set(pattern.text, rule);
-      else this.segments.set(pattern.text, pattern.star, rule);
-      rules += 1;
-      if (rule.capabilities === 0 || rule.denies) continue;
-      this.#leads.push({
-        text: pattern.text.slice(0, pattern.first),
-        open: pattern.kind !== "exact",
-      });
-    }
-    this.rules = rules;
-    this.#from = lifetime.from;
-    this.#until = lifetime.until;
+  constructor(parts: CompiledParts) {
+    this.exact = parts.exact;
+    this.prefixes = parts.prefixes;
+    this.segments = parts.segments;
+    this.rules = parts.rules;
+    this.leftOut = parts.leftOut;
+    this.lead = parts.lead;
+    this.#lifetime = parts.lifetime;
   }
 
   static compile(policies: readonly PolicyInForce[], options: CompileOptions): CompiledAcl {
-    const { child = null, directives = () => undefined } = options;
-    const lifetime = new Lifetime(options.now);
-    const groups = new Map<string, Group>();
-    for (const policy of policies) {
-      // Whoever wrote it did not know of the child (T-A09).
-      if (child !== null && child.created >= policy.written) continue;
-      for (const rule of policy.document.rules) {
-        const pattern = patternFor(rule, child?.path ?? null, directives);
-        if (pattern === null || !lifetime.includes(rule.expires, policy.expires)) continue;
-        const group = groups.get(pattern.key);
-        if (group === undefined) groups.set(pattern.key, { pattern, sources: [{ policy, rule }] });
-        else group.sources.push({ policy, rule });
-      }
-    }
-    return new CompiledAcl(groups.values(), lifetime);
+    const compiler = new AclCompiler(options);
+    for (const policy of policies) compiler.add(policy);
+    return compiler.finish();
+  }
+
+  /** Every rule: exact ones, those with a star, those with `+`. */
+  all(): readonly MergedRule[] {
+    return [...this.exact.values(), ...this.prefixes.values(), ...this.segments.values()];
   }
 
   /** Whether some rule may grant something at or below this beginning of a path. For what is shown,
    *  never for what is allowed: a stronger rule may deny it still. */
   reaches(beginning: string): boolean {
+    this.#leads ??= leadsOf(this.all());
     return this.#leads.some(
       ({ text, open }) => text.startsWith(beginning) || (open && beginning.startsWith(text)),
     );
@@ -94,27 +94,113 @@ export class CompiledAcl {
   /** Whether it still says what the policies say: no rule has ended since, or comes back because
    *  somebody has set the clock. */
   covers(now: Instant): boolean {
-    return (
-      (this.#from === null || now >= this.#from) && (this.#until === null || now < this.#until)
-    );
+    return this.#lifetime.covers(now);
   }
 }
 
-function patternFor(rule: AclRule, child: string | null, directives: Directives): Pattern | null {
-  const pattern = rule.pattern ?? filledPattern(rule, directives);
-  return pattern === null || child === null ? pattern : patternInside(pattern, child);
+interface CompiledParts {
+  readonly exact: ReadonlyMap<string, MergedRule>;
+  readonly prefixes: PrefixTree<MergedRule>;
+  readonly segments: SegmentTree<MergedRule>;
+  readonly rules: number;
+  readonly leftOut: readonly LeftOut[];
+  readonly lead: string;
+  readonly lifetime: Lifetime;
 }
 
-function filledPattern(rule: AclRule, directives: Directives): Pattern | null {
-  const label = fill(rule.template, directives);
-  return label === null ? null : patternOf(label);
+/** What a rule that grants something begins with, and whether more may follow. */
+interface Lead {
+  readonly text: string;
+  readonly open: boolean;
+}
+
+function leadsOf(rules: readonly MergedRule[]): Lead[] {
+  const granting = rules.filter(({ capabilities, denies }) => capabilities !== 0 && !denies);
+  return granting.map(({ pattern }) => ({
+    text: pattern.text.slice(0, pattern.first),
+    open: pattern.kind !== "exact",
+  }));
+}
+
+export class AclCompiler {
+  readonly #child: NonNullable<CompileOptions["child"]> | null;
+  readonly #directives: Directives;
+  readonly #lifetime: Lifetime;
+  readonly #exact = new Map<string, MergedRule>();
+  readonly #prefixes = new PrefixTree<MergedRule>();
+  readonly #segments = new SegmentTree<MergedRule>();
+  #rules = 0;
+  readonly #leftOut: LeftOut[] = [];
+
+  constructor({ now, child = null, directives = () => undefined }: CompileOptions) {
+    this.#child = child;
+    this.#directives = directives;
+    this.#lifetime = new Lifetime(now);
+  }
+
+  add(policy: PolicyInForce): void {
+    // Whoever wrote it did not know of the child (T-A09).
+    const older = this.#child !== null && this.#child.created >= policy.written;
+    for (const [i, rule] of policy.document.rules.entries()) {
+      const whole = rule.pattern ?? this.#filled(rule);
+      const pattern = whole === null ? null : this.#inside(whole);
+      if (pattern === null) {
+        if (whole === null) this.#leave(policy, rule, null, "unfilled");
+      } else if (older) this.#leave(policy, rule, pattern, "older");
+      else if (!this.#lifetime.includes(rule.expires, policy.expires)) {
+        this.#leave(policy, rule, pattern, "expired");
+      } else {
+        const alone = this.#child === null ? (policy.alone?.[i] ?? null) : null;
+        this.#place(pattern, alone?.sources[0] ?? { policy, rule }, alone);
+      }
+    }
+  }
+
+  /** Nothing may be added afterwards. */
+  finish(): CompiledAcl {
+    return new CompiledAcl({
+      exact: this.#exact,
+      prefixes: this.#prefixes,
+      segments: this.#segments,
+      rules: this.#rules,
+      leftOut: this.#leftOut,
+      lead: this.#child === null ? "" : `${this.#child.path}/`,
+      lifetime: this.#lifetime,
+    });
+  }
+
+  /** `alone` is the rule of this one block, if there is one already. */
+  #place(pattern: Pattern, source: Source, alone: MergedRule | null): void {
+    const { kind, text, star } = pattern;
+    const join = (before: MergedRule | null): MergedRule => {
+      if (before !== null) return before.with(source);
+      this.#rules += 1;
+      return alone ?? new MergedRule(pattern, source);
+    };
+    if (kind === "prefix") this.#prefixes.update(text, join);
+    else if (kind === "segments") this.#segments.update(text, star, join);
+    else this.#exact.set(text, join(this.#exact.get(text) ?? null));
+  }
+
+  #filled({ template }: AclRule): Pattern | null {
+    const label = template === null ? null : fill(template, this.#directives);
+    return label === null ? null : patternOf(label);
+  }
+
+  #inside(pattern: Pattern): Pattern | null {
+    return this.#child === null ? pattern : patternInside(pattern, this.#child.path);
+  }
+
+  #leave(policy: PolicyRef, rule: AclRule, pattern: Pattern | null, why: LeftOut["why"]): void {
+    this.#leftOut.push({ policy, rule, pattern, why });
+  }
 }
 
 /** Between which instants the same rules are in force. */
 class Lifetime {
   readonly #now: Instant;
-  from: Instant | null = null;
-  until: Instant | null = null;
+  #from: Instant | null = null;
+  #until: Instant | null = null;
 
   constructor(now: Instant) {
     this.#now = now;
@@ -126,9 +212,15 @@ class Lifetime {
       if (end === null) continue;
       if (end <= this.#now) {
         included = false;
-        if (this.from === null || end > this.from) this.from = end;
-      } else if (this.until === null || end < this.until) this.until = end;
+        if (this.#from === null || end > this.#from) this.#from = end;
+      } else if (this.#until === null || end < this.#until) this.#until = end;
     }
     return included;
+  }
+
+  covers(now: Instant): boolean {
+    return (
+      (this.#from === null || now >= this.#from) && (this.#until === null || now < this.#until)
+    );
   }
 }

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
-import { type AclCapability, bitsOf, wordsOf } from "./acl-capability.ts";
+import { type AclCapability, bitOf, bitsOf, wordsOf } from "./acl-capability.ts";
 import type { CompiledAcl } from "./acl-compile.ts";
 import type { MergedRule, PolicyRef } from "./acl-merged-rule.ts";
 import { isWeaker } from "./acl-pattern.ts";
@@ -27,12 +27,12 @@ export interface AclDecision {
   readonly rule: MergedRule | null;
 }
 
-const SUDO = bitsOf("sudo");
-const WITHOUT_PARAMETERS = bitsOf("list", "scan", "delete");
-const LISTING = bitsOf("list", "scan");
+export const SUDO = bitsOf("sudo");
+export const WITHOUT_PARAMETERS = bitsOf("list", "scan", "delete");
+export const LISTING = bitsOf("list", "scan");
 
 export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
-  const bit = bitsOf(question.capability);
+  const bit = bitOf(question.capability) ?? 0;
   const rule =
     (bit & LISTING) === 0
       ? ruleFor(acl, question.path)
@@ -44,8 +44,13 @@ export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
 /** The words for a path: empty when nothing is granted. By the rules of listing, for the path as it
  *  is given (contract 4.6). */
 export function capabilitiesOn(acl: CompiledAcl, path: string): AclCapability[] {
-  const rule = ruleForListing(acl, path, bitsOf("list"));
+  const rule = ruleOn(acl, path);
   return rule === null || rule.denies ? [] : wordsOf(rule.capabilities);
+}
+
+/** The rule that the words for a path come from. */
+export function ruleOn(acl: CompiledAcl, path: string): MergedRule | null {
+  return ruleForListing(acl, path, bitsOf("list"));
 }
 
 function grants(rule: MergedRule, bit: number, question: AclQuestion): boolean {
@@ -55,7 +60,7 @@ function grants(rule: MergedRule, bit: number, question: AclQuestion): boolean {
 }
 
 /** Everything but listing: an exact rule, else the strongest that matches. Never a union. */
-function ruleFor(acl: CompiledAcl, path: string): MergedRule | null {
+export function ruleFor(acl: CompiledAcl, path: string): MergedRule | null {
   const exact = acl.exact.get(path);
   if (exact !== undefined) return exact;
   let best = acl.prefixes.longest(path);
@@ -69,7 +74,7 @@ function ruleFor(acl: CompiledAcl, path: string): MergedRule | null {
  * The folder and its name without the slash are one place: a deeper `deny` written for either cannot
  * be dodged through the other, and a deeper rule that says nothing about listing hides no grant.
  */
-function ruleForListing(acl: CompiledAcl, path: string, bit: number): MergedRule | null {
+export function ruleForListing(acl: CompiledAcl, path: string, bit: number): MergedRule | null {
   const bare = path.endsWith("/") ? path.slice(0, -1) : null;
   const exact = acl.exact.get(path) ?? (bare === null ? undefined : acl.exact.get(bare));
   if (exact !== undefined) return exact;
@@ -98,6 +103,6 @@ function isWeakerRule(a: MergedRule, b: MergedRule): boolean {
   return isWeaker(a.pattern, b.pattern);
 }
 
-function asFolder(path: string): string {
+export function asFolder(path: string): string {
   return path.endsWith("/") ? path : `${path}/`;
 }

@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import fc from "fast-check";
 import { wordsOf } from "./acl-capability.ts";
+import { CompiledAcl } from "./acl-compile.ts";
+import { decide } from "./acl-decide.ts";
 import { type AclDocument, parseAclDocument } from "./acl-document.ts";
 import { PolicyFailure } from "./acl-failure.ts";
 import { policyName } from "./acl-name.ts";
@@ -229,6 +232,11 @@ const warned: readonly [name: string, text: string, warning: RegExp][] = [
     'path "s/*" {} path "s/+/x-*" {}',
     /"s\/\*" matches the same paths/,
   ],
+  [
+    "a rule under a stronger one that has a + itself",
+    'path "s/+/*" {} path "s/+/+/x-*" {}',
+    /it never decides: "s\/\+\/\*" matches the same paths/,
+  ],
 ];
 for (const [name, text, warning] of warned) {
   test(`${name} is accepted with a warning`, () => {
@@ -241,6 +249,32 @@ for (const [name, text, warning] of warned) {
 test("what is meant gives no warning", () => {
   const text = 'path "a/*" { capabilities = ["read"] } path "a/+/b" {} path "{{token.name}}/x" {}';
   assert.deepEqual(parseAclDocument(text).warnings, []);
+});
+
+test("P10: a rule that is told to decide nowhere does not, whatever the path", () => {
+  const part = fc.constantFrom("a", "ab", "+");
+  const label = fc
+    .tuple(fc.array(part, { minLength: 1, maxLength: 4 }), fc.constantFrom("*", "/*", ""))
+    .map(([parts, end]) => parts.join("/") + end)
+    .filter((text) => !text.includes("+*"));
+  const paths = fc.array(fc.array(fc.constantFrom("a", "ab", "b"), { minLength: 1, maxLength: 5 }));
+  fc.assert(
+    fc.property(fc.uniqueArray(label, { maxLength: 5 }), paths, (labels, asked) => {
+      const text = labels.map((of) => `path "${of}" { policy = "read" }`).join("\n");
+      const document = parseAclDocument(text);
+      const told = document.warnings.filter((warning) => warning.includes("never decides"));
+      const idle = new Set(told.map((warning) => Number(/ on line (\d+):/.exec(warning)?.[1])));
+      const policy = { name: "p", namespaceId: "root", document, written: 1n, expires: null };
+      const acl = CompiledAcl.compile([policy], { now: 0n });
+      for (const path of asked) {
+        const question = { path: path.join("/"), capability: "read", sudo: false } as const;
+        const { rule } = decide(acl, { ...question, data: {}, wrapTtl: null });
+        const lines = rule?.sources.map(({ rule: { position } }) => position.line) ?? [];
+        assert.ok(!lines.some((line) => idle.has(line)), `${text}\n${question.path}`);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 test("warnings end at a hundred, and ten thousand rules take no time", () => {

@@ -24,7 +24,7 @@ export interface AclDocument {
   readonly rules: readonly AclRule[];
   /** Whether a label has something to fill in: its meaning then depends on the token. */
   readonly templated: boolean;
-  /** What is legal and probably not meant. */
+  /** What is legal and probably not meant. Worked out when read: whoever decides does not need it. */
   readonly warnings: readonly string[];
 }
 
@@ -42,8 +42,10 @@ export function parseAclDocument(text: string): AclDocument {
   const rules = blocks.map(ruleOf);
   return {
     rules,
-    templated: rules.some(({ template }) => template.length > 1),
-    warnings: warningsOf(rules),
+    templated: rules.some(({ template }) => template !== null),
+    get warnings() {
+      return warningsOf(rules);
+    },
   };
 }
 
@@ -67,5 +69,5 @@ function ruleOf(block: Block): AclRule {
   }
   const template = templateOf(label);
   if (template === null) throw unbalancedTemplate(label, position);
-  return readRule(block, label, template);
+  return readRule(block, label, template.length > 1 ? template : null);
 }

@@ -4,9 +4,14 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import { DENY, settled } from "./acl-capability.ts";
-import { mergeParameters, ParameterCheck } from "./acl-parameters.ts";
+import {
+  mergeParameters,
+  ParameterCheck,
+  type ParameterProblem,
+  type ParameterRules,
+} from "./acl-parameters.ts";
 import type { Pattern } from "./acl-pattern.ts";
-import { type AclRule, mergeWrapping, type Wrapping } from "./acl-rule.ts";
+import { type AclRule, mergeWrapping, NO_BOUNDS, type Wrapping } from "./acl-rule.ts";
 
 /** Where a policy is kept. */
 export interface PolicyRef {
@@ -14,55 +19,80 @@ export interface PolicyRef {
   readonly namespaceId: string;
 }
 
-interface Source {
+/** One block, and the policy that it stands in. */
+export interface Source {
   readonly policy: PolicyRef;
   readonly rule: AclRule;
 }
 
 export class MergedRule {
   readonly pattern: Pattern;
-  readonly sources: readonly Source[];
-  readonly capabilities: number;
+  readonly #sources: Source[];
+  #capabilities: number;
   // Of the thousands of rules that a token may have, few are ever asked for more.
   #wrapping: Wrapping | null = null;
   #check: ParameterCheck | null | undefined = undefined;
   #granting: Map<number, readonly PolicyRef[]> | null = null;
 
-  constructor(pattern: Pattern, sources: readonly Source[]) {
+  constructor(pattern: Pattern, first: Source) {
     this.pattern = pattern;
-    this.sources = sources;
-    let bits = 0;
-    for (const { rule } of sources) bits |= rule.capabilities;
-    this.capabilities = settled(bits);
+    // Mostly it stays the only one; a list that grows would be made with room for sixteen more.
+    this.#sources = [first];
+    this.#capabilities = first.rule.capabilities;
+  }
+
+  /**
+   * This rule and one more block. A rule of one block may be part of many sets and stays as it is; of
+   * several it belongs to the one that is being compiled, and nobody has asked it anything yet.
+   */
+  with(source: Source): MergedRule {
+    const [first] = this.#sources;
+    if (first === undefined || this.#sources.length > 1) return this.#add(source);
+    return new MergedRule(this.pattern, first).#add(source);
+  }
+
+  #add(source: Source): this {
+    this.#sources.push(source);
+    this.#capabilities = settled(this.#capabilities | source.rule.capabilities);
+    return this;
+  }
+
+  get sources(): readonly Source[] {
+    return this.#sources;
+  }
+
+  get capabilities(): number {
+    return this.#capabilities;
   }
 
   get denies(): boolean {
-    return (this.capabilities & DENY) !== 0;
+    return (this.#capabilities & DENY) !== 0;
   }
 
   /** Whether it grants all of these bits. */
   grants(bits: number): boolean {
-    return (this.capabilities & bits) === bits;
+    return (this.#capabilities & bits) === bits;
   }
 
   permits(data: JsonObject): boolean {
-    const check = this.#checks();
-    return check === null || check.permits(data);
+    return this.parameterProblem(data) === null;
   }
 
-  #checks(): ParameterCheck | null {
-    if (this.#check === undefined) {
-      // A rule that denies asks no further.
-      const rules = this.denies ? [] : this.sources.map(({ rule }) => rule.parameters);
-      this.#check = ParameterCheck.of(mergeParameters(rules));
-    }
-    return this.#check;
+  /** What stands in the way of a request with these parameters, or null. */
+  parameterProblem(data: JsonObject): ParameterProblem | null {
+    if (this.#check === undefined) this.#check = ParameterCheck.of(this.parameters());
+    return this.#check === null ? null : this.#check.problem(data);
+  }
+
+  /** Of all its blocks together. A rule that denies asks no further. */
+  parameters(): ParameterRules {
+    return mergeParameters(this.denies ? [] : this.sources.map(({ rule }) => rule.parameters));
   }
 
   get wrapping(): Wrapping {
     return (this.#wrapping ??= this.sources
       .map(({ rule }) => rule.wrapping)
-      .reduce(mergeWrapping, { min: null, max: null }));
+      .reduce(mergeWrapping, NO_BOUNDS));
   }
 
   /** Null is a request whose answer is not wrapped. */

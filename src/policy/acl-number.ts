@@ -5,9 +5,12 @@
 const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const HEX_FORM = /^(-?)0x([0-9a-fA-F]{1,64})$/;
 const MAX_EXPONENT_TEXT = 32;
+/** Most numbers: a list may have a hundred thousand of them. */
+const PLAIN = /^[1-9]\d{0,14}$/;
 
 /** One text for each value. Text that is no number, or beyond all measure, stands for itself. */
 export function canonicalNumber(text: string): string {
+  if (PLAIN.test(text) && !text.endsWith("0")) return `${text}e0`;
   const hex = HEX_FORM.exec(text);
   if (hex !== null) return canonicalNumber(`${hex[1] ?? ""}${BigInt(`0x${hex[2] ?? "0"}`)}`);
   const parts = FORM.exec(text);

@@ -14,6 +14,13 @@ export interface ParameterRules {
   readonly required: ReadonlySet<string>;
 }
 
+/** One for the many rules that have none: a token may have fifty thousand rules. */
+export const NO_PARAMETERS: ParameterRules = {
+  allowed: new Map(),
+  denied: new Map(),
+  required: new Set(),
+};
+
 export function foldName(name: string): string {
   return name.toLowerCase();
 }
@@ -68,28 +75,43 @@ export class ParameterCheck {
     return allowed.size + denied.size + required.size === 0 ? null : new ParameterCheck(rules);
   }
 
-  permits(data: JsonObject): boolean {
+  /** The first that stands in the way, or null. */
+  problem(data: JsonObject): ParameterProblem | null {
     const given = Object.entries(data).filter(([, value]) => value !== undefined);
     if (this.#required.length > 0) {
       const names = new Set(given.map(([name]) => foldName(name)));
-      if (!this.#required.every((name) => names.has(name))) return false;
+      const missing = this.#required.find((name) => !names.has(name));
+      if (missing !== undefined) return { kind: "missing", name: missing };
     }
-    if (given.length === 0) return true;
-    if (this.#denyAll) return false;
-    return given.every(([name, value]) => {
-      const folded = foldName(name);
-      if (this.#denied.get(folded)?.catches(value ?? null) === true) return false;
-      const allowed = folded === "*" ? undefined : this.#allowed.get(folded);
-      return allowed === undefined ? this.#others : allowed.admits(value ?? null);
-    });
+    if (given.length === 0) return null;
+    if (this.#denyAll) return { kind: "denied-all", name: foldName(given[0]?.[0] ?? "") };
+    for (const [asSent, value] of given) {
+      const name = foldName(asSent);
+      const denied = this.#denied.get(name);
+      if (denied?.catches(value ?? null) === true) {
+        return { kind: denied.any ? "denied" : "denied-value", name };
+      }
+      const allowed = name === "*" ? undefined : this.#allowed.get(name);
+      if (allowed === undefined) {
+        if (!this.#others) return { kind: "unlisted", name };
+      } else if (!allowed.admits(value ?? null)) return { kind: "other-value", name };
+    }
+    return null;
   }
 }
 
+/** What is wrong with a parameter of a request. Values are not told: they may be secrets. */
+export interface ParameterProblem {
+  readonly kind: "missing" | "denied-all" | "denied" | "denied-value" | "unlisted" | "other-value";
+  /** Folded. */
+  readonly name: string;
+}
+
 function setsOf(named: NamedValues): Map<string, ValueSet> {
-  return new Map(
-    Array.from(named, ([name, values]) => [
-      name,
-      new ValueSet(values, NAMES_OF_POLICIES.has(name)),
-    ]),
-  );
+  return new Map(Array.from(named, ([name, values]) => [name, valueSetOf(name, values)]));
+}
+
+/** As they are compared for the parameter of that folded name. */
+export function valueSetOf(name: string, values: readonly RuleValue[]): ValueSet {
+  return new ValueSet(values, NAMES_OF_POLICIES.has(name));
 }

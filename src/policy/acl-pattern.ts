@@ -12,8 +12,6 @@ export interface Pattern {
   readonly first: number;
   /** How many segments are `+`. */
   readonly pluses: number;
-  /** Equal for patterns of equal meaning: rules with one key merge. */
-  readonly key: string;
 }
 
 /** A slash at the front of a label does not count. */
@@ -23,14 +21,20 @@ export function patternOf(given: string): Pattern {
   const text = star ? label.slice(0, -1) : label;
   if (label === "+" || label.startsWith("+/") || label.includes("/+")) {
     const pluses = text.split("/").filter((segment) => segment === "+").length;
-    return patternWith({ kind: "segments", text, star, first: text.indexOf("+"), pluses });
+    return { kind: "segments", text, star, first: text.indexOf("+"), pluses };
   }
   const kind = star ? "prefix" : "exact";
-  return patternWith({ kind, text, star, first: text.length, pluses: 0 });
+  return { kind, text, star, first: text.length, pluses: 0 };
 }
 
-function patternWith(parts: Omit<Pattern, "key">): Pattern {
-  return { ...parts, key: `${parts.kind}${parts.star ? "*" : " "}${parts.text}` };
+/** Equal for patterns of equal meaning: rules with one key merge. */
+export function keyOf({ kind, star, text }: Pattern): string {
+  return `${kind}${star ? "*" : " "}${text}`;
+}
+
+/** As it would be written. */
+export function labelOf({ star, text }: Pattern): string {
+  return star ? `${text}*` : text;
 }
 
 /** Of two different patterns that match one path, whether the first is the weaker. Exact ones are
@@ -43,6 +47,28 @@ export function isWeaker(a: Pattern, b: Pattern): boolean {
   return a.text < b.text;
 }
 
+/** Which of these made the first the weaker, for people. */
+export function whyWeaker(a: Pattern, b: Pattern): string {
+  if (a.first !== b.first) return "its first wildcard stands earlier";
+  if (a.star !== b.star) return "it ends in * and the other does not";
+  if (a.pluses !== b.pluses) return "it has more + segments";
+  return a.text.length === b.text.length ? "it sorts lower" : "it is shorter";
+}
+
+/** For rules that stand in no tree. */
+export function matches({ kind, star, text }: Pattern, path: string): boolean {
+  if (kind === "exact") return path === text;
+  if (kind === "prefix") return path.startsWith(text);
+  const wanted = text.split("/");
+  const given = path.split("/");
+  const tail = star ? wanted.pop() : undefined;
+  if (tail === undefined ? given.length !== wanted.length : given.length <= wanted.length) {
+    return false;
+  }
+  const same = wanted.every((segment, i) => segment === "+" || segment === given[i]);
+  return same && (given[wanted.length] ?? "").startsWith(tail ?? "");
+}
+
 /**
  * The pattern as a child namespace sees it, or null if it does not reach there: its literal text must
  * lead into the child. A pattern such as `+/secret/*` was written without the child in mind.
@@ -51,5 +77,5 @@ export function patternInside(pattern: Pattern, child: string): Pattern | null {
   const lead = `${child}/`;
   if (!pattern.text.slice(0, pattern.first).startsWith(lead)) return null;
   const first = pattern.first - lead.length;
-  return patternWith({ ...pattern, text: pattern.text.slice(lead.length), first });
+  return { ...pattern, text: pattern.text.slice(lead.length), first };
 }

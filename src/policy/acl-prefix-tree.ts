@@ -4,26 +4,32 @@
 interface Node<T> {
   edge: string;
   value: T | null;
-  readonly below: Map<number, Node<T>>; // by the first unit of their edge
+  below: Map<number, Node<T>> | null; // by the first unit of their edge; most nodes have none
 }
 
 export class PrefixTree<T> {
-  readonly #root: Node<T> = { edge: "", value: null, below: new Map() };
+  readonly #root: Node<T> = { edge: "", value: null, below: null };
 
-  set(text: string, value: T): void {
+  /** Puts the value of a text in the place of the one it had, or null. */
+  update(text: string, change: (before: T | null) => T): void {
     let node = this.#root;
     let rest = text;
     while (rest !== "") {
-      const next = node.below.get(rest.charCodeAt(0));
+      const below: Map<number, Node<T>> = (node.below ??= new Map());
+      const next = below.get(rest.charCodeAt(0));
       if (next === undefined) {
-        node.below.set(rest.charCodeAt(0), { edge: rest, value, below: new Map() });
+        below.set(rest.charCodeAt(0), { edge: rest, value: change(null), below: null });
         return;
       }
       const common = commonLength(next.edge, rest);
-      node = common === next.edge.length ? next : split(node, next, common);
+      node = common === next.edge.length ? next : split(below, next, common);
       rest = rest.slice(common);
     }
-    node.value = value;
+    node.value = change(node.value);
+  }
+
+  values(): Generator<T> {
+    return valuesBelow(this.#root);
   }
 
   /** Visits the values of all texts that `text` begins with, the shortest first. */
@@ -32,7 +38,7 @@ export class PrefixTree<T> {
     let at = 0;
     for (;;) {
       if (node.value !== null) call(node.value);
-      const next = at < text.length ? node.below.get(text.charCodeAt(at)) : undefined;
+      const next = at < text.length ? node.below?.get(text.charCodeAt(at)) : undefined;
       if (next === undefined || !text.startsWith(next.edge, at)) return;
       at += next.edge.length;
       node = next;
@@ -41,11 +47,21 @@ export class PrefixTree<T> {
 
   longest(text: string): T | null {
     let found: T | null = null;
-    this.visit(text, (value) => {
-      found = value;
-    });
-    return found;
+    let node = this.#root;
+    let at = 0;
+    for (;;) {
+      found = node.value ?? found;
+      const next = at < text.length ? node.below?.get(text.charCodeAt(at)) : undefined;
+      if (next === undefined || !text.startsWith(next.edge, at)) return found;
+      at += next.edge.length;
+      node = next;
+    }
   }
+}
+
+function* valuesBelow<T>({ value, below }: Node<T>): Generator<T> {
+  if (value !== null) yield value;
+  for (const node of below?.values() ?? []) yield* valuesBelow(node);
 }
 
 function commonLength(a: string, b: string): number {
@@ -56,11 +72,11 @@ function commonLength(a: string, b: string): number {
 }
 
 /** Cuts the edge to a node in two; gives the node in the middle. */
-function split<T>(above: Node<T>, node: Node<T>, at: number): Node<T> {
+function split<T>(beside: Map<number, Node<T>>, node: Node<T>, at: number): Node<T> {
   const { edge } = node;
   const below = new Map([[edge.charCodeAt(at), node]]);
   const middle: Node<T> = { edge: edge.slice(0, at), value: null, below };
   node.edge = edge.slice(at);
-  above.below.set(edge.charCodeAt(0), middle);
+  beside.set(edge.charCodeAt(0), middle);
   return middle;
 }

@@ -15,8 +15,8 @@ export interface Wrapping {
 export interface AclRule {
   /** As written. */
   readonly label: string;
-  /** The label in pieces; one piece where nothing is to be filled in. */
-  readonly template: Template;
+  /** The label in pieces; null where nothing is to be filled in. */
+  readonly template: Template | null;
   /** Null where something is to be filled in first. */
   readonly pattern: Pattern | null;
   /** Bits of acl-capability.ts. */
@@ -27,6 +27,8 @@ export interface AclRule {
   readonly expires: Instant | null;
   readonly position: Position;
 }
+
+export const NO_BOUNDS: Wrapping = { min: null, max: null };
 
 /** Bounds of two blocks with one label: of those that are set the lower, for each. */
 export function mergeWrapping(a: Wrapping, b: Wrapping): Wrapping {

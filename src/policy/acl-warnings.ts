@@ -2,7 +2,7 @@
 // to the write names them.
 
 import { bitsOf } from "./acl-capability.ts";
-import { type Pattern, patternOf } from "./acl-pattern.ts";
+import { keyOf, type Pattern, patternOf } from "./acl-pattern.ts";
 import type { AclRule } from "./acl-rule.ts";
 import { unserved } from "./acl-template.ts";
 import { showName } from "./document-failure.ts";
@@ -17,7 +17,7 @@ export function warningsOf(rules: readonly AclRule[]): string[] {
   }));
   const firsts = new Map<string, AclRule>();
   for (const { rule, pattern } of written) {
-    const key = pattern.key;
+    const key = keyOf(pattern);
     if (!firsts.has(key)) firsts.set(key, rule);
   }
   for (const { rule, pattern } of written) {
@@ -34,7 +34,7 @@ function* problemsOf(
   pattern: Pattern,
   firsts: ReadonlyMap<string, AclRule>,
 ): Generator<string> {
-  const first = firsts.get(pattern.key);
+  const first = firsts.get(keyOf(pattern));
   if (first !== undefined && first !== rule) {
     yield `this path was already given on line ${first.position.line}; the two rules merge`;
   }
@@ -47,7 +47,7 @@ function* problemsOf(
   if (rule.capabilities === bitsOf("sudo")) {
     yield "sudo grants nothing alone; it is needed beside another capability";
   }
-  for (const directive of unserved(rule.template)) {
+  for (const directive of unserved(rule.template ?? [])) {
     yield `{{${directive}}} has no value on this server, so the rule matches nothing`;
   }
   const stronger = strongerIn(pattern, firsts);
@@ -56,9 +56,18 @@ function* problemsOf(
   }
 }
 
-/** A star rule that matches all that this one matches, with the same text before the wildcard. */
+/**
+ * A rule that matches all that this one matches, and is stronger for having fewer `+`: both end in a
+ * star, and it is a beginning of this one. `kv/*` is the commonest, beside `kv/+/x*`.
+ */
 function strongerIn(pattern: Pattern, firsts: ReadonlyMap<string, AclRule>): string | undefined {
-  if (pattern.kind !== "segments" || !pattern.star) return undefined;
-  const label = `${pattern.text.slice(0, pattern.first)}*`;
-  return firsts.has(patternOf(label).key) ? label : undefined;
+  const { kind, star, text, first, pluses } = pattern;
+  if (kind !== "segments" || !star) return undefined;
+  for (let end = first; end < text.length; end += 1) {
+    if (text[end - 1] === "+") continue; // `+*` is no rule
+    const label = `${text.slice(0, end)}*`;
+    const shorter = patternOf(label);
+    if (shorter.pluses < pluses && firsts.has(keyOf(shorter))) return label;
+  }
+  return undefined;
 }

@@ -1,0 +1,214 @@
+// The smallest rule that would allow a request that was denied: an exact label, which decides alone
+// and for no other path. It takes over what held on that path so far, grants and constraints, since it
+// hides the rule that they came from. For those who may ask why, never for the caller.
+
+import type { JsonObject } from "../base/json.ts";
+import type { Nanos } from "../base/world.ts";
+import { bitOf, bitsOf, wordsOf } from "./acl-capability.ts";
+import type { CompiledAcl } from "./acl-compile.ts";
+import {
+  type AclQuestion,
+  asFolder,
+  LISTING,
+  ruleForListing,
+  SUDO,
+  WITHOUT_PARAMETERS,
+} from "./acl-decide.ts";
+import type { MergedRule, Source } from "./acl-merged-rule.ts";
+import {
+  foldName,
+  NO_PARAMETERS,
+  ParameterCheck,
+  type ParameterProblem,
+  type ParameterRules,
+  valueSetOf,
+} from "./acl-parameters.ts";
+import { patternOf } from "./acl-pattern.ts";
+import { printRule } from "./acl-print.ts";
+import { NO_BOUNDS, type Wrapping } from "./acl-rule.ts";
+import { templateOf } from "./acl-template.ts";
+import type { RuleValue } from "./acl-value.ts";
+
+export interface SmallestRule {
+  readonly label: string;
+  readonly capabilities: readonly string[];
+  /** As HCL. */
+  readonly text: string;
+  /** Blocks with the same label that it must stand instead of: another beside them cannot take away
+   *  what they deny or demand. Empty where it is enough to add the rule to any policy of the token. */
+  readonly replaces: readonly Source[];
+}
+
+/** `decided` is the rule that denied; null where none matched. Null where no label says the path. */
+export function smallestRule(
+  acl: CompiledAcl,
+  question: AclQuestion,
+  decided: MergedRule | null,
+): SmallestRule | null {
+  const bit = bitOf(question.capability) ?? 0;
+  const listing = (bit & LISTING) !== 0;
+  const path = listing ? asFolder(question.path) : question.path;
+  const label = acl.lead + path;
+  if (path === "" || !isLiteral(label)) return null;
+  const needed = question.sudo ? bit | SUDO : bit;
+  const same = acl.exact.get(path);
+  if (same !== undefined) return amended(same, label, needed, question);
+  const base = decided === null || decided.denies ? null : decided;
+  const wrapping = base === null ? NO_BOUNDS : around(base.wrapping, question.wrapTtl);
+  if (listing) {
+    const capabilities = listingOn(acl, path, needed, wrapping).capabilities | needed;
+    return suggested({ label, capabilities, parameters: NO_PARAMETERS, wrapping, replaces: [] });
+  }
+  const others = ((base?.capabilities ?? 0) & ~LISTING) | needed;
+  const parameters = base === null ? NO_PARAMETERS : passing(base.parameters(), question);
+  const held = listingOn(acl, path, others, wrapping);
+  const capabilities = held.apart ? others : others | held.capabilities;
+  const rule = suggested({ label, capabilities, parameters, wrapping, replaces: [] });
+  if (!held.apart) return rule;
+  const beside = { ...held, label: asFolder(label), parameters: NO_PARAMETERS, replaces: [] };
+  return { ...rule, text: `${rule.text}\n${suggested(beside).text}` };
+}
+
+/** Beside a rule with the very label what is missing is enough, if nothing has to go. */
+function amended(
+  same: MergedRule,
+  label: string,
+  needed: number,
+  question: AclQuestion,
+): SmallestRule {
+  const before = same.parameters();
+  const parameters = passing(before, question);
+  const wrapping = around(same.wrapping, question.wrapTtl);
+  const goes =
+    same.denies ||
+    !same.permitsWrapping(question.wrapTtl) ||
+    before.required.size > parameters.required.size ||
+    before.denied !== parameters.denied;
+  if (goes) {
+    const capabilities = (same.denies ? 0 : same.capabilities) | needed;
+    const whole = same.denies ? { parameters: NO_PARAMETERS, wrapping: NO_BOUNDS } : null;
+    const kept = whole ?? { parameters, wrapping };
+    return suggested({ label, capabilities, ...kept, replaces: same.sources });
+  }
+  const added = [...parameters.allowed].filter(
+    ([name, values]) => before.allowed.get(name) !== values,
+  );
+  return suggested({
+    label,
+    capabilities: needed & ~same.capabilities,
+    parameters: { ...NO_PARAMETERS, allowed: new Map(added) },
+    wrapping: NO_BOUNDS,
+    replaces: [],
+  });
+}
+
+interface Parts {
+  readonly label: string;
+  readonly capabilities: number;
+  readonly parameters: ParameterRules;
+  readonly wrapping: Wrapping;
+  readonly replaces: readonly Source[];
+}
+
+function suggested({ replaces, ...parts }: Parts): SmallestRule {
+  const { label } = parts;
+  const capabilities = wordsOf(parts.capabilities);
+  return { label, capabilities, text: printRule({ ...parts, capabilities }), replaces };
+}
+
+/** Whether a label means this text and nothing else. */
+function isLiteral(label: string): boolean {
+  const { kind, text } = patternOf(label);
+  return kind === "exact" && text === label && templateOf(label)?.length === 1;
+}
+
+interface Listing {
+  readonly capabilities: number;
+  readonly wrapping: Wrapping;
+  /** Whether it needs a block of its own: `sudo` or the bounds are others than for the rest. */
+  readonly apart: boolean;
+}
+
+/** An exact label decides for listing as well: what may be listed there now stays so, and no more. */
+function listingOn(acl: CompiledAcl, path: string, rest: number, wrapping: Wrapping): Listing {
+  const none = { capabilities: 0, wrapping, apart: false };
+  const folder = asFolder(path);
+  if (folder !== path && acl.exact.has(folder)) return none; // decides before
+  const granting = [bitsOf("list"), bitsOf("scan")].flatMap((bit) => {
+    const rule = ruleForListing(acl, folder, bit);
+    return rule?.grants(bit) === true && isPassable(rule.wrapping) ? [{ bit, rule }] : [];
+  });
+  const [first] = granting;
+  if (first === undefined) return none;
+  const listed = granting.reduce((bits, { bit }) => bits | bit, 0);
+  const sudo = granting.every(({ rule }) => rule.grants(SUDO)) ? SUDO : 0;
+  const bounds = first.rule.wrapping;
+  const agree =
+    sudo === (rest & SUDO) && bounds.min === wrapping.min && bounds.max === wrapping.max;
+  if (agree) return { ...none, capabilities: listed };
+  return { capabilities: listed | sudo, wrapping: bounds, apart: true };
+}
+
+/** Merged bounds may leave nothing between them. */
+function isPassable({ min, max }: Wrapping): boolean {
+  return min === null || max === null || min <= max;
+}
+
+/** The bounds, moved no further than the request needs. */
+function around({ min, max }: Wrapping, ttl: Nanos | null): Wrapping {
+  if (ttl === null) return NO_BOUNDS;
+  return {
+    min: min === null || min < ttl ? min : ttl,
+    max: max === null || max > ttl ? max : ttl,
+  };
+}
+
+/** The rules on parameters, changed as little as lets the request pass. Its values are not written
+ *  into them: they may be secrets. */
+function passing(rules: ParameterRules, { data, capability }: AclQuestion): ParameterRules {
+  if (((bitOf(capability) ?? 0) & WITHOUT_PARAMETERS) !== 0) return rules;
+  let current = rules;
+  // Each round takes away one thing that stands in the way: a name that is asked for, or one given.
+  for (;;) {
+    const problem = ParameterCheck.of(current)?.problem(data) ?? null;
+    if (problem === null) return current;
+    current = without(current, problem, data);
+  }
+}
+
+function without(rules: ParameterRules, problem: ParameterProblem, data: JsonObject) {
+  const { name } = problem;
+  const allowed = new Map(rules.allowed);
+  const denied = new Map(rules.denied);
+  const required = new Set(rules.required);
+  switch (problem.kind) {
+    case "missing":
+      required.delete(name);
+      return { ...rules, required };
+    case "denied-all":
+      denied.delete("*");
+      allowed.delete("*"); // of all names, no more than those that are given
+      for (const given of Object.keys(data)) setIfNone(allowed, foldName(given));
+      return { ...rules, allowed, denied };
+    case "denied":
+      denied.delete(name);
+      return { ...rules, denied };
+    case "denied-value": {
+      const caught = data[Object.keys(data).find((given) => foldName(given) === name) ?? name];
+      const left = (denied.get(name) ?? []).filter(
+        (value) => !valueSetOf(name, [value]).catches(caught ?? null),
+      );
+      if (left.length === 0) denied.delete(name);
+      else denied.set(name, left);
+      return { ...rules, denied };
+    }
+    case "unlisted":
+    case "other-value":
+      allowed.set(name, []);
+      return { ...rules, allowed };
+  }
+}
+
+function setIfNone(named: Map<string, readonly RuleValue[]>, name: string): void {
+  if (!named.has(name)) named.set(name, []);
+}
