@@ -7,6 +7,11 @@ import type { Endpoint } from "./endpoint/endpoint.ts";
 import { introspectionApi } from "./introspection/api.ts";
 import { loggersApi } from "./introspection/api-loggers.ts";
 import { namespacesApi } from "./namespaces/api.ts";
+import { aclViewsApi } from "./policies/api-acl-views.ts";
+import { capabilitiesApi } from "./policies/api-capabilities.ts";
+import { governingApi } from "./policies/api-governing.ts";
+import { inspectionApi } from "./policies/api-inspect.ts";
+import { olderPoliciesApi, policiesApi } from "./policies/api.ts";
 import { quotasApi } from "./quotas/api.ts";
 import { ceremonyApi } from "./seal/api-ceremonies.ts";
 import { nodeApi } from "./seal/api-node.ts";
@@ -27,6 +32,11 @@ export const surface: readonly DeclaredFile[] = [
   { file: "src/tokens/api.ts", endpoints: tokensApi },
   { file: "src/tokens/api-auth-token.ts", endpoints: authTokenApi },
   { file: "src/namespaces/api.ts", endpoints: namespacesApi },
+  { file: "src/policies/api.ts", endpoints: [...policiesApi, ...olderPoliciesApi] },
+  { file: "src/policies/api-governing.ts", endpoints: governingApi },
+  { file: "src/policies/api-capabilities.ts", endpoints: capabilitiesApi },
+  { file: "src/policies/api-inspect.ts", endpoints: inspectionApi },
+  { file: "src/policies/api-acl-views.ts", endpoints: aclViewsApi },
   { file: "src/audit/api.ts", endpoints: auditApi },
   { file: "src/quotas/api.ts", endpoints: quotasApi },
   { file: "src/browser/api.ts", endpoints: browserApi },

@@ -146,6 +146,61 @@ test("a request record is the same without a response, at the time when the requ
   assert.equal(second.error, "no");
 });
 
+test("what governing policies said is recorded, with or without a token", () => {
+  const failed = { kind: "egp", namespaceId: "root", name: "hours" } as const;
+  const judgement = {
+    allowed: false,
+    results: [
+      { ...failed, level: "soft-mandatory", passed: false, error: null },
+      { ...failed, name: "office", level: "advisory", passed: false, error: "quotes a value" },
+      { ...failed, kind: "rgp", name: "fine", level: "hard-mandatory", passed: true, error: null },
+    ],
+    overrideNeeded: true,
+    warnings: [],
+    denial: "a trace",
+  } as const;
+  for (const caller of [aRequest().caller, null]) {
+    const decision = caller === null ? null : aRequest().decision;
+    const request = aRequest({ caller, decision, judgement, policyOverride: true });
+    const text = records().request(request, "");
+    const record = JSON.parse(text);
+    assert.deepEqual(record.request.governing_policies, [
+      {
+        type: "egp",
+        name: "hours",
+        namespace_id: "root",
+        enforcement_level: "soft-mandatory",
+        result: "fail",
+      },
+      {
+        type: "egp",
+        name: "office",
+        namespace_id: "root",
+        enforcement_level: "advisory",
+        result: "error",
+      },
+      {
+        type: "rgp",
+        name: "fine",
+        namespace_id: "root",
+        enforcement_level: "hard-mandatory",
+        result: "pass",
+      },
+    ]);
+    assert.equal(record.request.policy_override, true);
+    assert.equal(record.request.policy_override_needed, true);
+    assert.equal(record.auth?.policy_results.allowed ?? false, false);
+    assert.doesNotMatch(text, /quotes a value|a trace/);
+  }
+});
+
+test("an override that nobody asked for is not told, one that was not needed is", () => {
+  const shown = (policyOverride: boolean) =>
+    JSON.parse(records().request(aRequest({ policyOverride }), "")).request.policy_override_needed;
+  assert.equal(shown(false), undefined);
+  assert.equal(shown(true), false);
+});
+
 test("without a caller there is no auth, and an unknown token still shows as a hash", () => {
   const request = aRequest({ caller: null, credential: "made-up", data: null, decision: null });
   const record = JSON.parse(records().request(request, "permission denied"));

@@ -105,7 +105,7 @@ export class Records {
       `"path":${namespace.path === "" ? '""' : quote(`${namespace.path}/`)}},` +
       `"client_token":${token},"client_token_accessor":${accessor},"data":${data},` +
       `"remote_address":${quote(remote.address)},"remote_port":${remote.port},` +
-      `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},` +
+      `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},${governing(request)}` +
       `"headers":${this.#headers(request)},"replication_cluster":${quote(cluster.clusterId())},` +
       `"region":${quote(cluster.region)}}`
     );
@@ -176,13 +176,30 @@ function place(path: CanonicalPath | null, rawPath: string | null): string {
   return `"path":${quote(path.folder && path.text !== "" ? `${path.text}/` : path.text)}`;
 }
 
-function results({ decision }: AuditedRequest): string {
-  if (decision === null) return "null";
-  const granting = decision.granting.map(
+/** What was decided in the end; null where no policy was asked. */
+function results({ decision, judgement = null }: AuditedRequest): string {
+  if (decision === null && judgement === null) return "null";
+  const granting = (decision?.granting ?? []).map(
     ({ name, namespaceId }) =>
       `{"name":${quote(name)},"namespace_id":${quote(namespaceId)},"type":"acl"}`,
   );
-  return `{"allowed":${decision.allowed},"granting_policies":[${granting.join(",")}]}`;
+  const allowed = decision?.allowed !== false && judgement?.allowed !== false;
+  return `{"allowed":${allowed},"granting_policies":[${granting.join(",")}]}`;
+}
+
+/** Beside the request and not in `auth`: EGPs judge those too who have no token yet. An error names a
+ *  key that is missing or a limit, but nobody can promise that it never quotes a value. */
+function governing({ judgement = null, policyOverride }: AuditedRequest): string {
+  const needed = policyOverride
+    ? `"policy_override_needed":${judgement?.overrideNeeded ?? false},`
+    : "";
+  if (judgement === null) return needed;
+  const told = judgement.results.map(
+    ({ kind, name, namespaceId, level, passed, error }) =>
+      `{"type":"${kind}","name":${quote(name)},"namespace_id":${quote(namespaceId)},` +
+      `"enforcement_level":"${level}","result":"${passed ? "pass" : error === null ? "fail" : "error"}"}`,
+  );
+  return `${needed}"governing_policies":[${told.join(",")}],`;
 }
 
 function texts(list: readonly string[]): string {

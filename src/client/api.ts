@@ -1176,6 +1176,8 @@ export interface CreateTokenInput {
   readonly createIndex?: JsonValue | undefined;
   /** Ignored. */
   readonly modifyIndex?: JsonValue | undefined;
+  /** Whether names of policies that are not there are refused instead of warned of. */
+  readonly strict?: boolean | undefined;
   /** Name of the region that is meant; this server's own by default. */
   readonly region?: string | undefined;
 }
@@ -1224,7 +1226,7 @@ export function createToken(
   return client.call<CreateTokenAnswer>({
     method: "POST",
     path: "acl/token",
-    query: { region: input.region },
+    query: { strict_policies: input.strict, region: input.region },
     body: {
       AccessorID: input.accessor,
       SecretID: input.secret,
@@ -1275,6 +1277,8 @@ export interface UpdateTokenInput {
   readonly modifyIndex?: JsonValue | undefined;
   /** ModifyIndex that the token must have; otherwise nothing is changed (409). */
   readonly cas?: number | undefined;
+  /** Whether names of policies that are not there are refused instead of warned of. */
+  readonly strict?: boolean | undefined;
   /** Name of the region that is meant; this server's own by default. */
   readonly region?: string | undefined;
 }
@@ -1320,7 +1324,7 @@ export function updateToken(client: Caller, input: UpdateTokenInput): Promise<Up
   return client.call<UpdateTokenAnswer>({
     method: "POST",
     path: `acl/token/${oneSegment(input.path)}`,
-    query: { cas: input.cas, region: input.region },
+    query: { cas: input.cas, strict_policies: input.strict, region: input.region },
     body: {
       AccessorID: input.accessor,
       SecretID: input.secret,
@@ -1343,6 +1347,8 @@ export function updateToken(client: Caller, input: UpdateTokenInput): Promise<Up
 export interface ReadTokenInput {
   /** Accessor of the token. */
   readonly accessor: string;
+  /** false: the record comes with an empty SecretID. */
+  readonly secret?: boolean | undefined;
   /** Answer when there is something newer than this index, or when `wait` is over. */
   readonly index?: number | undefined;
   /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
@@ -1394,7 +1400,13 @@ export function readToken(client: Caller, input: ReadTokenInput): Promise<ReadTo
   return client.call<ReadTokenAnswer>({
     method: "GET",
     path: `acl/token/${oneSegment(input.accessor)}`,
-    query: { index: input.index, wait: input.wait, stale: input.stale, region: input.region },
+    query: {
+      secret: input.secret,
+      index: input.index,
+      wait: input.wait,
+      stale: input.stale,
+      region: input.region,
+    },
     answer: "bare",
   });
 }
@@ -2251,6 +2263,1283 @@ export function deleteNamespace(
     method: "DELETE",
     path: `sys/namespaces/${restOfPath(input.path)}`,
     answer: "data",
+  });
+}
+
+export interface ListAclPoliciesInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListAclPoliciesAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the ACL policies. */
+export function listAclPolicies(
+  client: Caller,
+  input: ListAclPoliciesInput = {},
+): Promise<ListAclPoliciesAnswer> {
+  return client.call<ListAclPoliciesAnswer>({
+    method: "LIST",
+    path: "sys/policies/acl",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListAclPoliciesBelowInput {
+  /** Folder: the part of the names up to a slash. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListAclPoliciesBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the ACL policies in a folder of names. */
+export function listAclPoliciesBelow(
+  client: Caller,
+  input: ListAclPoliciesBelowInput,
+): Promise<ListAclPoliciesBelowAnswer> {
+  return client.call<ListAclPoliciesBelowAnswer>({
+    method: "LIST",
+    path: `sys/policies/acl/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListAclPoliciesDetailedInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListAclPoliciesDetailedAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the ACL policies with their documents. */
+export function listAclPoliciesDetailed(
+  client: Caller,
+  input: ListAclPoliciesDetailedInput = {},
+): Promise<ListAclPoliciesDetailedAnswer> {
+  return client.call<ListAclPoliciesDetailedAnswer>({
+    method: "LIST",
+    path: "sys/policies/detailed/acl",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListAclPoliciesDetailedBelowInput {
+  /** Folder: the part of the names up to a slash. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListAclPoliciesDetailedBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the ACL policies in a folder of names with their documents. */
+export function listAclPoliciesDetailedBelow(
+  client: Caller,
+  input: ListAclPoliciesDetailedBelowInput,
+): Promise<ListAclPoliciesDetailedBelowAnswer> {
+  return client.call<ListAclPoliciesDetailedBelowAnswer>({
+    method: "LIST",
+    path: `sys/policies/detailed/acl/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ReadAclPolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+export type ReadAclPolicyAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Read an ACL policy. */
+export function readAclPolicy(
+  client: Caller,
+  input: ReadAclPolicyInput,
+): Promise<ReadAclPolicyAnswer> {
+  return client.call<ReadAclPolicyAnswer>({
+    method: "GET",
+    path: `sys/policies/acl/${restOfPath(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteAclPolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text: string;
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type WriteAclPolicyAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Write an ACL policy. */
+export function writeAclPolicy(
+  client: Caller,
+  input: WriteAclPolicyInput,
+): Promise<WriteAclPolicyAnswer> {
+  return client.call<WriteAclPolicyAnswer>({
+    method: "POST",
+    path: `sys/policies/acl/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface PatchAclPolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text?: string | undefined;
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type PatchAclPolicyAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Change some of an ACL policy. */
+export function patchAclPolicy(
+  client: Caller,
+  input: PatchAclPolicyInput,
+): Promise<PatchAclPolicyAnswer> {
+  return client.call<PatchAclPolicyAnswer>({
+    method: "PATCH",
+    path: `sys/policies/acl/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface DeleteAclPolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+/** Delete an ACL policy. Tokens keep its name, which counts as empty. */
+export function deleteAclPolicy(client: Caller, input: DeleteAclPolicyInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/policies/acl/${restOfPath(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export interface ListPoliciesInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListPoliciesAnswer = {
+  /** Names, sorted; root last. */
+  readonly keys: readonly string[];
+  /** The same. */
+  readonly policies: readonly string[];
+};
+
+/** List the ACL policies: the older form. */
+export function listPolicies(
+  client: Caller,
+  input: ListPoliciesInput = {},
+): Promise<ListPoliciesAnswer> {
+  return client.call<ListPoliciesAnswer>({
+    method: "LIST",
+    path: "sys/policy",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface GetPoliciesInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type GetPoliciesAnswer = {
+  /** Names, sorted; root last. */
+  readonly keys: readonly string[];
+  /** The same. */
+  readonly policies: readonly string[];
+};
+
+/** List the ACL policies: the older form, by GET. */
+export function getPolicies(
+  client: Caller,
+  input: GetPoliciesInput = {},
+): Promise<GetPoliciesAnswer> {
+  return client.call<GetPoliciesAnswer>({
+    method: "GET",
+    path: "sys/policy",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ReadPolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+export type ReadPolicyAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly rules: string;
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Read an ACL policy: the older form. */
+export function readPolicy(client: Caller, input: ReadPolicyInput): Promise<ReadPolicyAnswer> {
+  return client.call<ReadPolicyAnswer>({
+    method: "GET",
+    path: `sys/policy/${restOfPath(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WritePolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text: string;
+  /** Older name of policy. */
+  readonly rules?: string | undefined;
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type WritePolicyAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Write an ACL policy: the older form. */
+export function writePolicy(client: Caller, input: WritePolicyInput): Promise<WritePolicyAnswer> {
+  return client.call<WritePolicyAnswer>({
+    method: "POST",
+    path: `sys/policy/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      rules: input.rules,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface DeletePolicyInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+/** Delete an ACL policy: the older form. */
+export function deletePolicy(client: Caller, input: DeletePolicyInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/policy/${restOfPath(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export interface ListRgpsInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListRgpsAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the RGPs. */
+export function listRgps(client: Caller, input: ListRgpsInput = {}): Promise<ListRgpsAnswer> {
+  return client.call<ListRgpsAnswer>({
+    method: "LIST",
+    path: "sys/policies/rgp",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListRgpsBelowInput {
+  /** Folder: the part of the names up to a slash. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListRgpsBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the RGPs in a folder of names. */
+export function listRgpsBelow(
+  client: Caller,
+  input: ListRgpsBelowInput,
+): Promise<ListRgpsBelowAnswer> {
+  return client.call<ListRgpsBelowAnswer>({
+    method: "LIST",
+    path: `sys/policies/rgp/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListRgpsDetailedInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListRgpsDetailedAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the RGPs with their documents. */
+export function listRgpsDetailed(
+  client: Caller,
+  input: ListRgpsDetailedInput = {},
+): Promise<ListRgpsDetailedAnswer> {
+  return client.call<ListRgpsDetailedAnswer>({
+    method: "LIST",
+    path: "sys/policies/detailed/rgp",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListRgpsDetailedBelowInput {
+  /** Folder: the part of the names up to a slash. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListRgpsDetailedBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the RGPs in a folder of names with their documents. */
+export function listRgpsDetailedBelow(
+  client: Caller,
+  input: ListRgpsDetailedBelowInput,
+): Promise<ListRgpsDetailedBelowAnswer> {
+  return client.call<ListRgpsDetailedBelowAnswer>({
+    method: "LIST",
+    path: `sys/policies/detailed/rgp/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ReadRgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+export type ReadRgpAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** What a failure does. */
+  readonly enforcement_level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Read an RGP. */
+export function readRgp(client: Caller, input: ReadRgpInput): Promise<ReadRgpAnswer> {
+  return client.call<ReadRgpAnswer>({
+    method: "GET",
+    path: `sys/policies/rgp/${restOfPath(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteRgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text: string;
+  /** What a failure does: it is told, it denies unless overridden, it denies. */
+  readonly level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type WriteRgpAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** What a failure does. */
+  readonly enforcement_level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Write an RGP: a program that judges the requests of tokens that carry its name. */
+export function writeRgp(client: Caller, input: WriteRgpInput): Promise<WriteRgpAnswer> {
+  return client.call<WriteRgpAnswer>({
+    method: "POST",
+    path: `sys/policies/rgp/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      enforcement_level: input.level,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface PatchRgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text?: string | undefined;
+  /** What a failure does: it is told, it denies unless overridden, it denies. */
+  readonly level?: "advisory" | "soft-mandatory" | "hard-mandatory" | undefined;
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type PatchRgpAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** What a failure does. */
+  readonly enforcement_level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Change some of an RGP. */
+export function patchRgp(client: Caller, input: PatchRgpInput): Promise<PatchRgpAnswer> {
+  return client.call<PatchRgpAnswer>({
+    method: "PATCH",
+    path: `sys/policies/rgp/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      enforcement_level: input.level,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface DeleteRgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+/** Delete an RGP. Tokens keep its name, which restricts no more. */
+export function deleteRgp(client: Caller, input: DeleteRgpInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/policies/rgp/${restOfPath(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export interface ListEgpsInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListEgpsAnswer = {
+  /** Names, sorted. */
+  readonly keys: readonly string[];
+  /** Paths by name. */
+  readonly name_path_map: Readonly<
+    Record<
+      string,
+      readonly {
+        /** Without the star. */
+        readonly path: string;
+        /** Whether it stands for everything that starts so. */
+        readonly glob: boolean;
+      }[]
+    >
+  >;
+  /** The same. */
+  readonly key_info: Readonly<
+    Record<
+      string,
+      readonly {
+        /** Without the star. */
+        readonly path: string;
+        /** Whether it stands for everything that starts so. */
+        readonly glob: boolean;
+      }[]
+    >
+  >;
+};
+
+/** List the EGPs and what they guard. */
+export function listEgps(client: Caller, input: ListEgpsInput = {}): Promise<ListEgpsAnswer> {
+  return client.call<ListEgpsAnswer>({
+    method: "LIST",
+    path: "sys/policies/egp",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListEgpsBelowInput {
+  /** Folder: the part of the names up to a slash. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListEgpsBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the EGPs in a folder of names. */
+export function listEgpsBelow(
+  client: Caller,
+  input: ListEgpsBelowInput,
+): Promise<ListEgpsBelowAnswer> {
+  return client.call<ListEgpsBelowAnswer>({
+    method: "LIST",
+    path: `sys/policies/egp/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListEgpsDetailedInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListEgpsDetailedAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the EGPs with their documents. */
+export function listEgpsDetailed(
+  client: Caller,
+  input: ListEgpsDetailedInput = {},
+): Promise<ListEgpsDetailedAnswer> {
+  return client.call<ListEgpsDetailedAnswer>({
+    method: "LIST",
+    path: "sys/policies/detailed/egp",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListEgpsDetailedBelowInput {
+  /** Folder: the part of the names up to a slash. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListEgpsDetailedBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the EGPs in a folder of names with their documents. */
+export function listEgpsDetailedBelow(
+  client: Caller,
+  input: ListEgpsDetailedBelowInput,
+): Promise<ListEgpsDetailedBelowAnswer> {
+  return client.call<ListEgpsDetailedBelowAnswer>({
+    method: "LIST",
+    path: `sys/policies/detailed/egp/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ReadEgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+export type ReadEgpAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** What a failure does. */
+  readonly enforcement_level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** What it guards. */
+  readonly paths: readonly string[];
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Read an EGP. */
+export function readEgp(client: Caller, input: ReadEgpInput): Promise<ReadEgpAnswer> {
+  return client.call<ReadEgpAnswer>({
+    method: "GET",
+    path: `sys/policies/egp/${restOfPath(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteEgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text: string;
+  /** What a failure does: it is told, it denies unless overridden, it denies. */
+  readonly level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** Paths that it guards; a * at the end stands for the rest. */
+  readonly paths: readonly string[];
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type WriteEgpAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** What a failure does. */
+  readonly enforcement_level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** What it guards. */
+  readonly paths: readonly string[];
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Write an EGP: a program that judges the requests to its paths. */
+export function writeEgp(client: Caller, input: WriteEgpInput): Promise<WriteEgpAnswer> {
+  return client.call<WriteEgpAnswer>({
+    method: "POST",
+    path: `sys/policies/egp/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      enforcement_level: input.level,
+      paths: input.paths,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface PatchEgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+  /** The document, as it is or in base64. */
+  readonly text?: string | undefined;
+  /** What a failure does: it is told, it denies unless overridden, it denies. */
+  readonly level?: "advisory" | "soft-mandatory" | "hard-mandatory" | undefined;
+  /** Paths that it guards; a * at the end stands for the rest. */
+  readonly paths?: readonly string[] | undefined;
+  /** The version that is replaced; -1: there must be none. */
+  readonly cas?: number | undefined;
+  /** Whether the next write must give cas. */
+  readonly casRequired?: boolean | undefined;
+  /** When the policy ends by itself; RFC 3339. */
+  readonly expires?: string | null | undefined;
+  /** The same as a time from now; not beside expiration. */
+  readonly ttl?: string | number | undefined;
+  /** Check everything, tell what would be stored, and store nothing. */
+  readonly trial?: boolean | undefined;
+}
+
+export type PatchEgpAnswer = {
+  /** Its name, in lower case. */
+  readonly name: string;
+  /** The document; empty for root. */
+  readonly policy: string;
+  /** What a failure does. */
+  readonly enforcement_level: "advisory" | "soft-mandatory" | "hard-mandatory";
+  /** What it guards. */
+  readonly paths: readonly string[];
+  /** Counts the writes, from 1. */
+  readonly version: number;
+  /** When it was written last; absent for what nobody wrote. */
+  readonly modified?: string;
+  /** Whether the next write must give cas. */
+  readonly cas_required: boolean;
+  /** When it ends by itself. */
+  readonly expiration?: string;
+};
+
+/** Change some of an EGP. */
+export function patchEgp(client: Caller, input: PatchEgpInput): Promise<PatchEgpAnswer> {
+  return client.call<PatchEgpAnswer>({
+    method: "PATCH",
+    path: `sys/policies/egp/${restOfPath(input.name)}`,
+    query: { dry_run: input.trial },
+    body: {
+      policy: input.text,
+      enforcement_level: input.level,
+      paths: input.paths,
+      cas: input.cas,
+      cas_required: input.casRequired,
+      expiration: input.expires,
+      ttl: input.ttl,
+    },
+    answer: "data",
+  });
+}
+
+export interface DeleteEgpInput {
+  /** Name of the policy; kept in lower case. */
+  readonly name: string;
+}
+
+/** Delete an EGP, from all its paths. */
+export function deleteEgp(client: Caller, input: DeleteEgpInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/policies/egp/${restOfPath(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export interface TokenCapabilitiesInput {
+  /** Secret of the token. */
+  readonly secret?: string | undefined;
+  /** Paths, relative to the namespace of the request. */
+  readonly paths?: readonly string[] | undefined;
+  /** Older name of paths. */
+  readonly path?: readonly string[] | undefined;
+  /** Also name the rule that decides for each path, and the policies it stands in. */
+  readonly explain?: boolean | undefined;
+}
+
+export type TokenCapabilitiesAnswer = JsonObject;
+
+/** Tell what a token may do on paths, by its secret. */
+export function tokenCapabilities(
+  client: Caller,
+  input: TokenCapabilitiesInput = {},
+): Promise<TokenCapabilitiesAnswer> {
+  return client.call<TokenCapabilitiesAnswer>({
+    method: "POST",
+    path: "sys/capabilities",
+    query: { explain: input.explain },
+    body: { token: input.secret, paths: input.paths, path: input.path },
+    answer: "data",
+  });
+}
+
+export interface AccessorCapabilitiesInput {
+  /** Accessor of the token. */
+  readonly accessor?: string | undefined;
+  /** Paths, relative to the namespace of the request. */
+  readonly paths?: readonly string[] | undefined;
+  /** Older name of paths. */
+  readonly path?: readonly string[] | undefined;
+  /** Also name the rule that decides for each path, and the policies it stands in. */
+  readonly explain?: boolean | undefined;
+}
+
+export type AccessorCapabilitiesAnswer = JsonObject;
+
+/** Tell what a token may do on paths, by its accessor. */
+export function accessorCapabilities(
+  client: Caller,
+  input: AccessorCapabilitiesInput = {},
+): Promise<AccessorCapabilitiesAnswer> {
+  return client.call<AccessorCapabilitiesAnswer>({
+    method: "POST",
+    path: "sys/capabilities-accessor",
+    query: { explain: input.explain },
+    body: { accessor: input.accessor, paths: input.paths, path: input.path },
+    answer: "data",
+  });
+}
+
+export interface OwnCapabilitiesInput {
+  /** Paths, relative to the namespace of the request. */
+  readonly paths?: readonly string[] | undefined;
+  /** Older name of paths. */
+  readonly path?: readonly string[] | undefined;
+}
+
+export type OwnCapabilitiesAnswer = JsonObject;
+
+/** Tell what the caller's own token may do on paths. */
+export function ownCapabilities(
+  client: Caller,
+  input: OwnCapabilitiesInput = {},
+): Promise<OwnCapabilitiesAnswer> {
+  return client.call<OwnCapabilitiesAnswer>({
+    method: "POST",
+    path: "sys/capabilities-self",
+    body: { paths: input.paths, path: input.path },
+    answer: "data",
+  });
+}
+
+export type ResultantAclAnswer = {
+  /** Whether it is a management token, which no rule binds. */
+  readonly root: boolean;
+  /** Always empty. */
+  readonly chroot_namespace: string;
+  /** Rules by path. */
+  readonly exact_paths: Readonly<
+    Record<
+      string,
+      {
+        /** What the rule grants. */
+        readonly capabilities: readonly string[];
+      }
+    >
+  >;
+  /** Rules by path. */
+  readonly glob_paths: Readonly<
+    Record<
+      string,
+      {
+        /** What the rule grants. */
+        readonly capabilities: readonly string[];
+      }
+    >
+  >;
+};
+
+/** Tell all rules of the caller's policies together. */
+export function resultantAcl(client: Caller): Promise<ResultantAclAnswer> {
+  return client.call<ResultantAclAnswer>({
+    method: "GET",
+    path: "sys/internal/ui/resultant-acl",
+    answer: "data",
+  });
+}
+
+export interface InspectRequestInput {
+  /** Accessor of the token that asks. */
+  readonly accessor?: string | undefined;
+  /** Policies of a token that asks. */
+  readonly policies?: readonly string[] | undefined;
+  /** The policies do without the built-in default. */
+  readonly withoutDefault?: boolean | undefined;
+  /** What is done. */
+  readonly operation: "create" | "read" | "update" | "patch" | "delete" | "list";
+  /** Where, relative to the namespace. */
+  readonly path: string;
+  /** Namespace below that of the request. */
+  readonly namespace?: string | undefined;
+  /** Body, or parameters of the query. */
+  readonly data?: JsonObject | undefined;
+  /** Where from. Default: as this request. */
+  readonly remoteAddress?: string | undefined;
+  /** Headers that programs may see. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** When; RFC 3339. Default: now. */
+  readonly time?: string | undefined;
+  /** Wrapping that is asked for. */
+  readonly wrapTtl?: string | number | undefined;
+  /** Override that is asked for. */
+  readonly override?: boolean | undefined;
+  /** Documents that are tried and not stored, each in place of the stored one of its name: type, name, policy, and for rgp and egp enforcement_level and paths. */
+  readonly documents?: readonly JsonObject[] | undefined;
+}
+
+export type InspectRequestAnswer = {
+  /** Whether the request would pass. */
+  readonly allowed: boolean;
+  /** What it needs on its path. */
+  readonly capability: string;
+  /** Whether it needs sudo beside it. */
+  readonly sudo: boolean;
+  /** Why, in words. */
+  readonly reason: string;
+  readonly rule: {
+    /** First policy that the rule stands in. */
+    readonly policy: string;
+    /** The rule as it is written. */
+    readonly path: string;
+    /** Line in the document. */
+    readonly line: number;
+    /** Column in the document. */
+    readonly column: number;
+    /** What the rule grants. */
+    readonly capabilities: readonly string[];
+    /** Where the rule stands. */
+    readonly policies: readonly {
+      /** Name of the policy. */
+      readonly name: string;
+      /** Namespace that it belongs to. */
+      readonly namespace_id: string;
+      /** As written there. */
+      readonly path: string;
+      /** Line in the document. */
+      readonly line: number;
+      /** Column in the document. */
+      readonly column: number;
+    }[];
+  } | null;
+  /** Other rules that match, and why they do not decide. */
+  readonly candidates: readonly {
+    /** The rule. */
+    readonly path: string;
+    /** Where the rule stands. */
+    readonly policies: readonly {
+      /** Name of the policy. */
+      readonly name: string;
+      /** Namespace that it belongs to. */
+      readonly namespace_id: string;
+      /** As written there. */
+      readonly path: string;
+      /** Line in the document. */
+      readonly line: number;
+      /** Column in the document. */
+      readonly column: number;
+    }[];
+    /** In words. */
+    readonly why: string;
+  }[];
+  /** The policies that were asked, in order. */
+  readonly steps: readonly {
+    /** Kind of the policy. */
+    readonly kind: "acl" | "rgp" | "egp";
+    /** Name of the policy; empty where no rule of any matches. */
+    readonly name: string;
+    /** Namespace that it belongs to. */
+    readonly namespace_id: string;
+    /** allow or deny of an ACL; pass, fail or error of a program. */
+    readonly result: string;
+    /** What a failure of the program does. */
+    readonly level?: "advisory" | "soft-mandatory" | "hard-mandatory";
+    /** Why, in words. */
+    readonly message?: string;
+    /** Rules of the program that were evaluated. */
+    readonly rules?: readonly {
+      /** Name of the rule. */
+      readonly name: string;
+      /** Line in the document. */
+      readonly line: number;
+      /** Column in the document. */
+      readonly column: number;
+      /** What it came to; null: an error. */
+      readonly value: boolean | null;
+    }[];
+  }[];
+  /** Whether a soft-mandatory policy fails. */
+  readonly override_needed: boolean;
+  /** The smallest rule that would let the ACL allow it. */
+  readonly minimal_policy: string | null;
+  /** Where the rule stands. */
+  readonly minimal_policy_replaces?: readonly {
+    /** Name of the policy. */
+    readonly name: string;
+    /** Namespace that it belongs to. */
+    readonly namespace_id: string;
+    /** As written there. */
+    readonly path: string;
+    /** Line in the document. */
+    readonly line: number;
+    /** Column in the document. */
+    readonly column: number;
+  }[];
+};
+
+/** Tell what would become of a request, and why. */
+export function inspectRequest(
+  client: Caller,
+  input: InspectRequestInput,
+): Promise<InspectRequestAnswer> {
+  return client.call<InspectRequestAnswer>({
+    method: "POST",
+    path: "sys/inspect/request",
+    body: {
+      token_accessor: input.accessor,
+      policies: input.policies,
+      no_default_policy: input.withoutDefault,
+      operation: input.operation,
+      path: input.path,
+      namespace: input.namespace,
+      data: input.data,
+      remote_address: input.remoteAddress,
+      headers: input.headers,
+      time: input.time,
+      wrap_ttl: input.wrapTtl,
+      policy_override: input.override,
+      documents: input.documents,
+    },
+    answer: "data",
+  });
+}
+
+export interface ViewAclPoliciesInput {
+  /** Only names that begin so. */
+  readonly prefix?: string | undefined;
+}
+
+export type ViewAclPoliciesAnswer = readonly {
+  /** Its name. */
+  readonly Name: string;
+  /** Empty: there are none. */
+  readonly Description: string;
+  /** Changes with the document: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+}[];
+
+/** List the ACL policies; for clients those that their token carries. */
+export function viewAclPolicies(
+  client: Caller,
+  input: ViewAclPoliciesInput = {},
+): Promise<ViewAclPoliciesAnswer> {
+  return client.call<ViewAclPoliciesAnswer>({
+    method: "GET",
+    path: "acl/policies",
+    query: { prefix: input.prefix },
+    answer: "bare",
+  });
+}
+
+export interface ViewAclPolicyInput {
+  /** Name of the policy. */
+  readonly name: string;
+}
+
+export type ViewAclPolicyAnswer = {
+  /** Its name. */
+  readonly Name: string;
+  /** Empty: there are none. */
+  readonly Description: string;
+  /** Changes with the document: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The document. */
+  readonly Rules: string;
+};
+
+/** Read an ACL policy: for management, and for tokens that carry it. */
+export function viewAclPolicy(
+  client: Caller,
+  input: ViewAclPolicyInput,
+): Promise<ViewAclPolicyAnswer> {
+  return client.call<ViewAclPolicyAnswer>({
+    method: "GET",
+    path: `acl/policy/${restOfPath(input.name)}`,
+    answer: "bare",
   });
 }
 

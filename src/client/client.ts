@@ -62,6 +62,8 @@ export interface ClientOptions {
   readonly namespace: string;
   /** Region that requests on tokens are meant for; empty for the server's own. */
   readonly region: string;
+  /** Asks that soft-mandatory policies let the requests pass. Default false. */
+  readonly policyOverride?: boolean;
   readonly watcher?: Watcher;
   readonly warn?: (warning: string) => void;
 }
@@ -115,7 +117,7 @@ export class Client implements Caller {
   }
 
   #headers(method: Verb, hasBody: boolean): Record<string, string> {
-    const { token, namespace } = this.#options;
+    const { token, namespace, policyOverride = false } = this.#options;
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     return {
       accept: "application/json",
@@ -123,6 +125,7 @@ export class Client implements Caller {
       ...(hasBody ? { "content-type": type } : {}),
       ...(token === null ? {} : { "x-service-token": checkedToken(token) }),
       ...(namespace === "" ? {} : { "x-service-namespace": checkedNamespace(namespace) }),
+      ...(policyOverride ? { "x-service-policy-override": "true" } : {}),
     };
   }
 }

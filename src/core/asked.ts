@@ -25,15 +25,20 @@ interface Parts {
   readonly node: NodeState;
 }
 
+/** By RGPs and EGPs, as of now; null where none applies. */
+type JudgeAgain = (passage: Passage, asked: Asked) => Promise<void> | null;
+
 export class AskedRequest implements Asked {
   readonly #passage: Passage;
   readonly #parts: Parts;
   readonly #entry: RunningRequest;
+  readonly #judge: JudgeAgain;
 
-  constructor(passage: Passage, parts: Parts, entry: RunningRequest) {
+  constructor(passage: Passage, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
     this.#passage = passage;
     this.#parts = parts;
     this.#entry = entry;
+    this.#judge = judge;
   }
 
   get id(): string {
@@ -62,8 +67,8 @@ export class AskedRequest implements Asked {
     return this.#passage.incoming.credential === null;
   }
 
-  get privileged(): boolean {
-    return decisionOn(this.#passage, this.#parts.decisions, this, true).allowed;
+  async isPrivileged(): Promise<boolean> {
+    return (await decisionOn(this.#passage, this.#parts.decisions, this, true)).allowed;
   }
 
   get remote(): Remote {
@@ -82,7 +87,23 @@ export class AskedRequest implements Asked {
     this.#passage.incoming.allow(duration);
   }
 
-  recheck(): Caller | null {
+  recheck(): Caller | null | Promise<Caller | null> {
+    const caller = this.#current();
+    if (caller === null) return null;
+    this.#passage.caller = caller;
+    const judged = this.#judge(this.#passage, this);
+    return judged === null ? caller : this.#after(judged);
+  }
+
+  /** Asked again: it may have changed while it was judged. */
+  async #after(judged: Promise<void>): Promise<Caller | null> {
+    const before = this.#passage.caller;
+    await judged;
+    const now = this.#current();
+    return now === null || now === before ? now : this.recheck();
+  }
+
+  #current(): Caller | null {
     const { incoming, namespace } = this.#passage;
     if (incoming.credential === null || namespace === null || this.#parts.node.sealed) return null;
     const caller = this.#parts.tokens.find(incoming.credential);

@@ -1,5 +1,6 @@
 // The right of a caller to do something somewhere, by its policies.
 
+import type { Capability } from "../endpoint/access.ts";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Asked } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
@@ -18,20 +19,27 @@ export function decisionOn(
   decisions: Decisions,
   asked: Asked,
   sudo: boolean,
-): Decision {
-  const { caller, namespace, endpoint, meant, incoming } = passage;
+): Decision | Promise<Decision> {
+  const { caller, namespace, meant, incoming } = passage;
   if (caller === null || namespace === null || meant === null) {
     return NO_RIGHT;
   }
   if (caller.type === "management") return MANAGEMENT;
-  const looks = meant.operation === "update" ? (endpoint?.exists ?? null) : null;
-  const absent = looks !== null && !looks(passage.given(endpoint).path, asked);
   return decisions.decide(caller, {
     namespace,
     path: passage.policyPath,
-    capability: capabilityFor(meant.operation, absent),
+    capability: capabilityOn(passage, asked),
     sudo,
     data: passage.data ?? {},
     wrapTtl: incoming.wrapTtl,
   });
+}
+
+/** What the request is in the words of policies: a write is `create` where nothing is there yet. */
+export function capabilityOn(passage: Passage, asked: Asked): Exclude<Capability, "sudo"> {
+  const { endpoint, meant } = passage;
+  const operation = meant?.operation ?? "read";
+  const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
+  const absent = looks !== null && !looks(passage.given(endpoint).path, asked);
+  return capabilityFor(operation, absent);
 }

@@ -34,6 +34,12 @@ export function denied(): Failure {
   return new Failure("denied", "permission-denied", "permission denied");
 }
 
+/** By RGPs and EGPs, in the text of policies-and-plugins 5.5. Records and the log name it in short. */
+export function governed(text: string): Failure {
+  const message = "permission denied by a governing policy";
+  return new Failure("denied", "policy-denied", message, { texts: [text] });
+}
+
 export function restricted(): Failure {
   return new Failure("denied", "restricted-endpoint", "restricted endpoint");
 }

@@ -32,6 +32,22 @@ export function meaningOf(verb: string, query: ReadonlyMap<string, string>): Mea
   return VERBS.get(verb) ?? null;
 }
 
+export function methodOf(operation: Operation): Method {
+  switch (operation) {
+    case "update":
+      return "POST";
+    case "patch":
+      return "PATCH";
+    case "delete":
+      return "DELETE";
+    case "list":
+      return "LIST";
+    case "read":
+    case "help":
+      return "GET";
+  }
+}
+
 export function capabilityFor(operation: Operation, absent: boolean): Exclude<Capability, "sudo"> {
   switch (operation) {
     case "help":

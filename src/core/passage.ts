@@ -8,6 +8,7 @@ import type { Instant } from "../base/world.ts";
 import type { AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
+import type { Judgement } from "../endpoint/judgement.ts";
 import { Reply } from "../endpoint/reply.ts";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
 import type { Incoming, Outcome } from "./incoming.ts";
@@ -39,6 +40,8 @@ export class Passage {
   body: JsonObject | null = null;
   bytes = 0; // of the body
   decision: Decision | null = null;
+  /** Null where no RGP and no EGP applies. */
+  judgement: Judgement | null = null;
   headers = NO_HEADERS;
   /** Nobody waits for its end: the node seals under it. */
   aside = false;
@@ -71,7 +74,7 @@ export class Passage {
 
   /** The part of the server that the path belongs to. */
   get home(): Home {
-    return homeOf(this.path);
+    return homeOf(this.path?.segments ?? []);
   }
 
   audited(): AuditedRequest {
@@ -93,6 +96,7 @@ export class Passage {
       wrapTtl: incoming.wrapTtl,
       policyOverride: incoming.policyOverride,
       decision: this.decision,
+      judgement: this.judgement,
       header: (name) => incoming.header(name),
     };
   }
@@ -105,7 +109,7 @@ export class Passage {
   /** `index` is the last of the log; null while sealed. */
   outcome(result: Reply | Failure, index: bigint | null): Outcome {
     const { endpoint, meant } = this;
-    const read = meant?.operation === "read";
+    const read = meant?.operation === "read" || meant?.operation === "list";
     const helped = meant?.operation === "help";
     return {
       result,
@@ -135,6 +139,6 @@ const HOMES: ReadonlyMap<string, Home> = new Map([
 const NOWHERE: Home = { point: "", type: "" };
 
 /** Which part of the server a path belongs to, in the words of mounts. */
-function homeOf(path: CanonicalPath | null): Home {
-  return HOMES.get(path?.segments[0] ?? "") ?? NOWHERE;
+export function homeOf([first = ""]: readonly string[]): Home {
+  return HOMES.get(first) ?? NOWHERE;
 }

@@ -81,7 +81,21 @@ const declared = [
     rootOnly: true,
     input: {},
     output: any,
-    handler: (_, __, asked) => ({ caller: asked.caller?.name ?? null, can: asked.privileged }),
+    handler: async (_, __, asked) => ({
+      caller: asked.caller?.name ?? null,
+      can: await asked.isPrivileged(),
+    }),
+  }),
+  endpoint({
+    name: "login",
+    method: "POST",
+    path: "/sys/login",
+    summary: "a way to a token",
+    access: access.open,
+    login: true,
+    input: {},
+    output: any,
+    handler: () => ({ in: true }),
   }),
   endpoint({
     name: "metrics",
@@ -126,6 +140,88 @@ test("the stages come in the order of decision 35", async () => {
   ]);
 });
 
+test("RGPs, then EGPs, come after the ACL and before the record", async () => {
+  const small = house();
+  small.carry("client", ["office"]);
+  for (const one of ["rgp office", "egp sys/things/x"]) small.failing.add(one);
+  const write = () => small.told("POST", "/sys/things/x", { token: "client", body: { size: 1 } });
+  assert.equal(await write(), "denied permission-denied");
+  assert.deepEqual(small.trace.slice(3), [
+    "decide create |sys/things/x",
+    "audit request refused",
+    "audit response refused",
+  ]);
+  small.trace.length = 0;
+  small.grants.add("create |sys/things/x");
+  assert.equal(await write(), "denied policy-denied");
+  assert.deepEqual(small.trace.slice(3), [
+    "decide create |sys/things/x",
+    "rgp office",
+    "egp sys/things/x",
+    "audit request refused",
+    "audit response refused",
+  ]);
+  const { request, error } = small.records.at(-1) ?? assert.fail();
+  assert.equal(request.judgement?.results.length, 2);
+  assert.doesNotMatch(error, /the trace/); // that is for the caller; a record has the results
+});
+
+test("a denial tells its trace, by the words of whoever asks where", async () => {
+  const small = house();
+  small.carry("client", ["office"]);
+  small.failing.add("rgp office");
+  small.grants.add("read |sys/things/x");
+  const { result } = await small.ask("GET", "/sys/things/x", { token: "client" });
+  assert.ok(result instanceof Failure);
+  assert.deepEqual(result.texts, ["the trace"]);
+  const { result: onAcl } = await small.ask("GET", "/acl/nothing", { token: "client" });
+  assert.ok(onAcl instanceof Failure);
+  assert.equal(onAcl.code, "permission_denied"); // the ACL comes first
+});
+
+test("management is not governed, and nobody is where no token is known", async () => {
+  const small = house();
+  for (const path of ["sys/things/x", "sys/health", "sys/ceremony"])
+    small.failing.add(`egp ${path}`);
+  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "ok");
+  assert.equal(await small.told("GET", "/sys/health"), "ok");
+  assert.equal(await small.told("POST", "/sys/ceremony"), "ok");
+  assert.equal(await small.told("POST", "/sys/ceremony", { token: "client" }), "ok");
+});
+
+test("a login is governed though nobody is known, and tells nothing", async () => {
+  const small = house();
+  small.failing.add("egp sys/login");
+  const { result } = await small.ask("POST", "/sys/login", { body: {} });
+  assert.ok(result instanceof Failure);
+  assert.deepEqual(result.texts, ["permission denied"]);
+  small.failing.clear();
+  assert.equal(await small.told("POST", "/sys/login", { body: {} }), "ok");
+});
+
+test("who may act on a path where there is nothing is governed before it learns so", async () => {
+  const small = house();
+  small.grants.add("read |secret/x");
+  small.grants.add("delete |sys/things/x");
+  assert.equal(
+    await small.told("GET", "/secret/x", { token: "client" }),
+    "not-found unsupported-path",
+  );
+  for (const path of ["secret/x", "sys/things/x"]) small.failing.add(`egp ${path}`);
+  assert.equal(await small.told("GET", "/secret/x", { token: "client" }), "denied policy-denied");
+  assert.equal(
+    await small.told("DELETE", "/sys/things/x", { token: "client" }),
+    "denied policy-denied",
+  );
+});
+
+test("a restricted endpoint is refused as such, governed or not", async () => {
+  const small = house();
+  small.failing.add("egp sys/rotate");
+  const options = { token: "team-client", namespace: "team", body: {} };
+  assert.equal(await small.told("POST", "/sys/rotate", options), "denied restricted-endpoint");
+});
+
 test("who has no right gets a refusal and no word about the fields", async () => {
   const small = house();
   const options = { token: "client", body: { size: "not a number" } };
@@ -142,6 +238,35 @@ test("who has no right gets a refusal and no word about the fields", async () =>
       ["request", false], // it had the right; only its field was wrong
       ["response", true],
     ],
+  );
+});
+
+test("rights that must be worked out first are waited for, and nothing goes on without them", async () => {
+  const small = house();
+  small.grants.add("create |sys/things/x");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  small.rights = promise;
+  const asked = ["x", "y"].map((id) =>
+    small.told("POST", `/sys/things/${id}`, { token: "client", body: { size: 1 } }),
+  );
+  await new Promise((turn) => setImmediate(turn));
+  assert.deepEqual(small.trace, ["quota", "token", "quota", "token", "body", "body"]);
+  resolve();
+  assert.deepEqual(await Promise.all(asked), ["ok", "denied permission-denied"]);
+});
+
+test("rights that cannot be worked out are a refusal, recorded as such", async () => {
+  const small = house();
+  small.rights = Promise.reject(new Failure("damaged", "policy-damaged", "it cannot be read"));
+  const body = { size: 1 };
+  assert.equal(
+    await small.told("POST", "/sys/things/x", { token: "client", body }),
+    "damaged policy-damaged",
+  );
+  assert.deepEqual(small.trace.slice(-2), ["audit request refused", "audit response refused"]);
+  assert.deepEqual(
+    small.records.map(({ error }) => error),
+    ["it cannot be read", "it cannot be read"],
   );
 });
 

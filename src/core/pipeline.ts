@@ -8,11 +8,12 @@ import type { JsonObject } from "../base/json.ts";
 import { readJson } from "../base/json-reader.ts";
 import type { Log } from "../base/log.ts";
 import { parseQuery } from "../base/query.ts";
-import type { Clock, Timers } from "../base/world.ts";
+import type { Clock, Instant, Timers } from "../base/world.ts";
+import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import { helpFor } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
-import type { Asked, Caller } from "../endpoint/request.ts";
+import type { Asked, Caller, Operation } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { inAclWords } from "./acl-words.ts";
 import { AskedRequest } from "./asked.ts";
@@ -20,9 +21,10 @@ import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
 import { traceOf } from "./fault.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
+import { programInput } from "./governed-request.ts";
 import { readInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
-import { meaningOf } from "./operation.ts";
+import { meaningOf, methodOf } from "./operation.ts";
 import { Passage } from "./passage.ts";
 import { type Route, Router } from "./router.ts";
 import type { Running, RunningRequest } from "./running.ts";
@@ -37,6 +39,7 @@ export interface PipelineParts {
   readonly tokens: seams.TokenLookup;
   readonly namespaces: seams.NamespaceTree;
   readonly decisions: seams.Decisions;
+  readonly governance: seams.Governance;
   readonly audit: seams.Auditing;
   readonly quotas: seams.RateLimiting;
   readonly attempts: seams.Attempts;
@@ -49,10 +52,17 @@ export interface PipelineParts {
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly #router: Router;
+  readonly #again = (passage: Passage, asked: Asked) =>
+    this.#govern(passage, asked, this.#parts.clock.now());
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#router = new Router(parts.endpoints);
+  }
+
+  /** What would answer, for whoever asks before there is a request. */
+  declared(segments: readonly string[], operation: Operation): Served | null {
+    return this.#router.find(segments).methods.get(methodOf(operation)) ?? null;
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -79,15 +89,22 @@ export class Pipeline implements Core {
     await this.#readBody(passage); // JSON, within its limits
     const large = passage.bytes > LARGE;
     if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
-    const asked = new AskedRequest(passage, this.#parts, entry);
-    const endpoint = this.#authorise(passage, asked); // ACL; here RGP and EGP will judge
+    const asked = new AskedRequest(passage, this.#parts, entry, this.#again);
+    const decided = this.#decide(passage, asked);
+    // Rights that are worked out already are not waited for: that is nearly every request.
+    passage.decision = decided instanceof Promise ? await decided : decided;
+    authorise(passage); // ACL
+    const governed = this.#govern(passage, asked, passage.time); // RGP, EGP
+    if (governed !== null) await governed;
+    const endpoint = chosen(passage);
     entry.endpoint = endpoint?.name ?? "help";
     await this.#recordRequest(passage, endpoint);
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(passage);
     const { input, warnings } = readInput(endpoint, passage.given(endpoint));
     // Here a standby will forward, and a secondary send on what belongs to another region.
-    const reply = withWarnings(await endpoint.run(input, asked), warnings);
+    const told = advised(passage, warnings);
+    const reply = withWarnings(await endpoint.run(input, asked), told);
     // Here a lease will be stored with the answer, and the answer wrapped.
     await this.#recordResponse(passage, reply);
     return reply;
@@ -123,7 +140,7 @@ export class Pipeline implements Core {
       child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
     }
     passage.route = this.#router.find(passage.path.segments);
-    if (slash) throw misplacedSlash(passage.route);
+    if (slash && !isListOnly(passage.route)) throw misplacedSlash(passage.route);
     if (operation === "help") return;
     const endpoint = passage.route.methods.get(method) ?? null;
     if (headOnly && endpoint?.head !== true) throw failures.unsupportedOperation();
@@ -221,35 +238,52 @@ export class Pipeline implements Core {
     }
   }
 
-  /** Gives the endpoint, or null for a request of help. */
-  #authorise(passage: Passage, asked: Asked): Served | null {
-    const { caller, endpoint, meant, route } = passage;
-    if (passage.restricted) throw failures.restricted();
-    if (meant?.operation === "help" && route.methods.size > 0) return null;
+  /** What the caller's policies say; null where they are not asked. */
+  #decide(passage: Passage, asked: Asked): Decision | Promise<Decision> | null {
+    const { endpoint, route } = passage;
+    const { decisions } = this.#parts;
+    if (passage.restricted || asksForHelp(passage)) return null;
     if (endpoint === null) {
       // Only who may do it there learns whether there is something there (core contract 6.5).
-      if (!isPublic(route)) this.#decide(passage, asked, false);
-      throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
+      return isPublic(route) ? null : decisionOn(passage, decisions, asked, false);
     }
     const { access } = endpoint;
-    switch (access.kind) {
-      case "open":
-      case "ceremony":
-      case "token":
-        break;
-      case "management":
-        if (caller?.type !== "management") throw failures.denied();
-        break;
-      case "capability":
-        if (needOf(passage) === "required") this.#decide(passage, asked, access.sudo);
-        break;
-    }
-    return endpoint;
+    if (access.kind !== "capability" || needOf(passage) !== "required") return null;
+    return decisionOn(passage, decisions, asked, access.sudo);
   }
 
-  #decide(passage: Passage, asked: Asked, sudo: boolean): void {
-    passage.decision = decisionOn(passage, this.#parts.decisions, asked, sudo);
-    if (!passage.decision.allowed) throw failures.denied();
+  /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly
+   *  every request: then nothing is waited for. */
+  #govern(passage: Passage, asked: Asked, now: Instant): Promise<void> | null {
+    const { caller, namespace, endpoint } = passage;
+    if (namespace === null || caller?.type === "management") return null;
+    if (caller === null && endpoint?.login !== true) return null;
+    // No EGP reaches a ceremony, or a wrong one could lock everybody out (policies-and-plugins 5.2).
+    const path = endpoint?.access.kind === "ceremony" ? null : passage.policyPath;
+    const policies = this.#parts.governance.applying(caller, namespace, path);
+    const none = !(policies instanceof Promise) && policies.length === 0;
+    return none ? null : this.#judge(passage, asked, now, policies);
+  }
+
+  async #judge(
+    passage: Passage,
+    asked: Asked,
+    now: Instant,
+    found: ReturnType<seams.Governance["applying"]>,
+  ): Promise<void> {
+    const { governance, decisions } = this.#parts;
+    const { caller, incoming } = passage;
+    const policies = await found;
+    if (policies.length === 0) return;
+    const mayOverride =
+      incoming.policyOverride &&
+      (!governance.overrideNeedsSudo ||
+        (await decisionOn(passage, decisions, asked, true)).allowed);
+    const input = programInput(passage, asked, { now, headers: governance.headers() });
+    const judgement = await governance.judge(policies, { input, override: mayOverride });
+    passage.judgement = judgement;
+    if (judgement.allowed) return;
+    throw caller === null ? failures.denied() : failures.governed(judgement.denial);
   }
 
   async #recordRequest(passage: Passage, endpoint: Served | null): Promise<void> {
@@ -318,6 +352,11 @@ function readNamespace(header: string | null): string {
   return text;
 }
 
+/** There the slash is right and the verb is not, which those are told who may know. */
+function isListOnly({ methods }: Route): boolean {
+  return methods.size === 1 && methods.has("LIST");
+}
+
 function misplacedSlash({ methods }: Route): Failure {
   for (const { folderText } of methods.values()) {
     if (folderText !== "") return failures.folderNamed(folderText);
@@ -345,6 +384,34 @@ function allowed(
     method === "POST" ? ["POST", "PUT"] : [method],
   );
   return { Allow: verbs.join(", ") };
+}
+
+/** Refuses who has no right. */
+function authorise(passage: Passage): void {
+  const { caller, endpoint, decision } = passage;
+  if (passage.restricted) throw failures.restricted();
+  if (asksForHelp(passage)) return;
+  if (decision?.allowed === false) throw failures.denied();
+  const managed = endpoint?.access.kind === "management";
+  if (managed && caller?.type !== "management") throw failures.denied();
+}
+
+/** The endpoint, or null for a request of help. Whoever comes so far may know that there is none. */
+function chosen(passage: Passage): Served | null {
+  const { endpoint, route } = passage;
+  if (asksForHelp(passage)) return null;
+  if (endpoint !== null) return endpoint;
+  throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
+}
+
+/** Names of policies are not for callers that nobody knows. */
+function advised({ caller, judgement }: Passage, warnings: readonly string[]): readonly string[] {
+  if (caller === null || judgement === null) return warnings;
+  return [...warnings, ...judgement.warnings];
+}
+
+function asksForHelp({ meant, route }: Passage): boolean {
+  return meant?.operation === "help" && route.methods.size > 0;
 }
 
 function help({ route }: Passage): Reply {

@@ -3,7 +3,10 @@
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
+import type { Judgement } from "../endpoint/judgement.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { ProgramInput } from "../policy/expr/program-input.ts";
+import type { Governor } from "../policies/governing-places.ts";
 
 /** The node itself. */
 export interface NodeState {
@@ -36,8 +39,27 @@ export interface NamespaceTree {
 }
 
 export interface Decisions {
-  /** By the ACL policies of a client token and the built-in default. */
-  decide(caller: Caller, question: Question): Decision;
+  /** By the ACL policies of a client token and the built-in default. At once, unless the rights of
+   *  the caller must be worked out first and that takes long. */
+  decide(caller: Caller, question: Question): Decision | Promise<Decision>;
+}
+
+export interface Governance {
+  /** Whether only who has `sudo` on the path may override. */
+  readonly overrideNeedsSudo: boolean;
+  /** Names of the headers that programs may see, in lower case. */
+  headers(): readonly string[];
+  /** The RGPs of the caller, then the EGPs on the path; null for a path that no EGP reaches. A promise
+   *  only where they are not in memory yet. */
+  applying(
+    caller: Caller | null,
+    namespace: NamespaceRef,
+    path: string | null,
+  ): readonly Governor[] | Promise<readonly Governor[]>;
+  judge(
+    policies: readonly Governor[],
+    request: { readonly input: ProgramInput; readonly override: boolean },
+  ): Promise<Judgement>;
 }
 
 export interface Auditing {

@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import type { AuthBlock } from "./auth.ts";
 import type { Decision } from "./decision.ts";
+import type { Judgement } from "./judgement.ts";
 import type { Caller, NamespaceRef, Operation, Remote } from "./request.ts";
 
 /** It does not change between the call for the request and the one for its response. */
@@ -34,6 +35,8 @@ export interface AuditedRequest {
   readonly wrapTtl: Nanos | null;
   readonly policyOverride: boolean;
   readonly decision: Decision | null;
+  /** What RGPs and EGPs said. Default: none was asked. */
+  readonly judgement?: Judgement | null;
   header(name: string): string | undefined;
 }
 

@@ -46,6 +46,8 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly folderText?: string;
   /** Whoever comes with a secret that has expired is told so (acl-tokens D9). Default false. */
   readonly tellsExpiry?: boolean;
+  /** A way to get a token: EGPs judge it though nobody is known yet (decision 39). Default false. */
+  readonly login?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   readonly input: F;
@@ -98,6 +100,7 @@ export function endpointsOf<Room>() {
       bodyUnreadable: "",
       folderText: "",
       tellsExpiry: false,
+      login: false,
       ...declared,
       parameters: parametersOf(path).names,
       exists: declared.exists ?? null,

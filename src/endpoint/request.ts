@@ -31,6 +31,17 @@ export interface Caller {
   readonly withoutDefault?: boolean | undefined;
   /** Whether its uses are numbered: each request takes one. Default false. */
   readonly counted?: boolean | undefined;
+  /** What governing policies may ask of it besides. Default: made through /acl/, which knows none. */
+  readonly terms?: CallerTerms | undefined;
+}
+
+export interface CallerTerms {
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Null: as many as one likes. */
+  readonly usesLeft: number | null;
+  readonly period: Nanos | null;
+  readonly longest: Nanos | null;
+  readonly orphan: boolean;
 }
 
 export interface Remote {
@@ -57,19 +68,19 @@ export interface Asked {
   readonly caller: Caller | null;
   /** Whether no credential was sent at all. */
   readonly anonymous: boolean;
-  /** Whether the caller's token has the operation's capability and `sudo` on this path. Worked out
-   *  when read: for the few handlers that let a nonce stand in for a right. */
-  readonly privileged: boolean;
   readonly remote: Remote;
   readonly listener: ListenerTraits;
   /** Aborted when the client is gone or the time for this request is over. */
   readonly signal: AbortSignal;
+  /** Whether the caller's token has the operation's capability and `sudo` on this path: for the few
+   *  handlers that let a nonce stand in for a right. */
+  isPrivileged(): Promise<boolean>;
   /** Gives this request so long from its start, instead of what the listener allows: for answers
    *  that wait for something. */
   allow(duration: Nanos): void;
-  /** Who the credential belongs to now: null when it was deleted or has expired since. For answers
-   *  that have waited. */
-  recheck(): Caller | null;
+  /** Who the credential belongs to now, judged again by RGPs and EGPs (T-A17): null when it was deleted
+   *  or has expired since. For answers that have waited. */
+  recheck(): Caller | null | Promise<Caller | null>;
   /** From now on nobody waits for this request to end: for the handler that seals the node, which
    *  otherwise would wait for itself. */
   stepAside(): void;

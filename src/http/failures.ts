@@ -51,6 +51,12 @@ export function badHeader(name: string, accepted: string): Failure {
   return new Failure("invalid", "header-invalid", `the header ${name} must be ${accepted}`);
 }
 
+/** The beginning is what clients match on. The name is one of ours: it was looked up. */
+export function overrideInvalid(name: string): Failure {
+  const message = `failed to parse ${name} header: it must be true, false, 1, 0, t or f`;
+  return new Failure("invalid", "header-invalid", message);
+}
+
 export function tooManyHeaders(limit: number): Failure {
   const message = `a request may have at most ${limit} headers`;
   return new Failure("headers-too-large", "headers-too-many", message);

@@ -136,6 +136,23 @@ describe("headers and bodies", () => {
       assert.equal(await status("X-Service-Namespace: a", "X-Vault-Namespace: b"), 400);
     });
 
+    test("104: the override is one of six words, and a refusal names the header that was sent", async () => {
+      front = await makeFront();
+      const words = ["true", "TRUE", "1", "t", "false", "0", "F", ""];
+      for (const word of words) await once(get("/v1/sys/a", `X-Service-Policy-Override: ${word}`));
+      assert.deepEqual(
+        front.seen.map(({ policyOverride }) => policyOverride),
+        [true, true, true, true, false, false, false, false],
+      );
+      for (const name of ["X-Service-Policy-Override", "X-Vault-Policy-Override"]) {
+        const answer = await once(get("/v1/sys/a", `${name}: banana`));
+        assert.equal(answer.status, 400);
+        const text = `failed to parse ${name} header: it must be true, false, 1, 0, t or f`;
+        assert.deepEqual(JSON.parse(answer.body).errors, [text]);
+      }
+      assert.equal(front.seen.length, words.length);
+    });
+
     test("the pipeline finds headers by name, all values of them, and ours under an alias", async () => {
       front = await makeFront();
       await once(

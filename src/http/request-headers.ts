@@ -7,6 +7,7 @@ import {
   badHeader,
   contradiction,
   malformed,
+  overrideInvalid,
   repeatedHeader,
   tokenTooLong,
   tooManyHeaders,
@@ -129,7 +130,10 @@ export class RequestHeaders {
   }
 
   get policyOverride(): boolean {
-    return this.#flag(AT.policyOverride, "X-Service-Policy-Override");
+    const value = this.#values[AT.policyOverride]?.toLowerCase() ?? "";
+    if (value === "" || value === "false" || value === "0" || value === "f") return false;
+    if (value === "true" || value === "1" || value === "t") return true;
+    throw overrideInvalid(this.#sentAs(AT.policyOverride));
   }
 
   /** Sent by our own programs, and by no page of another site. */
@@ -168,6 +172,12 @@ export class RequestHeaders {
     if (given.length > limit) throw tokenTooLong(limit);
     if (!isPrintable(given)) throw badHeader("X-Service-Token", "printable ASCII");
     return given;
+  }
+
+  /** The name under which a header came, in whichever family of names. */
+  #sentAs(slot: number): string {
+    const names = this.#raw.filter((_, at) => at % 2 === 0);
+    return names.find((name) => KNOWN.get(name.toLowerCase())?.slot === slot) ?? "";
   }
 
   #flag(at: number, name: string): boolean {

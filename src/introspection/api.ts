@@ -61,7 +61,9 @@ export const introspectionApi = [
     access: access.openWithCaller,
     input: {},
     output: out.object({ keys: out.list(out.string("Name with a slash"), "Child namespaces") }),
-    handler: (room, _, asked) => ({ keys: room.usableChildren(asked.caller, asked.namespace) }),
+    handler: async (room, _, asked) => ({
+      keys: await room.usableChildren(asked.caller, asked.namespace),
+    }),
   }),
 
   endpoint({

@@ -1,16 +1,18 @@
 // Every metric this server has (core contract 13.4), as far as something is there to be measured. Names
 // are written out in full. Labels hold words of ours only: no path, name or address that a caller
-// chose. process_ and nodejs_ have no prefix of ours: dashboards know them by these names.
+// chose; the one exception are names of policies, which whoever may write policies chose. process_ and nodejs_ have no prefix of ours: dashboards know them by these names.
 
 import {
   type Counter,
   type Family,
   type Histogram,
   type Label,
+  type NamedCounters,
   Registry,
 } from "../base/metrics.ts";
 import type { LoopDelay, RuntimeReading } from "../base/runtime-stats.ts";
 import type { Clock } from "../base/world.ts";
+import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
 const MOUNT_TYPE = {
@@ -30,6 +32,8 @@ const RESULT = { name: "result", values: ["ok", "failed"] };
 const STORAGE_OP = { name: "op", values: ["get", "scan", "commit"] };
 const BARRIER_OP = { name: "op", values: ["seal", "open", "cached"] };
 const INDEX_KIND = { name: "kind", values: ["last", "oldest"] };
+const GOVERNING_KIND = { name: "kind", values: ["rgp", "egp"] };
+const LEVEL = { name: "level", values: ["advisory", "soft-mandatory", "hard-mandatory"] };
 const TOKEN_TYPE = { name: "type", values: ["client", "management"] };
 const TOKEN_SCOPE = { name: "scope", values: ["global", "local"] };
 
@@ -38,6 +42,12 @@ const STORAGE_BUCKETS: readonly number[] = [
   0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
   0.25, 1, 5,
 ];
+
+// A program takes microseconds, one that uses up its budget some twenty milliseconds.
+const PROGRAM_BUCKETS: readonly number[] = [
+  0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.001, 0.005, 0.025, 0.1,
+];
+const MOST_POLICIES = 1000; // told by name
 
 /** Whom to ask at a scrape. Null: not known now, as most is while the node is sealed. */
 export interface InstrumentSources {
@@ -67,6 +77,10 @@ export class Instruments {
   readonly #requests: Family<readonly [Label, Label, Label], Histogram>;
   readonly #auditWrites: Family<readonly [Label, Label], Histogram>;
   readonly #storageOps: Family<readonly [Label], Histogram>;
+  readonly policiesSlow: Counter;
+  readonly #programs: Family<readonly [Label], Histogram>;
+  readonly #policyFailures: Family<readonly [Label, Label], Counter>;
+  readonly #wouldDeny: NamedCounters;
 
   constructor(sources: InstrumentSources) {
     const { registry } = this;
@@ -87,6 +101,27 @@ export class Instruments {
       name: "holdfast_quota_violations_total",
       help: "Requests refused by a rate-limit quota.",
     });
+    this.#programs = registry.histograms(
+      { name: "holdfast_policy_eval_seconds", help: "Time of one program of an RGP or EGP." },
+      [GOVERNING_KIND],
+      PROGRAM_BUCKETS,
+    );
+    this.#policyFailures = registry.counters(
+      { name: "holdfast_policy_failures_total", help: "Programs of RGPs and EGPs that failed." },
+      [GOVERNING_KIND, LEVEL],
+    );
+    this.policiesSlow = registry.counter({
+      name: "holdfast_policy_slow_requests_total",
+      help: "Requests whose RGPs and EGPs took more than 50 ms together.",
+    });
+    this.#wouldDeny = registry.namedCounters(
+      {
+        name: "holdfast_policy_would_deny_total",
+        help: "Requests that an advisory policy would have denied, were it mandatory.",
+      },
+      ["kind", "namespace_id", "policy"],
+      MOST_POLICIES,
+    );
     readNode(registry, sources);
     readBarrier(registry, sources);
     readTokens(registry, sources);
@@ -100,6 +135,20 @@ export class Instruments {
 
   auditWritten(deviceType: string, result: "ok" | "failed", seconds: number): void {
     this.#auditWrites.of(deviceType, result).observe(seconds);
+  }
+
+  programRan(kind: GoverningKind, seconds: number): void {
+    this.#programs.of(kind).observe(seconds);
+  }
+
+  policyFailed(
+    policy: { readonly kind: string; readonly namespaceId: string; readonly name: string },
+    level: EnforcementLevel,
+  ): void {
+    this.#policyFailures.of(policy.kind, level).add();
+    if (level === "advisory") {
+      this.#wouldDeny.add(policy.kind, policy.namespaceId, policy.name);
+    }
   }
 
   /** To be kept by whoever measures: looking it up costs more than counting. */

@@ -78,7 +78,9 @@ async function room(more: Partial<IntrospectionOptions> = {}) {
     version: "1.2.3",
     registry,
     declarations: () => served,
-    sight: { reaches: (_, namespace, prefix) => namespace === TEAM || prefix === "sys/metrics" },
+    sight: {
+      reachOf: async (_, namespace) => (prefix) => namespace === TEAM || prefix === "sys/metrics",
+    },
     namespaces: { childrenOf: ({ id }) => (id === "root" ? [TEAM] : id === "a1" ? [APPS] : []) },
     configuration: () => ({ cluster_name: "here", listeners: [{ address: "127.0.0.1:8200" }] }),
     reload: (what) => {

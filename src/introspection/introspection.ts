@@ -16,8 +16,8 @@ import type { VersionHistory } from "./version-history.ts";
 
 /** What a caller's policies reach. Management tokens are not asked about. */
 export interface Sight {
-  /** Whether anything at or below this beginning of a path may be allowed to the caller. */
-  reaches(caller: Caller, namespace: NamespaceRef, prefix: string): boolean;
+  /** Whether anything at or below a beginning of a path may be allowed to the caller. */
+  reachOf(caller: Caller, namespace: NamespaceRef): Promise<(prefix: string) => boolean>;
 }
 
 export interface NodeFacts {
@@ -84,9 +84,13 @@ export class Introspection {
   }
 
   /** The description of what the caller may see in this namespace. */
-  openapi(caller: Caller | null, namespace: NamespaceRef, generic: boolean): JsonObject {
+  async openapi(
+    caller: Caller | null,
+    namespace: NamespaceRef,
+    generic: boolean,
+  ): Promise<JsonObject> {
     const all = this.options.declarations(generic);
-    const sees = this.#sees(caller, namespace);
+    const sees = await this.#sees(caller, namespace);
     if (caller?.type === "client") return this.#document(all.filter(sees));
     // Without a token, and with a management token, there are two documents each: root and child.
     const known = this.#documents.get(all) ?? new Map<string, JsonObject>();
@@ -98,13 +102,15 @@ export class Introspection {
   }
 
   /** Namespaces one below this one in which the caller may do something. */
-  usableChildren(caller: Caller | null, namespace: NamespaceRef): readonly string[] {
+  async usableChildren(caller: Caller | null, namespace: NamespaceRef): Promise<readonly string[]> {
     if (caller === null) return [];
-    const { namespaces, sight } = this.options;
-    return namespaces
-      .childrenOf(namespace)
-      .filter((child) => caller.type === "management" || sight.reaches(caller, child, ""))
-      .map(({ path }) => `${path.slice(path.lastIndexOf("/") + 1)}/`);
+    const { namespaces } = this.options;
+    const names: string[] = [];
+    for (const child of namespaces.childrenOf(namespace)) {
+      const reaches = await this.#reachOf(caller, child);
+      if (reaches("")) names.push(`${child.path.slice(child.path.lastIndexOf("/") + 1)}/`);
+    }
+    return names;
   }
 
   levels(name: string | null): Record<string, LogThreshold> {
@@ -127,8 +133,12 @@ export class Introspection {
     return openapiDocument(visible, { title: "Holdfast", version: this.options.version });
   }
 
-  #sees(caller: Caller | null, namespace: NamespaceRef): (endpoint: Described) => boolean {
+  async #sees(
+    caller: Caller | null,
+    namespace: NamespaceRef,
+  ): Promise<(endpoint: Described) => boolean> {
     const child = namespace.id !== ROOT_NAMESPACE.id;
+    const reaches = caller === null ? () => false : await this.#reachOf(caller, namespace);
     return ({ access, path, rootOnly }) => {
       if (rootOnly && child) return false;
       switch (access.kind) {
@@ -140,12 +150,13 @@ export class Introspection {
         case "management":
           return caller?.type === "management";
         case "capability":
-          if (caller === null) return false;
-          return (
-            caller.type === "management" ||
-            this.options.sight.reaches(caller, namespace, path.slice(1).split(":", 1)[0] ?? "")
-          );
+          return reaches(path.slice(1).split(":", 1)[0] ?? "");
       }
     };
+  }
+
+  async #reachOf(caller: Caller, namespace: NamespaceRef): Promise<(prefix: string) => boolean> {
+    if (caller.type === "management") return () => true;
+    return this.options.sight.reachOf(caller, namespace);
   }
 }

@@ -3,19 +3,34 @@
 // for another. Told of every change of a policy, it forgets what the change reaches.
 
 import { createHash } from "node:crypto";
-import type { Clock, Instant } from "../base/world.ts";
+import { RecentMap } from "../base/recent-map.ts";
+import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { AclCompiler, type CompiledAcl, type PolicyInForce } from "../policy/acl-compile.ts";
 import { policyName } from "../policy/acl-name.ts";
-import { CompiledAcl, type PolicyInForce } from "../policy/acl-compile.ts";
 import type { Directives } from "../policy/acl-template.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import { DEFAULT, ROOT } from "./built-in.ts";
 
-/** A policy that counts, or null: unknown and deleted ones are as empty. */
+/** A policy that counts, or null: unknown and deleted ones are as empty. Parsed, if it was not yet. */
 export type FindPolicy = (namespaceId: string, name: string) => PolicyInForce | null;
 
-const BOUNDS = { entries: 1_024, cost: 100_000 }; // of rules, about 1 KB each
+/** Gives way to others. */
+export interface Turns {
+  next(): Promise<void>;
+}
+
+export interface CompiledAclsOptions {
+  readonly find: FindPolicy;
+  readonly clock: Clock;
+  readonly turns: Turns;
+}
+
+const BOUNDS = { entries: 1_024, cost: 200_000 }; // rules: 0.12 KB in each set, 0.5 KB for all together
 const ENTRY_COST = 16;
+/** A step of a compilation, beside the one policy that it ends with. */
+const STEP: Nanos = 3_000_000n;
+const MOST_CHANGED = 256;
 
 interface PolicySet {
   /** Stands for the namespace and the names. */
@@ -30,43 +45,72 @@ interface Compiled {
   readonly acl: CompiledAcl | null;
 }
 
+/** A compilation under way. */
+interface Job {
+  readonly caller: Caller;
+  readonly target: NamespaceRef;
+  readonly set: PolicySet;
+  readonly keys: { readonly shared: string; readonly own: string };
+  /** Under which others find it. */
+  readonly place: string;
+  /** Policies that have gone in. */
+  readonly taken: Set<string>;
+  /** One of those has changed since: what comes of it is not used. */
+  stale: boolean;
+}
+
 export class CompiledAcls {
   readonly #find: FindPolicy;
   readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #compiled = new BoundedCache<Compiled>(BOUNDS);
+  readonly #running = new Map<string, { readonly job: Job; readonly done: Promise<void> }>();
+  readonly #changed = new RecentMap<string, true>(); // policies, the latest changes
   // A token room hands out the same Caller for the same token, so a thousand names are sorted and
   // hashed once and not for each request.
   readonly #sets = new WeakMap<Caller, PolicySet>();
 
-  constructor(find: FindPolicy, clock: Clock) {
+  constructor({ find, clock, turns }: CompiledAclsOptions) {
     this.#find = find;
     this.#clock = clock;
+    this.#turns = turns;
   }
 
   get size(): number {
     return this.#compiled.size;
   }
 
-  /** What the policies of a caller say for requests to `target`, its namespace or one below it. */
-  aclFor(caller: Caller, target: NamespaceRef): CompiledAcl {
+  /**
+   * What the policies of a caller say for requests to `target`, its namespace or one below it. Where
+   * that takes more than a moment to work out: when to ask again.
+   */
+  aclFor(caller: Caller, target: NamespaceRef): CompiledAcl | Promise<void> {
     const set = this.#setOf(caller);
     const now = this.#clock.now();
     const key = `${set.key}>${target.id}`;
     const shared = this.#fresh(key, now);
     if (shared !== undefined && shared.acl !== null) return shared.acl;
-    const ownKey = `${key}|${caller.accessor}|${caller.name}`;
-    const own = shared === undefined ? undefined : this.#fresh(ownKey, now);
+    const keys = { shared: key, own: `${key}|${identityOf(caller)}` };
+    const own = shared === undefined ? undefined : this.#fresh(keys.own, now);
     if (own !== undefined && own.acl !== null) return own.acl;
-    return this.#compile(caller, target, set, { key, ownKey, now });
+    // Until it is known whether labels are to be filled in, all with the set wait for the first.
+    const place = shared === undefined ? keys.shared : keys.own;
+    const running = this.#running.get(place);
+    if (running !== undefined) return running.done;
+    return this.#begin({ caller, target, set, keys, place, taken: new Set(), stale: false });
   }
 
   /** A policy was written or deleted, or is about to be for the first time. */
   forget(namespaceId: string, name: string): void {
     this.#compiled.dropWhere((entry) => entry.namespaceId === namespaceId && entry.names.has(name));
+    this.#noteChange(`${namespaceId}/${name}`);
+    // What has not gone in yet will be found as it is then.
+    this.#abandon((job) => job.caller.namespace.id === namespaceId && job.taken.has(name));
   }
 
   clear(): void {
     this.#compiled.clear();
+    this.#abandon(() => true);
   }
 
   #fresh(key: string, now: Instant): Compiled | undefined {
@@ -76,30 +120,84 @@ export class CompiledAcls {
     return undefined;
   }
 
-  #compile(
-    caller: Caller,
-    target: NamespaceRef,
-    set: PolicySet,
-    place: { readonly key: string; readonly ownKey: string; readonly now: Instant },
-  ): CompiledAcl {
-    const { namespace } = caller;
-    const policies: PolicyInForce[] = [];
-    for (const name of set.names) {
-      const policy = this.#find(namespace.id, name);
-      if (policy !== null) policies.push(policy);
+  /** A few policies are done at once; more, or anything while others wait for theirs, in turns. */
+  #begin(job: Job): CompiledAcl | Promise<void> {
+    const steps = this.#steps(job);
+    if (this.#running.size === 0) {
+      const first = steps.next();
+      if (first.done === true) return first.value;
     }
+    const done = this.#goOn(job, steps);
+    this.#running.set(job.place, { job, done });
+    return done;
+  }
+
+  async #goOn(job: Job, steps: Iterator<void, CompiledAcl>): Promise<void> {
+    try {
+      do await this.#turns.next();
+      while (!job.stale && steps.next().done !== true);
+    } finally {
+      if (this.#running.get(job.place)?.job === job) this.#running.delete(job.place);
+    }
+  }
+
+  #abandon(unwanted: (job: Job) => boolean): void {
+    for (const [place, { job }] of this.#running) {
+      if (!unwanted(job)) continue;
+      job.stale = true;
+      this.#running.delete(place); // whoever asks from now on must not wait for it
+    }
+  }
+
+  *#steps(job: Job): Generator<void, CompiledAcl> {
+    const { caller, target, set, keys, taken } = job;
+    const { namespace } = caller;
     const child =
       target.id === namespace.id
         ? null
         : { path: pathBelow(namespace, target), created: target.created };
     const directives = directivesOf(caller);
-    const acl = CompiledAcl.compile(policies, { now: place.now, child, directives });
-    const templated = policies.some(({ document }) => document.templated);
+    const compiler = new AclCompiler({ now: this.#clock.now(), child, directives });
+    let templated = false;
+    let began = this.#clock.elapsed();
+    for (const name of this.#inOrder(namespace.id, set.names)) {
+      if (this.#clock.elapsed() - began >= STEP) {
+        yield;
+        began = this.#clock.elapsed();
+      }
+      taken.add(name);
+      const policy = this.#find(namespace.id, name);
+      if (policy === null) continue;
+      if (this.#clock.elapsed() - began >= STEP) {
+        yield; // a long text was parsed
+        began = this.#clock.elapsed();
+      }
+      templated ||= policy.document.templated;
+      compiler.add(policy);
+    }
+    const acl = compiler.finish();
     const entry = { namespaceId: namespace.id, names: set.names };
-    const cost = acl.rules + ENTRY_COST;
-    if (templated) this.#compiled.put(place.key, { ...entry, acl: null }, ENTRY_COST);
-    this.#compiled.put(templated ? place.ownKey : place.key, { ...entry, acl }, cost);
+    if (templated) this.#compiled.put(keys.shared, { ...entry, acl: null }, ENTRY_COST);
+    const cost = acl.rules + acl.leftOut.length + ENTRY_COST;
+    this.#compiled.put(templated ? keys.own : keys.shared, { ...entry, acl }, cost);
     return acl;
+  }
+
+  /** What changes often comes last, so that its next change finds it still outside. */
+  #inOrder(namespaceId: string, names: ReadonlySet<string>): Iterable<string> {
+    if (this.#changed.size === 0) return names;
+    const isSteady = (name: string) => this.#changed.peek(`${namespaceId}/${name}`) === undefined;
+    const steady = [...names].filter(isSteady);
+    return steady.length === names.size ? names : new Set([...steady, ...names]);
+  }
+
+  #noteChange(policy: string): void {
+    this.#changed.set(policy, true);
+    if (this.#changed.size <= MOST_CHANGED) return;
+    for (const [oldest] of this.#changed) {
+      this.#changed.delete(oldest);
+      break;
+    }
   }
 
   #setOf(caller: Caller): PolicySet {
@@ -128,11 +226,20 @@ function pathBelow(above: NamespaceRef, below: NamespaceRef): string {
   return above.path === "" ? below.path : below.path.slice(above.path.length + 1);
 }
 
-function directivesOf(caller: Caller): Directives {
+/** Everything that directives look at, beside the namespace. */
+function identityOf({ accessor, name, terms }: Caller): string {
+  return JSON.stringify([accessor, name, terms?.metadata ?? {}]);
+}
+
+const META = "token.meta.";
+
+function directivesOf({ accessor, name, namespace, terms }: Caller): Directives {
+  const metadata = new Map(Object.entries(terms?.metadata ?? {}));
   const values = new Map([
-    ["token.accessor_id", caller.accessor],
-    ["token.name", caller.name],
-    ["namespace.path", caller.namespace.path],
+    ["token.accessor_id", accessor],
+    ["token.name", name],
+    ["namespace.path", namespace.path],
   ]);
-  return (name) => values.get(name);
+  return (directive) =>
+    directive.startsWith(META) ? metadata.get(directive.slice(META.length)) : values.get(directive);
 }

@@ -2,6 +2,8 @@
 
 import { Failure } from "../base/failure.ts";
 import { ACCEPTED_NAMES } from "../policy/acl-name.ts";
+import { showName } from "../policy/document-failure.ts";
+import type { TestOutcome } from "../policy/expr/program.ts";
 
 export function nameInvalid(): Failure {
   const message = `invalid policy name: accepted are ${ACCEPTED_NAMES}`;
@@ -32,6 +34,48 @@ export function casMissing(): Failure {
   return new Failure("invalid", "policy-cas-required", message);
 }
 
+/** Nobody is told more than that there is none. */
+export function absent(): Failure {
+  return new Failure("not-found", "policy-not-found", "there is no such policy", { texts: [] });
+}
+
+export function nameShared(): Failure {
+  const message = "cannot reuse policy names between ACLs and RGPs";
+  return new Failure("invalid", "policy-name-taken", message);
+}
+
+export function twoEnds(): Failure {
+  const message = "expiration and ttl say the same thing: give one of them";
+  return new Failure("invalid", "policy-expiration-twice", message);
+}
+
+export function levelMissing(): Failure {
+  const message = "'enforcement_level' parameter not supplied or empty";
+  return new Failure("invalid", "policy-level-missing", message);
+}
+
+export function levelInvalid(given: string, accepted: readonly string[]): Failure {
+  const words = accepted.map((level) => `"${level}"`).join(", ");
+  const message = `invalid enforcement_level ${showName(given)}: must be one of ${words}`;
+  return new Failure("invalid", "policy-level-invalid", message);
+}
+
+/** One text for each test that does not come out as its author wants it. */
+export function testsFailed(outcomes: readonly TestOutcome[]): Failure {
+  const texts = outcomes.map(({ name, line, want, got, error }) => {
+    const came = error === null ? String(got) : `an error: ${error}`;
+    return `test ${showName(name)} on line ${line} failed: want ${want}, got ${came}`;
+  });
+  return new Failure("invalid", "policy-test-failed", texts.join("; "), { texts });
+}
+
+/** Without it, access would widen (decision 40). */
+export function sudoNeeded(): Failure {
+  const why = "deleting a hard-mandatory policy needs the capability sudo on this path";
+  const texts = ["permission denied", why];
+  return new Failure("denied", "sudo-needed", `permission denied: ${why}`, { texts });
+}
+
 export function alreadyEnded(): Failure {
   const message = "expiration must lie in the future";
   return new Failure("invalid", "policy-expiration-past", message);
@@ -41,4 +85,56 @@ export function alreadyEnded(): Failure {
 export function recordDamaged(name: string): Failure {
   const message = `the stored policy "${name}" cannot be read; write it again or restore a snapshot`;
   return new Failure("damaged", "policy-damaged", message);
+}
+
+// --- questions about tokens (4.6) ---
+
+export function pathsMissing(): Failure {
+  return new Failure("invalid", "paths-missing", "paths must be supplied");
+}
+
+export function tokenMissing(): Failure {
+  return new Failure("invalid", "token-missing", "missing token");
+}
+
+/** Unknown, deleted, expired, and of another part of the tree alike. */
+export function tokenInvalid(): Failure {
+  return new Failure("invalid", "token-invalid", "invalid token");
+}
+
+export function accessorMissing(): Failure {
+  return new Failure("invalid", "accessor-missing", "missing accessor");
+}
+
+export function accessorInvalid(): Failure {
+  return new Failure("invalid", "accessor-invalid", "invalid accessor");
+}
+
+// --- the views of spec 1 (D57) ---
+
+export function viewDenied(): Failure {
+  return new Failure("denied", "permission_denied", "Permission denied");
+}
+
+export function viewAbsent(): Failure {
+  return new Failure("not-found", "policy_not_found", "ACL policy not found");
+}
+
+// --- sys/inspect/request ---
+
+export function pathInvalid(): Failure {
+  const message = "path must be names joined by single slashes";
+  return new Failure("invalid", "path-invalid", message);
+}
+
+export function namespaceUnknown(): Failure {
+  const message = "namespace must be one that exists, below that of the request";
+  return new Failure("invalid", "namespace-unknown", message);
+}
+
+export function documentsInvalid(): Failure {
+  const message =
+    "documents must be a list of at most 100 objects with type (acl, rgp or egp), name and policy; " +
+    "enforcement_level (hard-mandatory) and paths (*) are optional";
+  return new Failure("invalid", "documents-invalid", message);
 }

@@ -1,24 +1,18 @@
-// The ACL policies of every namespace: kept, read, written, and asked. What a document means is the
-// leaf policy/; who may write one is the pipeline's.
+// The ACL policies of every namespace: kept, read and written. What a document means is the leaf
+// policy/; who may write one is the pipeline's; what they say of a request is rights.ts.
 
-import type { Clock, Instant } from "../base/world.ts";
+import type { Clock } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
-import type { Decision, Question } from "../endpoint/decision.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import type { PolicyInForce } from "../policy/acl-compile.ts";
-import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
 import { parseAclDocument } from "../policy/acl-document.ts";
 import { policyName } from "../policy/acl-name.ts";
-import { BoundedCache } from "./bounded-cache.ts";
 import * as builtIn from "./built-in.ts";
-import { CompiledAcls } from "./compiled-acls.ts";
 import * as failures from "./failures.ts";
+import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
 import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts";
+import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { readPolicyText } from "./policy-text.ts";
-
-const PARSED = { entries: 8_192, cost: 4 * 1024 * 1024 }; // characters of text
-const PARSED_COST = 256;
+import { endOf, nameOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
 
 export interface PoliciesOptions {
   /** Of everything below shared/. */
@@ -26,35 +20,18 @@ export interface PoliciesOptions {
   readonly clock: Clock;
 }
 
-export interface PolicyWrite {
-  readonly name: string;
-  /** In clear or in base64. */
-  readonly text: string;
-  /** The version that it replaces; -1 when there must be none. Default: not compared. */
-  readonly cas?: number | undefined;
-  /** The next write must give `cas`. Default false. */
-  readonly casRequired?: boolean | undefined;
-  /** When the policy ends by itself. Default: never. */
-  readonly expires?: Instant | null | undefined;
-}
-
-export interface PolicyWritten {
-  readonly name: string;
-  readonly version: number;
-  readonly warnings: readonly string[];
-}
-
 export class Policies {
   readonly #shared: View;
   readonly #clock: Clock;
-  readonly #parsed = new BoundedCache<PolicyInForce>(PARSED);
-  readonly #acls: CompiledAcls;
-  readonly #followed = new Map<string, () => void>(); // namespaces whose changes are watched
+  readonly #rows: PolicyRows<PolicyRecord>;
+  readonly #rgps: PolicyRows<GoverningRecord>; // they share the names
 
-  constructor(options: PoliciesOptions) {
-    this.#shared = options.shared;
-    this.#clock = options.clock;
-    this.#acls = new CompiledAcls((id, name) => this.#inForce(id, name), options.clock);
+  constructor({ shared, clock }: PoliciesOptions) {
+    this.#shared = shared;
+    this.#clock = clock;
+    this.#rows = aclRows({ shared, clock });
+    const folder = (id: string) => governingPolicies("rgp", id);
+    this.#rgps = new PolicyRows({ shared, clock, kind: "rgp", codec: governingCodec, folder });
   }
 
   // --- life ---
@@ -70,94 +47,79 @@ export class Policies {
       text: builtIn.DEFAULT_TEXT,
       version: 1,
       modified: tx.time,
+      created: tx.index,
       written: tx.index,
       casRequired: false,
       expires: null,
     };
-    tx.on(this.#viewOf(namespaceId)).put(builtIn.DEFAULT, record, policyCodec);
+    this.#rows.put(tx, namespaceId, builtIn.DEFAULT, record);
   }
 
-  /** Forgets what it holds: before the node seals. Nothing needs to be loaded when it opens. */
-  close(): void {
-    for (const unfollow of this.#followed.values()) unfollow();
-    this.#followed.clear();
-    this.#parsed.clear();
-    this.#acls.clear();
-  }
-
-  // --- asking ---
-
-  decide(caller: Caller, question: Question): Decision {
-    if (!isAtOrBelow(question.namespace, caller.namespace)) return { allowed: false, granting: [] };
-    if (caller.type === "management") {
-      const granting = [{ name: builtIn.ROOT, namespaceId: caller.namespace.id }];
-      return { allowed: true, granting };
-    }
-    this.#follow(caller.namespace.id);
-    const { allowed, granting } = decide(this.#acls.aclFor(caller, question.namespace), question);
-    return { allowed, granting };
-  }
-
-  /** In the words of capability queries: `root` for management, `deny` for nothing. */
-  capabilitiesOf(caller: Caller, namespace: NamespaceRef, path: string): readonly string[] {
-    if (!isAtOrBelow(namespace, caller.namespace)) return ["deny"];
-    if (caller.type === "management") return ["root"];
-    this.#follow(caller.namespace.id);
-    const words = capabilitiesOn(this.#acls.aclFor(caller, namespace), path);
-    return words.length === 0 ? ["deny"] : words;
-  }
-
-  /** Whether the caller may do something at or below a beginning of a path: for what is shown. */
-  reaches(caller: Caller, namespace: NamespaceRef, beginning: string): boolean {
-    if (!isAtOrBelow(namespace, caller.namespace)) return false;
-    if (caller.type === "management") return true;
-    this.#follow(caller.namespace.id);
-    return this.#acls.aclFor(caller, namespace).reaches(beginning);
-  }
-
-  // --- records ---
+  // --- reading ---
 
   /** Null when there is none. `root` has no text. */
   read(namespaceId: string, given: string): PolicyRecord | null {
     const name = policyName(given.trim());
     if (name === null) return null;
     if (name === builtIn.ROOT) return builtInRecord("");
-    return living(this.#record(namespaceId, name), this.#clock.now());
+    return living(this.stored(namespaceId, name), this.#clock.now());
   }
 
-  /** Names below a prefix, folders with a slash; without `root`, and what is hidden. */
-  list(
-    namespaceId: string,
-    prefix: string,
-    page: { readonly after?: string; readonly limit: number },
-  ): string[] {
-    return this.#viewOf(namespaceId).list(prefix, page);
+  /** As stored, ended or not. A namespace without a `default` has the one it would have been given. */
+  stored(namespaceId: string, name: string): PolicyRecord | null {
+    if (name === builtIn.RESPONSE_WRAPPING) return builtInRecord(builtIn.RESPONSE_WRAPPING_TEXT);
+    const stored = this.#rows.stored(namespaceId, name);
+    if (name !== builtIn.DEFAULT) return stored;
+    return living(stored, this.#clock.now()) ?? builtInRecord(builtIn.DEFAULT_TEXT);
   }
 
-  async write(namespaceId: string, write: PolicyWrite): Promise<PolicyWritten> {
-    const trimmed = write.name.trim();
-    const name = policyName(trimmed);
-    if (name === null) throw failures.nameInvalid();
+  /** Calls with the name of each policy that was written or deleted, before the answer to its writer. */
+  watch(namespaceId: string, call: (name: string) => void): () => void {
+    return this.#rows.watch(namespaceId, call);
+  }
+
+  /** What a name on a token stands for; null when for nothing. */
+  kindOf(namespaceId: string, given: string): "acl" | "rgp" | null {
+    if (this.read(namespaceId, given) !== null) return "acl";
+    const name = policyName(given);
+    return name === null || this.#rgps.get(namespaceId, name) === null ? null : "rgp";
+  }
+
+  /** Whole names, sorted; `root`, where it belongs, last. */
+  names(namespaceId: string, page: NamePage): Names {
+    const found = this.#rows.names(namespaceId, page);
+    const complete = namespaceId === ROOT_NAMESPACE.id && found.next === null;
+    return complete ? { ...found, names: [...found.names, builtIn.ROOT] } : found;
+  }
+
+  /** Names inside a folder, which ends in a slash; folders in it with a slash. */
+  below(namespaceId: string, folder: string, page: NamePage): Names {
+    return this.#rows.below(namespaceId, folder, page);
+  }
+
+  // --- writing ---
+
+  async write(namespaceId: string, change: PolicyChange): Promise<PolicyWritten> {
+    const { name, warnings } = nameOf(change.name);
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
-    const { text, document } = readPolicyText(write.text);
-    const expires = write.expires ?? null;
-    if (expires !== null && expires <= this.#clock.now()) throw failures.alreadyEnded();
-    const converted = name === trimmed ? [] : [`policy name was converted to ${name}`];
-    const version = await this.#viewOf(namespaceId).write((tx) => {
-      const before = living(tx.get(name, policyCodec), this.#clock.now());
-      checkVersion(before, write.cas);
-      const record: PolicyRecord = {
-        text,
-        version: (before?.version ?? 0) + 1,
-        modified: tx.time,
-        written: tx.index,
-        casRequired: write.casRequired ?? false,
-        expires,
-      };
-      tx.put(name, record, policyCodec);
-      return record.version;
-    });
-    return { name, version, warnings: [...converted, ...document.warnings] };
+    const given = change.text === undefined ? null : readPolicyText(change.text, parseAclDocument);
+    const end = endOf(change, this.#clock);
+    const next = (tx: Tx | null) => {
+      const before = this.#rows.get(namespaceId, name, tx);
+      if (this.#rgps.get(namespaceId, name, tx) !== null) throw failures.nameShared();
+      const moment = tx ?? { index: this.#shared.index + 1n, time: this.#clock.now() };
+      return successor(before, change, { text: given?.text, end }, moment);
+    };
+    const put = (tx: Tx) => {
+      const record = next(tx);
+      this.#rows.sweep(tx, namespaceId);
+      this.#rgps.delete(tx, namespaceId, name); // at most one that has ended
+      this.#rows.put(tx, namespaceId, name, record);
+      return record;
+    };
+    const record = change.trial === true ? next(null) : await this.#shared.write(put);
+    warnings.push(...(given?.document.warnings ?? []));
+    return { name, version: record.version, record, warnings };
   }
 
   /** Nothing happens when there is none. Tokens keep the name; it counts as empty from now on. */
@@ -165,81 +127,16 @@ export class Policies {
     const name = policyName(given.trim());
     if (name === null) return;
     if (!builtIn.isDeletable(name)) throw failures.notDeletable(name);
-    await this.#viewOf(namespaceId).write((tx) => tx.delete(name));
-  }
-
-  // --- inside ---
-
-  #viewOf(namespaceId: string): View {
-    return this.#shared.sub(aclPolicies(namespaceId));
-  }
-
-  /** As stored, ended or not. A namespace without a `default` has the one it would have been given. */
-  #record(namespaceId: string, name: string): PolicyRecord | null {
-    if (name === builtIn.RESPONSE_WRAPPING) return builtInRecord(builtIn.RESPONSE_WRAPPING_TEXT);
-    const stored = this.#viewOf(namespaceId).get(name, policyCodec);
-    if (name !== builtIn.DEFAULT) return stored;
-    return living(stored, this.#clock.now()) ?? builtInRecord(builtIn.DEFAULT_TEXT);
-  }
-
-  /** Parsed at the first use after a start or a change, never for each request. One that has ended
-   *  is handed on: whoever compiles it leaves it out, and knows until when. */
-  #inForce(namespaceId: string, name: string): PolicyInForce | null {
-    const key = `${namespaceId}/${name}`;
-    const parsed = this.#parsed.get(key);
-    if (parsed !== undefined && living(parsed, this.#clock.now()) !== null) return parsed;
-    const record = this.#record(namespaceId, name);
-    if (record === null) return null;
-    const { text, written, expires } = record;
-    const policy = { name, namespaceId, document: parsedOrDamaged(name, text), written, expires };
-    this.#parsed.put(key, policy, text.length + PARSED_COST);
-    return policy;
-  }
-
-  /** From the first request of a namespace on, so that a change counts for the next one. */
-  #follow(namespaceId: string): void {
-    if (this.#followed.has(namespaceId)) return;
-    const unfollow = this.#viewOf(namespaceId).watch("", ({ keys }) => {
-      for (const name of keys) {
-        this.#parsed.drop(`${namespaceId}/${name}`);
-        this.#acls.forget(namespaceId, name);
-      }
-    });
-    this.#followed.set(namespaceId, unfollow);
+    await this.#shared.write((tx) => this.#rows.delete(tx, namespaceId, name));
   }
 }
 
-function checkVersion(before: PolicyRecord | null, cas: number | undefined): void {
-  if (cas === undefined) {
-    if (before?.casRequired === true) throw failures.casMissing();
-    return;
-  }
-  if (cas !== (before?.version ?? -1)) throw failures.casMismatch();
+/** Where ACL policies are kept. */
+export function aclRows({ shared, clock }: PoliciesOptions): PolicyRows<PolicyRecord> {
+  return new PolicyRows({ shared, clock, kind: "acl", codec: policyCodec, folder: aclPolicies });
 }
 
 function builtInRecord(text: string): PolicyRecord {
-  const never = { modified: 0n, written: 0n, expires: null };
+  const never = { modified: 0n, created: 0n, written: 0n, expires: null };
   return { text, version: 1, casRequired: false, ...never };
-}
-
-/** Null for what has ended. */
-function living<T extends { readonly expires: Instant | null }>(
-  policy: T | null,
-  now: Instant,
-): T | null {
-  if (policy === null) return null;
-  return policy.expires !== null && policy.expires <= now ? null : policy;
-}
-
-function parsedOrDamaged(name: string, text: string): PolicyInForce["document"] {
-  try {
-    return parseAclDocument(text);
-  } catch {
-    throw failures.recordDamaged(name);
-  }
-}
-
-function isAtOrBelow(below: NamespaceRef, above: NamespaceRef): boolean {
-  if (above.path === "") return true;
-  return below.path === above.path || below.path.startsWith(`${above.path}/`);
 }

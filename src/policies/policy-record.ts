@@ -9,6 +9,8 @@ export interface PolicyRecord {
   /** Counts the writes, from 1; what check-and-set compares. */
   readonly version: number;
   readonly modified: Instant;
+  /** Index of the write that made it. */
+  readonly created: bigint;
   /** Index of the last write; a policy reaches only child namespaces that are older. */
   readonly written: bigint;
   readonly casRequired: boolean;
@@ -16,38 +18,45 @@ export interface PolicyRecord {
   readonly expires: Instant | null;
 }
 
-interface Stored {
+export interface StoredPolicy {
   readonly text: string;
   readonly version: number;
   readonly modified: string;
+  readonly created: string;
   readonly written: string;
   readonly casRequired: boolean;
   readonly expires: string | null;
 }
 
+export function toStored(policy: PolicyRecord): StoredPolicy {
+  const { text, version, modified, created, written, casRequired, expires } = policy;
+  return {
+    text,
+    version,
+    modified: String(modified), // JSON has no integers of this size
+    created: String(created),
+    written: String(written),
+    casRequired,
+    expires: expires === null ? null : String(expires),
+  };
+}
+
+export function fromStored(stored: StoredPolicy): PolicyRecord {
+  const { text, version, modified, created, written, casRequired, expires } = stored;
+  return {
+    text,
+    version,
+    modified: BigInt(modified),
+    created: BigInt(created),
+    written: BigInt(written),
+    casRequired,
+    expires: expires === null ? null : BigInt(expires),
+  };
+}
+
 export const policyCodec: Codec<PolicyRecord> = {
-  encode: ({ text, version, modified, written, casRequired, expires }) => {
-    const stored: Stored = {
-      text,
-      version,
-      modified: String(modified), // JSON has no integers of this size
-      written: String(written),
-      casRequired,
-      expires: expires === null ? null : String(expires),
-    };
-    return utf8(JSON.stringify(stored));
-  },
-  decode: (bytes) => {
-    const stored = JSON.parse(textOf(bytes)) as Stored;
-    return {
-      text: stored.text,
-      version: stored.version,
-      modified: BigInt(stored.modified),
-      written: BigInt(stored.written),
-      casRequired: stored.casRequired,
-      expires: stored.expires === null ? null : BigInt(stored.expires),
-    };
-  },
+  encode: (policy) => utf8(JSON.stringify(toStored(policy))),
+  decode: (bytes) => fromStored(JSON.parse(textOf(bytes)) as StoredPolicy),
 };
 
 /** Below shared/: where the ACL policies of a namespace lie. The key of each is its name. */

@@ -2,26 +2,26 @@
 // accident, so the decoded form counts only if it is a document and the text itself is not.
 
 import { fromBase64 } from "../base/bytes.ts";
-import { type AclDocument, parseAclDocument } from "../policy/acl-document.ts";
 import { textMissing } from "./failures.ts";
 
-export interface GivenPolicy {
+export interface GivenPolicy<D> {
   readonly text: string;
-  readonly document: AclDocument;
+  readonly document: D;
 }
 
-/** Throws what is wrong with the text as it was sent. */
-export function readPolicyText(given: string): GivenPolicy {
+/** Throws what is wrong with the text. */
+export function readPolicyText<D>(given: string, parse: (text: string) => D): GivenPolicy<D> {
   if (given.trim() === "") throw textMissing();
   try {
-    return { text: given, document: parseAclDocument(given) };
+    return { text: given, document: parse(given) };
   } catch (asSent) {
     const decoded = decodedText(given);
     if (decoded === null) throw asSent;
     try {
-      return { text: decoded, document: parseAclDocument(decoded) };
-    } catch {
-      throw asSent;
+      return { text: decoded, document: parse(decoded) };
+    } catch (asDecoded) {
+      // Every document of more than a word has a space, and no base64 has: this was meant as one.
+      throw /\s/.test(decoded.trim()) ? asDecoded : asSent;
     }
   }
 }

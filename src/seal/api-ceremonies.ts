@@ -82,8 +82,9 @@ export const generateRootApi = [
     rateLimited: false,
     input: { nonce: cancelNonce },
     output: out.nothing,
-    handler: async ({ keeper }, input, { privileged }) => {
-      await keeper.generateRoot.cancel({ nonce: input.nonce, authorised: privileged });
+    handler: async ({ keeper }, input, asked) => {
+      const authorised = await asked.isPrivileged();
+      await keeper.generateRoot.cancel({ nonce: input.nonce, authorised });
       return undefined;
     },
   }),
@@ -189,8 +190,9 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       summary: `Cancel the running rekey of the ${of} key`,
       input: { nonce: cancelNonce },
       output: out.nothing,
-      handler: async (desk, input, { privileged }) => {
-        await rekeying(desk).cancel({ nonce: input.nonce, authorised: privileged });
+      handler: async (desk, input, asked) => {
+        const authorised = await asked.isPrivileged();
+        await rekeying(desk).cancel({ nonce: input.nonce, authorised });
         return undefined;
       },
     }),
@@ -245,11 +247,11 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       summary: "Drop the new shares entered so far; the rekey stays",
       input: { nonce: cancelNonce },
       output: verificationOutput,
-      handler: async (desk, input, { privileged }) =>
+      handler: async (desk, input, asked) =>
         shownVerification(
           await rekeying(desk).restartVerification({
             nonce: input.nonce,
-            authorised: privileged,
+            authorised: await asked.isPrivileged(),
           }),
         ),
     }),

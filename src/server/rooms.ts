@@ -10,10 +10,16 @@ import { SystemConnector } from "../audit/devices/connector.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
+import { homeOf } from "../core/passage.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import { VersionHistory } from "../introspection/version-history.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
+import { CapabilityQueries } from "../policies/capability-queries.ts";
+import { Governing } from "../policies/governing.ts";
+import { GoverningPolicies } from "../policies/governing-policies.ts";
 import { Policies } from "../policies/policies.ts";
+import { Inspection, type InspectionOptions } from "../policies/inspection.ts";
+import { Rights } from "../policies/rights.ts";
 import { Quotas } from "../quotas/quotas.ts";
 import { AuthTokens } from "../tokens/auth-tokens.ts";
 import { FairTurns } from "../tokens/fair-turns.ts";
@@ -36,6 +42,8 @@ export interface RoomsGiven {
   /** Empty while sealed. */
   readonly clusterId: () => string;
   readonly devicesHealthy: (devices: number) => void;
+  /** What answers on a path. */
+  readonly declared: InspectionOptions["declared"];
 }
 
 export type Rooms = ReturnType<typeof makeRooms>;
@@ -48,7 +56,10 @@ export function makeRooms(given: RoomsGiven) {
   const local = barrier.view("local/");
   const node = barrier.view("core/");
 
+  const turns = new FairTurns({ clock, timers }); // one for all: together they are to take little
   const policies = new Policies({ shared, clock });
+  const governingPolicies = new GoverningPolicies({ shared, clock, timers });
+  const rights = new Rights({ policies, clock, turns });
   const namespaces: Namespaces = new Namespaces({
     view: shared.sub("namespaces/"),
     spaces: [shared.sub("ns/"), local.sub("ns/")],
@@ -67,7 +78,7 @@ export function makeRooms(given: RoomsGiven) {
     random,
     log,
     firstToken: firstTokenOf(dev),
-    policies: { exists: (id, name) => policies.read(id, name) !== null },
+    policies,
     lifetimes: {
       least: config.acl.tokenMinExpirationTtl,
       most: config.acl.tokenMaxExpirationTtl,
@@ -82,7 +93,7 @@ export function makeRooms(given: RoomsGiven) {
     tokens,
     clock,
     life: { usual: config.defaultLeaseTtl, most: config.acl.tokenMaxExpirationTtl },
-    turns: new FairTurns({ clock, timers }),
+    turns,
   });
   const audit = new Audit({
     views: {
@@ -111,6 +122,34 @@ export function makeRooms(given: RoomsGiven) {
       healthy: given.devicesHealthy,
     },
   });
+  const governing = new Governing({
+    shared,
+    namespaces,
+    clock,
+    timers,
+    log: log.child("policies"),
+    metrics: {
+      evaluated: (kind, seconds) => instruments.programRan(kind, seconds),
+      failed: (policy, level) => instruments.policyFailed(policy, level),
+      slow: () => instruments.policiesSlow.add(),
+    },
+    turns,
+    headers: () => audit.headers.rules.map(({ name }) => name),
+    ...config.policies,
+  });
+  const capabilityQueries = new CapabilityQueries({ rights, governing, tokens, namespaces });
+  const inspection = new Inspection({
+    policies,
+    rights,
+    governing,
+    tokens,
+    namespaces,
+    declared: given.declared,
+    mountOf: homeOf,
+    index: () => shared.index,
+    clock,
+    turns,
+  });
   const quotas = new Quotas({
     view: shared.sub("quotas/"),
     clock,
@@ -122,6 +161,11 @@ export function makeRooms(given: RoomsGiven) {
 
   return {
     policies,
+    rights,
+    governing,
+    governingPolicies,
+    capabilityQueries,
+    inspection,
     namespaces,
     tokens,
     tokenDesk,

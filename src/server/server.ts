@@ -23,6 +23,11 @@ import { Introspection } from "../introspection/introspection.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 import { namespacesApi } from "../namespaces/api.ts";
+import { aclViewsApi } from "../policies/api-acl-views.ts";
+import { capabilitiesApi } from "../policies/api-capabilities.ts";
+import { governingApi } from "../policies/api-governing.ts";
+import { inspectionApi } from "../policies/api-inspect.ts";
+import { olderPoliciesApi, policiesApi } from "../policies/api.ts";
 import type { Policies } from "../policies/policies.ts";
 import { quotasApi } from "../quotas/api.ts";
 import { ceremonyApi } from "../seal/api-ceremonies.ts";
@@ -137,28 +142,45 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   );
 
   // --- rooms ---
-  const { policies, namespaces, tokens, tokenDesk, authTokens, audit, quotas, browser, versions } =
-    makeRooms({
-      config,
-      world,
-      log,
-      barrier,
-      instruments,
-      version,
-      buildDate,
-      dev,
-      clusterId: () => keeper.clusterId,
-      devicesHealthy: (devices) => {
-        healthyDevices = devices;
-      },
-    });
+  const {
+    policies,
+    rights,
+    governing,
+    governingPolicies,
+    capabilityQueries,
+    inspection,
+    namespaces,
+    tokens,
+    tokenDesk,
+    authTokens,
+    audit,
+    quotas,
+    browser,
+    versions,
+  } = makeRooms({
+    config,
+    world,
+    log,
+    barrier,
+    instruments,
+    version,
+    buildDate,
+    dev,
+    clusterId: () => keeper.clusterId,
+    devicesHealthy: (devices) => {
+      healthyDevices = devices;
+    },
+    declared: (segments, operation) =>
+      pipeline.declared(segments, operation === "create" ? "update" : operation),
+  });
 
   // --- the seal, and what opens behind it ---
   const opening = new Opening([
     namespaces,
     tokens,
     tokenDesk,
-    { open: () => {}, close: () => policies.close() },
+    { open: () => {}, close: () => rights.close() },
+    { open: () => {}, close: () => governing.close() },
     audit,
     quotas,
     browser,
@@ -211,7 +233,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     version,
     registry: instruments.registry,
     declarations: () => endpoints,
-    sight: policies,
+    sight: rights,
     namespaces,
     configuration: () => current.shown,
     reload: (what) => reloadPart(what),
@@ -239,13 +261,19 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...tokenEndpoints(tokenDesk),
     ...serve(authTokens, authTokenApi),
     ...serve(namespaces, namespacesApi),
+    ...serve(policies, policiesApi),
+    ...serve(governingPolicies, governingApi),
+    ...serve(policies, olderPoliciesApi),
+    ...serve(capabilityQueries, capabilitiesApi),
+    ...serve(inspection, inspectionApi),
+    ...serve(policies, aclViewsApi),
     ...serve(audit, auditApi),
     ...serve(quotas, quotasApi),
     ...serve(browser, browserApi),
     ...serve(introspection, introspectionApi),
     ...serve(introspection, loggersApi),
   ];
-  const pipeline = new Pipeline({
+  const pipeline: Pipeline = new Pipeline({
     endpoints,
     node: {
       get initialised() {
@@ -261,7 +289,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     },
     tokens,
     namespaces,
-    decisions: policies,
+    decisions: rights,
+    governance: governing,
     audit,
     quotas,
     attempts: new AddressLimit({ clock }),

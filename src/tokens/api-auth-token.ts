@@ -84,7 +84,7 @@ export const authTokenApi = [
     },
     output: inAuth,
     handler: async (room, input, asked) => {
-      if (input.noParent && !asked.privileged) throw sudoNeeded("no_parent");
+      if (input.noParent && !(await asked.isPrivileged())) throw sudoNeeded("no_parent");
       return created(room, input, asked, input.noParent);
     },
   }),

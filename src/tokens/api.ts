@@ -101,10 +101,11 @@ export const tokensApi = [
     family: "acl",
     bodyMissing: BODY_MISSING,
     folderText: "Missing Token Accessor",
-    input: { ...tokenFields, region },
+    input: { ...tokenFields, strict: query.strictPolicies, region },
     output: record,
     handler: async (desk, input, { namespace }) => {
       desk.checkRegion(input.region);
+      if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
       const given = input.accessor ?? "";
       if (given !== "") return changed(desk, namespace.id, given, input, null);
       const { name, type, policies, roles, global, expires, ttl } = input;
@@ -125,12 +126,19 @@ export const tokensApi = [
     access: access.management,
     family: "acl",
     bodyMissing: BODY_MISSING,
-    input: { path: accessor, ...tokenFields, cas: query.cas, region },
+    input: {
+      path: accessor,
+      ...tokenFields,
+      cas: query.cas,
+      strict: query.strictPolicies,
+      region,
+    },
     output: record,
     handler: async (desk, input, { namespace }) => {
       desk.checkRegion(input.region);
       const given = input.accessor ?? "";
       if (given.toLowerCase() !== input.path.toLowerCase()) throw accessorMismatch();
+      if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
       return changed(desk, namespace.id, given, input, input.cas);
     },
   }),
@@ -143,7 +151,7 @@ export const tokensApi = [
     family: "acl",
     runs: "active",
     tellsExpiry: true,
-    input: { accessor, ...reading },
+    input: { accessor, secret: query.secret, ...reading },
     output: record,
     handler: async (desk, input, asked) => {
       desk.checkRegion(input.region);
@@ -152,7 +160,11 @@ export const tokensApi = [
       if (found.value === null) {
         throw notFound({ ...READ_HEADERS, "X-Service-Index": String(found.index) });
       }
-      return reply(recordOf(found.value), { index: found.index, headers: READ_HEADERS });
+      const shown = recordOf(found.value);
+      return reply(input.secret ? shown : { ...shown, SecretID: "" }, {
+        index: found.index,
+        headers: READ_HEADERS,
+      });
     },
   }),
   endpoint({
@@ -220,6 +232,7 @@ export const tokensApi = [
     path: "/acl/token/onetime/exchange",
     summary: "Exchange a one-time token for the token that it was made for.",
     access: access.open,
+    login: true,
     family: "acl",
     bodyMissing: BODY_MISSING,
     input: {

@@ -66,7 +66,7 @@ export class AuthTokens {
     const caller = callerOf(asked);
     // Otherwise the number would bound nothing.
     if (caller.counted === true) throw failures.countedParent();
-    const free = caller.type === "management" || asked.privileged;
+    const free = caller.type === "management" || (await asked.isPrivileged());
     if (!free && (wanted.period ?? 0n) > 0n) throw failures.sudoNeeded("period");
     const { policies, withoutDefault } = rightsFor(caller, namespace, wanted, free);
     const life = grantedLife(wanted, bounds);

@@ -48,6 +48,11 @@ export function roleUnknown(role: string): Failure {
   return new Failure("invalid", "invalid_parameter", `cannot find role ${role}`);
 }
 
+/** Where the caller wants to be told so (strict_policies). */
+export function policiesUnknown(names: readonly string[]): Failure {
+  return new Failure("invalid", "invalid_parameter", `unknown policies: ${names.join(", ")}`);
+}
+
 /** `cas` names another state than the stored one (D28). */
 export function tokenModified(index: bigint): Failure {
   return new Failure("conflict", "token_modified", `token was modified (index ${index})`);

@@ -69,6 +69,14 @@ export class TokenLookup {
     return { ...caller, namespace: current };
   }
 
+  /** See Tokens.callerBy. */
+  callerBy(namespace: NamespaceRef, accessor: string): Caller | null {
+    const { rows, clock } = this.#parts;
+    const token = rows.byAccessor(namespace.id, accessor);
+    if (token === null || isSpent(token) || rows.hasEnded(token)) return null;
+    return isPast(token.expires, clock.now()) ? null : callerOf(token, namespace);
+  }
+
   /** See Tokens.hasExpired. */
   hasExpired(secret: string): boolean {
     if (secret === "") return false;
@@ -107,12 +115,8 @@ export class TokenLookup {
     if (token === null || isSpent(token) || rows.hasEnded(token)) return null;
     const namespace = namespaces.byId(token.namespaceId);
     if (namespace === null) return null;
-    const { accessor, type, name, policies, global, created, expires, terms } = token;
-    const seen = { accessor, type, name, policies, namespace, global, created, expires };
-    const { withoutDefault = false, usesLeft = null } = terms ?? {};
-    const counted = usesLeft !== null;
-    const caller: Caller = withoutDefault || counted ? { ...seen, withoutDefault, counted } : seen;
-    if (!isPast(expires, clock.now())) this.#cache.put(hash, caller);
+    const caller = callerOf(token, namespace);
+    if (!isPast(caller.expires, clock.now())) this.#cache.put(hash, caller);
     return caller;
   }
 
@@ -138,6 +142,16 @@ export class TokenLookup {
     const unfollow = [shared.watch(folder, drop), local.watch(folder, drop)];
     this.#followed.set(namespaceId, () => unfollow.forEach((end) => end()));
   }
+}
+
+function callerOf(token: Token, namespace: NamespaceRef): Caller {
+  const { accessor, type, name, policies, global, created, expires, terms } = token;
+  const seen = { accessor, type, name, policies, namespace, global, created, expires };
+  if (terms === undefined) return seen;
+  const { meta, usesLeft, period, longest, parent, withoutDefault } = terms;
+  const counted = usesLeft !== null;
+  const told = { metadata: meta, usesLeft, period, longest, orphan: parent === null };
+  return { ...seen, withoutDefault, counted, terms: told };
 }
 
 /** Valid up to and including the instant of its expiry. */

@@ -125,7 +125,8 @@ export class ParkedQueries {
       while (seen.index <= query.index && clock.elapsed() < deadline) {
         await this.#sleep(asked.signal, caller, seen.watched, deadline);
         if (!this.#open) throw failures.sealing();
-        const now = asked.recheck();
+        const found = asked.recheck();
+        const now = found instanceof Promise ? await found : found; // thousands need not wait
         if (now === null) throw failures.credentialGone();
         caller = now;
         seen = look(caller);

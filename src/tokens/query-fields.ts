@@ -57,6 +57,23 @@ function hyphenated(digits: string): string {
   return groups.join("-");
 }
 
+export const strictPolicies = boolean(
+  "strict_policies",
+  "Whether names of policies that are not there are refused instead of warned of.",
+);
+
+/** Configuration tools keep what they read, and need no secret for it. */
+export const secret = query(
+  "secret",
+  "false: the record comes with an empty SecretID.",
+  { type: "boolean", default: true },
+  (text) => {
+    if (FALSE.has(text)) return false;
+    if (TRUE.has(text) || text === "") return true;
+    throw failures.notABoolean("secret");
+  },
+);
+
 export const global = boolean("global", "Only tokens that are replicated to all regions.");
 export const reverse = boolean("reverse", "In reverse order.");
 

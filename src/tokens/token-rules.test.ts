@@ -130,11 +130,30 @@ test("the bounds are those of the configuration, and can be left away by whoever
 
 test("30, 31: policies are kept in order and once, and unknown ones are warned of", async () => {
   const known = new Set(["root/a", "root/b", "t1/c"]);
-  const policies = { exists: (id: string, name: string) => known.has(`${id}/${name}`) };
-  const { tokens } = await madeTokens({ policies });
+  const kindOf = (id: string, name: string) => (known.has(`${id}/${name}`) ? "acl" : null);
+  const { tokens } = await madeTokens({ policies: { kindOf } });
   const token = await tokens.create({ ...CLIENT, policies: ["b", "nope", "a", "b", "c"] });
   assert.deepEqual(token.policies, ["b", "nope", "a", "c"]);
   assert.deepEqual(tokens.warningsOn(token), ["unknown policies: nope, c"]);
   const fine = await tokens.create({ ...CLIENT, policies: ["a"] });
   assert.deepEqual(tokens.warningsOn(fine), []);
+});
+
+test("P15: a token that carries RGPs and no ACL policy is warned of; strictly, unknown names are refused", async () => {
+  const kinds = new Map<string, "acl" | "rgp">([
+    ["office", "rgp"],
+    ["a", "acl"],
+  ]);
+  const kindOf = (_: string, name: string) => kinds.get(name) ?? null;
+  const { tokens } = await madeTokens({ policies: { kindOf } });
+  const warned = async (...policies: string[]) =>
+    tokens.warningsOn(await tokens.create({ ...CLIENT, policies }));
+  assert.deepEqual(await warned("office"), ["token has no ACL policy"]);
+  assert.deepEqual(await warned("office", "a"), []);
+  assert.deepEqual(await warned("office", "x"), ["unknown policies: x", "token has no ACL policy"]);
+  assert.deepEqual(await warned("x"), ["unknown policies: x"]);
+  assert.throws(
+    () => tokens.checkPolicies("root", ["a", "x", "office", "y"]),
+    refused("unknown policies: x, y"),
+  );
 });

@@ -6,13 +6,13 @@ import type { Log } from "../base/log.ts";
 import { isUuid } from "../base/uuid.ts";
 import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
 import type { View } from "../barrier/view.ts";
-import type { Caller } from "../endpoint/request.ts";
+import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { BootstrapDoor, type BootstrapUse } from "./bootstrap.ts";
 import { Bootstrapping, type ResetFile } from "./bootstrapping.ts";
 import { Collection } from "./collection.ts";
 import { Descent } from "./descent.ts";
 import { type TokenEnding, TokenExpiry } from "./expiry.ts";
-import { tokensClosed } from "./failures.ts";
+import { policiesUnknown, tokensClosed } from "./failures.ts";
 import { FirstTokenMint, type FirstTokenOptions } from "./first-tokens.ts";
 import { type NamespacesById, TokenLookup } from "./lookup.ts";
 import { Minting } from "./minting.ts";
@@ -32,7 +32,8 @@ const MOST_CACHED = 10_000;
 const LIFETIMES: Lifetimes = { least: MINUTE, most: 24n * HOUR };
 
 export interface KnownPolicies {
-  exists(namespaceId: string, name: string): boolean;
+  /** What a name on a token stands for; null when for nothing. */
+  kindOf(namespaceId: string, name: string): "acl" | "rgp" | null;
 }
 
 export interface TokensOptions {
@@ -190,6 +191,11 @@ export class Tokens {
     return isUuid(accessor) ? this.rows.byAccessor(namespaceId, accessor.toLowerCase()) : null;
   }
 
+  /** Who would ask with the token of this accessor; null where nobody could. */
+  callerBy(namespace: NamespaceRef, accessor: string): Caller | null {
+    return isUuid(accessor) ? this.#lookup.callerBy(namespace, accessor.toLowerCase()) : null;
+  }
+
   /** Index of the last change to the tokens of a namespace. */
   tableIndex(namespaceId: string): bigint {
     return this.rows.tableIndex(namespaceId);
@@ -246,11 +252,24 @@ export class Tokens {
     return this.#writes.wipeNamespace(namespaceId);
   }
 
-  /** What its maker should know (D17). */
+  /** What its maker should know (D17, P15). */
   warningsOn({ namespaceId, policies }: Token): readonly string[] {
     const { policies: known } = this.#options;
-    const unknown = policies.filter((name) => known?.exists(namespaceId, name) === false);
-    return unknown.length === 0 ? [] : [`unknown policies: ${unknown.join(", ")}`];
+    if (known === undefined) return [];
+    const kinds = policies.map((name) => known.kindOf(namespaceId, name));
+    const unknown = policies.filter((_, i) => kinds[i] === null);
+    const bare = kinds.includes("rgp") && !kinds.includes("acl");
+    return [
+      ...(unknown.length === 0 ? [] : [`unknown policies: ${unknown.join(", ")}`]),
+      ...(bare ? ["token has no ACL policy"] : []),
+    ];
+  }
+
+  /** For callers who want to be refused where others are warned. */
+  checkPolicies(namespaceId: string, names: readonly string[]): void {
+    const { policies: known } = this.#options;
+    const unknown = names.filter((name) => known?.kindOf(namespaceId, name) === null);
+    if (unknown.length > 0) throw policiesUnknown(unknown);
   }
 
   #unsealed(): Salt {

@@ -1,0 +1,78 @@
+// Lists that are alike for all kinds of policies: those in a folder of names, and those with documents.
+
+import type { JsonObject } from "../base/json.ts";
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { reply } from "../endpoint/reply.ts";
+import { listing, prefix } from "./policy-fields.ts";
+import { more, openPage } from "./policy-pages.ts";
+import type { NamePage, Names } from "./policy-rows.ts";
+
+/** The policies of one kind, as lists need them. */
+export interface Shelf<R> {
+  names(namespaceId: string, page: NamePage): Names;
+  /** Inside a folder, which ends in a slash. */
+  below(namespaceId: string, folder: string, page: NamePage): Names;
+  read(namespaceId: string, name: string): R | null;
+}
+
+interface Listed<Room, R> {
+  readonly kind: "acl" | "rgp" | "egp";
+  /** In the names of the endpoints. */
+  readonly word: string;
+  readonly noun: string;
+  readonly shelf: (room: Room) => Shelf<R>;
+  readonly show: (name: string, record: R) => JsonObject;
+}
+
+export function listEndpoints<Room, R extends { readonly text: string }>(of: Listed<Room, R>) {
+  const endpoint = endpointsOf<Room>();
+  const { kind, word, noun, shelf, show } = of;
+  const detailed = (room: Room, namespaceId: string, names: Names, folder: string) => {
+    const open = (name: string) => shelf(room).read(namespaceId, folder + name);
+    const page = openPage(names, open, (record, name) => show(folder + name, record));
+    return reply({ keys: page.keys, key_info: page.shown }, more(page.next));
+  };
+  return [
+    endpoint({
+      name: `list${word}Below`,
+      method: "LIST",
+      path: `/sys/policies/${kind}/:prefix+`,
+      summary: `List the ${noun} in a folder of names.`,
+      access: access.capability,
+      input: { prefix, ...listing },
+      output: out.keys("Names below the folder; folders in it end in a slash."),
+      handler: (room, { prefix: folder, ...page }, { namespace }) =>
+        keysOf(shelf(room).below(namespace.id, `${folder}/`, page)),
+    }),
+    endpoint({
+      name: `list${word}Detailed`,
+      method: "LIST",
+      path: `/sys/policies/detailed/${kind}`,
+      summary: `List the ${noun} with their documents.`,
+      access: access.capability,
+      input: listing,
+      output: out.keys("Names, and what a read would give for each."),
+      handler: (room, page, { namespace: { id } }) =>
+        detailed(room, id, shelf(room).names(id, page), ""),
+    }),
+    endpoint({
+      name: `list${word}DetailedBelow`,
+      method: "LIST",
+      path: `/sys/policies/detailed/${kind}/:prefix+`,
+      summary: `List the ${noun} in a folder of names with their documents.`,
+      access: access.capability,
+      input: { prefix, ...listing },
+      output: out.keys("Names below the folder, and what a read would give for each."),
+      handler: (room, { prefix: given, ...page }, { namespace: { id } }) => {
+        const folder = `${given}/`;
+        return detailed(room, id, shelf(room).below(id, folder, page), folder);
+      },
+    }),
+  ];
+}
+
+export function keysOf({ names, next }: Names) {
+  return reply({ keys: names }, more(next));
+}

@@ -1,0 +1,174 @@
+// The endpoints of ACL policies (contract 4.1), and their older form under sys/policy (4.5).
+
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { reply } from "../endpoint/reply.ts";
+import type { Asked } from "../endpoint/request.ts";
+import { policyName } from "../policy/acl-name.ts";
+import { keysOf, listEndpoints } from "./api-listing.ts";
+import { absent } from "./failures.ts";
+import type { Policies } from "./policies.ts";
+import { listing, named, part, whole } from "./policy-fields.ts";
+import { more } from "./policy-pages.ts";
+import type { PolicyRecord } from "./policy-record.ts";
+import type { NamePage } from "./policy-rows.ts";
+import { aclOf, olderList, olderOf, shapes, trials } from "./policy-view.ts";
+import type { PolicyChange } from "./policy-write.ts";
+
+const endpoint = endpointsOf<Policies>();
+
+const { capability } = access;
+const RULES_DEPRECATED = "'rules' is deprecated, please use 'policy' instead";
+const WRITES =
+  "It counts for the next request of every token that carries its name. Answers 204, or 200 with " +
+  "warnings about what is legal and hardly ever meant.";
+
+export const policiesApi = [
+  endpoint({
+    name: "listAclPolicies",
+    method: "LIST",
+    path: "/sys/policies/acl",
+    summary: "List the ACL policies.",
+    access: capability,
+    input: listing,
+    output: out.keys("Names, sorted; root last, and only in the root namespace."),
+    handler: (policies, page, { namespace }) => keysOf(policies.names(namespace.id, page)),
+  }),
+  ...listEndpoints({
+    kind: "acl",
+    word: "AclPolicies",
+    noun: "ACL policies",
+    shelf: (policies: Policies) => policies,
+    show: (name, record) => ({ ...aclOf(name, record) }),
+  }),
+  endpoint({
+    name: "readAclPolicy",
+    method: "GET",
+    path: "/sys/policies/acl/:name+",
+    summary: "Read an ACL policy.",
+    access: capability,
+    input: named,
+    output: shapes.acl,
+    handler: (policies, { name }, asked) => aclOf(...read(policies, asked, name)),
+  }),
+  endpoint({
+    name: "writeAclPolicy",
+    method: "POST",
+    path: "/sys/policies/acl/:name+",
+    summary: "Write an ACL policy.",
+    description: WRITES,
+    access: capability,
+    input: whole.acl,
+    output: trials.acl,
+    handler: (policies, change, asked) => write(policies, asked, change),
+  }),
+  endpoint({
+    name: "patchAclPolicy",
+    method: "PATCH",
+    path: "/sys/policies/acl/:name+",
+    summary: "Change some of an ACL policy.",
+    description: "What is not sent stays.",
+    access: capability,
+    input: part.acl,
+    output: trials.acl,
+    handler: (policies, change, asked) => write(policies, asked, { ...change, partial: true }),
+  }),
+  endpoint({
+    name: "deleteAclPolicy",
+    method: "DELETE",
+    path: "/sys/policies/acl/:name+",
+    summary: "Delete an ACL policy. Tokens keep its name, which counts as empty.",
+    access: capability,
+    input: named,
+    output: out.nothing,
+    handler: remove,
+  }),
+];
+
+export const olderPoliciesApi = [
+  endpoint({
+    name: "listPolicies",
+    method: "LIST",
+    path: "/sys/policy",
+    summary: "List the ACL policies: the older form.",
+    access: capability,
+    input: listing,
+    output: olderList,
+    handler: (policies, page, asked) => olderNames(policies, page, asked),
+  }),
+  endpoint({
+    name: "getPolicies",
+    method: "GET",
+    path: "/sys/policy",
+    summary: "List the ACL policies: the older form, by GET.",
+    access: capability,
+    input: listing,
+    output: olderList,
+    handler: (policies, page, asked) => olderNames(policies, page, asked),
+  }),
+  endpoint({
+    name: "readPolicy",
+    method: "GET",
+    path: "/sys/policy/:name+",
+    summary: "Read an ACL policy: the older form.",
+    access: capability,
+    input: named,
+    output: shapes.older,
+    handler: (policies, { name }, asked) => olderOf(...read(policies, asked, name)),
+  }),
+  endpoint({
+    name: "writePolicy",
+    method: "POST",
+    path: "/sys/policy/:name+",
+    summary: "Write an ACL policy: the older form.",
+    description: WRITES,
+    access: capability,
+    input: whole.older,
+    output: trials.acl,
+    handler: (policies, { rules, ...change }, asked) => {
+      const old = change.text === "" && rules !== undefined;
+      return old
+        ? write(policies, asked, { ...change, text: rules }, [RULES_DEPRECATED])
+        : write(policies, asked, change);
+    },
+  }),
+  endpoint({
+    name: "deletePolicy",
+    method: "DELETE",
+    path: "/sys/policy/:name+",
+    summary: "Delete an ACL policy: the older form.",
+    access: capability,
+    input: named,
+    output: out.nothing,
+    handler: remove,
+  }),
+];
+
+function read(policies: Policies, { namespace }: Asked, given: string): [string, PolicyRecord] {
+  const record = policies.read(namespace.id, given);
+  const name = policyName(given);
+  if (record === null || name === null) throw absent();
+  return [name, record];
+}
+
+async function write(
+  policies: Policies,
+  { namespace }: Asked,
+  change: PolicyChange,
+  also: readonly string[] = [],
+) {
+  const { name, record, warnings } = await policies.write(namespace.id, change);
+  const shown = change.trial === true ? aclOf(name, record) : undefined;
+  return reply(shown, { warnings: [...warnings, ...also] });
+}
+
+async function remove(policies: Policies, { name }: { name: string }, { namespace }: Asked) {
+  await policies.delete(namespace.id, name);
+  return undefined;
+}
+
+function olderNames(policies: Policies, page: NamePage, { namespace }: Asked) {
+  const { names, next } = policies.names(namespace.id, page);
+  return reply({ keys: names, policies: names }, more(next));
+}

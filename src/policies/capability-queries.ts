@@ -1,0 +1,183 @@
+// What a token may do, for those who ask (contract 4.6): the words for paths, which rule they come
+// from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
+
+import { invariant } from "../base/invariant.ts";
+import type { Asked, Caller, NamespaceRef } from "../endpoint/request.ts";
+import { wordsOf } from "../policy/acl-capability.ts";
+import type { CompiledAcl } from "../policy/acl-compile.ts";
+import { capabilitiesOn, ruleOn } from "../policy/acl-decide.ts";
+import type { MergedRule } from "../policy/acl-merged-rule.ts";
+import type { Pattern } from "../policy/acl-pattern.ts";
+import * as failures from "./failures.ts";
+
+const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this token does there";
+const MOST_RULES = 10_000; // in one answer, which is recorded word by word
+
+export interface CapabilityQueriesOptions {
+  readonly rights: {
+    /** Null for what lies outside the caller's namespace. */
+    aclOf(caller: Caller, namespace: NamespaceRef): Promise<CompiledAcl | null>;
+  };
+  readonly governing: {
+    applying(
+      caller: Caller,
+      namespace: NamespaceRef,
+      path: string,
+    ): readonly unknown[] | Promise<readonly unknown[]>;
+  };
+  readonly tokens: {
+    find(secret: string): Caller | null;
+    callerBy(namespace: NamespaceRef, accessor: string): Caller | null;
+  };
+  readonly namespaces: {
+    resolve(
+      base: NamespaceRef,
+      segments: readonly string[],
+    ): { readonly namespace: NamespaceRef; readonly taken: number };
+  };
+}
+
+/** Where a block stands. */
+interface RulePlace {
+  readonly name: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Decider {
+  readonly label: string;
+  readonly policies: readonly RulePlace[];
+}
+
+export interface Capabilities {
+  readonly path: string;
+  readonly words: readonly string[];
+  /** Null where no rule matches, and for management, whom none binds. */
+  readonly decider: Decider | null;
+}
+
+export interface Answered {
+  readonly capabilities: readonly Capabilities[];
+  readonly warnings: readonly string[];
+}
+
+export interface ResultantRule {
+  readonly label: string;
+  readonly exact: boolean;
+  readonly words: readonly string[];
+}
+
+export class CapabilityQueries {
+  readonly #options: CapabilityQueriesOptions;
+
+  constructor(options: CapabilityQueriesOptions) {
+    this.#options = options;
+  }
+
+  // --- whose ---
+
+  self({ caller }: Asked): Caller {
+    invariant(caller !== null, "nobody gets here without a token");
+    return caller;
+  }
+
+  bySecret(secret: string, namespace: NamespaceRef): Caller {
+    const caller = this.#options.tokens.find(secret);
+    // A token of another part of the tree is none here, as everywhere else.
+    if (caller === null || !isAtOrBelow(namespace, caller.namespace)) throw failures.tokenInvalid();
+    return caller;
+  }
+
+  byAccessor(accessor: string, namespace: NamespaceRef): Caller {
+    const caller = this.#options.tokens.callerBy(namespace, accessor);
+    if (caller === null) throw failures.accessorInvalid();
+    return caller;
+  }
+
+  // --- what ---
+
+  /** Of each path as it is given; the longest namespace that it leads into is its own. */
+  async on(caller: Caller, base: NamespaceRef, paths: readonly string[]): Promise<Answered> {
+    const capabilities: Capabilities[] = [];
+    let governed = false;
+    for (const path of new Set(paths)) {
+      const place = this.#placeOf(base, path);
+      capabilities.push({ path, ...(await this.#at(caller, place)) });
+      governed ||= caller.type === "client" && (await this.#isGoverned(caller, place));
+    }
+    return { capabilities, warnings: governed ? [NOT_COUNTED] : [] };
+  }
+
+  /** Every rule of a client, as far as one answer goes; null for management, whom none binds. */
+  async all(
+    caller: Caller,
+    namespace: NamespaceRef,
+  ): Promise<{ readonly rules: readonly ResultantRule[]; readonly more: boolean } | null> {
+    if (caller.type === "management") return null;
+    const rules = (await this.#options.rights.aclOf(caller, namespace))?.all() ?? [];
+    const shown = rules.slice(0, MOST_RULES).map((rule) => ({
+      label: labelOf(rule.pattern, false),
+      exact: rule.pattern.kind === "exact",
+      words: granted(rule),
+    }));
+    return { rules: shown, more: rules.length > MOST_RULES };
+  }
+
+  // --- inside ---
+
+  async #at(caller: Caller, { namespace, path }: Place): Promise<Omit<Capabilities, "path">> {
+    if (caller.type === "management") {
+      const inside = isAtOrBelow(namespace, caller.namespace);
+      return { words: [inside ? "root" : "deny"], decider: null };
+    }
+    const acl = await this.#options.rights.aclOf(caller, namespace);
+    if (acl === null) return { words: ["deny"], decider: null };
+    const words = capabilitiesOn(acl, path);
+    const rule = ruleOn(acl, path);
+    return {
+      words: words.length === 0 ? ["deny"] : words,
+      decider: rule === null ? null : deciderOf(rule),
+    };
+  }
+
+  async #isGoverned(caller: Caller, { namespace, path }: Place): Promise<boolean> {
+    return (await this.#options.governing.applying(caller, namespace, path)).length > 0;
+  }
+
+  #placeOf(base: NamespaceRef, given: string): Place {
+    const segments = (given.startsWith("/") ? given.slice(1) : given).split("/");
+    const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
+    return { namespace, path: segments.slice(taken).join("/") };
+  }
+}
+
+interface Place {
+  readonly namespace: NamespaceRef;
+  readonly path: string;
+}
+
+function deciderOf(rule: MergedRule): Decider {
+  const policies = rule.sources.map(({ policy, rule: { position } }) => {
+    return { name: policy.name, line: position.line, column: position.column };
+  });
+  return { label: labelOf(rule.pattern, true), policies: policies.toSorted(byPlace) };
+}
+
+function byPlace(a: RulePlace, b: RulePlace): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}
+
+function granted(rule: MergedRule): readonly string[] {
+  return rule.denies ? ["deny"] : wordsOf(rule.capabilities);
+}
+
+/** As written; prefix rules without the star where clients of other servers expect it so. */
+function labelOf({ kind, text, star }: Pattern, withStar: boolean): string {
+  return star && (withStar || kind === "segments") ? `${text}*` : text;
+}
+
+function isAtOrBelow(below: NamespaceRef, above: NamespaceRef): boolean {
+  if (above.path === "") return true;
+  return below.path === above.path || below.path.startsWith(`${above.path}/`);
+}

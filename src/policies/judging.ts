@@ -1,0 +1,53 @@
+// What the verdicts of programs come to (contract 5.4): levels, the override, and what is told. Pure.
+
+import type { EnforcementLevel, Judgement, PolicyResult } from "../endpoint/judgement.ts";
+import { denialText } from "../policy/expr/denial.ts";
+import type { Verdict } from "../policy/expr/program.ts";
+import type { Governor } from "./governing-places.ts";
+
+export interface Judged {
+  readonly policy: Governor;
+  readonly level: EnforcementLevel;
+  readonly verdict: Verdict;
+}
+
+/** `override`: asked for by somebody who may. `trace`: the denial shows which rules failed. */
+export function conclude(
+  judged: readonly Judged[],
+  { override, trace }: { readonly override: boolean; readonly trace: boolean },
+): Judgement {
+  const failed = judged.filter(({ verdict }) => !verdict.passed);
+  const denying = failed.filter(
+    ({ level }) => level === "hard-mandatory" || (level === "soft-mandatory" && !override),
+  );
+  const allowed = denying.length === 0;
+  // All that failed are told, those too that an override would have let pass.
+  const mandatory = failed
+    .filter(({ level }) => level !== "advisory")
+    .map(({ policy: { kind, ...policy }, verdict }) => {
+      return { kind, qualifiedName: qualified(policy), verdict };
+    });
+  return {
+    allowed,
+    results: judged.map(resultOf),
+    overrideNeeded: failed.some(({ level }) => level === "soft-mandatory"),
+    warnings: failed.flatMap(({ policy, level }) =>
+      level === "advisory" ? [`advisory ${policy.kind} policy "${qualified(policy)}" failed`] : [],
+    ),
+    denial: allowed ? "" : denialText(mandatory, trace),
+  };
+}
+
+/** The namespace's id in front, as traces and logs show it. */
+export function qualified({ namespaceId, name }: Omit<Governor, "kind">): string {
+  return `${namespaceId}/${name}`;
+}
+
+/** Of a program that does not compile any more: it fails at its level. */
+export function brokenVerdict(problem: string): Verdict {
+  return { passed: false, error: problem, description: "", rules: [], steps: 0 };
+}
+
+function resultOf({ policy, level, verdict }: Judged): PolicyResult {
+  return { ...policy, level, passed: verdict.passed, error: verdict.error };
+}

@@ -1,0 +1,121 @@
+// Members of a request that writes or lists policies. What is missing is refused in the words of the
+// contract (2.2, 4.4), which the room has; a patch leaves alone what it does not name.
+
+import type { JsonValue } from "../base/json.ts";
+import { parseTime } from "../base/time.ts";
+import type { Instant } from "../base/world.ts";
+import { type Field, wire } from "../endpoint/wire.ts";
+import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
+
+const MAX_LISTED = 10_000;
+const MAX_PATHS = 1_000;
+
+const name = wire.path("name").string("Name of the policy; kept in lower case.");
+const text = wire.body("policy").string("The document, as it is or in base64.");
+const rules = wire.body("rules").string("Older name of policy.");
+const paths = wire
+  .body("paths")
+  .list("Paths that it guards; a * at the end stands for the rest.", { max: MAX_PATHS });
+
+const levelText = wire
+  .body("enforcement_level")
+  .string("What a failure does: it is told, it denies unless overridden, it denies.");
+/** Other words are refused by the room, which says what it was given. */
+const level: Field<string> = {
+  ...orEmpty(levelText),
+  schema: { ...levelText.schema, enum: ENFORCEMENT_LEVELS },
+};
+
+const EXPIRATION = "When the policy ends by itself; RFC 3339.";
+const expires: Field<Instant | null | undefined> = {
+  source: "body",
+  name: "expiration",
+  help: EXPIRATION,
+  secret: false,
+  required: false,
+  schema: { type: "string", format: "date-time", nullable: true, description: EXPIRATION },
+  read: (given) => (given === undefined ? undefined : parseTime(given)),
+};
+
+const ttl = orNull(
+  wire.body("ttl").duration("The same as a time from now; not beside expiration.").optional(),
+);
+
+const beside = {
+  cas: wire
+    .body("cas")
+    .integer("The version that is replaced; -1: there must be none.", { min: -1 })
+    .optional(),
+  casRequired: wire
+    .body("cas_required")
+    .boolean("Whether the next write must give cas.")
+    .optional(),
+  expires,
+  ttl,
+  trial: wire
+    .query("dry_run")
+    .flag("Check everything, tell what would be stored, and store nothing.")
+    .default(false),
+};
+
+export const named = { name };
+
+/** Of POST: a whole policy. */
+export const whole = {
+  acl: { name, text: orEmpty(text), ...beside },
+  older: { name, text: orEmpty(text), rules: rules.optional(), ...beside },
+  rgp: { name, text: orEmpty(text), level, ...beside },
+  egp: { name, text: orEmpty(text), level, paths: orNone(paths), ...beside },
+};
+
+/** Of PATCH: some of it. */
+export const part = {
+  acl: { name, text: ifGiven(orEmpty(text)), ...beside },
+  rgp: { name, text: ifGiven(orEmpty(text)), level: ifGiven(level), ...beside },
+  egp: {
+    name,
+    text: ifGiven(orEmpty(text)),
+    level: ifGiven(level),
+    paths: ifGiven(orNone(paths)),
+    ...beside,
+  },
+};
+
+export const listing = {
+  after: wire.query("after").string("Only those after this name.").optional(),
+  limit: wire
+    .query("limit")
+    .integer("How many at most.", { min: 1, max: MAX_LISTED })
+    .default(MAX_LISTED),
+};
+
+export const prefix = wire.path("prefix").string("Folder: the part of the names up to a slash.");
+
+/** Absent and null are as empty, which the room refuses in its words. */
+function orEmpty(field: Field<string>): Field<string> {
+  return { ...copy(field), read: (given) => (isNone(given) ? "" : field.read(given)) };
+}
+
+function orNone(field: Field<readonly string[]>): Field<readonly string[]> {
+  return { ...copy(field), read: (given) => (isNone(given) ? [] : field.read(given)) };
+}
+
+/** As in every merge patch, null takes the value away. */
+function orNull<T>(field: Field<T>): Field<T | null> {
+  return { ...copy(field), read: (given) => (given === null ? null : field.read(given)) };
+}
+
+function ifGiven<T>(field: Field<T>): Field<T | undefined> {
+  const read = (given: JsonValue | undefined) =>
+    given === undefined ? undefined : field.read(given);
+  return { ...copy(field), required: false, read };
+}
+
+/** The members of a field, which may be those of a class. */
+function copy({ source, name: onWire, help, secret, required, schema }: Field<unknown>) {
+  return { source, name: onWire, help, secret, required, schema };
+}
+
+function isNone(given: JsonValue | undefined): boolean {
+  return given === undefined || given === null;
+}

@@ -1,0 +1,149 @@
+// What the policies of a token say: asked for every request, so that policies are parsed and compiled
+// once and found again. A change of a policy counts for the next request (contract 1.4).
+
+import type { Clock } from "../base/world.ts";
+import type { Decision, Question } from "../endpoint/decision.ts";
+import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../policy/acl-compile.ts";
+import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
+import { parseAclDocument } from "../policy/acl-document.ts";
+import { BoundedCache } from "./bounded-cache.ts";
+import * as builtIn from "./built-in.ts";
+import { CompiledAcls, type Turns } from "./compiled-acls.ts";
+import * as failures from "./failures.ts";
+import type { PolicyRecord } from "./policy-record.ts";
+import { living } from "./policy-rows.ts";
+
+const PARSED = { entries: 8_192, cost: 8 * 1024 * 1024 }; // characters of text, of 5 bytes when parsed
+const PARSED_COST = 256;
+
+/** The records that rights come from. */
+export interface StoredPolicies {
+  /** As stored, ended or not. */
+  stored(namespaceId: string, name: string): PolicyRecord | null;
+  /** Calls with the name of each policy that was written or deleted, before its writer is answered. */
+  watch(namespaceId: string, call: (name: string) => void): () => void;
+}
+
+export interface RightsOptions {
+  readonly policies: StoredPolicies;
+  readonly clock: Clock;
+  /** Between the steps of a long compilation. */
+  readonly turns: Turns;
+}
+
+export class Rights {
+  readonly #policies: StoredPolicies;
+  readonly #clock: Clock;
+  readonly #parsed = new BoundedCache<PolicyInForce>(PARSED);
+  readonly #acls: CompiledAcls;
+  readonly #followed = new Map<string, () => void>(); // namespaces whose changes are watched
+
+  constructor({ policies, clock, turns }: RightsOptions) {
+    this.#policies = policies;
+    this.#clock = clock;
+    const find = (namespaceId: string, name: string) => this.#inForce(namespaceId, name);
+    this.#acls = new CompiledAcls({ find, clock, turns });
+  }
+
+  /** Forgets what it holds: before the node seals. Nothing needs to be loaded when it opens. */
+  close(): void {
+    for (const unfollow of this.#followed.values()) unfollow();
+    this.#followed.clear();
+    this.#parsed.clear();
+    this.#acls.clear();
+  }
+
+  /** At once, unless the caller's policies have to be compiled first and are many. */
+  decide(caller: Caller, question: Question): Decision | Promise<Decision> {
+    if (!isAtOrBelow(question.namespace, caller.namespace)) return { allowed: false, granting: [] };
+    if (caller.type === "management") {
+      const granting = [{ name: builtIn.ROOT, namespaceId: caller.namespace.id }];
+      return { allowed: true, granting };
+    }
+    const acl = this.#aclFor(caller, question.namespace);
+    if (acl instanceof Promise) return this.#decideAfter(acl, caller, question);
+    const { allowed, granting } = decide(acl, question);
+    return { allowed, granting };
+  }
+
+  /** In the words of capability queries: `root` for management, `deny` for nothing. */
+  async capabilitiesOf(
+    caller: Caller,
+    namespace: NamespaceRef,
+    path: string,
+  ): Promise<readonly string[]> {
+    if (caller.type === "management" && isAtOrBelow(namespace, caller.namespace)) return ["root"];
+    const acl = await this.aclOf(caller, namespace);
+    const words = acl === null ? [] : capabilitiesOn(acl, path);
+    return words.length === 0 ? ["deny"] : words;
+  }
+
+  /** Whether the caller may do something at or below a beginning of a path: for what is shown. */
+  async reachOf(caller: Caller, namespace: NamespaceRef): Promise<(beginning: string) => boolean> {
+    if (caller.type === "management" && isAtOrBelow(namespace, caller.namespace)) return () => true;
+    const acl = await this.aclOf(caller, namespace);
+    return (beginning) => acl?.reaches(beginning) === true;
+  }
+
+  /** All that a client's policies say in a namespace: for those who may ask why. Null for what lies
+   *  outside the caller's own. */
+  async aclOf(caller: Caller, namespace: NamespaceRef): Promise<CompiledAcl | null> {
+    if (!isAtOrBelow(namespace, caller.namespace)) return null;
+    for (;;) {
+      const acl = this.#aclFor(caller, namespace);
+      if (!(acl instanceof Promise)) return acl;
+      await acl;
+    }
+  }
+
+  /** Asked again, and not told what it was waited for: a policy may have changed at the last moment. */
+  async #decideAfter(ready: Promise<void>, caller: Caller, question: Question): Promise<Decision> {
+    await ready;
+    return this.decide(caller, question);
+  }
+
+  #aclFor(caller: Caller, namespace: NamespaceRef): CompiledAcl | Promise<void> {
+    this.#follow(caller.namespace.id);
+    return this.#acls.aclFor(caller, namespace);
+  }
+
+  /** Parsed at the first use after a start or a change, never for each request. One that has ended
+   *  is handed on: whoever compiles it leaves it out, and knows until when. */
+  #inForce(namespaceId: string, name: string): PolicyInForce | null {
+    const key = `${namespaceId}/${name}`;
+    const parsed = this.#parsed.get(key);
+    if (parsed !== undefined && living(parsed, this.#clock.now()) !== null) return parsed;
+    const record = this.#policies.stored(namespaceId, name);
+    if (record === null) return null;
+    const { text, written, expires } = record;
+    const document = parsedOrDamaged(name, text);
+    const stated = { name, namespaceId, document, written, expires };
+    const policy = { ...stated, alone: rulesAlone(stated) };
+    this.#parsed.put(key, policy, text.length + PARSED_COST);
+    return policy;
+  }
+
+  /** From the first request of a namespace on, so that a change counts for the next one. */
+  #follow(namespaceId: string): void {
+    if (this.#followed.has(namespaceId)) return;
+    const unfollow = this.#policies.watch(namespaceId, (name) => {
+      this.#parsed.drop(`${namespaceId}/${name}`);
+      this.#acls.forget(namespaceId, name);
+    });
+    this.#followed.set(namespaceId, unfollow);
+  }
+}
+
+function parsedOrDamaged(name: string, text: string): PolicyInForce["document"] {
+  try {
+    return parseAclDocument(text);
+  } catch {
+    throw failures.recordDamaged(name);
+  }
+}
+
+function isAtOrBelow(below: NamespaceRef, above: NamespaceRef): boolean {
+  if (above.path === "") return true;
+  return below.path === above.path || below.path.startsWith(`${above.path}/`);
+}
