@@ -3,6 +3,7 @@
 import { Failure } from "../base/failure.ts";
 import { ApiError } from "../client/api-error.ts";
 import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
+import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface Situation {
@@ -51,6 +52,8 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
 ]);
 
 function onRefusal(error: ApiError, { tokenFrom }: Situation): string | null {
+  const special = onPolicyRefusal(error);
+  if (special !== null) return special;
   switch (error.kind) {
     case "sealed":
       return "the server is sealed: run `holdfast operator unseal`";
@@ -104,6 +107,7 @@ function onDenial(error: ApiError, tokenFrom: string | null): string {
   if (error.says("invalid token")) {
     return `the token from ${tokenFrom} is unknown or expired: run \`holdfast login\``;
   }
+  if (governedDenial(error) !== null) return onGovernedDenial();
   if (error.says("restricted endpoint")) return "leave out the namespace: this is for root only";
   if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
   return `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;

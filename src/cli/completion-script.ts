@@ -61,17 +61,15 @@ function bash(commands: readonly Command[]): string {
       `flags=${quoted(flags.map(([name]) => `-${name}`).join(" "))} ;;`,
   );
   const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
-  const { values, files, others } = takingValues(nodes);
+  const values = takingValues(nodes, {
+    choices: (words) => `COMPREPLY=($(compgen -W ${quoted(words)} -- "$current"))`,
+    files: 'COMPREPLY=($(compgen -f -- "$current"))',
+  });
   return `# bash completion for holdfast
 _holdfast() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="" words="" next="" flags="" i word
   ((COMP_CWORD > 0)) && previous="\${COMP_WORDS[COMP_CWORD - 1]}"
   COMPREPLY=()
-  case "\${previous/#--/-}" in
-${values.map(([name, choices]) => `    -${name}) COMPREPLY=($(compgen -W ${quoted(choices)} -- "$current")); return ;;`).join("\n")}
-    ${either(files)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    ${either(others)}) return ;;
-  esac
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"
     [[ "$word" == -* ]] && continue
@@ -79,6 +77,9 @@ ${values.map(([name, choices]) => `    -${name}) COMPREPLY=($(compgen -W ${quote
       ${paths.join("|")}) words="\${words:+$words }$word" ;;
     esac
   done
+  case "$words \${previous/#--/-}" in
+${values.join("\n")}
+  esac
   case "$words" in
 ${cases.join("\n")}
   esac
@@ -105,23 +106,24 @@ function zsh(commands: readonly Command[]): string {
       `flags=(${described(flags.map(([name, { help }]) => [`-${name}`, help]))}) ;;`,
   );
   const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
-  const { values, files, others } = takingValues(nodes);
+  const values = takingValues(nodes, {
+    choices: (words) => `compadd -- ${words}`,
+    files: "_files",
+  });
   return `#compdef holdfast
 # zsh completion for holdfast
 _holdfast() {
   local place="" word
   local -a next flags
-  case "\${words[CURRENT-1]/#--/-}" in
-${values.map(([name, choices]) => `    -${name}) compadd -- ${choices}; return ;;`).join("\n")}
-    ${either(files)}) _files; return ;;
-    ${either(others)}) return ;;
-  esac
   for word in "\${(@)words[2,CURRENT-1]}"; do
     [[ "$word" == -* ]] && continue
     case "\${place:+$place }$word" in
       ${paths.join("|")}) place="\${place:+$place }$word" ;;
     esac
   done
+  case "$place \${words[CURRENT-1]/#--/-}" in
+${values.join("\n")}
+  esac
   case "$place" in
 ${cases.join("\n")}
   esac
@@ -174,27 +176,30 @@ function fish(commands: readonly Command[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Flags by what completes their value: known words, files, nothing. A name means one thing only. */
-function takingValues(nodes: readonly Node[]): {
-  readonly values: readonly (readonly [string, string])[];
-  readonly files: readonly string[];
-  readonly others: readonly string[];
-} {
-  const all = new Map([...globalFlags, ...nodes.flatMap(({ flags }) => flags)]);
-  const taking = [...all].filter(([, { placeholder }]) => placeholder !== null);
-  const plain = taking.filter(([, { choices }]) => choices.length === 0);
-  return {
-    values: taking.flatMap(([name, { choices }]) =>
-      choices.length > 0 ? [[name, choices.join(" ")] as const] : [],
-    ),
-    files: plain.filter(([, { isFile }]) => isFile).map(([name]) => name),
-    others: plain.filter(([, { isFile }]) => !isFile).map(([name]) => name),
-  };
+/** How a shell completes the value of a flag. */
+interface Completers {
+  /** From these words, with spaces between them. */
+  readonly choices: (words: string) => string;
+  readonly files: string;
 }
 
-/** A pattern for case: flags with one dash, to which the word before was brought. */
-function either(names: readonly string[]): string {
-  return names.map((name) => `-${name}`).join("|");
+/**
+ * Branches of a case over "words of the command -flag": a flag such as -type takes other values with
+ * another command, so that those of a command come before those of all.
+ */
+function takingValues(nodes: readonly Node[], { choices, files }: Completers): string[] {
+  const branch = (pattern: string, flag: Flag<unknown>) => {
+    if (flag.choices.length > 0)
+      return `    ${pattern}) ${choices(flag.choices.join(" "))}; return ;;`;
+    return flag.isFile ? `    ${pattern}) ${files}; return ;;` : `    ${pattern}) return ;;`;
+  };
+  const taking = ([, { placeholder }]: Node["flags"][number]) => placeholder !== null;
+  return [
+    ...nodes.flatMap(({ words, flags }) =>
+      flags.filter(taking).map(([name, flag]) => branch(quoted(`${words} -${name}`), flag)),
+    ),
+    ...globalFlags.filter(taking).map(([name, flag]) => branch(`*${quoted(` -${name}`)}`, flag)),
+  ];
 }
 
 function quoted(text: string): string {

@@ -14,6 +14,8 @@ import { byName, readFlags, readLine, type Line } from "./command-line.ts";
 import type { Command } from "./command.ts";
 import type { FlagValues } from "./flag.ts";
 import type { CliIo, CliWorld } from "./io.ts";
+import { governedDenial } from "./policy-advice.ts";
+import { onOneLine } from "./refusal-text.ts";
 import { Running } from "./running.ts";
 import { GLOBAL_FLAGS, Settings } from "./settings.ts";
 import { Output } from "./terminal/output.ts";
@@ -118,7 +120,9 @@ class Invocation {
     const colours = { stdout: false, stderr: this.#settings.colours(stderr.isTTY === true) };
     const out = new Output({ stdout, stderr, format: "table", field: null, colours });
     const tokenFrom = this.#running?.tokenFrom ?? null;
-    out.error(lineOf(error), adviceFor(error, { command: this.#command, tokenFrom }));
+    const details = error instanceof ApiError ? governedDenial(error)?.trace : undefined;
+    const next = adviceFor(error, { command: this.#command, tokenFrom });
+    out.error(lineOf(error), next, details);
     if (!(error instanceof Failure) && this.#settings.debug) out.hint(framesOf(error));
     return exitCodeOf(error);
   }
@@ -147,19 +151,13 @@ function exitCodeOf(error: unknown): number {
 
 function lineOf(error: unknown): string {
   if (error instanceof ApiError) {
-    return `${error.method} ${error.path}: ${onOneLine(error.message)} (status ${error.status})`;
+    const governing = governedDenial(error)?.policies.map((policy) => `denied by ${policy}`);
+    const text = governing?.join(", ") ?? onOneLine(error.message);
+    return `${error.method} ${error.path}: ${text} (status ${error.status})`;
   }
   if (error instanceof Failure) return error.message;
   // The text of an unforeseen error can quote whatever was being handled, secrets included.
   return `this program failed unexpectedly (${error instanceof Error ? error.name : typeof error})`;
-}
-
-/** Refusals of tokens come as a list, a line for each problem (ACL contract 4). */
-function onOneLine(message: string): string {
-  return message
-    .trim()
-    .replace(/:\s*\n\s*\* /g, ": ")
-    .replace(/\s*\n\s*\* /g, "; ");
 }
 
 /** Where it happened, without the message. */

@@ -92,6 +92,7 @@ export class Running implements Context {
       token: token?.value ?? null,
       namespace: settings.namespace,
       region: settings.region,
+      policyOverride: settings.policyOverride,
       watcher: this.#watcher(),
       warn: (warning) => out.warn(warning),
     });

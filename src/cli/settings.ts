@@ -43,6 +43,7 @@ export const GLOBAL_FLAGS = {
   tlsServerName: flag.string("Name to expect in the server's certificate", "NAME"),
   tlsSkipVerify: flag.switch("Do not check the server's certificate"),
   region: flag.string("Region for requests on tokens", "NAME"),
+  policyOverride: flag.switch("Pass by soft-mandatory policies; it is audited"),
   timeout: flag.string(`Longest wait for an answer (${showDuration(DEFAULT_TIMEOUT)})`, "TIME"),
   nonInteractive: flag.switch("Never ask; fail instead"),
   noColor: flag.switch("No colours"),
@@ -101,6 +102,10 @@ export class Settings {
 
   get region(): string {
     return this.#text("region", "region", "HOLDFAST_REGION") ?? "";
+  }
+
+  get policyOverride(): boolean {
+    return this.#flags.policyOverride;
   }
 
   get timeout(): Nanos {

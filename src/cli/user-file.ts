@@ -1,8 +1,24 @@
 // Files that the user names on the command line. Unlike those of the server they may be links, and
 // pipes too: `key=@<(command)` is how a shell hands over a secret without writing it down.
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { isUtf8 } from "node:buffer";
+import { dirname, join } from "node:path";
 import { alloc, concat, wipe } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
 
@@ -11,6 +27,8 @@ export interface UserFiles {
   read(path: string, maxBytes: number): Buffer;
   /** The same as text; not UTF-8 is a Failure. */
   text(path: string, maxBytes: number): string;
+  /** Puts another text into a file that exists, all or nothing; its mode and owner stay. */
+  replace(path: string, text: string): void;
 }
 
 const PIECE = 64 * 1024;
@@ -21,11 +39,11 @@ export class SystemUserFiles implements UserFiles {
     try {
       handle = openSync(path, "r");
     } catch (error) {
-      throw unreadable(path, error);
+      throw unusable("read", path, error);
     }
     const parts: Buffer[] = [];
     try {
-      if (fstatSync(handle).isDirectory()) throw failure(path, "it is a directory");
+      if (fstatSync(handle).isDirectory()) throw failure("read", path, "it is a directory");
       let length = 0;
       for (;;) {
         const piece = alloc(PIECE);
@@ -33,10 +51,10 @@ export class SystemUserFiles implements UserFiles {
         if (count === 0) return concat(...parts);
         length += count;
         parts.push(piece.subarray(0, count));
-        if (length > maxBytes) throw failure(path, `it has more than ${maxBytes} bytes`);
+        if (length > maxBytes) throw failure("read", path, `it has more than ${maxBytes} bytes`);
       }
     } catch (error) {
-      throw error instanceof Failure ? error : unreadable(path, error);
+      throw error instanceof Failure ? error : unusable("read", path, error);
     } finally {
       wipe(...parts);
       closeSync(handle);
@@ -46,25 +64,62 @@ export class SystemUserFiles implements UserFiles {
   text(path: string, maxBytes: number): string {
     const bytes = this.read(path, maxBytes);
     try {
-      if (!isUtf8(bytes)) throw failure(path, "it is not UTF-8 text; encode it, in base64 say");
+      if (!isUtf8(bytes))
+        throw failure("read", path, "it is not UTF-8 text; encode it, in base64 say");
       return bytes.toString("utf8");
     } finally {
       wipe(bytes);
     }
   }
+
+  replace(path: string, text: string): void {
+    try {
+      // Where a link leads to; a file in its place would part it from what it links to.
+      const target = realpathSync(path);
+      const before = statSync(target);
+      if (!before.isFile()) throw failure("write", path, "it is not a regular file");
+      const directory = mkdtempSync(join(dirname(target), ".holdfast-"));
+      try {
+        const fresh = join(directory, "new");
+        writeLike(fresh, text, before);
+        renameSync(fresh, target);
+      } finally {
+        rmSync(directory, { recursive: true, force: true });
+      }
+    } catch (error) {
+      throw error instanceof Failure ? error : unusable("write", path, error);
+    }
+  }
+}
+
+function writeLike(path: string, text: string, like: Stats): void {
+  const handle = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(handle, text);
+    const { uid, gid } = fstatSync(handle);
+    if (uid !== like.uid || gid !== like.gid) fchownSync(handle, like.uid, like.gid);
+    fchmodSync(handle, like.mode & 0o7777);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "there is no such file"],
-  ["EACCES", "this user may not read it"],
+  ["EACCES", "this user may not do that"],
+  ["EPERM", "this user may not do that"],
+  ["EROFS", "the file system is read-only"],
   ["ELOOP", "its links go in a circle"],
 ]);
 
-function unreadable(path: string, error: unknown): Failure {
+function unusable(action: Action, path: string, error: unknown): Failure {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
-  return failure(path, REASONS.get(code) ?? code);
+  return failure(action, path, REASONS.get(code) ?? code);
 }
 
-function failure(path: string, reason: string): Failure {
-  return new Failure("invalid", "user-file", `cannot read ${path}: ${reason}`);
+type Action = "read" | "write";
+
+function failure(action: Action, path: string, reason: string): Failure {
+  return new Failure("invalid", "user-file", `cannot ${action} ${path}: ${reason}`);
 }

@@ -38,6 +38,15 @@ test("bash completes commands, their words, flags and values", () => {
   assert.deepEqual(complete("holdfast", "status", "-namespace", "s"), [], "no guess at a value");
 });
 
+test("a flag is completed by what it means to its command", () => {
+  assert.deepEqual(complete("holdfast", "policy", "write", "-type", ""), ["acl", "rgp", "egp"]);
+  assert.deepEqual(complete("holdfast", "acl", "token", "create", "--type", "m"), ["management"]);
+  assert.deepEqual(complete("holdfast", "policy", "write", "-level", "s"), ["soft-mandatory"]);
+  assert.deepEqual(complete("holdfast", "policy", "test", "-cases", "/etc/hostn"), [
+    "/etc/hostname",
+  ]);
+});
+
 test("every command can be reached by completion in every shell", async () => {
   for (const name of COMMAND_NAMES) {
     const words = name.split(" ");

@@ -229,6 +229,7 @@ test("T-E05: an unforeseen error shows its kind and, with -debug, where; never i
     text: () => {
       throw new TypeError("hunter2-canary");
     },
+    replace: () => {},
   };
   const args = ["write", "-debug", "kv/a", "a=@file"];
   const { code, all } = await cli(server.address, args, { world: { files } });

@@ -6,6 +6,7 @@ import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { encodeWithOtp } from "../../src/crypto/otp.ts";
 import { FakeTokens } from "./acl-fake.ts";
+import { FakePolicies } from "./policy-fake.ts";
 
 export interface Seen {
   readonly method: string;
@@ -46,6 +47,7 @@ export class FakeServer {
   readonly namespaces = new Map<string, Data>();
   readonly devices = new Map<string, Data>();
   readonly tokens = new FakeTokens(ROOT_TOKEN);
+  readonly policies = new FakePolicies(enveloped);
   attempt: { given: Set<string>; otp: string } | null = null;
   rekey: { given: Set<string>; made: string[]; verified: Set<string>; plan: Data } | null = null;
   readonly #server: http.Server;
@@ -355,6 +357,8 @@ export class FakeServer {
     };
     const fixed = routes[`${method} ${path}`];
     if (fixed !== undefined) return fixed;
+    const policy = this.policies.answer(seen);
+    if (policy !== null) return () => policy;
     const [, kind = "", name = ""] = /^sys\/(audit|audit-hash|namespaces)\/(.+)$/.exec(path) ?? [];
     if (kind === "namespaces") return () => this.#namespace(method, `${name}/`, body);
     if (kind === "audit") return () => this.#device(method, `${name}/`, body);

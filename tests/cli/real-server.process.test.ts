@@ -15,6 +15,7 @@ const ORDER = [
   "first-day.txt",
   "namespaces.txt",
   "acl.txt",
+  "policies.txt",
   "audit.txt",
   "mistakes.txt",
   "ceremonies.txt",

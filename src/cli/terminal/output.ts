@@ -87,9 +87,10 @@ export class Output {
     this.#options.stderr.write(`${this.#onStderr("yellow", "Warning:")} ${oneLine(text)}\n`);
   }
 
-  error(text: string, next: string | null): void {
+  error(text: string, next: string | null, details: readonly string[] = []): void {
     const { stderr } = this.#options;
     stderr.write(`${this.#onStderr("red", "Error:")} ${oneLine(text)}\n`);
+    for (const detail of details) stderr.write(`${oneLine(detail)}\n`);
     if (next !== null) stderr.write(`${this.#onStderr("bold", "Next:")} ${oneLine(next)}\n`);
   }
 

@@ -1,0 +1,113 @@
+// `holdfast policy why`
+
+import { showDuration } from "../../base/duration.ts";
+import { Failure } from "../../base/failure.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Client } from "../../client/client.ts";
+import { findAccessor } from "../accessors.ts";
+import { argument } from "../argument.ts";
+import { command, type Context } from "../command.ts";
+import { readData } from "../data-arguments.ts";
+import { flag } from "../flag.ts";
+import { inspectionText } from "../inspection-view.ts";
+import { readDocument } from "../policy-files.ts";
+import { LEVELS } from "../policy-kinds.ts";
+import { tokenOf } from "../token-requests.ts";
+import { UsageError } from "../usage-error.ts";
+
+const OPERATIONS = ["create", "read", "update", "patch", "delete", "list"] as const;
+
+export const policyWhy = command({
+  name: "policy why",
+  summary: "Tell whether a token may do something, why, and what would allow it",
+  description:
+    "Nothing is done but asking; it needs a management token, or sudo on sys/inspect/request. ACCESSOR " +
+    "may be cut short; self is the present token, - a token with the policies of -policy, or nobody. " +
+    "-try asks as if a document were stored already.",
+  examples: [
+    "holdfast policy why c8427da3 update secret/shop/prices",
+    "holdfast policy why self list sys/namespaces",
+    "holdfast policy why c8427da3 update secret/shop/prices price=12 -wrap-ttl 60s",
+    "holdfast policy why -policy readonly - read secret/shop/prices",
+    "holdfast policy why -try readonly=new.hcl c8427da3 update secret/shop/prices",
+    "holdfast policy why -try egp/hours=hours.cel -at 2026-03-01T03:00:00Z c8427da3 read secret/a",
+  ],
+  flags: {
+    policy: flag.string("With - as ACCESSOR: a policy that the token has", "NAME").repeated(),
+    try: flag.pair("As if this were stored: [acl/|rgp/|egp/]NAME=FILE").repeated(),
+    level: flag.oneOf(LEVELS, "Level of RGPs and EGPs that are tried (hard-mandatory)"),
+    paths: flag.string("Paths of EGPs that are tried (*)", "PATH").repeated(),
+    wrapTtl: flag.duration("Wrapping that the request asks for"),
+    from: flag.string("Address that the request comes from", "IP"),
+    at: flag.string("When it comes: 2026-03-01T10:00:00Z", "TIME"),
+  },
+  args: {
+    accessor: argument.required("Accessor of the token or the beginning of it, self, or -"),
+    operation: argument.oneOf(OPERATIONS, "What is to be done"),
+    path: argument.required("Path, with or without /v1/ in front"),
+    data: argument.rest("Parameters of the request: name=value, name=@file"),
+  },
+  async run(context, { accessor, operation, path, data, policy, wrapTtl, from, at, ...trial }) {
+    const { client, out, settings } = context;
+    if (policy.length > 0 && accessor !== "-") {
+      throw new UsageError("-policy is for a token that does not exist: give - as ACCESSOR");
+    }
+    const target = path.replace(/^\/+/, "").replace(/^v1\//, "");
+    const { data: found } = await client.request("POST", "sys/inspect/request", {
+      body: {
+        ...(await subject(client, accessor, policy)),
+        operation,
+        path: target,
+        ...(data.length === 0 ? {} : { data: await readData(data, context) }),
+        ...(wrapTtl === undefined ? {} : { wrap_ttl: showDuration(wrapTtl) }),
+        ...(from === undefined ? {} : { remote_address: from }),
+        ...(at === undefined ? {} : { time: at }),
+        ...(settings.policyOverride ? { policy_override: true } : {}),
+        ...(trial.try.length === 0 ? {} : { documents: await documentsOf(context, trial) }),
+      },
+    });
+    if (!isObject(found)) throw malformed();
+    await out.show(found, { text: inspectionText(found, { operation, path: target }) });
+  },
+});
+
+async function subject(
+  client: Client,
+  accessor: string,
+  policies: readonly string[],
+): Promise<JsonObject> {
+  if (accessor === "-") return policies.length === 0 ? {} : { policies };
+  if (accessor !== "self") return { token_accessor: await findAccessor(client, accessor) };
+  const { AccessorID } = tokenOf((await client.request("GET", "acl/token/self")).body);
+  return { token_accessor: AccessorID };
+}
+
+interface Trial {
+  readonly try: readonly (readonly [name: string, file: string])[];
+  readonly level: string | undefined;
+  readonly paths: readonly string[];
+}
+
+async function documentsOf(
+  context: Pick<Context, "files" | "prompt">,
+  { try: given, level, paths }: Trial,
+): Promise<JsonObject[]> {
+  const documents: JsonObject[] = [];
+  for (const [named, file] of given) {
+    const [, type = "acl", name] = /^(?:(acl|rgp|egp)\/)?(.+)$/.exec(named) ?? [];
+    const { text } = await readDocument(context, file);
+    documents.push({
+      type,
+      name,
+      policy: text,
+      ...(type === "acl" || level === undefined ? {} : { enforcement_level: level }),
+      ...(type === "egp" && paths.length > 0 ? { paths: paths.join(",") } : {}),
+    });
+  }
+  return documents;
+}
+
+function malformed(): Failure {
+  const message = "the server's answer holds no inspection";
+  return new Failure("upstream", "answer-malformed", message);
+}

@@ -1,0 +1,41 @@
+// The three kinds of policies as commands name them, and where the API keeps each.
+
+import { restOfPath } from "../client/request-path.ts";
+import { flag } from "./flag.ts";
+
+export const POLICY_KINDS = ["acl", "rgp", "egp"] as const;
+export type PolicyKind = (typeof POLICY_KINDS)[number];
+
+export const LEVELS = ["advisory", "soft-mandatory", "hard-mandatory"] as const;
+
+/** Where each kind is listed; a policy of that kind is one name further down. */
+export const POLICY_PLACES: Readonly<Record<PolicyKind, string>> = {
+  acl: "sys/policies/acl",
+  rgp: "sys/policies/rgp",
+  egp: "sys/policies/egp",
+};
+
+/** The same, with what is known of each. */
+export const DETAILED_PLACES: Readonly<Record<PolicyKind, string>> = {
+  acl: "sys/policies/detailed/acl",
+  rgp: "sys/policies/detailed/rgp",
+  egp: "sys/policies/detailed/egp",
+};
+
+export const KIND_FLAG = {
+  type: flag
+    .oneOf(POLICY_KINDS, "Kind of policy: what a token may do, or what governs")
+    .default("acl"),
+};
+
+export const NAME_HELP = "Name of the policy";
+
+/** The path of one policy, or of those below a prefix. */
+export function policyPath(kind: PolicyKind, name: string): string {
+  return `${POLICY_PLACES[kind]}/${restOfPath(name)}`;
+}
+
+/** "ACL policy", "RGP", "EGP": in sentences. */
+export function nounOf(kind: PolicyKind): string {
+  return kind === "acl" ? "ACL policy" : kind.toUpperCase();
+}
