@@ -3,8 +3,12 @@
 import { apiRows } from "./api.ts";
 import { commitRows } from "./commits.ts";
 import { getRows } from "./gets.ts";
+import { governingRows } from "./governing.ts";
 import { listRows } from "./lists.ts";
 import { millionRows } from "./million.ts";
+import { policyRows } from "./policies.ts";
+import { policyParserRows } from "./policy-parser.ts";
+import { programRows } from "./programs.ts";
 import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
 import { slowSyncRows } from "./slow-sync.ts";
@@ -19,4 +23,8 @@ export const ROWS: readonly Row[] = [
   ...apiRows,
   ...tokenRows,
   ...millionRows,
+  ...policyRows,
+  ...governingRows,
+  ...policyParserRows,
+  ...programRows,
 ];

@@ -180,3 +180,15 @@ test("bad names, a name given twice and families without bounds are our own mist
   const labels = [many, { ...many, name: "more" }];
   assert.throws(() => registry.counters({ name: "a", help: "" }, labels), InvariantError);
 });
+
+test("counters by names that operators chose are bounded; what is beyond counts as one", () => {
+  const registry = new Registry();
+  const about = { name: "failed_total", help: "Failures." };
+  const failed = registry.namedCounters(about, ["kind", "policy"], 2);
+  for (const name of ["a", 'b"\n', "a", "c", "d", "c"]) failed.add("egp", name);
+  assert.deepEqual(seriesOf(registry.text()), [
+    'failed_total{kind="egp",policy="a"} 2',
+    'failed_total{kind="egp",policy="b\\"\\n"} 1',
+    'failed_total{kind="other",policy="other"} 3',
+  ]);
+});

@@ -98,6 +98,30 @@ export class Histogram {
   }
 }
 
+/** Counters of things that operators have named, with those names as labels: for names of a fixed form
+ *  which only they choose, and no caller by a request. So many of them at most; the others count as one. */
+export class NamedCounters {
+  readonly #most: number;
+  readonly #counts = new Map<string, { readonly at: readonly string[]; value: number }>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(...at: readonly string[]): void {
+    const key = JSON.stringify(at);
+    const count = this.#counts.get(key);
+    if (count !== undefined) count.value++;
+    else if (this.#counts.size < this.#most) this.#counts.set(key, { at, value: 1 });
+    else if (at.length > 0) this.add(); // without a name: "other"
+    else this.#counts.set(key, { at, value: 1 });
+  }
+
+  entries(): readonly { readonly at: readonly string[]; readonly value: number }[] {
+    return [...this.#counts.values()];
+  }
+}
+
 /** One instrument for each combination of label values, made when first asked for. */
 export class Family<L extends readonly Label[], Child> {
   readonly #space: LabelSpace<L>;
@@ -231,6 +255,17 @@ export class Registry {
       }
       return Array.from(sums, ([index, value]) => ({ labels: space.labels(index), value }));
     });
+  }
+
+  /** See NamedCounters. */
+  namedCounters(about: About, labels: readonly string[], most: number): NamedCounters {
+    const counters = new NamedCounters(most);
+    this.#add(about, "counter", () =>
+      counters.entries().map(({ at, value }) => {
+        return { labels: labels.map((name, i) => [name, at[i] ?? OTHER]), value };
+      }),
+    );
+    return counters;
   }
 
   /** Numbers of one reading, which is taken once for each scrape. */

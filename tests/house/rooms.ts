@@ -37,7 +37,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["engines", ["base", "endpoint", "plugin-sdk"]], // so that one could move into a plugin
   ["client", ["base"]],
-  ["cli", ["base", "client"]],
+  ["cli", ["base", "client", "policy"]],
   ["config", ["base", "policy"]],
   ["surface.ts", ["endpoint", ...ROOMS]], // every declaration, without a server around it
   ["server", BELOW_SERVER],

@@ -118,6 +118,8 @@ const OF_EVERY_CLIENT: ReadonlySet<string> = new Set([
   "authTokenLookupSelf",
   "authTokenRenewSelf",
   "authTokenRevokeSelf",
+  "ownCapabilities",
+  "resultantAcl",
 ]);
 
 /** Written from the contract (6.3, 6.5, 8, decisions 7 and 36), not from the pipeline. */
@@ -140,8 +142,10 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   if (kind.home === "none") return "invalid-token";
   if (!exists || (kind.home !== "" && kind.home !== namespace)) return "permission-denied";
   if (restricted) return "restricted-endpoint";
-  // A token reads itself; the one asked for here is another's (acl-tokens 2.3).
-  if (endpoint.name === "readToken" && kind.rights !== "management") return "permission-denied";
+  // A token reads itself, and the policies it carries; those asked for here are another's (acl-tokens
+  // 2.3, D57).
+  const own = ["readToken", "viewAclPolicy"].includes(endpoint.name);
+  if (own && kind.rights !== "management") return "permission-denied";
   if (access.kind === "token" || kind.rights === "management") return "passes";
   // Granted by name in the default policy of its own namespace; no pattern stands above that (6.4).
   if (OF_EVERY_CLIENT.has(endpoint.name) && kind.home === namespace) return "passes";

@@ -13,7 +13,7 @@ export const ASKED: Asked = {
   namespace: ROOT_NAMESPACE,
   path: CanonicalPath.of([]),
   caller: null,
-  privileged: false,
+  isPrivileged: async () => false,
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
   signal: new AbortController().signal,

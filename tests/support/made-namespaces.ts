@@ -92,7 +92,7 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): Asked {
     namespace,
     path: CanonicalPath.of(["sys", "namespaces"]),
     caller: null,
-    privileged: false,
+    isPrivileged: async () => false,
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {
       keyCeremonies: "open",

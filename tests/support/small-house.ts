@@ -13,6 +13,7 @@ import { Running } from "../../src/core/running.ts";
 import type { AuditedAnswer, AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";
 import type { Served } from "../../src/endpoint/endpoint.ts";
+import type { Judgement } from "../../src/endpoint/judgement.ts";
 import { Reply } from "../../src/endpoint/reply.ts";
 import {
   type Caller,
@@ -20,6 +21,7 @@ import {
   type NamespaceRef,
   ROOT_NAMESPACE,
 } from "../../src/endpoint/request.ts";
+import type { Governor } from "../../src/policies/governing-places.ts";
 
 export interface AskOptions {
   readonly token?: string;
@@ -44,6 +46,10 @@ export class SmallHouse {
   readonly namespaces = new Map<string, NamespaceRef>([["", ROOT_NAMESPACE]]);
   /** Granted as "capability path" or "sudo capability path". */
   readonly grants = new Set<string>();
+  /** What decisions wait for; null: they are there at once. */
+  rights: Promise<void> | null = null;
+  /** RGPs and EGPs that fail, by "rgp name" or "egp path". */
+  readonly failing = new Set<string>();
   node = { initialised: true, sealed: false, drSecondary: false, index: 7n };
   auditFails: "never" | "request" | "response" = "never";
   /** Closed once the node has waited for its requests. */
@@ -94,7 +100,13 @@ export class SmallHouse {
         named: (path) => this.namespaces.get(path) ?? null,
         resolve: (base, segments) => this.#resolve(base, segments),
       },
-      decisions: { decide: (_, question) => this.#decide(question) },
+      decisions: { decide: (_, question) => this.#decideAfter(this.rights, question) },
+      governance: {
+        overrideNeedsSudo: false,
+        headers: () => [],
+        applying: (caller, _, path) => this.#governors(caller, path),
+        judge: async (policies) => this.#judge(policies),
+      },
       audit: {
         get isOpen() {
           return opened();
@@ -140,6 +152,13 @@ export class SmallHouse {
     };
     this.tokens.set(secret, caller);
     return caller;
+  }
+
+  /** Gives a token the names of policies. */
+  carry(secret: string, policies: readonly string[]): void {
+    const caller = this.tokens.get(secret);
+    if (caller === undefined) throw new Error(`no token ${secret}`);
+    this.tokens.set(secret, { ...caller, policies });
   }
 
   ask(verb: string, target: string, options: AskOptions = {}): Promise<Outcome> {
@@ -201,10 +220,40 @@ export class SmallHouse {
     return { namespace, taken };
   }
 
+  #decideAfter(ready: Promise<void> | null, question: Question) {
+    return ready === null ? this.#decide(question) : ready.then(() => this.#decide(question));
+  }
+
   #decide({ capability, path, sudo, namespace }: Question) {
     const asked = `${sudo ? "sudo " : ""}${capability} ${namespace.path}|${path}`;
     this.trace.push(`decide ${asked}`);
     return { allowed: this.grants.has(asked), granting: [] };
+  }
+
+  #governors(caller: Caller | null, path: string | null): readonly Governor[] {
+    const asked = [
+      ...(caller?.policies ?? []).map((name) => ({ kind: "rgp" as const, name })),
+      ...(path === null ? [] : [{ kind: "egp" as const, name: path }]),
+    ];
+    return asked
+      .filter(({ kind, name }) => this.failing.has(`${kind} ${name}`))
+      .map((one) => ({ ...one, namespaceId: ROOT_NAMESPACE.id }));
+  }
+
+  #judge(policies: readonly Governor[]): Judgement {
+    for (const { kind, name } of policies) this.trace.push(`${kind} ${name}`);
+    return {
+      allowed: false,
+      results: policies.map((policy) => ({
+        ...policy,
+        level: "hard-mandatory",
+        passed: false,
+        error: null,
+      })),
+      overrideNeeded: false,
+      warnings: [],
+      denial: "the trace",
+    };
   }
 
   #record(kind: "request" | "response", request: AuditedRequest, error: string): void {

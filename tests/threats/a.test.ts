@@ -6,6 +6,7 @@ import { everyEndpoint } from "../../src/surface.ts";
 import { Dice } from "./dice.ts";
 import { at } from "../support/http-client.ts";
 import { auditLines, EVERYTHING, lastIndex, rule, scene, visible } from "./scene.ts";
+import { misspell } from "./spelling.ts";
 
 const TEAM = "/v1/sys/namespaces/team";
 
@@ -124,57 +125,6 @@ test("T-A03 T-A04: of a thousand spellings none gets past a deny, and each leave
   }
   assert.equal((await stage.must("GET", `/v1${path}`)).status, 200, "it is still there");
 });
-
-/** The same path to somebody who tidies up, written in another way. */
-function misspell(path: string, dice: Dice): string {
-  let out = path;
-  for (let i = dice.below(3); i >= 0; i--) {
-    const where = 1 + dice.below(out.length - 1);
-    const char = out[where] ?? "x";
-    const hex = char.charCodeAt(0).toString(16).padStart(2, "0");
-    const slash = out.indexOf("/", where);
-    const put = (text: string, from = where, to = where) =>
-      (out = out.slice(0, from) + text + out.slice(to));
-    switch (dice.below(12)) {
-      case 0:
-        put(`%${hex.toUpperCase()}`, where, where + 1);
-        break;
-      case 1:
-        put(`%${hex}`, where, where + 1);
-        break;
-      case 2:
-        put(`%25${hex}`, where, where + 1);
-        break;
-      case 3:
-        if (slash > 0) put("//", slash, slash + 1);
-        break;
-      case 4:
-        if (slash > 0) put("/./", slash, slash + 1);
-        break;
-      case 5:
-        if (slash > 0) put("/a/../", slash, slash + 1);
-        break;
-      case 6:
-        if (slash > 0) put(dice.of(["%2F", "%2f", "\\", "%5C", "%5c"]), slash, slash + 1);
-        break;
-      case 7:
-        out += dice.of(["%00", "%20", ".", "/.", "/..", "%0A", "%E2%80%8B", "?list=true", "/"]);
-        break;
-      case 8:
-        put(dice.of(["%00", "%C0%80", "%EF%BB%BF", "%AD", "%09"]));
-        break;
-      case 9:
-        put(`%u00${hex}`, where, where + 1);
-        break;
-      case 10:
-        if (slash > 0) put(dice.of(["/%2e/", "/%2E%2E/locked/", "/.%2e/"]), slash, slash + 1);
-        break;
-      default:
-        out += dice.of(["#", "#/", "/%2e%2e/x", "?__proto__=1", "?a=1&a=2"]);
-    }
-  }
-  return out;
-}
 
 test("T-A06: a list is denied where the deny is, in every form of it", async (t) => {
   const stage = await scene(t);
@@ -384,13 +334,16 @@ const SUDO = [
   /^\/sys\/rekey(?:-recovery-key)?\/backup$/,
   /^\/sys\/config\/(?:cors$|auditing\/|ui\/|reload\/)/,
   /^\/auth\/token\/accessors$/,
+  /^\/sys\/inspect\/request$/,
 ];
-/** Core contract 8: those that also exist in a child namespace, beside the tokens of each. */
+/** Core contract 8: those that also exist in a child namespace, beside the tokens and policies of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;
+const POLICIES = /^\/(?:sys\/polic(?:y|ies)|sys\/capabilities|sys\/inspect|acl\/polic(?:y|ies))\b/;
 const IN_CHILDREN = [
   "/sys/ha-status",
   "/sys/internal/specs/openapi",
   "/sys/internal/ui/namespaces",
+  "/sys/internal/ui/resultant-acl",
   "/sys/namespaces",
   "/sys/namespaces/:path+",
   "/sys/seal-status",
@@ -411,7 +364,7 @@ test("T-A19: what is open, what needs sudo and what exists in child namespaces i
       );
     }
     assert.equal(access.kind === "ceremony", CEREMONY.test(path), `${name}: ceremony`);
-    const child = TOKENS.test(path) || IN_CHILDREN.includes(path);
+    const child = TOKENS.test(path) || POLICIES.test(path) || IN_CHILDREN.includes(path);
     assert.equal(!rootOnly, child, `${name}: child namespaces`);
   }
 });
