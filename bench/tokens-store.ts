@@ -12,7 +12,7 @@ import { keysFrom, type NodeKeys } from "./tokens-node.ts";
 import type { TokensFillInput } from "./tokens-fill-process.ts";
 
 /** Raise it when what is filled in changes, or how it is stored. */
-const CONTENT = 1;
+const CONTENT = 2;
 
 /** What half of the accessors begin with: pages with this prefix are full in small stores as well. */
 export const PREFIX = "a5";
