@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { processorTime } from "../../tests/support/processor-time.ts";
 import { wordsOf } from "./acl-capability.ts";
 import { CompiledAcl } from "./acl-compile.ts";
 import { decide } from "./acl-decide.ts";
@@ -279,9 +280,9 @@ test("P10: a rule that is told to decide nowhere does not, whatever the path", (
 
 test("warnings end at a hundred, and ten thousand rules take no time", () => {
   const text = 'path "a" {}\n'.repeat(9_999);
-  const began = performance.now();
+  const began = processorTime();
   assert.equal(parseAclDocument(text).warnings.length, 100);
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(processorTime() - began < 2_000);
 });
 
 test("names fold to one ASCII form, and what does not is no name", () => {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { processorTime } from "../../tests/support/processor-time.ts";
 import { type JsonObject, rawNumber } from "../base/json.ts";
 import type { AclCapability } from "./acl-capability.ts";
 import { CompiledAcl } from "./acl-compile.ts";
@@ -212,17 +213,17 @@ test("numbers are one value however they are written", () => {
 
 test("a number of a million zeros takes no time", () => {
   const zeros = "0".repeat(1_000_000);
-  const began = performance.now();
+  const began = processorTime();
   canonicalNumber(`1${zeros}1`);
   canonicalNumber(`1.${zeros}1e5`);
   canonicalNumber(`1e${"9".repeat(1_000_000)}`);
-  assert.ok(performance.now() - began < 500);
+  assert.ok(processorTime() - began < 500);
 });
 
 test("a long list of values is asked in one step for each element sent", () => {
   const values = Array.from({ length: 5_000 }, (_, i) => `"value-${i}"`).join(", ");
   const sent = Array.from({ length: 5_000 }, (_, i) => `value-${i}`);
-  const began = performance.now();
+  const began = processorTime();
   assert.equal(allows(allowed(`x = [${values}]`), { data: { x: sent } }), true);
-  assert.ok(performance.now() - began < 1_000);
+  assert.ok(processorTime() - began < 1_000);
 });

@@ -208,7 +208,7 @@ test("T-B29: odd bodies are refused, in bounded time", async (t) => {
   }
   const most = Array.from({ length: 1024 }, (_, i) => `p${i}`);
   assert.equal((await server.create({ Policies: most })).Policies?.length, 1024);
-  assert.ok(performance.now() - start < 10_000);
+  assert.ok(performance.now() - start < 30_000);
 });
 
 test("T-B30: prefixes and cursors that are none are refused", async (t) => {

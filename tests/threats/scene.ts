@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
 import { type Answer, at, type CallOptions } from "../support/http-client.ts";
+import { nextTurn } from "../support/fake-world.ts";
 import { RawClient, type RawAnswer, request } from "../support/http-front.ts";
 import { startServer, type TestServer, type TestServerOptions } from "../support/test-server.ts";
 
@@ -129,6 +130,17 @@ export function auditLines(file: string): AuditLine[] {
   return lines
     .map((line) => JSON.parse(line) as Partial<AuditLine>)
     .filter((line): line is AuditLine => line.request !== undefined);
+}
+
+/** Waits for both records of a request, where another device may have had them first. */
+export async function bothRecords(file: string, id: unknown): Promise<void> {
+  const text = `"id":${JSON.stringify(id)},`;
+  const count = () =>
+    readFileSync(file, "utf8")
+      .split("\n")
+      .slice(0, -1)
+      .filter((line) => line.includes(text)).length;
+  while (count() < 2) await nextTurn();
 }
 
 /** What a caller can see of an answer, without what differs by design: its id and the time. */
