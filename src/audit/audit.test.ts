@@ -56,6 +56,17 @@ async function enableFile(made: MadeAudit, path = "file", options: Record<string
   return file;
 }
 
+/** Waits for so many records: the first of two devices lets a request go on, the other has it later. */
+async function holds(file: string, count: number): Promise<void> {
+  await until(() => wholeRecords(file) >= count);
+  assert.equal(recordsOf(file).length, count);
+}
+
+/** A line that is being written has no end yet. */
+function wholeRecords(file: string): number {
+  return readFileSync(file, "utf8").match(/^.*"type":"re(?:quest|sponse)".*\n/gm)?.length ?? 0;
+}
+
 /** Files whose disk can be told to be full or to hang. */
 function badDisk() {
   const files = new SystemAppendFiles();
@@ -199,8 +210,8 @@ test("T-G01: every marker in a request, its answer and its headers is found only
     const data = { keys: [mark()], secret: mark(), bytes: bytes as never };
     await made.audit.response(request, { data, warnings: [], error });
   }
+  await Promise.all([raw, file].map((path) => holds(path, 4)));
   const text = readFileSync(file, "utf8");
-  assert.equal(recordsOf(file).length, 4);
   assert.doesNotMatch(text, /MARKER/);
   assert.ok(!text.includes(bytes.toString("base64")) && !text.includes(String([...bytes])));
   // The raw option is that device's alone.
@@ -215,6 +226,7 @@ test("the same value has one hash in a device and another in the next", async (t
   const one = await enableFile(made, "one");
   const two = await enableFile(made, "two");
   await made.audit.request(aRequest(), "");
+  await Promise.all([one, two].map((path) => holds(path, 1)));
   const shown = (file: string) => recordsOf(file)[0].request.data.data.password;
   assert.equal(shown(one), made.audit.hash("one", "hunter2"));
   assert.equal(shown(two), made.audit.hash("two", "hunter2"));
@@ -426,10 +438,7 @@ test("declared devices may lie outside the roots, cannot be changed over the API
     [],
   );
   await audit.request(aRequest(), "");
-  // The first of two devices lets the request go on; the other has it soon after.
-  for (const name of ["d.log", "e.log"]) {
-    await until(() => recordsOf(join(root, name)).length === 1);
-  }
+  await Promise.all(["d.log", "e.log"].map((name) => holds(join(root, name), 1)));
   assert.equal(recordsOf(join(root, "c.log")).length, 1);
   assert.equal(audit.hash("conf", "x"), hash); // it is the same device
 

@@ -141,16 +141,16 @@ export class Device {
   }
 
   request(request: AuditedRequest, error: string, attempt: Attempt): void {
-    this.#writer.push(this.#records.request(request, error), attempt);
+    this.#writer.push(() => this.#records.request(request, error), attempt);
   }
 
   response(request: AuditedRequest, answer: AuditedAnswer, attempt: Attempt): void {
-    this.#writer.push(this.#records.response(request, answer), attempt);
+    this.#writer.push(() => this.#records.response(request, answer), attempt);
   }
 
   async test(): Promise<void> {
     const attempt = new Attempt(1);
-    this.#writer.push(this.#records.test(`${this.record.path}/`), attempt);
+    this.#writer.push(() => this.#records.test(`${this.record.path}/`), attempt);
     await attempt.done;
   }
 

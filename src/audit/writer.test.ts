@@ -11,7 +11,7 @@ const SECOND = 1_000_000_000n;
 type Behaviour = "works" | "fails" | "hangs";
 
 /** A way out that does as it is told. */
-function setUp(most = 1_000_000) {
+function setUp({ most = 1_000_000, mostQueuedBytes = 1_000_000 } = {}) {
   const world = fakeWorld();
   const told = { open: "works" as Behaviour, write: "works" as Behaviour };
   const batches: string[][] = [];
@@ -44,11 +44,15 @@ function setUp(most = 1_000_000) {
     device: "one",
     source,
     timeout: 10n * SECOND,
+    mostQueuedBytes,
     wrote: (_, ok) => void writes.push(ok),
   });
-  const push = (record: string) => {
-    const attempt = new Attempt(1);
-    writer.push(record, attempt);
+  const made: string[] = []; // records, in the order of their making
+  const push = (record: string, attempt = new Attempt(1)) => {
+    writer.push(() => {
+      made.push(record);
+      return record;
+    }, attempt);
     return attempt.done.then(
       () => "taken",
       () => "failed",
@@ -58,7 +62,7 @@ function setUp(most = 1_000_000) {
     for (const one of release) one();
     release = [];
   };
-  return { ...world, told, batches, counts, writer, writes, push, letGo };
+  return { ...world, told, batches, counts, writer, writes, made, push, letGo };
 }
 
 test("what comes while a write is under way goes out together in the next one", async () => {
@@ -80,7 +84,7 @@ test("what comes while a write is under way goes out together in the next one", 
 test("records of one turn go out in one write, in their order", async () => {
   const { writer, push, batches } = setUp();
   await writer.start();
-  await Promise.all(["a", "b", "c"].map(push));
+  await Promise.all(["a", "b", "c"].map((record) => push(record)));
   assert.deepEqual(batches, [["a", "b", "c"]]);
   await writer.close();
 });
@@ -107,8 +111,8 @@ test("a write that hangs fails its records at the time-out, and what follows at 
   await writer.close();
 });
 
-test("T-G06: what waits for a stalled device is bounded, in number and in bytes", async () => {
-  const { writer, told, push, timers } = setUp(64 * 1024 * 1024);
+test("T-G06: what waits for a stalled device is bounded in number, and goes when it is given up", async () => {
+  const { writer, told, push, timers } = setUp();
   await writer.start();
   told.write = "hangs";
   const first = push("x");
@@ -128,19 +132,112 @@ test("T-G06: what waits for a stalled device is bounded, in number and in bytes"
   const closing = writer.close();
   await timers.advance(20n * SECOND);
   await closing;
+});
 
-  const bytes = setUp(64 * 1024 * 1024);
-  await bytes.writer.start();
-  bytes.told.write = "hangs";
-  void bytes.push("x");
+/** A device that is writing, with as many bytes waiting as may, and five requests in line. */
+async function full() {
+  const made = setUp({ mostQueuedBytes: 100 });
+  await made.writer.start();
+  made.told.write = "hangs";
+  const before = [made.push("x")];
   await nextTurn();
-  const large = "l".repeat(1024 * 1024);
-  for (let i = 0; i < 16; i++) void bytes.push(large);
-  assert.equal(await bytes.push("one more"), "failed");
-  assert.equal(bytes.writer.pending, 17);
-  const shutting = bytes.writer.close();
-  await bytes.timers.advance(20n * SECOND);
-  await shutting;
+  for (let i = 0; i < 4; i++) before.push(made.push("q".repeat(30)));
+  const inLine = ["a", "b", "c", "d", "e"].map((name) => made.push(name.repeat(60)));
+  return { ...made, before, inLine };
+}
+
+test("T-G06: without room a request waits with its record unmade, and goes on as the device does", async () => {
+  const { writer, told, push, before, inLine, made, batches, letGo } = await full();
+  assert.equal(made.length, 5);
+  const small = push("s"); // there is room for none, however small: they keep their order
+  told.write = "works";
+  letGo();
+  const ends = await Promise.all([...before, ...inLine, small]);
+  assert.deepEqual(new Set(ends), new Set(["taken"]));
+  assert.deepEqual(made.map(([letter]) => letter).join(""), "xqqqqabcdes");
+  assert.deepEqual(batches.flat(), made);
+  assert.equal(writer.pending, 0);
+  await writer.close();
+});
+
+test("T-G06: whoever waits for room has the time-out of the device, and fails with it", async () => {
+  const { writer, push, before, inLine, made, timers } = await full();
+  await timers.advance(6n * SECOND);
+  const late = push("late");
+  await timers.advance(4n * SECOND);
+  const ends = await Promise.all([...before, ...inLine, late]);
+  assert.deepEqual(new Set(ends), new Set(["failed"]));
+  assert.equal(made.length, 5, "nothing was made for those in line");
+  assert.equal(await push("at once"), "failed");
+  const closing = writer.close();
+  await timers.advance(20n * SECOND);
+  await closing;
+});
+
+test("T-G06: a request that another device has does not wait for room in this one", async () => {
+  const { writer, told, push, made, batches, letGo } = await full();
+  const attempt = new Attempt(2);
+  const both = push("both", attempt);
+  attempt.taken();
+  assert.equal(await both, "taken");
+  told.write = "works";
+  letGo();
+  assert.equal(await push("last"), "taken");
+  assert.ok(!made.includes("both") && !batches.flat().includes("both"));
+  await writer.close();
+});
+
+test("a record in line that cannot be made fails alone", async () => {
+  const { writer, told, push, inLine, lines, letGo } = await full();
+  const attempt = new Attempt(1);
+  writer.push(() => {
+    throw new Error("odd");
+  }, attempt);
+  const after = push("after");
+  told.write = "works";
+  letGo();
+  await assert.rejects(attempt.done);
+  assert.equal(await after, "taken");
+  assert.equal(await inLine.at(-1), "taken");
+  assert.ok(lines.some((line) => line.includes("cannot be made")));
+  await writer.close();
+});
+
+test("a device that is slow, but gets on, is not given up; what waited too long fails alone", async () => {
+  const { writer, told, push, timers, letGo } = setUp({ mostQueuedBytes: 100 });
+  await writer.start();
+  told.write = "hangs";
+  const first = push("1");
+  await nextTurn();
+  const second = push("2".repeat(200)); // a write of its own, and no room behind it
+  const third = push("3");
+  await timers.advance(6n * SECOND);
+  letGo();
+  assert.equal(await first, "taken");
+  await timers.advance(6n * SECOND);
+  assert.equal(writer.healthy, true);
+  assert.deepEqual(await Promise.all([second, third]), ["failed", "failed"]);
+  const fourth = push("4");
+  told.write = "works";
+  letGo();
+  assert.equal(await fourth, "taken");
+  await writer.close();
+});
+
+test("T-G05: those whose records went out together do not all go on in one stretch", async () => {
+  const { writer, push, clock, timers } = setUp();
+  await writer.start();
+  const turnsAt: number[] = [];
+  const ends = Array.from({ length: 64 }, () =>
+    push("r").then(() => {
+      clock.pass(2_000_000n); // what each does takes two milliseconds
+      turnsAt.push(timers.turns);
+    }),
+  );
+  await Promise.all(ends);
+  const most = Math.max(...turnsAt.map((turn) => turnsAt.filter((other) => other === turn).length));
+  assert.ok(most <= 8, `${most} in one turn`);
+  await writer.close();
 });
 
 test("a failed write is tried once more on a new way, then the device is down until it opens", async () => {
@@ -180,7 +277,7 @@ test("a device that does not open, or hangs while opening, is down, and is tried
 });
 
 test("a record that is too large for the device fails alone", async () => {
-  const { writer, push } = setUp(10);
+  const { writer, push } = setUp({ most: 10 });
   await writer.start();
   const ends = await Promise.all([push("small"), push("x".repeat(11)), push("fits")]);
   assert.deepEqual(ends, ["taken", "failed", "taken"]);

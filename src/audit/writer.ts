@@ -1,37 +1,36 @@
-// The queue in front of one device. Records that come while a write is under way go out together in
-// the next one; a record waits no longer than the device's time-out; what waits is bounded. A device
-// that failed or hangs refuses at once instead of collecting records, and is tried again by itself.
+// The way of records into one device. Those that come while a write is under way go out together in the
+// next one; a record waits no longer than the device's time-out. A device that failed or hangs refuses
+// at once instead of collecting records, and is tried again by itself.
 
 import { describe } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Sink, SinkSource } from "./devices/sink.ts";
+import { type Entry, failedBefore, RecordQueue, tellFailed } from "./record-queue.ts";
 
 const SECOND: Nanos = 1_000_000_000n;
 const FIRST_RETRY: Nanos = SECOND;
 const LAST_RETRY: Nanos = 5n * SECOND; // space was freed, the peer is back: noticed within this
-const MOST_QUEUED = 16_384; // records
 const MOST_QUEUED_BYTES = 16 * 1024 * 1024;
-const MOST_BATCH_BYTES = 1024 * 1024;
+// What follows a record runs in the microtasks behind it, a handful of them one after the other.
+const TOLD_AT_ONCE = 4;
+const FOLLOWING_STEPS = 8;
+const STRETCH: Nanos = 5_000_000n;
 
 export interface WriterOptions {
   readonly device: string;
   readonly source: SinkSource;
   /** For a record to be taken, and for the device to open. */
   readonly timeout: Nanos;
+  /** Of records that wait. Default 16 MiB. */
+  readonly mostQueuedBytes?: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
   /** After each write of one or more records. */
   readonly wrote?: (device: string, ok: boolean, seconds: number) => void;
   readonly healthChanged?: () => void;
-}
-
-interface Entry {
-  readonly record: string;
-  readonly due: Nanos;
-  attempt: Attempt | null; // null once it was told
 }
 
 interface Opening {
@@ -41,9 +40,9 @@ interface Opening {
 
 export class Writer {
   readonly #options: WriterOptions;
-  #queue: Entry[] = [];
-  #queuedBytes = 0;
+  readonly #queue: RecordQueue;
   #underWay: readonly Entry[] = [];
+  #began: Nanos = 0n; // of the write that is under way
   #sink: Sink | null = null;
   #opening: Opening | null = null;
   #pumping: Promise<void> | null = null;
@@ -58,6 +57,9 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options;
+    const { device, log, source, mostQueuedBytes = MOST_QUEUED_BYTES } = options;
+    const mostRecordBytes = source.mostBytes;
+    this.#queue = new RecordQueue({ device, log, mostRecordBytes, mostBytes: mostQueuedBytes });
   }
 
   get healthy(): boolean {
@@ -82,14 +84,14 @@ export class Writer {
     }
   }
 
-  push(record: string, attempt: Attempt): void {
-    if (!this.#admits(record)) {
+  /** The record is made at once where there is room for it, else when there is. */
+  push(make: () => string, attempt: Attempt): void {
+    if (this.#closed || this.#down || this.#overdue) {
       attempt.failed();
       return;
     }
     const { clock, timeout } = this.#options;
-    this.#queue.push({ record, due: clock.elapsed() + timeout, attempt });
-    this.#queuedBytes += record.length;
+    if (!this.#queue.add(make, clock.elapsed() + timeout, attempt)) return;
     if (this.#watchdog === null) this.#watch(timeout);
     this.#pumping ??= this.#pump();
   }
@@ -115,18 +117,10 @@ export class Writer {
     if (this.#pumping !== null) await this.#within(timeout, this.#pumping).catch(() => {});
     this.#watchdog?.cancel();
     this.#retry?.cancel();
-    this.#failAll();
+    this.#queue.failAll();
     const sink = this.#sink;
     this.#sink = null;
     if (sink !== null) await this.#within(timeout, sink.close()).catch(() => sink.abandon());
-  }
-
-  #admits(record: string): boolean {
-    if (this.#closed || this.#down || this.#overdue) return false;
-    if (this.#queue.length >= MOST_QUEUED) return false;
-    if (this.#queuedBytes + record.length > MOST_QUEUED_BYTES && this.#queue.length > 0)
-      return false;
-    return record.length <= this.#options.source.mostBytes;
   }
 
   async #pump(): Promise<void> {
@@ -134,30 +128,18 @@ export class Writer {
       // What the other callbacks of this turn bring goes into the same write.
       await this.#options.timers.turn();
       if (this.#reopen) await this.#swap();
-      const batch = this.#take();
-      if (batch.length > 0) await this.#write(batch);
+      const batch = this.#queue.take();
+      const writing = batch.length > 0 ? this.#write(batch) : this.#options.timers.turn();
+      this.#queue.letIn(); // their records are made while the disk is busy
+      await writing;
     }
     this.#pumping = null;
-  }
-
-  #take(): Entry[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.#queue.length) {
-      bytes += this.#queue[count]!.record.length;
-      if (count > 0 && bytes > MOST_BATCH_BYTES) break;
-      count++;
-    }
-    const batch = count === this.#queue.length ? this.#queue : this.#queue.slice(0, count);
-    this.#queue = count === this.#queue.length ? [] : this.#queue.slice(count);
-    for (const { record } of batch) this.#queuedBytes -= record.length;
-    // Whoever was already told of a failure is not made wrong by a late success.
-    return batch.filter(({ attempt }) => attempt !== null);
   }
 
   async #write(batch: readonly Entry[]): Promise<void> {
     const { clock, device, wrote } = this.#options;
     const began = clock.elapsed();
+    this.#began = began;
     this.#underWay = batch;
     let failure: unknown = null;
     try {
@@ -167,13 +149,29 @@ export class Writer {
     }
     this.#underWay = [];
     wrote?.(device, failure === null, Number(clock.elapsed() - began) / 1e9);
-    for (const entry of batch) {
-      if (failure === null) entry.attempt?.taken();
-      else entry.attempt?.failed();
-      entry.attempt = null;
+    if (failure === null) {
+      this.#recovered();
+      await this.#tellTaken(batch);
+    } else {
+      for (const entry of batch) tellFailed(entry);
+      this.#fell(failure);
     }
-    if (failure === null) this.#recovered();
-    else this.#fell(failure);
+  }
+
+  /** Each goes on with its request, which may be long work: others get their turn in between. */
+  async #tellTaken(batch: readonly Entry[]): Promise<void> {
+    const { clock, timers } = this.#options;
+    let began = clock.elapsed();
+    for (let at = 0; at < batch.length; at++) {
+      const entry = batch[at]!;
+      entry.attempt?.taken();
+      entry.attempt = null;
+      if (at % TOLD_AT_ONCE !== TOLD_AT_ONCE - 1 || at === batch.length - 1) continue;
+      for (let step = 0; step < FOLLOWING_STEPS; step++) await Promise.resolve();
+      if (clock.elapsed() - began < STRETCH) continue;
+      await timers.turn();
+      began = clock.elapsed();
+    }
   }
 
   /** A peer that has come back is found by trying once more; what did not arrive is sent again. */
@@ -256,36 +254,29 @@ export class Writer {
     return promise;
   }
 
-  /** One timer for all records: it looks at the oldest. */
+  /** One timer for all records: it looks at the oldest, and at the write that is under way. */
   #watch(delay: Nanos): void {
-    const { timers, clock } = this.#options;
+    const { timers, clock, timeout } = this.#options;
     this.#watchdog = timers.after(delay, () => {
       this.#watchdog = null;
       const now = clock.elapsed();
-      const stuck = this.#underWay.some(({ due, attempt }) => attempt !== null && due <= now);
-      if (stuck) this.#hangs();
-      for (const entry of this.#queue) if (entry.due <= now) tellFailed(entry);
-      const next = this.#underWay[0] ?? this.#queue[0];
-      if (next !== undefined && !this.#overdue) {
-        this.#watch(next.due > now ? next.due - now : SECOND);
-      }
+      const late = this.#underWay.length > 0 ? this.#began + timeout : null;
+      // A device that gets on, however slowly, is not one that hangs.
+      if (late !== null && late <= now) this.#hangs();
+      if (this.#overdue || this.pending === 0) return;
+      const due = failedBefore(this.#underWay, now) ?? this.#queue.failDue(now) ?? now + timeout;
+      this.#watch((late !== null && late < due ? late : due) - now);
     });
   }
 
   #hangs(): void {
     this.#overdue = true;
     for (const entry of this.#underWay) tellFailed(entry);
-    this.#failAll();
+    this.#queue.failAll();
     const { device, log, healthChanged } = this.#options;
     log.error("an audit device hangs", { device });
     this.#sink?.abandon();
     healthChanged?.();
-  }
-
-  #failAll(): void {
-    for (const entry of this.#queue) tellFailed(entry);
-    this.#queue = [];
-    this.#queuedBytes = 0;
   }
 
   #fell(error: unknown): void {
@@ -293,7 +284,7 @@ export class Writer {
     this.#drop();
     this.#overdue = false;
     this.#reopen = false; // the retry does that
-    this.#failAll();
+    this.#queue.failAll();
     if (!this.#down) log.error("an audit device fails", { device, cause: describe(error) });
     this.#down = true;
     healthChanged?.();
@@ -312,9 +303,4 @@ export class Writer {
     log.info("an audit device works again", { device });
     healthChanged?.();
   }
-}
-
-function tellFailed(entry: Entry): void {
-  entry.attempt?.failed();
-  entry.attempt = null;
 }

@@ -4,26 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import test from "node:test";
 import { at } from "../support/http-client.ts";
-import { nextTurn } from "../support/fake-world.ts";
+import { longestBlock } from "../support/processor-time.ts";
 import { auditLines, EVERYTHING, rule, scene, type Scene } from "./scene.ts";
-
-/** The longest time for which nothing else ran while the work was done, in milliseconds. */
-async function longestBlock(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let done = false;
-  const watching = (async () => {
-    for (let last = performance.now(); !done;) {
-      await nextTurn();
-      const now = performance.now();
-      longest = Math.max(longest, now - last);
-      last = now;
-    }
-  })();
-  await work();
-  done = true;
-  await watching;
-  return longest;
-}
 
 test("T-G05: a body at the limits is recorded without holding up anybody", async (t) => {
   const stage = await scene(t);
@@ -49,7 +31,7 @@ test("T-G05: a body at the limits is recorded without holding up anybody", async
       assert.equal(answer.status, 200, answer.text);
     };
     await ask();
-    // The best of some runs: others may have the processor in between.
+    // The best of some runs: a collection of garbage may fall into any of them.
     const blocks: number[] = [];
     for (let i = 0; i < 6; i++) blocks.push(await longestBlock(ask));
     assert.ok(Math.min(...blocks) < 50, `${what}: ${blocks.map(Math.round).join(" ")} ms`);
@@ -112,10 +94,12 @@ test("T-G08: hashing needs sudo, and nobody hashes a dictionary", async (t) => {
   const weak = await stage.clientWith(rule("sys/audit-hash/*", EVERYTHING));
   assert.equal((await hash(weak)).status, 403);
   const strong = await stage.clientWith(rule("sys/audit-hash/*", ["update", "sudo"]));
+  const began = performance.now();
   const answers = await Promise.all(Array.from({ length: 40 }, () => hash(strong)));
+  const most = 10 + Math.ceil((performance.now() - began) / 100); // ten more in each second
   const passed = answers.filter(({ status }) => status === 200).length;
   const refused = answers.filter(({ status }) => status === 429);
-  assert.ok(passed >= 10 && passed <= 30, `${passed}`);
+  assert.ok(passed >= 10 && passed <= most, `${passed} of ${most}`);
   assert.equal(passed + refused.length, 40);
   for (const { headers } of refused) assert.equal(headers["retry-after"], "1");
 });

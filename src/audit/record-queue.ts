@@ -1,0 +1,139 @@
+// What waits for one device, in the order in which it came, bounded in number and in bytes. Where there
+// is no room for more bytes a request stands in line with its record unmade, so that it holds no more
+// than it does anyway, and is let in as the device gets on.
+
+import { describe } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Attempt } from "./attempt.ts";
+
+const MOST_RECORDS = 16_384;
+const MOST_BATCH_BYTES = 1024 * 1024;
+
+export interface QueueOptions {
+  readonly device: string;
+  readonly log: Log;
+  /** A larger record is refused. */
+  readonly mostRecordBytes: number;
+  /** From here on nothing more is made; the record that goes beyond it may. */
+  readonly mostBytes: number;
+}
+
+export interface Entry {
+  readonly record: string;
+  readonly due: Nanos;
+  attempt: Attempt | null; // null once it was told
+}
+
+interface Unmade {
+  readonly due: Nanos;
+  make: () => string;
+  attempt: Attempt | null; // as above
+}
+
+export class RecordQueue {
+  readonly #options: QueueOptions;
+  #made: Entry[] = [];
+  #bytes = 0; // of those
+  #line: Unmade[] = [];
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  get length(): number {
+    return this.#made.length + this.#line.length;
+  }
+
+  /** False when it was refused, and told so. Throws what `make` throws. */
+  add(make: () => string, due: Nanos, attempt: Attempt): boolean {
+    if (this.length >= MOST_RECORDS) {
+      attempt.failed();
+      return false;
+    }
+    if (this.#line.length === 0 && this.#bytes < this.#options.mostBytes) {
+      return this.#put(make(), due, attempt);
+    }
+    const unmade: Unmade = { due, make, attempt };
+    this.#line.push(unmade);
+    // Nobody waits for it here any more: holding on to what was answered is what has no bound.
+    attempt.whenTaken(() => tellFailed(unmade));
+    return true;
+  }
+
+  /** What is to go out in one write: of those that still wait, and no more than is written at once. */
+  take(): Entry[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#made.length) {
+      const { length } = this.#made[count]!.record;
+      if (count > 0 && bytes + length > MOST_BATCH_BYTES) break;
+      bytes += length;
+      count++;
+    }
+    const batch = count === this.#made.length ? this.#made : this.#made.slice(0, count);
+    this.#made = count === this.#made.length ? [] : this.#made.slice(count);
+    this.#bytes -= bytes;
+    // Whoever was already told of a failure is not made wrong by a late success.
+    return batch.filter(({ attempt }) => attempt !== null);
+  }
+
+  /** Lets in who stands in line: about as many bytes as were taken out. */
+  letIn(): void {
+    let count = 0;
+    while (count < this.#line.length && this.#bytes < this.#options.mostBytes) {
+      const { make, due, attempt } = this.#line[count++]!;
+      if (attempt === null) continue;
+      try {
+        this.#put(make(), due, attempt);
+      } catch (error) {
+        attempt.failed();
+        const { device, log } = this.#options;
+        log.error("an audit record cannot be made", { device, cause: describe(error) });
+      }
+    }
+    if (count > 0) this.#line = this.#line.slice(count);
+  }
+
+  /** Whoever has waited long enough is told so. Gives when the next one will have; null: nobody. */
+  failDue(now: Nanos): Nanos | null {
+    return failedBefore(this.#made, now) ?? failedBefore(this.#line, now);
+  }
+
+  failAll(): void {
+    for (const entry of this.#made) tellFailed(entry);
+    for (const unmade of this.#line) tellFailed(unmade);
+    this.#made = [];
+    this.#bytes = 0;
+    this.#line = [];
+  }
+
+  #put(record: string, due: Nanos, attempt: Attempt): boolean {
+    if (record.length > this.#options.mostRecordBytes) {
+      attempt.failed();
+      return false;
+    }
+    this.#made.push({ record, due, attempt });
+    this.#bytes += record.length;
+    return true;
+  }
+}
+
+/** The same for any part of them, in their order. */
+export function failedBefore(some: readonly (Entry | Unmade)[], now: Nanos): Nanos | null {
+  for (const entry of some) {
+    if (entry.due > now) return entry.due;
+    tellFailed(entry);
+  }
+  return null;
+}
+
+function nothing(): string {
+  return "";
+}
+
+export function tellFailed(entry: Entry | Unmade): void {
+  if ("make" in entry) entry.make = nothing; // it may hold a large body
+  entry.attempt?.failed();
+  entry.attempt = null;
+}
