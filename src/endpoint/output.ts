@@ -60,6 +60,9 @@ export const out = {
   json: (description: string): Output<JsonValue> => make({ description }),
   anyObject: (description: string): Output<JsonObject> =>
     make({ type: "object", additionalProperties: true, description }),
+  /** An object whose JSON the handler has as text already. */
+  objectText: (description: string): Output<TextBody> =>
+    make({ type: "object", additionalProperties: true, description }),
   /** No data: 204, or an envelope with nothing but warnings. */
   nothing: make<undefined>({}),
   /** Not JSON: the handler gives text with a content type. */

@@ -49,7 +49,7 @@ export const introspectionApi = [
         .boolean("Show the paths of a mount type once instead of those of each mount")
         .default(false),
     },
-    output: out.anyObject("OpenAPI 3.0.3 document"),
+    output: out.objectText("OpenAPI 3.0.3 document"),
     handler: (room, { generic }, asked) => room.openapi(asked.caller, asked.namespace, generic),
   }),
 

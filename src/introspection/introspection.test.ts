@@ -11,7 +11,7 @@ import { RuntimeStats } from "../base/runtime-stats.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import type { Described } from "../endpoint/openapi.ts";
-import { out } from "../endpoint/output.ts";
+import { out, type TextBody } from "../endpoint/output.ts";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { introspectionApi } from "./api.ts";
 import { loggersApi } from "./api-loggers.ts";
@@ -107,8 +107,18 @@ async function room(more: Partial<IntrospectionOptions> = {}) {
   return { introspection, ask: answering(introspection, api), reloaded };
 }
 
-function operations(document: unknown): string[] {
-  const { paths } = document as { paths: Record<string, Record<string, { operationId: string }>> };
+interface Document {
+  readonly paths: Record<string, Record<string, { operationId: string }>>;
+}
+
+function documentIn(answer: unknown): Document {
+  const { contentType, text } = answer as TextBody;
+  assert.equal(contentType, "application/json; charset=utf-8");
+  return JSON.parse(text) as Document;
+}
+
+function operations(answer: unknown): string[] {
+  const { paths } = documentIn(answer);
   return Object.values(paths).flatMap((item) =>
     Object.values(item).map(({ operationId }) => operationId),
   );
@@ -146,8 +156,7 @@ test("a management token sees everything, and the document is valid", async () =
   const { ask } = await room();
   const document = await ask("readOpenapi", {}, { caller: MANAGEMENT });
   assert.deepEqual(operations(document).toSorted(), served.map(({ name }) => name).toSorted());
-  const copy = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
-  const { valid, errors } = await new Validator().validate(copy);
+  const { valid, errors } = await new Validator().validate({ ...documentIn(document) });
   assert.deepEqual(errors ?? [], []);
   assert.equal(valid, true);
 });
@@ -183,6 +192,36 @@ test("a document made for one caller is never shown to another", async () => {
   assert.equal(sizes[0], sizes[3]);
   assert.equal(sizes[1], sizes[4]);
   assert.ok(sizes[1]! < sizes[2]! && sizes[2]! < sizes[0]!);
+});
+
+test("T-N02: whoever sees the same gets the same text, made once, and few of them are kept", async () => {
+  const everybody = { ...ceremony, access: access.capability };
+  const declared = Array.from({ length: 20 }, (_, i) => ({
+    ...everybody,
+    name: `one${i}`,
+    path: `/sys/one${i}`,
+  }));
+  const seen = new Set([1]);
+  const { introspection } = await room({
+    declarations: () => declared,
+    sight: { reachOf: async () => (prefix) => seen.has(Number(prefix.slice("sys/one".length))) },
+  });
+  const ask = (caller: Caller | null) => introspection.openapi(caller, ROOT_NAMESPACE, false);
+  const first = await ask(client);
+  assert.equal(await ask({ ...client, accessor: "another" }), first);
+  assert.equal(await ask(MANAGEMENT), await ask(MANAGEMENT));
+  assert.notEqual(await ask(MANAGEMENT), first);
+  seen.add(2);
+  const changed = await ask(client); // its policies have
+  assert.deepEqual(operations(changed), ["one1", "one2"]);
+  for (let i = 3; i < 19; i++) {
+    seen.add(i);
+    await ask(client);
+  }
+  seen.clear();
+  seen.add(1);
+  assert.notEqual(await ask(client), first, "it was let go");
+  assert.deepEqual(await ask(client), first);
 });
 
 test("generic mount paths are asked for where the declarations are, and new ones are seen", async () => {

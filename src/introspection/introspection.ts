@@ -6,6 +6,7 @@ import { EXPOSITION_TYPE } from "../base/exposition.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { LogThreshold } from "../base/log.ts";
 import type { Registry } from "../base/metrics.ts";
+import { RecentMap } from "../base/recent-map.ts";
 import type { HostReading, RuntimeReading } from "../base/runtime-stats.ts";
 import type { Instant } from "../base/world.ts";
 import { type Described, openapiDocument } from "../endpoint/openapi.ts";
@@ -67,10 +68,15 @@ export interface IntrospectionOptions {
   readonly versions: VersionHistory;
 }
 
+const JSON_TYPE = "application/json; charset=utf-8";
+/** Of some 300 KB each. There are two for management tokens, two for nobody, and one for each kind of
+ *  policies among clients. */
+const MOST_DOCUMENTS = 16;
+
 export class Introspection {
   readonly options: IntrospectionOptions;
-  /** Documents for everybody who sees the same, as long as the declarations are the same. */
-  readonly #documents = new WeakMap<readonly Described[], Map<string, JsonObject>>();
+  /** Documents by what is seen in them, as long as the declarations are the same. */
+  readonly #documents = new WeakMap<readonly Described[], RecentMap<string, TextBody>>();
 
   constructor(options: IntrospectionOptions) {
     this.options = options;
@@ -83,21 +89,24 @@ export class Introspection {
       : { contentType: "application/json", text: JSON.stringify(registry.json()) };
   }
 
-  /** The description of what the caller may see in this namespace. */
+  /** The description of what the caller may see in this namespace. Making it takes milliseconds. */
   async openapi(
     caller: Caller | null,
     namespace: NamespaceRef,
     generic: boolean,
-  ): Promise<JsonObject> {
+  ): Promise<TextBody> {
     const all = this.options.declarations(generic);
-    const sees = await this.#sees(caller, namespace);
-    if (caller?.type === "client") return this.#document(all.filter(sees));
-    // Without a token, and with a management token, there are two documents each: root and child.
-    const known = this.#documents.get(all) ?? new Map<string, JsonObject>();
+    const seen = all.map(await this.#sees(caller, namespace));
+    const known = this.#documents.get(all) ?? new RecentMap<string, TextBody>();
     this.#documents.set(all, known);
-    const key = `${caller?.type ?? "nobody"} ${namespace.id === ROOT_NAMESPACE.id}`;
-    const document = known.get(key) ?? this.#document(all.filter(sees));
+    const key = seen.map(Number).join("");
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const visible = all.filter((_, at) => seen[at]);
+    const made = openapiDocument(visible, { title: "Holdfast", version: this.options.version });
+    const document = { contentType: JSON_TYPE, text: JSON.stringify(made) };
     known.set(key, document);
+    if (known.size > MOST_DOCUMENTS && known.oldest !== null) known.delete(known.oldest.key);
     return document;
   }
 
@@ -127,10 +136,6 @@ export class Introspection {
 
   resetLevel(name: string | null): void {
     if (!this.options.loggers.reset(name)) throw failures.unknownLogger();
-  }
-
-  #document(visible: readonly Described[]): JsonObject {
-    return openapiDocument(visible, { title: "Holdfast", version: this.options.version });
   }
 
   async #sees(
