@@ -18,7 +18,7 @@ const MOST_GROWTH = 64 * 1024 * 1024;
 const PROVOKED_MS = 120;
 const QUIET_MS = 2000;
 const LONGEST_ANSWER_MS = 30_000;
-const REPEATS = 2; // before a block is believed: what is ours comes again, what is the machine's does not
+const REPEATS = 4; // before a block is believed: what is ours comes again, what is the machine's does not
 const SHOWN = 8;
 let places = 0;
 
@@ -45,6 +45,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
   const server = await ObservedServer.start({ directory: place });
   const wrong: string[] = [];
   const rows: Row[] = [];
+  let good: GoodClients | null = null;
   try {
     await server.expect(200, "POST", "sys/namespaces/hostile");
     await server.expect(200, "POST", "sys/namespaces/good");
@@ -54,9 +55,9 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     const chosen = all.filter(
       ({ name }, i) => name.includes(only) && (!quick || plant !== undefined || i % 4 === 0),
     );
-    const good = GoodClients.open(server.url, { count: 4, ...goodRequest(server.token) });
+    good = GoodClients.open({ count: 4, ...goodRequest(server) });
     await pause(QUIET_MS);
-    const quietP99 = good.take().p99;
+    const { p99: quietP99 } = await good.take();
     // What a first flood takes, the allocator and the collector keep for the next one: it is the growth
     // after that which has no bound.
     const heavy = chosen.filter(({ name }) => /chunk|1 MiB|1,000 keys|odd numbers/.test(name));
@@ -81,8 +82,8 @@ export async function hostile(options: HostileOptions): Promise<Result> {
       }
       if (server.ended !== null || wrong.length > (plant === undefined ? 20 : 0)) break;
     }
-    const busyP99 = good.take().p99;
-    const failures = good.close();
+    const { p99: busyP99 } = await good.take();
+    const failures = await good.close();
     if (server.ended !== null) wrong.push(`the server ended: ${server.ended}\n${server.log}`);
     if (failures.length > 0) wrong.push(`good clients: ${failures.slice(0, 3).join(", ")}`);
     const skip = server.ended !== null || plant !== undefined;
@@ -109,6 +110,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
       ? { ok: true, figure }
       : { ok: false, figure, detail: wrong.join("\n") };
   } finally {
+    await good?.close();
     await server.stop();
     discard(place);
   }
@@ -205,9 +207,9 @@ async function settled(server: ObservedServer, before: number): Promise<number> 
   return grown;
 }
 
-function goodRequest(token: string) {
+function goodRequest({ url, token }: ObservedServer) {
   const head = `GET /v1/sys/namespaces/good HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${token}\r\n\r\n`;
-  return { request: Buffer.from(head), everyMillis: 20 };
+  return { port: Number(new URL(url).port), request: head, everyMillis: 20 };
 }
 
 function mib(bytes: number): string {

@@ -131,11 +131,12 @@ async function watch(
   const securePort = Number(new URL(server.addresses[1] ?? "").port);
   const ask = (method: string, path: string) =>
     `${method} /v1/${path} HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${server.token}\r\n\r\n`;
-  const good = GoodClients.open(server.url, {
+  const good = GoodClients.open({
+    port,
     count: counts.good,
-    request: Buffer.from(ask("GET", "sys/namespaces/n1?x=1")),
+    request: ask("GET", "sys/namespaces/n1?x=1"),
     everyMillis: 250,
-    from: (i) => `127.0.200.${1 + (i % 50)}`,
+    addresses: Array.from({ length: 50 }, (_, i) => `127.0.200.${1 + i}`),
   });
   const heads = new SlowClients("head", { count: counts.heads, port, net: 10 });
   const bodies = new SlowClients("body", { count: counts.bodies, port, net: 20 });
@@ -147,9 +148,9 @@ async function watch(
   const unread = new NeverReading();
   try {
     await pause(1000);
-    good.take();
+    await good.take();
     await pause(QUIET_MS);
-    const quiet = good.take();
+    const quiet = await good.take();
     const before = await server.read();
     const base = descriptors(server.pid);
 
@@ -163,9 +164,10 @@ async function watch(
     await Promise.all([heads.open(), bodies.open(), handshakes.open()]);
     const opened = performance.now();
     const held = await server.read();
+    const came = await good.take();
     say(
       `${descriptors(server.pid) - base} connections in ${((opened - began) / 1000).toFixed(1)} s; ` +
-        `p99 of good clients while they came ${good.take().p99.toFixed(1)} ms`,
+        `p99 of good clients while they came ${came.p99.toFixed(1)} ms`,
     );
     const drops = await countDown(server, {
       base,
@@ -173,7 +175,8 @@ async function watch(
       until: asked + (scale.answer + SLACK_S + 1) * 1000,
       others: () => heads.left + bodies.left + handshakes.left,
     });
-    const busy = good.take();
+    const busy = await good.take();
+    const { stretch, turn } = await server.read();
     judge("slow heads", heads, counts.heads, scale.head, wrong, say);
     judge("slow bodies", bodies, counts.bodies, scale.body, wrong, say);
     judge("handshakes", handshakes, counts.handshakes, scale.handshake, wrong, say);
@@ -187,7 +190,7 @@ async function watch(
     if (first < scale.answer - SLACK_S || last > scale.answer + SLACK_S) {
       wrong.push(`unread answers dropped from ${first.toFixed(1)} to ${last.toFixed(1)} s`);
     }
-    const failures = good.close();
+    const failures = await good.close();
     if (failures.length > 0) {
       wrong.push(`good clients: ${failures.length} failures, such as ${failures[0]}`);
     }
@@ -202,13 +205,14 @@ async function watch(
       `${counts.handshakes} handshakes beside ${counts.good} good clients: dropped at ` +
       `${span(heads)}, ${span(bodies)}, ${first.toFixed(1)}–${last.toFixed(1)}, ` +
       `${span(handshakes)} s; p99 ${quiet.p99.toFixed(1)} → ${busy.p99.toFixed(1)} ms, ` +
-      `p50 ${quiet.p50.toFixed(1)} → ${busy.p50.toFixed(1)} ms, memory +${memory.toFixed(0)} MiB, ` +
+      `p50 ${quiet.p50.toFixed(1)} → ${busy.p50.toFixed(1)} ms, longest block ` +
+      `${stretch.toFixed(0)} ms, turn ${turn.toFixed(0)} ms, memory +${memory.toFixed(0)} MiB, ` +
       `${wrong.length} wrong`;
     return wrong.length === 0
       ? { ok: true, figure }
       : { ok: false, figure, detail: wrong.join("\n") };
   } finally {
-    good.close();
+    await good.close();
     heads.close();
     bodies.close();
     handshakes.close();

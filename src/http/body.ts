@@ -19,9 +19,9 @@ const PATCH_TYPES = /^application\/merge-patch\+json *(?:; *charset="?utf-8"?)?$
 const FORM_TYPE = /^application\/x-www-form-urlencoded *$/i;
 const BRACE = 0x7b;
 const EMPTY_BODY = Buffer.alloc(0);
-// Each chunk costs the parser and us a microsecond, however small it is: a whole body of chunks with one
-// byte in each would take a second. So many of them are no accident.
-const SMALL_CHUNK = 16; // bytes, on average
+// Each chunk costs the parser and us some microseconds, however small it is: a whole body of chunks with
+// one byte in each would take seconds. So many of them are no accident.
+export const SMALL_CHUNK = 32; // bytes, on average
 const MANY_CHUNKS = 8192;
 
 /** What the head alone says against the body. Gives its announced length, null if it comes in chunks. */

@@ -7,6 +7,8 @@ import type { Socket } from "node:net";
 import type { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
+import { SMALL_CHUNK } from "./body.ts";
+import { ChunkWatch } from "./chunk-watch.ts";
 import type { Exchange, Wire } from "./exchange.ts";
 import {
   chunkExtensionTooLong,
@@ -30,20 +32,13 @@ type Phase =
   | "idle" // between two requests
   | "ending"; // the last answer is out; what still comes is thrown away
 
-// Of a body in chunks: two lines for each chunk. More than so many, of less than so many bytes on
-// average, are no accident. Each chunk costs the parser and us five microseconds.
-const MOST_LINES = 8192;
-const LEAST_LINE = 8;
-const LEAST_CHUNK = 16;
-const LINE_END = "\r\n";
-const CHUNKED = /\r\ntransfer-encoding:[ \t]*chunked/i;
-
 export class Http1Connection implements Wire, Swept {
   readonly #socket: Socket;
   readonly #remote: Remote;
   readonly #reception: Reception;
   readonly #limits: ListenerLimits;
   readonly #verb = new ListVerb();
+  readonly #chunks = new ChunkWatch();
   readonly #sendingEvents = {
     progress: () => {
       this.#since = this.#reception.now();
@@ -64,8 +59,6 @@ export class Http1Connection implements Wire, Swept {
   #followed = false; // a refusal stands in line behind the answer that is being made
   #last = false; // no further request is served
   #thrownAway = 0;
-  #lines = 0; // of a body in chunks
-  #bytes = 0;
 
   constructor(socket: Socket, remote: Remote, reception: Reception, limits: ListenerLimits) {
     this.#socket = socket;
@@ -97,19 +90,19 @@ export class Http1Connection implements Wire, Swept {
       if (this.#thrownAway > this.#limits.lingerBytes) this.#socket.pause();
       return;
     }
-    if (this.#isSplinters(chunk)) {
-      this.#fault(413, chunksTooSmall(LEAST_CHUNK));
+    const begins = this.#phase !== "head" && !this.#ahead && this.#request?.complete !== false;
+    if (begins) this.#chunks.restart();
+    if (this.#chunks.isTooMuch(chunk)) {
+      this.#fault(413, chunksTooSmall(SMALL_CHUNK));
       // The parser comes next, and stops at the first byte. Nothing more is read: the client has the
       // time of lingering to see its answer.
       chunk.fill(0);
       this.#socket.pause();
       return;
     }
-    if (this.#phase === "head") {
+    if (this.#phase === "head" || this.#ahead) {
       this.#verb.feed(chunk);
-    } else if (this.#ahead) {
-      this.#verb.feed(chunk);
-    } else if (this.#request === null || this.#request.complete) {
+    } else if (begins) {
       this.#verb.restart();
       this.#verb.feed(chunk);
       if (this.#phase === "running") {
@@ -119,22 +112,6 @@ export class Http1Connection implements Wire, Swept {
       this.#phase = "head";
       this.#since = this.#reception.now();
     }
-  }
-
-  /** T-N06: each chunk costs the parser a call and us an object, however small it is. */
-  #isSplinters(segment: Buffer): boolean {
-    const request = this.#request;
-    const inBody = this.#phase !== "head" && request !== null && !request.complete;
-    if (!inBody) {
-      this.#lines = this.#bytes = 0;
-      if (segment.length <= MOST_LINES) return false;
-      if (!CHUNKED.test(segment.toString("latin1", 0, this.#limits.headerBytes))) return false;
-    } else if (request.headers["transfer-encoding"] === undefined) return false;
-    this.#bytes += segment.length;
-    for (let at = segment.indexOf(LINE_END); at >= 0; at = segment.indexOf(LINE_END, at + 2)) {
-      this.#lines++;
-    }
-    return this.#lines > MOST_LINES && this.#bytes < this.#lines * LEAST_LINE;
   }
 
   arrived(request: IncomingMessage, response: ServerResponse): void {
@@ -294,38 +271,44 @@ export class Http1Connection implements Wire, Swept {
 
   // ── time ──
 
-  check(now: Nanos): void {
+  check(now: Nanos): boolean {
     const limits = this.#limits;
     const passed = now - this.#since;
     switch (this.#phase) {
       case "fresh":
-        if (passed > limits.requestHead) this.#socket.destroy();
-        break;
+        if (passed <= limits.requestHead) return false;
+        this.#socket.destroy();
+        return true;
       case "head":
-        if (passed > limits.requestHead) this.#fault(408, tooSlow("head", limits.requestHead));
-        break;
+        if (passed <= limits.requestHead) return false;
+        this.#fault(408, tooSlow("head", limits.requestHead));
+        return true;
       case "idle":
-        if (passed > limits.idle) this.#socket.destroy();
-        break;
+        if (passed <= limits.idle) return false;
+        this.#socket.destroy();
+        return true;
       case "ending":
-        if (passed > limits.linger) this.#socket.destroy();
-        break;
+        if (passed <= limits.linger) return false;
+        this.#socket.destroy();
+        return true;
       case "running":
-        if (this.#sending) {
-          if (passed > limits.unreadAnswer) this.#reset();
-        } else if (this.#exchange !== null) this.#checkExchange(this.#exchange, now);
-        break;
+        if (!this.#sending) return this.#exchange !== null && this.#isOverdue(this.#exchange, now);
+        if (passed <= limits.unreadAnswer) return false;
+        this.#reset();
+        return true;
     }
   }
 
-  #checkExchange(exchange: Exchange, now: Nanos): void {
+  #isOverdue(exchange: Exchange, now: Nanos): boolean {
     const { bodySince, deadline } = exchange;
     const { requestBody } = this.#limits;
     if (bodySince !== null && this.#request?.complete === false && now - bodySince > requestBody) {
       this.#fault(408, tooSlow("body", requestBody));
-    } else if (now > deadline) {
-      this.#reception.expire(exchange);
+      return true;
     }
+    if (now <= deadline) return false;
+    this.#reception.expire(exchange);
+    return true;
   }
 
   /** No further requests: at once where none is on its way. */

@@ -83,16 +83,18 @@ export class Http2Connection implements Swept {
     });
   }
 
-  check(now: Nanos): void {
+  check(now: Nanos): boolean {
     for (const wire of this.#streams) {
       if (!wire.check(now)) {
         this.#session.destroy();
-        return;
+        return true;
       }
     }
-    if (this.#streams.size > 0) return;
+    if (this.#streams.size > 0) return false;
     const limit = this.#requests === 0 ? this.#limits.requestHead : this.#limits.idle;
-    if (now - this.#since > limit) this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+    if (now - this.#since <= limit) return false;
+    this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+    return true;
   }
 
   /** Tells the client to go elsewhere; streams that are under way finish. */

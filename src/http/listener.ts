@@ -139,7 +139,8 @@ export class HttpListener {
       ALPNProtocols: http2 ? ["h2", "http/1.1"] : ["http/1.1"],
       requestCert: requireCert || (tls?.clientCaFile ?? null) !== null,
       rejectUnauthorized: requireCert,
-      handshakeTimeout: Number(limits.tlsHandshake / MILLI),
+      // The sweep ends them, a few at a time; Node's own timers would end all at once.
+      handshakeTimeout: Number((2n * limits.tlsHandshake) / MILLI),
     });
     server.on("secureConnection", (socket) => this.#secured(socket));
     server.on("tlsClientError", (_error, socket) => socket.destroy());
@@ -241,8 +242,10 @@ class Handshake implements Connection {
     this.#limit = limit;
   }
 
-  check(now: Nanos): void {
-    if (now - this.#since > this.#limit) this.#socket.destroy();
+  check(now: Nanos): boolean {
+    if (now - this.#since <= this.#limit) return false;
+    this.#socket.destroy();
+    return true;
   }
 
   drain(): void {

@@ -1,20 +1,33 @@
 // The clock hand: one timer for all connections of all listeners. A timer for each request would cost
-// more than the request's own accounting, and Node has none for half of what must be limited here.
+// more than the request's own accounting, and Node has none for half of what must be limited here. Of
+// many connections the hand looks at some at a time, and ends a few at a time: thousands that came
+// together are over together, and nobody else is to wait until all of them are ended (T-N03).
 
 import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
 import { MILLISECOND } from "../base/duration.ts";
 
-const EVERY: Nanos = 500n * MILLISECOND; // limits are held to within this
+const ROUND: Nanos = 500n * MILLISECOND; // limits are held to within this
+const LEAST_AT_ONCE = 64;
+const MOST_STEPS = 20; // of a round
+// Ending a connection, with all that follows from it, takes a tenth of a millisecond. In a second 2,500
+// are ended so, and in four as many as there may be.
+const ENDED_AT_ONCE = 64;
+const ENDED_SHARE = 80; // or one in so many of all
+// Where the steps come late, for want of a processor, each does more.
+const MOST_LATE = 4n;
 
 export interface Swept {
-  /** Looks at the time, and ends what has had too much of it. */
-  check(now: Nanos): void;
+  /** Looks at the time, and ends what has had too much of it. True when it did. */
+  check(now: Nanos): boolean;
 }
 
 export class Sweep {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #all = new Set<Swept>();
+  #hand: Iterator<Swept> = this.#all.values();
+  #owed = 0; // how many are to be looked at by now
+  #last: Nanos = 0n; // when the last step was
   #timer: Timer | null = null;
 
   constructor(clock: Clock, timers: Timers) {
@@ -32,14 +45,49 @@ export class Sweep {
     if (this.#all.size > 0) return;
     this.#timer?.cancel(); // a stopped server must not keep its process alive
     this.#timer = null;
+    this.#owed = 0;
+  }
+
+  get #steps(): number {
+    return Math.min(MOST_STEPS, Math.ceil(this.#all.size / LEAST_AT_ONCE));
   }
 
   #arm(): void {
-    this.#timer ??= this.#timers.after(EVERY, () => {
+    const steps = this.#owed > 0 ? MOST_STEPS : Math.max(1, this.#steps);
+    this.#timer ??= this.#timers.after(ROUND / BigInt(steps), () => {
       this.#timer = null;
-      const now = this.#clock.elapsed();
-      for (const swept of this.#all) swept.check(now);
+      this.#step();
       if (this.#all.size > 0) this.#arm();
     });
+  }
+
+  #step(): void {
+    const now = this.#clock.elapsed();
+    const { size } = this.#all;
+    const most = Math.max(ENDED_AT_ONCE, Math.ceil(size / ENDED_SHARE)) * this.#stepsSince(now);
+    // What was left over last time comes on top, but nobody is looked at twice.
+    this.#owed = Math.min(size, this.#owed + Math.ceil(size / this.#steps));
+    for (let ended = 0; this.#owed > 0 && ended < most; this.#owed--) {
+      const swept = this.#next();
+      if (swept === null) break;
+      if (swept.check(now)) ended++;
+    }
+  }
+
+  /** How many of the shortest steps fit into the time since the last one, within reason. */
+  #stepsSince(now: Nanos): number {
+    const passed = (now - this.#last) / (ROUND / BigInt(MOST_STEPS));
+    this.#last = now;
+    return Number(passed < 1n ? 1n : passed > MOST_LATE ? MOST_LATE : passed);
+  }
+
+  /** Those that come join the round at its end, and those that go leave it. */
+  #next(): Swept | null {
+    let found = this.#hand.next();
+    if (found.done === true) {
+      this.#hand = this.#all.values();
+      found = this.#hand.next();
+    }
+    return found.done === true ? null : found.value;
   }
 }

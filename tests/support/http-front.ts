@@ -1,7 +1,8 @@
 // The HTTP front with a pipeline that a test scripts, and a client that sends bytes as they stand and reads
 // answers without any tolerance.
 
-import { connect, type Socket } from "node:net";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { connect, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { SystemFs } from "../../src/base/fs.ts";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -24,8 +25,10 @@ export interface Front {
   readonly seen: Incoming[];
   script: Script;
   client(): Promise<RawClient>;
-  /** Everything sent before has been taken in. */
+  /** Everything that these clients have sent has been taken in, as far as the server reads. */
   settled(): Promise<void>;
+  /** The server's end of a client's connection, once it was accepted. */
+  endOf(client: RawClient): Promise<Socket>;
   close(): Promise<void>;
 }
 
@@ -78,6 +81,13 @@ export async function makeFront(
     ...settings,
   });
   const { port } = bound.address;
+  const clients: RawClient[] = [];
+  const ends = new Map<number, Socket>(); // by the port of the client
+  const note = (message: unknown) => {
+    const socket = socketOf(message);
+    if (socket?.localPort === port) ends.set(socket.remotePort ?? 0, socket);
+  };
+  subscribe(ACCEPTED, note);
   const front: Front = {
     server,
     bound,
@@ -86,18 +96,44 @@ export async function makeFront(
     facts,
     seen,
     script: echo,
-    client: () => RawClient.connect(port),
+    client: async () => {
+      const client = await RawClient.connect(port);
+      clients.push(client);
+      return client;
+    },
     settled: async () => {
-      // A handful of turns of both ends over loopback, which delivers at once.
-      for (let i = 0; i < 20; i++) await nextTurn();
+      for (const client of clients) {
+        while (!isTakenIn(client, ends.get(client.port))) await nextTurn();
+      }
+      for (let i = 0; i < 20; i++) await nextTurn(); // what follows from it
+    },
+    endOf: async ({ port: from }) => {
+      while (!ends.has(from)) await nextTurn();
+      return ends.get(from)!;
     },
     close: async () => {
+      unsubscribe(ACCEPTED, note);
       const closed = server.close(0n);
       await timers.advance(1n);
       await closed;
     },
   };
   return front;
+}
+
+/** Where Node tells of every connection that a server in this process accepted. */
+const ACCEPTED = "net.server.socket";
+
+function socketOf(message: unknown): Socket | null {
+  const found = typeof message === "object" && message !== null && "socket" in message;
+  return found && message.socket instanceof Socket ? message.socket : null;
+}
+
+/** The system has what was sent; it may take its time to hand it to the other end. */
+function isTakenIn(client: RawClient, end: Socket | undefined): boolean {
+  if (client.socket.destroyed) return true;
+  if (end === undefined) return false;
+  return end.destroyed || end.isPaused() || end.bytesRead >= client.sent;
 }
 
 export const PLAIN: Outcome = {
@@ -121,6 +157,9 @@ export interface RawAnswer {
 
 export class RawClient {
   readonly socket: Socket;
+  readonly port: number; // ours; 0 where connections have none
+  /** Bytes that the system has taken from us. */
+  sent = 0;
   #chunks: Buffer[] = []; // joined when looked at
   #length = 0;
   #awaited = 0; // bytes of the answer that is coming, as far as known
@@ -129,6 +168,7 @@ export class RawClient {
 
   constructor(socket: Socket) {
     this.socket = socket;
+    this.port = socket.localPort ?? 0;
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => {
       this.#chunks.push(chunk);
@@ -170,7 +210,10 @@ export class RawClient {
   send(bytes: string | Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       const data = typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes;
-      this.socket.write(data, () => resolve());
+      this.socket.write(data, (error) => {
+        if (!error) this.sent += data.length;
+        resolve();
+      });
     });
   }
 

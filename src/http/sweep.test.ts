@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { fakeWorld } from "../../tests/support/fake-world.ts";
+import { MILLISECOND, SECOND } from "../base/duration.ts";
+import type { Nanos } from "../base/world.ts";
+import { Sweep, type Swept } from "./sweep.ts";
+
+const LIMIT = 10n * SECOND;
+
+/** Connections that are over ten seconds after they began. */
+function swept(count: number) {
+  const { clock, timers } = fakeWorld();
+  const sweep = new Sweep(clock, timers);
+  const looks: { readonly i: number; readonly at: Nanos }[] = [];
+  const ends: Nanos[] = [];
+  const add = (i: number) => {
+    const since = clock.elapsed();
+    const one: Swept = {
+      check(now) {
+        looks.push({ i, at: now });
+        if (now - since <= LIMIT) return false;
+        ends.push(now);
+        sweep.remove(one);
+        return true;
+      },
+    };
+    sweep.add(one);
+    return one;
+  };
+  const all = Array.from({ length: count }, (_, i) => add(i));
+  return { clock, timers, sweep, looks, ends, add, all };
+}
+
+function most(times: readonly Nanos[]): number {
+  const counts = Map.groupBy(times, (at) => at);
+  return Math.max(...counts.values().map((some) => some.length));
+}
+
+test("a few connections are looked at twice a second, by one timer, and none without any", async () => {
+  const { timers, looks, sweep, all } = swept(10);
+  assert.equal(timers.armed, 1);
+  await timers.advance(1600n * MILLISECOND);
+  assert.equal(looks.length, 30);
+  for (const one of all) sweep.remove(one);
+  assert.equal(timers.armed, 0);
+});
+
+test("of thousands each is looked at once in half a second, a part of them at a time", async () => {
+  const { timers, looks } = swept(5000);
+  await timers.advance(4010n * MILLISECOND);
+  assert.ok(most(looks.map(({ at }) => at)) <= 250);
+  const own = looks.filter(({ i }) => i === 777).map(({ at }) => at);
+  assert.ok(own.length >= 7 && own.length <= 9, `${own.length} looks in four seconds`);
+});
+
+test("T-N03: thousands that are over together end a few at a time, within seconds", async () => {
+  for (const [count, seconds, atOnce] of [
+    [2500, 1n, 64],
+    [12_000, 4n, 150],
+  ] as const) {
+    const { timers, ends } = swept(count);
+    await timers.advance(LIMIT + 500n * MILLISECOND + seconds * SECOND);
+    assert.equal(ends.length, count);
+    assert.ok(most(ends) <= atOnce, `${most(ends)} at once`);
+    assert.ok(ends.every((at) => at > LIMIT));
+  }
+});
+
+test("those that come and go meanwhile are looked at no less often", async () => {
+  const { timers, sweep, looks, add, all } = swept(3000);
+  for (let i = 0; i < 100; i++) {
+    sweep.remove(all[i * 7]!);
+    add(10_000 + i);
+    await timers.advance(20n * MILLISECOND);
+  }
+  looks.length = 0;
+  await timers.advance(1100n * MILLISECOND);
+  const seen = new Set(looks.map(({ i }) => i));
+  assert.equal(seen.size, 3000);
+});
