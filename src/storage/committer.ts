@@ -12,11 +12,14 @@ import {
   type SumRow,
 } from "./engines/engine.ts";
 import { type Head, HEAD_ROW } from "./rows/head.ts";
+import { CommitCost } from "./commit-cost.ts";
 import type { LeafChange } from "./tip.ts";
 import type { StoredChange } from "./transaction.ts";
 
 const QUICK_COMMIT: Nanos = 10_000_000n;
 const WORTH_HALVING = 16;
+/** Of so many full groups one is parted anyway, to learn what that does. */
+const EXPLORED = 16;
 
 /** One accepted transaction, ready to be written. */
 export interface Accepted {
@@ -50,7 +53,9 @@ export class Committer {
   #headBytes: Uint8Array | null;
   #running: Promise<void> | null = null;
   #stopped = false;
+  readonly #cost = new CommitCost();
   #lastTook: Nanos | null = null;
+  #gathered = 0; // full groups
 
   constructor(engine: Engine, clock: Clock, headBytes: Uint8Array | null, events: CommitterEvents) {
     this.#engine = engine;
@@ -93,8 +98,10 @@ export class Committer {
       let most = this.#firstGroup();
       while (this.#queue.length > 0 && !this.#stopped) {
         const began = this.#clock.elapsed();
-        await this.#commitGroup(this.#takeGroup(most));
+        const group = this.#takeGroup(most);
+        await this.#commitGroup(group);
         this.#lastTook = this.#clock.elapsed() - began;
+        this.#cost.learn(group.length, Number(this.#lastTook));
         most = Infinity;
       }
     } catch (cause) {
@@ -108,12 +115,16 @@ export class Committer {
   /**
    * Writers that all wait for the same commit come back all at once: then sealing and hashing
    * alternate with writing, and each waits for the other. If half of them go first, the two overlap
-   * from then on. Where the sync takes longer than the rest, one sync for all is better.
+   * from then on. Where the sync takes longer than the rest, one sync for all is better: that is
+   * learned, and until then guessed from how long the last commit took.
    */
   #firstGroup(): number {
     const gathered = this.#queue.length;
-    const quick = this.#lastTook !== null && this.#lastTook < QUICK_COMMIT;
-    return quick && gathered >= WORTH_HALVING ? Math.ceil(gathered / 2) : Infinity;
+    if (gathered < WORTH_HALVING || this.#lastTook === null) return Infinity;
+    this.#gathered++;
+    const fixed = this.#cost.fixedShare(gathered);
+    const worth = fixed === null ? this.#lastTook < QUICK_COMMIT : fixed < 0.5;
+    return worth || this.#gathered % EXPLORED === 0 ? Math.ceil(gathered / 2) : Infinity;
   }
 
   /** Closes the group before the engine's limit; a single transaction was checked when accepted. */
