@@ -7,6 +7,7 @@ import { isObject, type JsonValue } from "../base/json.ts";
 import { showTime } from "../base/time.ts";
 import type { Clock, Instant } from "../base/world.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
+import type { WrapInfo } from "../endpoint/reply.ts";
 import type { Caller } from "../endpoint/request.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import { BoundedCache } from "./bounded-cache.ts";
@@ -69,7 +70,7 @@ export class Records {
   }
 
   response(request: AuditedRequest, answer: AuditedAnswer): string {
-    const { data, warnings, error, auth = null } = answer;
+    const { data, warnings, error, auth = null, leaseId = "", wrapInfo = null } = answer;
     const middle = this.#middles.get(request) ?? this.#middle(request);
     this.#middles.delete(request);
     const time = this.#times.show(this.#parts.clock.now());
@@ -77,7 +78,7 @@ export class Records {
     const shown = this.#answer(request, data);
     return (
       `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
-      `${quote(request.mountType)},"data":${shown},${auth === null ? "" : `"auth":${this.#given(auth)},`}"secret":{"lease_id":""},"wrap_info":null,` +
+      `${quote(request.mountType)},"data":${shown},${auth === null ? "" : `"auth":${this.#given(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
       `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
     );
   }
@@ -137,6 +138,23 @@ export class Records {
       `"metadata":${maskedJson(auth.metadata, veil)},"token_type":${quote(auth.token_type)},` +
       `"token_ttl":${auth.lease_duration},"renewable":${auth.renewable},` +
       `"orphan":${auth.orphan},"num_uses":${auth.num_uses}}`
+    );
+  }
+
+  #wrapped({
+    token,
+    accessor,
+    ttl,
+    creation_time,
+    creation_path,
+    wrapped_accessor,
+  }: WrapInfo): string {
+    const { veil } = this.#parts;
+    const inside = wrapped_accessor === "" ? '""' : this.#accessor({ accessor: wrapped_accessor });
+    return (
+      `{"token":${veil.token(token)},"accessor":${this.#accessor({ accessor })},"ttl":${ttl},` +
+      `"creation_time":${quote(creation_time)},"creation_path":${quote(creation_path)},` +
+      `"wrapped_accessor":${inside}}`
     );
   }
 

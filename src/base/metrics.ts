@@ -257,6 +257,20 @@ export class Registry {
     });
   }
 
+  /** A gauge by names that only the server gives, such as accessors of mounts; so many at most. */
+  readsNamed(
+    about: About,
+    label: string,
+    most: number,
+    read: () => readonly { readonly at: string; readonly value: number }[],
+  ): void {
+    this.#add(about, "gauge", () =>
+      read()
+        .slice(0, most)
+        .map(({ at, value }) => ({ labels: [[label, at]], value })),
+    );
+  }
+
   /** See NamedCounters. */
   namedCounters(about: About, labels: readonly string[], most: number): NamedCounters {
     const counters = new NamedCounters(most);

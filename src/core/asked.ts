@@ -1,25 +1,31 @@
 // What a handler is told of its request: the passage without its credential, headers and body.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { Nanos } from "../base/world.ts";
+import type { Clock, Nanos } from "../base/world.ts";
+import type { Capability } from "../endpoint/access.ts";
 import type {
   Asked,
   Caller,
   ListenerTraits,
+  MountRef,
   NamespaceRef,
   Operation,
   Remote,
+  WrapForm,
 } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Passage } from "./passage.ts";
 import { decisionOn } from "./decision.ts";
+import { programInput } from "./governed-request.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import { reaches } from "./need.ts";
-import type { Decisions, NodeState, TokenLookup } from "./seams.ts";
+import type { Decisions, Governance, NodeState, TokenLookup } from "./seams.ts";
 
 interface Parts {
   readonly decisions: Decisions;
+  readonly governance: Governance;
+  readonly clock: Clock;
   readonly running: Running;
   readonly tokens: TokenLookup;
   readonly node: NodeState;
@@ -57,6 +63,34 @@ export class AskedRequest implements Asked {
     const { path } = this.#passage;
     invariant(path !== null, "no handler runs without a canonical path");
     return path;
+  }
+
+  get mount(): MountRef | null {
+    return this.#passage.mount;
+  }
+
+  get wrapTtl(): Nanos | null {
+    return this.#passage.incoming.wrapTtl;
+  }
+
+  get wrapForm(): WrapForm {
+    return this.#passage.incoming.wrapForm ?? "token";
+  }
+
+  async may(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean> {
+    const { caller, namespace } = this.#passage;
+    if (caller === null || namespace === null) return false;
+    if (caller.type === "management") return true;
+    const { decisions, governance, clock } = this.#parts;
+    const question = { namespace, path, capability, sudo: false, data: {}, wrapTtl: null };
+    if (!(await decisions.decide(caller, question)).allowed) return false;
+    const policies = await governance.applying(caller, namespace, path);
+    if (policies.length === 0) return true;
+    const facts = { now: clock.now(), headers: governance.headers() };
+    const { request, ...rest } = await programInput(this.#passage, this, facts);
+    const input = { ...rest, request: { ...request, path, operation: capability, data: {} } };
+    // Whoever overrides a policy does so for a request that names the place.
+    return (await governance.judge(policies, { input, override: false })).allowed;
   }
 
   get caller(): Caller | null {

@@ -25,21 +25,30 @@ export function decisionOn(
     return NO_RIGHT;
   }
   if (caller.type === "management") return MANAGEMENT;
-  return decisions.decide(caller, {
-    namespace,
-    path: passage.policyPath,
-    capability: capabilityOn(passage, asked),
-    sudo,
-    data: passage.data ?? {},
-    wrapTtl: incoming.wrapTtl,
-  });
+  const { policyPath: path, data } = passage;
+  const decide = (capability: Exclude<Capability, "sudo">) =>
+    decisions.decide(caller, {
+      namespace,
+      path,
+      capability,
+      sudo,
+      data: data ?? {},
+      wrapTtl: incoming.wrapTtl,
+    });
+  const capability = capabilityOn(passage, asked);
+  return capability instanceof Promise ? capability.then(decide) : decide(capability);
 }
 
 /** What the request is in the words of policies: a write is `create` where nothing is there yet. */
-export function capabilityOn(passage: Passage, asked: Asked): Exclude<Capability, "sudo"> {
+export function capabilityOn(
+  passage: Passage,
+  asked: Asked,
+): Exclude<Capability, "sudo"> | Promise<Exclude<Capability, "sudo">> {
   const { endpoint, meant } = passage;
   const operation = meant?.operation ?? "read";
   const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
-  const absent = looks !== null && !looks(passage.given(endpoint).path, asked);
-  return capabilityFor(operation, absent);
+  if (looks === null) return capabilityFor(operation, false);
+  const found = looks(passage.given(endpoint).path, asked);
+  const told = (exists: boolean) => capabilityFor(operation, !exists);
+  return found instanceof Promise ? found.then(told) : told(found);
 }

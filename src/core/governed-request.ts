@@ -9,11 +9,11 @@ import type { ProgramInput } from "../policy/expr/program-input.ts";
 import { capabilityOn } from "./decision.ts";
 import type { Passage } from "./passage.ts";
 
-export function programInput(
+export async function programInput(
   passage: Passage,
   asked: Asked,
   { now, headers }: { readonly now: Instant; readonly headers: readonly string[] },
-): ProgramInput {
+): Promise<ProgramInput> {
   const { incoming, caller, home } = passage;
   const { id, path } = passage.namespace ?? ROOT_NAMESPACE;
   return {
@@ -21,7 +21,7 @@ export function programInput(
     request: {
       id: incoming.id,
       path: passage.policyPath,
-      operation: capabilityOn(passage, asked),
+      operation: await capabilityOn(passage, asked),
       data: passage.data,
       remoteAddress: incoming.remote.address,
       remotePort: incoming.remote.port,
@@ -31,7 +31,7 @@ export function programInput(
       unauthenticated: caller === null,
       mountPoint: home.point,
       mountType: home.type,
-      mountAccessor: "",
+      mountAccessor: passage.mount?.accessor ?? "",
     },
     token: caller === null ? null : programToken(caller),
     namespace: { id, path },

@@ -5,7 +5,7 @@ import type { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Family } from "../endpoint/endpoint.ts";
 import type { Reply } from "../endpoint/reply.ts";
-import type { ListenerTraits, Operation, Remote } from "../endpoint/request.ts";
+import type { ListenerTraits, Operation, Remote, WrapForm } from "../endpoint/request.ts";
 
 export interface Incoming {
   /** A fresh UUID: request_id of the envelope, of the header and of both audit records. */
@@ -19,6 +19,8 @@ export interface Incoming {
   /** Namespace header as given; null without one. */
   readonly namespace: string | null;
   readonly wrapTtl: Nanos | null;
+  /** Default "token". */
+  readonly wrapForm?: WrapForm | undefined;
   readonly policyOverride: boolean;
   readonly contentType: string | null;
   /** Whether a body was announced (a length above 0, or chunks). */

@@ -22,6 +22,7 @@ export function readInput(endpoint: Served, given: Given): ReadInput {
   if (endpoint.family === "acl") return readFolded(endpoint, given);
   const input: Record<string, unknown> = {};
   for (const { key, field } of endpoint.fields) input[key] = field.read(valueOf(field, given));
+  if (endpoint.takesAnyBody) return { input, warnings: [] };
   return { input, warnings: unknownIn(given.body, (name) => endpoint.bodyNames.has(name)) };
 }
 
@@ -54,6 +55,8 @@ function valueOf(field: Field<unknown>, given: Given): JsonValue | undefined {
       return own(given.body, field.name);
     case "param":
       return own(given.body, field.name) ?? given.query.get(field.name);
+    case "whole":
+      return given.body;
   }
 }
 

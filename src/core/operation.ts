@@ -26,7 +26,8 @@ const HELP: Meant = { operation: "help", method: "GET", headOnly: false };
 /** Null for a verb that means nothing here. */
 export function meaningOf(verb: string, query: ReadonlyMap<string, string>): Meant | null {
   if (verb === "GET" && query.size > 0) {
-    if (isTrue(query.get("list"))) return LIST;
+    // A scan is a list that goes on in the folders it finds: who may list there may scan.
+    if (isTrue(query.get("list")) || isTrue(query.get("scan"))) return LIST;
     if (isTrue(query.get("help"))) return HELP;
   }
   return VERBS.get(verb) ?? null;

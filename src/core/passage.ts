@@ -10,7 +10,12 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
 import { Reply } from "../endpoint/reply.ts";
-import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import {
+  type Caller,
+  type MountRef,
+  type NamespaceRef,
+  ROOT_NAMESPACE,
+} from "../endpoint/request.ts";
 import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "./operation.ts";
 import type { Given } from "./input.ts";
@@ -32,6 +37,8 @@ export class Passage {
   route: Route = NO_ROUTE;
   /** Null without a route, and where the route does not exist in this namespace. */
   endpoint: Served | null = null;
+  /** What the path leads to, where that is no part of the server itself. */
+  mount: MountRef | null = null;
   /** The route is there, but not in a child namespace. */
   restricted = false;
   caller: Caller | null = null;
@@ -72,8 +79,9 @@ export class Passage {
     return { path, query: this.query, body: this.body ?? {} };
   }
 
-  /** The part of the server that the path belongs to. */
+  /** The part of the server, or the mount, that the path belongs to. */
   get home(): Home {
+    if (this.mount !== null) return { point: this.mount.path, type: this.mount.type };
     return homeOf(this.path?.segments ?? []);
   }
 
@@ -89,6 +97,8 @@ export class Passage {
       rawPath: path === null ? incoming.target : null,
       mountPoint: point,
       mountType: type,
+      mountAccessor: this.mount?.accessor ?? "",
+      ...(this.mount === null ? {} : { readable: this.mount.readable }),
       caller: this.caller,
       credential: incoming.credential,
       data: this.data,
@@ -115,7 +125,7 @@ export class Passage {
       result,
       // Refusals on /acl/ look as its answers do, whether or not there is a route.
       family: helped ? "bare" : (endpoint?.family ?? (this.isAcl ? "acl" : "enveloped")),
-      flat: read && endpoint !== null && endpoint.path.startsWith("/sys/"),
+      flat: read && endpoint !== null && this.mount === null && endpoint.path.startsWith("/sys/"),
       operation: endpoint === null ? null : (meant?.operation ?? null),
       mountType: endpoint === null ? "" : this.home.type,
       headOnly: meant?.headOnly ?? false,

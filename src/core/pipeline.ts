@@ -1,7 +1,7 @@
 // The way of one request: a stage per line in #pass, in the order of decision 35. Whatever refuses
 // throws a Failure; #refuse has it recorded, and http/ turns it into a status.
 
-import { EMPTY } from "../base/bytes.ts";
+import { EMPTY, text } from "../base/bytes.ts";
 import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
 import { describe, Failure } from "../base/failure.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -13,8 +13,9 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import { helpFor } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
-import type { Asked, Caller, Operation } from "../endpoint/request.ts";
+import type { Asked, Caller, NamespaceRef, Operation } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { inAclWords } from "./acl-words.ts";
 import { AskedRequest } from "./asked.ts";
 import { decisionOn } from "./decision.ts";
@@ -38,6 +39,10 @@ export interface PipelineParts {
   readonly node: seams.NodeState;
   readonly tokens: seams.TokenLookup;
   readonly namespaces: seams.NamespaceTree;
+  readonly mounts: seams.MountTable;
+  readonly leases: seams.Leasing;
+  readonly logins: seams.Logins;
+  readonly wrapping: seams.Wrapping;
   readonly decisions: seams.Decisions;
   readonly governance: seams.Governance;
   readonly audit: seams.Auditing;
@@ -61,8 +66,15 @@ export class Pipeline implements Core {
   }
 
   /** What would answer, for whoever asks before there is a request. */
-  declared(segments: readonly string[], operation: Operation): Served | null {
-    return this.#router.find(segments).methods.get(methodOf(operation)) ?? null;
+  declared(
+    namespace: NamespaceRef,
+    segments: readonly string[],
+    operation: Operation,
+  ): Served | null {
+    const own = this.#router.find(segments);
+    const mount = own.methods.size > 0 ? null : this.#parts.mounts.find(namespace, segments);
+    const route = mount === null ? own : mount.endpoints.find(segments.slice(mount.taken));
+    return route.methods.get(methodOf(operation)) ?? null;
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -83,6 +95,7 @@ export class Pipeline implements Core {
 
   async #pass(passage: Passage, entry: RunningRequest): Promise<Reply> {
     this.#find(passage); // canonical path, namespace, endpoint
+    if (passage.mount !== null) entry.mount = passage.mount.uuid;
     this.#answersNow(passage); // sealed, not initialised, disaster-recovery secondary
     this.#count(passage); // rate quotas
     await this.#identify(passage); // token
@@ -104,8 +117,8 @@ export class Pipeline implements Core {
     const { input, warnings } = readInput(endpoint, passage.given(endpoint));
     // Here a standby will forward, and a secondary send on what belongs to another region.
     const told = advised(passage, warnings);
-    const reply = withWarnings(await endpoint.run(input, asked), told);
-    // Here a lease will be stored with the answer, and the answer wrapped.
+    const answered = withWarnings(await endpoint.run(input, asked), told);
+    const reply = await this.#settle(passage, asked, answered); // lease or token; wrapping
     await this.#recordResponse(passage, reply);
     return reply;
   }
@@ -140,12 +153,23 @@ export class Pipeline implements Core {
       child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
     }
     passage.route = this.#router.find(passage.path.segments);
+    if (passage.route.methods.size === 0 && !node.sealed) this.#findMount(passage);
     if (slash && !isListOnly(passage.route)) throw misplacedSlash(passage.route);
     if (operation === "help") return;
     const endpoint = passage.route.methods.get(method) ?? null;
     if (headOnly && endpoint?.head !== true) throw failures.unsupportedOperation();
     passage.restricted = child && endpoint?.rootOnly === true;
     passage.endpoint = passage.restricted ? null : endpoint;
+  }
+
+  /** What is no part of the server itself is some mount's, or nothing. */
+  #findMount(passage: Passage): void {
+    const { namespace, path } = passage;
+    if (namespace === null || path === null) return;
+    const found = this.#parts.mounts.find(namespace, path.segments);
+    if (found === null) return;
+    passage.mount = found.ref;
+    passage.route = found.endpoints.find(path.segments.slice(found.taken));
   }
 
   #answersNow(passage: Passage): void {
@@ -189,14 +213,18 @@ export class Pipeline implements Core {
       if (need === "optional") return;
       // Whoever tries out secrets is slowed down; those who have one are not (D54).
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
-      throw failures.invalidToken();
+      throw passage.endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
     }
-    if (namespace === null || !reaches(caller, namespace)) {
+    // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
+    const wraps = caller.wrapping !== undefined;
+    const unwraps = passage.endpoint?.unwraps === true;
+    const near = caller.boundTo?.has(incoming.remote.address) ?? true;
+    if (namespace === null || !near || !reaches(caller, namespace) || (wraps && !unwraps)) {
       if (need === "optional") return;
       passage.caller = caller; // so that the record names who was refused
-      throw failures.denied();
+      throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
-    if (caller.counted === true && !(await this.#takeUse(passage, caller))) {
+    if (!wraps && caller.counted === true && !(await this.#takeUse(passage, caller))) {
       if (need === "optional") return;
       throw failures.invalidToken();
     }
@@ -231,7 +259,7 @@ export class Pipeline implements Core {
       throw failures.bodyMissing(endpoint.bodyMissing);
     }
     passage.bytes = bytes.length;
-    passage.body = readBody(endpoint, bytes);
+    passage.body = isNull(endpoint, bytes) ? {} : readBody(endpoint, bytes);
     // A rule would look at the one and the handler take the other.
     for (const name of passage.query.keys()) {
       if (Object.hasOwn(passage.body, name)) throw failures.givenTwice();
@@ -248,6 +276,7 @@ export class Pipeline implements Core {
       return isPublic(route) ? null : decisionOn(passage, decisions, asked, false);
     }
     const { access } = endpoint;
+    if (endpoint.unwraps && passage.caller?.wrapping !== undefined) return null;
     if (access.kind !== "capability" || needOf(passage) !== "required") return null;
     return decisionOn(passage, decisions, asked, access.sudo);
   }
@@ -279,11 +308,23 @@ export class Pipeline implements Core {
       incoming.policyOverride &&
       (!governance.overrideNeedsSudo ||
         (await decisionOn(passage, decisions, asked, true)).allowed);
-    const input = programInput(passage, asked, { now, headers: governance.headers() });
+    const input = await programInput(passage, asked, { now, headers: governance.headers() });
     const judgement = await governance.judge(policies, { input, override: mayOverride });
     passage.judgement = judgement;
     if (judgement.allowed) return;
     throw caller === null ? failures.denied() : failures.governed(judgement.denial);
+  }
+
+  /** What the handler leaves to the server: the lease of a secret, the token of a login, and whether
+   *  the answer goes to the caller or into a wrapping (core contract 10). */
+  async #settle(passage: Passage, asked: Asked, answered: Reply): Promise<Reply> {
+    const { leases, logins, wrapping } = this.#parts;
+    let reply = answered;
+    if (reply.lease !== null) reply = reply.with(await leases.issue(reply.lease, asked));
+    if (reply.login !== null) reply = reply.with(await logins.login(reply.login, asked));
+    const { wrapTtl } = passage.incoming;
+    if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(passage, reply)) return reply;
+    return new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
   }
 
   async #recordRequest(passage: Passage, endpoint: Served | null): Promise<void> {
@@ -300,8 +341,16 @@ export class Pipeline implements Core {
     if (passage.recorded === null || passage.aside) return;
     if (!audit.isOpen) throw failures.sealed();
     const data = reply.data as JsonObject | undefined; // text and lists are values of JSON as well
-    const { auth, warnings } = reply;
-    await audit.response(passage.recorded, { data, auth, warnings, error: "" });
+    const { auth, warnings, wrapInfo } = reply;
+    const leaseId = reply.leased?.id ?? "";
+    await audit.response(passage.recorded, {
+      data,
+      auth,
+      leaseId,
+      wrapInfo,
+      warnings,
+      error: "",
+    });
   }
 
   /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
@@ -373,6 +422,11 @@ function readBody(endpoint: Served, bytes: Uint8Array): JsonObject {
   }
 }
 
+/** What clients with typed nothings send for no body at all. */
+function isNull({ family }: Served, bytes: Uint8Array): boolean {
+  return family === "enveloped" && bytes.length <= 5 && text(bytes).trimEnd() === "null";
+}
+
 /** What can be done on the path, for whoever may know that there is something. */
 function allowed(
   { route, caller, restricted }: Passage,
@@ -420,13 +474,14 @@ function help({ route }: Passage): Reply {
 
 function withWarnings(result: unknown, warnings: readonly string[]): Reply {
   const reply = result instanceof Reply ? (result as Reply) : new Reply(result as Reply["data"]);
-  if (warnings.length === 0) return reply;
-  const { data, status, headers, index, auth } = reply;
-  return new Reply(data, {
-    ...(index === null ? {} : { index }),
-    ...(auth === null ? {} : { auth }),
-    headers,
-    warnings: [...reply.warnings, ...warnings],
-    ...(status === null ? {} : { status }),
-  });
+  return warnings.length === 0 ? reply : reply.with({ warnings });
+}
+
+/** Errors, empty lists and answers without a body are not wrapped; nor is what is not enveloped. */
+function isWrappable({ endpoint, meant }: Passage, reply: Reply): boolean {
+  const { data, auth, leased, status } = reply;
+  if (endpoint?.family !== "enveloped" || (status ?? 200) >= 400) return false;
+  if (data === undefined) return auth !== null || leased !== null;
+  const { keys } = data as { readonly keys?: unknown };
+  return !(meant?.operation === "list" && Array.isArray(keys) && keys.length === 0);
 }

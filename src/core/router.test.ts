@@ -95,3 +95,28 @@ test("every declared path finds itself, whatever stands in its parameters", () =
     ),
   );
 });
+
+test("the top of a mount is found by no segment at all", () => {
+  const mounted = new Router([declared("LIST", "/"), declared("GET", "/:path+")]);
+  assert.equal(mounted.find([]).methods.get("LIST")?.path, "/");
+  assert.equal(mounted.find([]).methods.get("GET"), undefined);
+  assert.equal(mounted.find(["a"]).methods.get("GET")?.path, "/:path+");
+});
+
+test("words may follow a parameter that takes the rest; the most words win", () => {
+  const mounts = new Router([
+    declared("GET", "/sys/mounts/:path+"),
+    declared("GET", "/sys/mounts/:path+/tune"),
+    declared("GET", "/sys/mounts/auth/:path+/tune"),
+  ]);
+  const at = (path: string) => {
+    const route = mounts.find(path.split("/"));
+    return [route.methods.get("GET")?.path, ...route.values];
+  };
+  assert.deepEqual(at("sys/mounts/a/b"), ["/sys/mounts/:path+", "a/b"]);
+  assert.deepEqual(at("sys/mounts/a/b/tune"), ["/sys/mounts/:path+/tune", "a/b"]);
+  assert.deepEqual(at("sys/mounts/tune"), ["/sys/mounts/:path+", "tune"]);
+  assert.deepEqual(at("sys/mounts/tune/tune"), ["/sys/mounts/:path+/tune", "tune"]);
+  assert.deepEqual(at("sys/mounts/auth/x/tune"), ["/sys/mounts/auth/:path+/tune", "x"]);
+  assert.deepEqual(at("sys/mounts/auth/x"), ["/sys/mounts/:path+", "auth/x"]);
+});

@@ -1,6 +1,6 @@
 // Finds the endpoint for a path: a tree of segments made from the declarations. Words win over
-// parameters, a parameter over one that takes the rest. The cost is that of the path, not of the
-// number of routes.
+// parameters, a parameter over one that takes the rest, and there the most words at the end. The cost is
+// that of the path, not of the number of routes.
 
 import { invariant } from "../base/invariant.ts";
 import type { Method, Served } from "../endpoint/endpoint.ts";
@@ -16,8 +16,13 @@ export interface Route {
 interface Node {
   readonly words: Map<string, Node>;
   one: Node | null; // any one segment
-  rest: Map<Method, Served> | null; // one or more segments
+  rest: Rest[]; // one or more segments, then words; the most words first
   readonly here: Map<Method, Served>;
+}
+
+interface Rest {
+  readonly words: readonly string[];
+  readonly methods: Map<Method, Served>;
 }
 
 const NONE: Methods = new Map();
@@ -42,10 +47,10 @@ export class Router {
 
   #add(endpoint: Served): void {
     let node = this.#top;
-    for (const part of endpoint.path.slice(1).split("/")) {
+    const parts = endpoint.path === "/" ? [] : endpoint.path.slice(1).split("/");
+    for (const [at, part] of parts.entries()) {
       if (part.startsWith(":") && part.endsWith("+")) {
-        node.rest ??= new Map();
-        return this.#put(node.rest, endpoint);
+        return this.#put(restOf(node, parts.slice(at + 1)), endpoint);
       }
       if (part.startsWith(":")) {
         node.one ??= emptyNode();
@@ -93,11 +98,26 @@ function descend(
     if (found !== null) return found;
     values.pop();
   }
-  if (node.rest === null) return null;
-  values.push(segments.slice(at).join("/"));
-  return node.rest;
+  for (const { words, methods } of node.rest) {
+    const end = segments.length - words.length;
+    if (end <= at || words.some((one, i) => one !== segments[end + i])) continue;
+    values.push(segments.slice(at, end).join("/"));
+    return methods;
+  }
+  return null;
+}
+
+function restOf(node: Node, words: readonly string[]): Map<Method, Served> {
+  const text = words.join("/");
+  const known = node.rest.find((rest) => rest.words.join("/") === text);
+  if (known !== undefined) return known.methods;
+  const methods = new Map<Method, Served>();
+  node.rest = [...node.rest, { words, methods }].toSorted(
+    (a, b) => b.words.length - a.words.length,
+  );
+  return methods;
 }
 
 function emptyNode(): Node {
-  return { words: new Map(), one: null, rest: null, here: new Map() };
+  return { words: new Map(), one: null, rest: [], here: new Map() };
 }

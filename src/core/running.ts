@@ -1,5 +1,5 @@
 // The requests that are being answered now: for whoever wants to see them, and for the seal, which
-// waits for them.
+// waits for them, and so does a mount that goes.
 
 import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";
 
@@ -9,6 +9,8 @@ export interface RunningRequest {
   readonly verb: string;
   /** Name of the endpoint once it is known; nothing that the caller chose. */
   endpoint: string;
+  /** Uuid of the mount that it goes to; empty for none. */
+  mount: string;
   readonly address: string;
 }
 
@@ -17,6 +19,8 @@ export class Running {
   readonly #clock: Clock;
   readonly #timers: Timers;
   #waiting: (() => void)[] = [];
+  /** Called at every end: few, and seldom. */
+  readonly #looking = new Set<() => void>();
 
   constructor(clock: Clock, timers: Timers) {
     this.#clock = clock;
@@ -32,17 +36,34 @@ export class Running {
   }
 
   begin(id: string, verb: string, address: string): RunningRequest {
-    const request = { id, began: this.#clock.now(), verb, endpoint: "", address };
+    const request = { id, began: this.#clock.now(), verb, endpoint: "", mount: "", address };
     this.#now.add(request);
     return request;
   }
 
   end(request: RunningRequest): void {
     this.#now.delete(request);
+    for (const look of this.#looking) look();
     if (this.#now.size > 0 || this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const wake of waiting) wake();
+  }
+
+  /** Resolves when nothing runs at the mount, or when the time is over or the signal says so. */
+  async left(mount: string, most: Nanos, signal: AbortSignal): Promise<void> {
+    const runs = () => this.#now.values().some((request) => request.mount === mount);
+    if (!runs()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (!runs()) resolve();
+    };
+    this.#looking.add(look);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    const timer = this.#timers.after(most, resolve);
+    await promise;
+    timer.cancel();
+    this.#looking.delete(look);
   }
 
   /** Resolves when nothing runs, or when the time is over. Gives the number that still run. */

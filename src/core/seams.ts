@@ -1,12 +1,17 @@
 // What the pipeline asks of the rooms. Each room has a class that fits; server.ts puts them together.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
+import type { Nanos } from "../base/world.ts";
+import type { AuthBlock } from "../endpoint/auth.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { LeaseOffer, LoginOffer } from "../endpoint/lease.ts";
+import type { Leased, Reply, WrapInfo } from "../endpoint/reply.ts";
+import type { Asked, Caller, MountRef, NamespaceRef } from "../endpoint/request.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
 import type { Governor } from "../policies/governing-places.ts";
+import type { Route } from "./router.ts";
 
 /** The node itself. */
 export interface NodeState {
@@ -36,6 +41,38 @@ export interface NamespaceTree {
     base: NamespaceRef,
     segments: readonly string[],
   ): { readonly namespace: NamespaceRef; readonly taken: number };
+}
+
+export interface MountTable {
+  /** The mount that the path leads to, with the endpoints of its type; null when there is none, or it
+   *  is being disabled. */
+  find(namespace: NamespaceRef, segments: readonly string[]): FoundMount | null;
+}
+
+export interface FoundMount {
+  readonly ref: MountRef;
+  /** Segments of the path that are the mount's own. */
+  readonly taken: number;
+  readonly endpoints: { find(segments: readonly string[]): Route };
+}
+
+/** Where an answer with a secret that ends becomes a lease. */
+export interface Leasing {
+  issue(offer: LeaseOffer, asked: Asked): Promise<{ leased: Leased; warnings: readonly string[] }>;
+}
+
+/** Where a login becomes a token. */
+export interface Logins {
+  login(offer: LoginOffer, asked: Asked): Promise<{ auth: AuthBlock; warnings: readonly string[] }>;
+}
+
+export interface Wrapping {
+  /** Keeps the answer for one who unwraps it. */
+  wrap(
+    reply: Reply,
+    ttl: Nanos,
+    asked: Asked,
+  ): Promise<{ wrapInfo: WrapInfo; warnings: readonly string[] }>;
 }
 
 export interface Decisions {

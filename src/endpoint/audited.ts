@@ -7,6 +7,7 @@ import type { Instant, Nanos } from "../base/world.ts";
 import type { AuthBlock } from "./auth.ts";
 import type { Decision } from "./decision.ts";
 import type { Judgement } from "./judgement.ts";
+import type { WrapInfo } from "./reply.ts";
 import type { Caller, NamespaceRef, Operation, Remote } from "./request.ts";
 
 /** It does not change between the call for the request and the one for its response. */
@@ -44,6 +45,10 @@ export interface AuditedAnswer {
   readonly data: JsonValue | undefined;
   /** A token that the answer gives out. Default none. */
   readonly auth?: AuthBlock | null;
+  /** Empty: no lease. Default empty. */
+  readonly leaseId?: string;
+  /** What stands for a wrapped answer, whose data is then not recorded. Default none. */
+  readonly wrapInfo?: WrapInfo | null;
   readonly warnings: readonly string[];
   /** Why it was refused; empty when it was not. */
   readonly error: string;

@@ -107,7 +107,7 @@ test("a path whose parameters are not those of the declaration does not come to 
     ["/a/:name", { other }],
     ["/a/:name", { name, other }],
     ["/a/:name/:name", { name, other }],
-    ["/a/:name+/b", { name }],
+    ["/a/:name+/:other", { name, other }],
   ];
   for (const [path, input] of wrong) {
     assert.throws(() => declared(path, input), InvariantError, path);

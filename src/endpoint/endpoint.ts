@@ -19,7 +19,9 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   /** Stable name: operation id, name of the client's function. */
   readonly name: string;
   readonly method: Method;
-  /** Such as /sys/audit/:path+ where ":name" is one segment and ":name+", at the end, one or more. */
+  /** Such as /sys/audit/:path+ where ":name" is one segment and ":name+" one or more, with nothing but
+   *  words behind it: /sys/mounts/:path+/tune. "/"
+   *  is the top of a mount. */
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
@@ -48,13 +50,20 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly tellsExpiry?: boolean;
   /** A way to get a token: EGPs judge it though nobody is known yet (decision 39). Default false. */
   readonly login?: boolean;
+  /** Takes wrapping tokens, as a credential too: what it does with one, its handler says, which also
+   *  spends it. Default false. */
+  readonly unwraps?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   readonly input: F;
   readonly output: O;
   /** For POST: whether what the path names is there, so that "create" or "update" is asked for.
    *  Without it: "update". Called before the caller's right is known: it only looks. */
-  readonly exists?: (room: Room, path: Readonly<Record<string, string>>, asked: Asked) => boolean;
+  readonly exists?: (
+    room: Room,
+    path: Readonly<Record<string, string>>,
+    asked: Asked,
+  ) => boolean | Promise<boolean>;
   handler(
     room: Room,
     input: InputOf<F>,
@@ -73,7 +82,11 @@ export interface Endpoint<Room> extends Required<
   readonly parameters: readonly string[];
   readonly input: Fields;
   readonly exists:
-    | ((room: Room, path: Readonly<Record<string, string>>, asked: Asked) => boolean)
+    | ((
+        room: Room,
+        path: Readonly<Record<string, string>>,
+        asked: Asked,
+      ) => boolean | Promise<boolean>)
     | null;
   readonly handler: (room: Room, input: never, asked: Asked) => unknown;
 }
@@ -101,6 +114,7 @@ export function endpointsOf<Room>() {
       folderText: "",
       tellsExpiry: false,
       login: false,
+      unwraps: false,
       ...declared,
       parameters: parametersOf(path).names,
       exists: declared.exists ?? null,
@@ -121,41 +135,60 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
   readonly fields: readonly ServedField[];
   /** What a body may hold; on /acl/ in lower case. */
   readonly bodyNames: ReadonlySet<string>;
+  /** The body is the caller's own: no member of it is unknown. */
+  readonly takesAnyBody: boolean;
   run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
-  readonly exists: ((path: Readonly<Record<string, string>>, asked: Asked) => boolean) | null;
+  readonly exists:
+    | ((path: Readonly<Record<string, string>>, asked: Asked) => boolean | Promise<boolean>)
+    | null;
 }
 
 export function serve<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Served[] {
-  return endpoints.map((endpoint) => {
-    const { exists } = endpoint;
-    const fields = Object.entries(endpoint.input).map(([key, field]) => {
-      const bodyName = endpoint.family === "acl" ? field.name.toLowerCase() : field.name;
-      return { key, field, bodyName };
-    });
-    const inBody = fields.filter(({ field: { source } }) =>
-      endpoint.family === "acl" ? source === "body" : source !== "path" && source !== "query",
-    );
-    return {
-      ...endpoint,
-      fields,
-      bodyNames: new Set(inBody.map(({ bodyName }) => bodyName)),
-      // The types of the two ends were checked against each other at the declaration.
-      run: (input, asked) => endpoint.handler(room, input as never, asked),
-      exists: exists === null ? null : (path, asked) => exists(room, path, asked),
-    };
+  return endpoints.map((endpoint) => served(endpoint, () => room));
+}
+
+/** The endpoints of a type of engine, whatever mount the request goes to: thousands share one table. */
+export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
+  return endpoints.map((endpoint) =>
+    served(endpoint, ({ mount }) => {
+      invariant(mount !== null, "an engine is reached through a mount");
+      return mount.engine as E; // the router of this type is asked for its own mounts alone
+    }),
+  );
+}
+
+function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: Asked) => Room): Served {
+  const { exists } = endpoint;
+  const fields = Object.entries(endpoint.input).map(([key, field]) => {
+    const bodyName = endpoint.family === "acl" ? field.name.toLowerCase() : field.name;
+    return { key, field, bodyName };
   });
+  const inBody = fields.filter(({ field: { source } }) =>
+    endpoint.family === "acl" ? source === "body" : source !== "path" && source !== "query",
+  );
+  return {
+    ...endpoint,
+    fields,
+    bodyNames: new Set(inBody.map(({ bodyName }) => bodyName)),
+    takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
+    // The types of the two ends were checked against each other at the declaration.
+    run: (input, asked) => endpoint.handler(roomOf(asked), input as never, asked),
+    exists: exists === null ? null : (path, asked) => exists(roomOf(asked), path, asked),
+  };
 }
 
 /** Names of a path's parameters, in order, and whether the last takes several segments. */
 export function parametersOf(path: string): { readonly names: string[]; readonly rest: boolean } {
   const names = path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
-  const rest = path.endsWith("+");
+  const rest = names.at(-1)?.endsWith("+") ?? false;
   return { names: names.map((name) => name.replace("+", "")), rest };
 }
 
 function checkPath(path: string, input: Fields): void {
-  invariant(path.startsWith("/") && !path.endsWith("/"), `path ${path}: one slash, at the front`);
-  invariant(!/\+./.test(path), `path ${path}: only its end takes several segments`);
+  const bare = path === "/"; // the top of a mount
+  const placed = path.startsWith("/") && !path.endsWith("/");
+  invariant(bare || placed, `path ${path}: one slash, at the front`);
+  invariant(!/\+.*:/.test(path), `path ${path}: only its last parameter takes several segments`);
   const { names } = parametersOf(path);
   invariant(new Set(names).size === names.length, `path ${path}: a parameter stands twice`);
   const declared = Object.values(input).flatMap((field) =>

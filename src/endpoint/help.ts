@@ -84,6 +84,7 @@ const PLACES: Readonly<Record<Source, string>> = {
   query: "in the query",
   body: "in the body",
   param: "in the body or the query",
+  whole: "the body itself",
 };
 
 function describeField(field: Field<unknown>): string {

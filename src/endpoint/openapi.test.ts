@@ -204,6 +204,36 @@ test("fields stand where they are read: path, query, body", () => {
   assert.deepEqual(Object.keys(patch as object), ["application/merge-patch+json"]);
 });
 
+test("a body of whatever the caller likes is an object, and the top of a mount is a path", () => {
+  const document = pathsOf([
+    endpoint({
+      name: "writeAnything",
+      method: "POST",
+      path: "/:path+",
+      summary: "Write",
+      access: access.capability,
+      input: { path, data: wire.whole("data", "What is kept") },
+      output: out.nothing,
+      handler: () => undefined,
+    }),
+    endpoint({
+      name: "listTop",
+      method: "LIST",
+      path: "/",
+      summary: "List",
+      access: access.capability,
+      input: {},
+      output: out.keys("Names"),
+      handler: () => ({ keys: [] }),
+    }),
+  ]);
+  assert.deepEqual(Object.keys(document).toSorted(), ["/", "/{path}"]);
+  const { post } = document["/{path}"] as { post: { requestBody: unknown } };
+  assert.deepEqual(post.requestBody, {
+    content: { "application/json": { schema: { type: "object", description: "What is kept" } } },
+  });
+});
+
 test("answers are wrapped as their family says", () => {
   const schema = (path: string) =>
     at(paths, path, "get", "responses", "200", "content", "application/json", "schema");

@@ -70,7 +70,7 @@ export function pathsOf(endpoints: readonly Described[]): Record<string, JsonObj
 /** /sys/audit/:path+ as /sys/audit/{path} */
 function templateOf({ path, method }: Described): string {
   const template = path.replaceAll(/:([A-Za-z0-9_]+)\+?/g, "{$1}");
-  return method === "LIST" ? `${template}/` : template;
+  return method === "LIST" && template !== "/" ? `${template}/` : template;
 }
 
 function namesIn(template: string): string[] {
@@ -139,6 +139,9 @@ function bodyOf({ input, method }: Described): JsonObject | null {
   const fields = Object.values(input).filter(
     ({ source }) => source === "body" || (source === "param" && mayHaveBody(method)),
   );
+  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const whole = Object.values(input).find(({ source }) => source === "whole");
+  if (whole !== undefined) return { content: { [type]: { schema: plain(whole.schema) } } };
   if (fields.length === 0) return null;
   const required = fields.filter((field) => field.required).map(({ name }) => name);
   const schema = {
@@ -146,7 +149,6 @@ function bodyOf({ input, method }: Described): JsonObject | null {
     properties: Object.fromEntries(fields.map((field) => [field.name, plain(field.schema)])),
     ...(required.length === 0 ? {} : { required }),
   };
-  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
   return { ...(required.length > 0 ? { required: true } : {}), content: { [type]: { schema } } };
 }
 

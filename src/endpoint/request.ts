@@ -1,8 +1,9 @@
 // What a handler may know of the request it answers, and who asks.
 
+import type { AddressRanges } from "../base/address-ranges.ts";
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { Instant, Nanos } from "../base/world.ts";
-import type { ListenerOpenings } from "./access.ts";
+import type { Capability, ListenerOpenings } from "./access.ts";
 
 export type Operation = "read" | "list" | "update" | "patch" | "delete" | "help";
 
@@ -31,9 +32,17 @@ export interface Caller {
   readonly withoutDefault?: boolean | undefined;
   /** Whether its uses are numbered: each request takes one. Default false. */
   readonly counted?: boolean | undefined;
+  /** Holds an answer for whoever unwraps it: it opens that and nothing else. Default: it is no such
+   *  token. */
+  readonly wrapping?: WrapForm | undefined;
+  /** Where it is good. Default: anywhere. */
+  readonly boundTo?: AddressRanges | undefined;
   /** What governing policies may ask of it besides. Default: made through /acl/, which knows none. */
   readonly terms?: CallerTerms | undefined;
 }
+
+/** How a wrapping token looks: like every other, or signed and telling where it can be unwrapped. */
+export type WrapForm = "token" | "jwt";
 
 export interface CallerTerms {
   readonly metadata: Readonly<Record<string, string>>;
@@ -58,16 +67,44 @@ export interface ListenerTraits {
   readonly metricsOnly: boolean;
 }
 
+/** The mount that a request goes to. */
+export interface MountRef {
+  /** Never changes, also not when the mount moves. */
+  readonly uuid: string;
+  readonly accessor: string;
+  readonly type: string;
+  /** With a slash at the end, relative to its namespace: "kv/", "auth/people/". */
+  readonly path: string;
+  readonly namespace: NamespaceRef;
+  /** Members of requests and answers that audit shows in clear. */
+  readonly readable: {
+    readonly request: ReadonlySet<string>;
+    readonly response: ReadonlySet<string>;
+  };
+  /** What its type has opened: the room of its endpoints. */
+  readonly engine: unknown;
+}
+
 export interface Asked {
   readonly id: string;
   readonly operation: Operation;
   readonly namespace: NamespaceRef;
   /** Relative to the namespace. */
   readonly path: CanonicalPath;
+  /** Null for what is no mount's: sys/, acl/, auth/token/. */
+  readonly mount: MountRef | null;
+  /** Whether the answer is to be wrapped, and for how long. */
+  readonly wrapTtl: Nanos | null;
+  /** How its wrapping token is to look. Default "token". */
+  readonly wrapForm?: WrapForm | undefined;
   /** Null where no token was needed and none that is valid was sent. */
   readonly caller: Caller | null;
   /** Whether no credential was sent at all. */
   readonly anonymous: boolean;
+  /** Whether the caller's policies let it do something elsewhere in the namespace of the request: for
+   *  endpoints that act on a second place. Management may. Programs (RGP, EGP) are asked as if it were the request,
+   *  without an override. */
+  may(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean>;
   readonly remote: Remote;
   readonly listener: ListenerTraits;
   /** Aborted when the client is gone or the time for this request is over. */

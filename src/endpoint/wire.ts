@@ -9,8 +9,9 @@ import { Secret } from "../base/secret.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Schema } from "./schema.ts";
 
-/** "param" is the body's member or, where the body has none, the query's parameter. */
-export type Source = "path" | "query" | "body" | "param";
+/** "param" is the body's member or, where the body has none, the query's parameter; "whole" is the body
+ *  itself, whatever it holds. */
+export type Source = "path" | "query" | "body" | "param" | "whole";
 
 export interface Field<T> {
   readonly source: Source;
@@ -298,6 +299,8 @@ export const wire = {
   query: (name: string) => new Placed("query", name),
   body: (name: string) => new Placed("body", name),
   param: (name: string) => new Placed("param", name),
+  /** An object of whatever the caller likes: the name is only for those who read about it. */
+  whole: (name: string, help: string) => new Placed("whole", name).object(help),
 };
 
 function textKind(max: number | undefined): Kind<string> {

@@ -4,7 +4,7 @@
 import type { Readable } from "node:stream";
 import type { Nanos } from "../base/world.ts";
 import type { Incoming } from "../core/incoming.ts";
-import type { ListenerTraits, Remote } from "../endpoint/request.ts";
+import type { ListenerTraits, Remote, WrapForm } from "../endpoint/request.ts";
 import { readJsonBody } from "./body.ts";
 import type { LargeBodies } from "./large-bodies.ts";
 import type { RequestHeaders } from "./request-headers.ts";
@@ -55,6 +55,7 @@ export class Exchange implements Incoming {
   credential: string | null = null;
   namespace: string | null = null;
   wrapTtl: Nanos | null = null;
+  wrapForm: WrapForm = "token";
   policyOverride = false;
   hasBody = false;
   length: number | null = null;

@@ -94,6 +94,7 @@ export const AT = {
   token: place("token"),
   namespace: place("namespace"),
   wrapTtl: place("wrap-ttl"),
+  wrapForm: place("wrap-format"),
   policyOverride: place("policy-override"),
   request: place("request"),
 };

@@ -120,18 +120,24 @@ describe("headers and bodies", () => {
           "X-Vault-Policy-Override: 1",
         ),
       );
-      await once(get("/v1/sys/a", "X-Vault-Wrap-TTL: 0"));
-      const seen = front.seen.map(({ namespace, wrapTtl, policyOverride }) => [
+      await once(get("/v1/sys/a", "X-Vault-Wrap-TTL: 365d", "X-Vault-Wrap-Format: JWT"));
+      await once(get("/v1/sys/a"));
+      const seen = front.seen.map(({ namespace, wrapTtl, wrapForm, policyOverride }) => [
         namespace,
         wrapTtl,
+        wrapForm,
         policyOverride,
       ]);
       assert.deepEqual(seen, [
-        ["/a/b/", 90n * SECOND, true],
-        ["c", 60n * SECOND, true],
-        [null, null, false],
+        ["/a/b/", 90n * SECOND, "token", true],
+        ["c", 60n * SECOND, "token", true],
+        [null, 365n * 86_400n * SECOND, "jwt", false],
+        [null, null, "token", false],
       ]);
-      assert.equal(await status("X-Service-Wrap-TTL: soon"), 400);
+      for (const ttl of ["soon", "0", "0s", "-1s", "999ms", "366d", "31536001"]) {
+        assert.equal(await status(`X-Service-Wrap-TTL: ${ttl}`), 400, ttl);
+      }
+      assert.equal(await status("X-Service-Wrap-Format: xml"), 400);
       assert.equal(await status("X-Service-Namespace: \xe4"), 400);
       assert.equal(await status("X-Service-Namespace: a", "X-Vault-Namespace: b"), 400);
     });

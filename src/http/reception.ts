@@ -145,6 +145,7 @@ export class Reception {
     exchange.credential = headers.credential;
     exchange.namespace = headers.namespace;
     exchange.wrapTtl = headers.wrapTtl;
+    exchange.wrapForm = headers.wrapForm;
     exchange.policyOverride = headers.policyOverride;
     if (headers.proxied) this.#lookBehindProxy(exchange, headers);
     return true;

@@ -1,8 +1,9 @@
 // The headers of a request, read once, from the raw list: Node's own object joins or drops repeated
 // ones, and a repeated credential or length is how two readers come to see two requests.
 
-import { parseDuration } from "../base/duration.ts";
+import { DAY, parseDuration, SECOND } from "../base/duration.ts";
 import type { Nanos } from "../base/world.ts";
+import type { WrapForm } from "../endpoint/request.ts";
 import {
   badHeader,
   contradiction,
@@ -13,6 +14,10 @@ import {
   tooManyHeaders,
 } from "./failures.ts";
 import { AT, KNOWN, NOMAD, OWN, VAULT } from "./header-names.ts";
+
+// Core contract 10.
+const SHORTEST_WRAP: Nanos = SECOND;
+const LONGEST_WRAP: Nanos = 365n * DAY;
 
 export interface HeaderRules {
   readonly headers: number;
@@ -120,13 +125,19 @@ export class RequestHeaders {
   get wrapTtl(): Nanos | null {
     const text = this.#values[AT.wrapTtl];
     if (text === undefined || text === "") return null;
-    try {
-      const ttl = parseDuration(text);
-      return ttl === 0n ? null : ttl;
-    } catch {
-      // The parser's own refusal shows what was given, which is right for fields, not for headers.
-      throw badHeader("X-Service-Wrap-TTL", "a duration such as 90s or 1h30m");
+    const ttl = durationIn(text);
+    // Whoever asks for none of it would get the secret itself (T-E04).
+    if (ttl === null || ttl < SHORTEST_WRAP || ttl > LONGEST_WRAP) {
+      throw badHeader("X-Service-Wrap-TTL", "a duration such as 90s or 1h30m, from 1s to 365d");
     }
+    return ttl;
+  }
+
+  get wrapForm(): WrapForm {
+    const form = this.#values[AT.wrapForm]?.toLowerCase() ?? "";
+    if (form === "jwt") return "jwt";
+    if (form === "" || form === "token") return "token";
+    throw badHeader("X-Service-Wrap-Format", "jwt or token");
   }
 
   get policyOverride(): boolean {
@@ -185,6 +196,15 @@ export class RequestHeaders {
     if (value === undefined || value === "false" || value === "0" || value === "") return false;
     if (value === "true" || value === "1") return true;
     throw badHeader(name, "true or false");
+  }
+}
+
+/** Null for what is none: the parser's own refusal shows what was given, which is right for fields. */
+function durationIn(text: string): Nanos | null {
+  try {
+    return parseDuration(text);
+  } catch {
+    return null;
   }
 }
 

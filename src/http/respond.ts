@@ -4,7 +4,7 @@
 import { Failure } from "../base/failure.ts";
 import type { Outcome } from "../core/incoming.ts";
 import type { TextBody } from "../endpoint/output.ts";
-import type { Reply } from "../endpoint/reply.ts";
+import type { Leased, Reply } from "../endpoint/reply.ts";
 import { RETRY_AFTER, STATUS } from "./status.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
@@ -19,6 +19,7 @@ export interface Answer {
 }
 
 const NO_KEYS = '{"errors":[]}';
+const NO_LEASE = '"lease_id":"","renewable":false,"lease_duration":0';
 const ENVELOPE: ReadonlySet<string> = new Set([
   "request_id",
   "lease_id",
@@ -82,7 +83,8 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
     const body = outcome.pretty ? `${JSON.stringify(data, null, 4)}\n` : JSON.stringify(data);
     return { status: status ?? 200, contentType: JSON_TYPE, body: body ?? "null", headers };
   }
-  const silent = data === undefined && reply.auth === null && warnings.length === 0;
+  const bare = data === undefined && reply.auth === null && reply.leased === null;
+  const silent = bare && reply.wrapInfo === null && warnings.length === 0;
   if (silent && (status === null || status === 204)) {
     return { status: 204, contentType: null, body: "", headers };
   }
@@ -96,7 +98,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
 // Put together as text: the members around `data` are constants, and this runs for every request.
 function envelope(
   { mountType, flat }: Outcome,
-  { data, warnings, auth }: Reply,
+  { data, warnings, auth, leased, wrapInfo }: Reply,
   id: string,
 ): string {
   const text = data === undefined ? "null" : JSON.stringify(data);
@@ -104,9 +106,13 @@ function envelope(
   const token = auth === null ? "null" : JSON.stringify(auth);
   const repeated = flat && text.startsWith("{") ? members(data, text) : "";
   return (
-    `{"request_id":"${id}","lease_id":"","renewable":false,"lease_duration":0,"data":${text},` +
-    `"wrap_info":null,"warnings":${told},"auth":${token},"mount_type":${JSON.stringify(mountType)}${repeated}}`
+    `{"request_id":"${id}",${leased === null ? NO_LEASE : leaseMembers(leased)},"data":${text},` +
+    `"wrap_info":${wrapInfo === null ? "null" : JSON.stringify(wrapInfo)},"warnings":${told},"auth":${token},"mount_type":${JSON.stringify(mountType)}${repeated}}`
   );
+}
+
+function leaseMembers({ id, renewable, seconds }: Leased): string {
+  return `"lease_id":${JSON.stringify(id)},"renewable":${renewable},"lease_duration":${seconds}`;
 }
 
 /** The members of `data` once more, each behind a comma, save those whose name is taken. */

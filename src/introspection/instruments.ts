@@ -17,7 +17,7 @@ import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
 const MOUNT_TYPE = {
   name: "mount_type",
-  values: ["system", "token", "acl", "cubbyhole", "identity", "kv", "clouda", "cloudb", "plugin"],
+  values: "system token acl cubbyhole identity kv userpass approle clouda cloudb plugin".split(" "),
 };
 const STATUS = {
   name: "status",
@@ -34,6 +34,8 @@ const BARRIER_OP = { name: "op", values: ["seal", "open", "cached"] };
 const INDEX_KIND = { name: "kind", values: ["last", "oldest"] };
 const GOVERNING_KIND = { name: "kind", values: ["rgp", "egp"] };
 const LEVEL = { name: "level", values: ["advisory", "soft-mandatory", "hard-mandatory"] };
+const LEASE_STATE = { name: "state", values: ["live", "irrevocable"] };
+const REVOCATION = { name: "result", values: ["ok", "failed", "throttled", "forced"] };
 const TOKEN_TYPE = { name: "type", values: ["client", "management"] };
 const TOKEN_SCOPE = { name: "scope", values: ["global", "local"] };
 
@@ -47,6 +49,7 @@ const STORAGE_BUCKETS: readonly number[] = [
 const PROGRAM_BUCKETS: readonly number[] = [
   0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.001, 0.005, 0.025, 0.1,
 ];
+const MOST_MOUNTS = 1000; // of those that have orphans
 const MOST_POLICIES = 1000; // told by name
 
 /** Whom to ask at a scrape. Null: not known now, as most is while the node is sealed. */
@@ -60,6 +63,10 @@ export interface InstrumentSources {
   readonly barrierIntegrityErrors: () => number;
   readonly storageIndexes: () => { readonly last: bigint; readonly oldest: bigint | null } | null;
   readonly auditDevicesHealthy: () => number | null;
+  /** Leases there are, those that could not be revoked among them. */
+  readonly leases?: () => { readonly leases: number; readonly irrevocable: number } | null;
+  /** What engines made outside and could not remove, by the accessor of the mount. */
+  readonly orphans?: () => readonly { readonly accessor: string; readonly count: number }[];
   /** File descriptors in use, where the system tells. */
   readonly openDescriptors?: () => number | null;
   readonly barrierOps?: () => Readonly<Record<"seal" | "open" | "cached", number>>;
@@ -81,6 +88,7 @@ export class Instruments {
   readonly #programs: Family<readonly [Label], Histogram>;
   readonly #policyFailures: Family<readonly [Label, Label], Counter>;
   readonly #wouldDeny: NamedCounters;
+  readonly #revocations: Family<readonly [Label], Counter>;
 
   constructor(sources: InstrumentSources) {
     const { registry } = this;
@@ -122,7 +130,12 @@ export class Instruments {
       ["kind", "namespace_id", "policy"],
       MOST_POLICIES,
     );
+    this.#revocations = registry.counters(
+      { name: "holdfast_lease_revocations_total", help: "Tries to revoke a lease." },
+      [REVOCATION],
+    );
     readNode(registry, sources);
+    readLeases(registry, sources);
     readBarrier(registry, sources);
     readTokens(registry, sources);
     readRuntime(registry, sources);
@@ -149,6 +162,10 @@ export class Instruments {
     if (level === "advisory") {
       this.#wouldDeny.add(policy.kind, policy.namespaceId, policy.name);
     }
+  }
+
+  leaseRevoked(result: "ok" | "failed" | "throttled" | "forced"): void {
+    this.#revocations.of(result).add();
   }
 
   /** To be kept by whoever measures: looking it up costs more than counting. */
@@ -196,6 +213,32 @@ function readNode(registry: Registry, sources: InstrumentSources): void {
     },
     "gauge",
     () => sources.auditDevicesHealthy(),
+  );
+}
+
+function readLeases(registry: Registry, { leases, orphans }: InstrumentSources): void {
+  if (leases !== undefined) {
+    registry.readsEach(
+      { name: "holdfast_leases", help: "Leases that are stored." },
+      "gauge",
+      [LEASE_STATE],
+      () => {
+        const counts = leases();
+        if (counts === null) return [];
+        const { irrevocable } = counts;
+        return [
+          { at: ["live"], value: counts.leases - irrevocable },
+          { at: ["irrevocable"], value: irrevocable },
+        ];
+      },
+    );
+  }
+  if (orphans === undefined) return;
+  registry.readsNamed(
+    { name: "holdfast_engine_orphans", help: "Things made outside that cannot be removed." },
+    "mount",
+    MOST_MOUNTS,
+    () => orphans().map(({ accessor, count }) => ({ at: accessor, value: count })),
   );
 }
 

@@ -227,7 +227,7 @@ test("T-N02: whoever sees the same gets the same text, made once, and few of the
 test("generic mount paths are asked for where the declarations are, and new ones are seen", async () => {
   let all = served;
   const asked: boolean[] = [];
-  const declarations = (generic: boolean) => {
+  const declarations = (_caller: unknown, _namespace: unknown, generic: boolean) => {
     asked.push(generic);
     return all;
   };

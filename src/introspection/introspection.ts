@@ -50,8 +50,13 @@ export interface Loggers {
 export interface IntrospectionOptions {
   readonly version: string;
   readonly registry: Registry;
-  /** Everything that is served; with `generic` mounts as their type instead of each. */
-  readonly declarations: (generic: boolean) => readonly Described[];
+  /** Everything that is served in the namespace, for a caller that may be told of mounts; with
+   *  `generic` mounts as their type instead of each. */
+  readonly declarations: (
+    caller: Caller | null,
+    namespace: NamespaceRef,
+    generic: boolean,
+  ) => readonly Described[];
   readonly sight: Sight;
   readonly namespaces: { childrenOf(parent: NamespaceRef): readonly NamespaceRef[] };
   /** The configuration in force, without secrets. */
@@ -95,7 +100,7 @@ export class Introspection {
     namespace: NamespaceRef,
     generic: boolean,
   ): Promise<TextBody> {
-    const all = this.options.declarations(generic);
+    const all = this.options.declarations(caller, namespace, generic);
     const seen = all.map(await this.#sees(caller, namespace));
     const known = this.#documents.get(all) ?? new RecentMap<string, TextBody>();
     this.#documents.set(all, known);

@@ -23,7 +23,16 @@ const ROOMS = [
 ];
 const FOUNDATION = ["base", "crypto", "storage", "barrier"];
 const BELOW_ROOMS = [...FOUNDATION, "endpoint", "policy"];
-const BELOW_SERVER = [...BELOW_ROOMS, ...ROOMS, "core", "http", "engines", "config", "surface.ts"];
+const BELOW_SERVER = [
+  ...BELOW_ROOMS,
+  ...ROOMS,
+  "core",
+  "http",
+  "engines",
+  "plugin-sdk",
+  "config",
+  "surface.ts",
+];
 
 const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["base", []],
@@ -32,14 +41,18 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["barrier", FOUNDATION.slice(0, 3)],
   ["endpoint", ["base"]],
   ["policy", ["base"]],
-  ...ROOMS.map((room): [string, string[]] => [room, BELOW_ROOMS]),
+  ...ROOMS.map((room): [string, string[]] => [
+    room,
+    // Those that call engines speak their language.
+    ["mounts", "leases"].includes(room) ? [...BELOW_ROOMS, "plugin-sdk"] : BELOW_ROOMS,
+  ]),
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
   ["engines", ["base", "endpoint", "plugin-sdk"]], // so that one could move into a plugin
   ["client", ["base"]],
   ["cli", ["base", "client", "policy"]],
   ["config", ["base", "policy"]],
-  ["surface.ts", ["endpoint", ...ROOMS]], // every declaration, without a server around it
+  ["surface.ts", ["endpoint", "engines", ...ROOMS]], // every declaration, without a server around it
   ["server", BELOW_SERVER],
   ["daemon", [...BELOW_SERVER, "server"]], // the process around the server
   ["main.ts", ["base", "cli", "daemon"]],

@@ -93,6 +93,9 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): Asked {
     path: CanonicalPath.of(["sys", "namespaces"]),
     caller: null,
     isPrivileged: async () => false,
+    mount: null,
+    wrapTtl: null,
+    may: async () => false,
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {
       keyCeremonies: "open",

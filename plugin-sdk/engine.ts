@@ -1,0 +1,120 @@
+// What an engine declares and what it is given: the one contract, whether it is built in or runs as a
+// plugin. Built-in engines import base/, endpoint/ and this folder, and nothing else.
+
+import type { JsonObject } from "../src/base/json.ts";
+import type { Log } from "../src/base/log.ts";
+import type { Clock, Nanos, Random, Timers } from "../src/base/world.ts";
+import type { Endpoint } from "../src/endpoint/endpoint.ts";
+import type { NamespaceRef } from "../src/endpoint/request.ts";
+import type { LockoutConfig } from "./lockout.ts";
+import type { EngineStorage } from "./storage.ts";
+
+export interface EngineType<E> {
+  /** As in `type` of a mount: "kv". */
+  readonly type: string;
+  readonly kind: "secret" | "auth";
+  readonly summary: string;
+  /** Such as v1.0.0+builtin. */
+  readonly version: string;
+  /** Endpoints, made with endpointsOf<E>(); their paths begin at the mount: "/data/:path+". */
+  readonly paths: (options: EngineOptions) => readonly Endpoint<E>[];
+  /** Refuses what it does not know; gives the options as they are kept, defaults filled in. */
+  readonly checkOptions: (options: EngineOptions) => EngineOptions;
+  /** Whether a mount may go from the one to the other, both as checked: a text why not, or null. Its
+   *  engine is then opened anew. Default: options are fixed when it is mounted. */
+  readonly keepsFrom?: (before: EngineOptions, after: EngineOptions) => string | null;
+  readonly open: (given: EngineGiven) => E | Promise<E>;
+  /** Secrets that end. Default none. */
+  readonly secrets?: Readonly<Record<string, SecretType<E>>>;
+  /** What undoes a write-ahead record of each kind. Success removes the record. Default none. */
+  readonly undo?: Readonly<
+    Record<string, (engine: E, record: WriteAheadRecord, signal: AbortSignal) => Promise<void>>
+  >;
+  /** A record that is younger may belong to a request that still runs. Default 10 min. */
+  readonly leastUndoAge?: Nanos;
+  /** For one revocation or one undoing. Default 60 s. */
+  readonly jobDeadline?: Nanos;
+  /** Work that is due now and then, asked for about once a minute. Default none. */
+  readonly periodic?: (engine: E, signal: AbortSignal) => Promise<void>;
+  /** What disabling would leave behind outside, in words; null for nothing (D3). Default nothing. */
+  readonly abandoned?: (engine: E) => Promise<string | null>;
+  /** Stops what it has begun: before the mount goes, the node seals, or the engine is opened anew. */
+  readonly close?: (engine: E) => void | Promise<void>;
+  /** Called with keys that somebody else has changed (replication, another node). Default: it keeps
+   *  nothing in memory that could be old. */
+  readonly invalidate?: (engine: E, keys: readonly string[]) => void;
+}
+
+export type EngineOptions = Readonly<Record<string, string>>;
+
+export interface EngineGiven {
+  readonly storage: EngineStorage;
+  readonly writeAhead: WriteAhead;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly mount: MountFacts;
+  readonly options: EngineOptions;
+}
+
+export interface MountFacts {
+  /** Never changes, also not when the mount moves. */
+  readonly uuid: string;
+  readonly accessor: string;
+  readonly namespace: NamespaceRef;
+  /** Where it is now; with a slash at the end, relative to its namespace. */
+  path(): string;
+  /** As tuned now; the server's where the mount says nothing. */
+  defaultTtl(): Nanos;
+  maxTtl(): Nanos;
+  /** Of auth mounts: how often one may fail to log in, as tuned now. Default: USUAL_LOCKOUT. */
+  lockout?(): LockoutConfig;
+}
+
+/** A note of what is about to be made outside, so that a crash leaves nothing behind. */
+export interface WriteAheadRecord {
+  readonly id: string;
+  readonly kind: string;
+  readonly data: JsonObject;
+  readonly created: bigint; // nanoseconds since 1970
+}
+
+export interface WriteAhead {
+  /** Durable when it resolves: only then is something made outside. Gives its id. */
+  begin(kind: string, data: JsonObject): Promise<string>;
+  /** Replaces what the record says, such as the id that the provider gave. */
+  note(id: string, data: JsonObject): Promise<void>;
+  /** It was undone, or came to nothing. What a lease settles is removed with the lease. */
+  drop(id: string): Promise<void>;
+}
+
+export interface LeaseFacts {
+  readonly leaseId: string;
+  readonly internal: JsonObject;
+  readonly issued: bigint;
+  readonly expires: bigint;
+}
+
+export interface SecretType<E> {
+  /** Null: it cannot be renewed. Gives what holds from now on; null where the role says nothing. */
+  readonly renew:
+    | ((engine: E, lease: LeaseFacts, increment: Nanos | null) => Promise<Renewal>)
+    | null;
+  /** Ends it outside. "Already gone" is success. A PermanentFailure is not tried again. */
+  readonly revoke: (engine: E, lease: LeaseFacts, signal: AbortSignal) => Promise<void>;
+}
+
+export interface Renewal {
+  readonly ttl?: Nanos | null;
+  readonly maxTtl?: Nanos | null;
+  /** Default true. */
+  readonly renewable?: boolean;
+  readonly internal?: JsonObject;
+}
+
+/** A type without that of its engines: what tables of types are made of. Whoever calls it hands it the
+ *  engines that it has opened itself, and no others. */
+export function anyEngine<E>(type: EngineType<E>): EngineType<unknown> {
+  return type as EngineType<unknown>;
+}

@@ -1,0 +1,57 @@
+// How often one may fail to log in as somebody: `user_lockout_config` of an auth mount (core contract
+// 7.2). What it says, its defaults, and how it is written; who counts is the engine.
+
+import { MINUTE, SECOND } from "../src/base/duration.ts";
+import type { JsonObject } from "../src/base/json.ts";
+import type { Nanos } from "../src/base/world.ts";
+import { wire } from "../src/endpoint/wire.ts";
+import { inSeconds } from "./login-terms.ts";
+
+export interface LockoutConfig {
+  /** So many failures in a row lock. */
+  readonly threshold: number;
+  readonly duration: Nanos;
+  /** After so long without a failure the count starts anew. */
+  readonly counterReset: Nanos;
+  readonly disabled: boolean;
+}
+
+export const USUAL_LOCKOUT: LockoutConfig = {
+  threshold: 5,
+  duration: 15n * MINUTE,
+  counterReset: 15n * MINUTE,
+  disabled: false,
+};
+
+const bounds = { min: SECOND, max: 365n * 24n * 60n * MINUTE };
+const threshold = wire
+  .body("lockout_threshold")
+  .integer("Failures in a row that lock.", { min: 1, max: 1_000_000 })
+  .optional();
+const duration = wire.body("lockout_duration").duration("How long.", bounds).optional();
+const counterReset = wire
+  .body("lockout_counter_reset_duration")
+  .duration("After how long the count starts anew.", bounds)
+  .optional();
+const disabled = wire.body("lockout_disable").boolean("Whether nobody is locked out.").optional();
+
+/** What is left out stays as it was. */
+export function readLockout(given: JsonObject, before = USUAL_LOCKOUT): LockoutConfig {
+  const reset = given["lockout_counter_reset_duration"] ?? given["lockout_counter_reset"];
+  return {
+    threshold: threshold.read(given["lockout_threshold"]) ?? before.threshold,
+    duration: duration.read(given["lockout_duration"]) ?? before.duration,
+    counterReset: counterReset.read(reset) ?? before.counterReset,
+    disabled: disabled.read(given["lockout_disable"]) ?? before.disabled,
+  };
+}
+
+/** As it is answered, and as readLockout takes it back. */
+export function shownLockout(config: LockoutConfig) {
+  return {
+    lockout_threshold: config.threshold,
+    lockout_duration: inSeconds(config.duration),
+    lockout_counter_reset_duration: inSeconds(config.counterReset),
+    lockout_disable: config.disabled,
+  };
+}

@@ -1,0 +1,47 @@
+// What an engine sees of storage: records below its own mount, and nothing beside them. Reads outside a
+// transaction may come from another process, so they are promises; inside one everything is at hand.
+
+import type { Codec } from "../src/base/codec.ts";
+import type { Instant } from "../src/base/world.ts";
+
+export interface StorageRecord<T> {
+  readonly key: string;
+  readonly value: T;
+}
+
+export interface StoragePage {
+  readonly limit: number;
+  /** Only keys after this one; before it with `reverse`. Default: from the first. */
+  readonly after?: string;
+  /** Default false. */
+  readonly reverse?: boolean;
+}
+
+/** Keys are "/"-joined canonical segments, relative to the mount. */
+export interface EngineStorage {
+  get<T>(key: string, codec: Codec<T>): Promise<T | null>;
+  records<T>(prefix: string, codec: Codec<T>, page: StoragePage): Promise<StorageRecord<T>[]>;
+  keys(prefix: string, page: StoragePage): Promise<string[]>;
+  /** Names one level down, folders with "/". */
+  list(
+    prefix: string,
+    page: { readonly after?: string; readonly limit: number },
+  ): Promise<string[]>;
+  /**
+   * Runs `fn` synchronously and serialisably; resolves with its result once durable. A throw undoes
+   * everything. `fn` changes nothing but the transaction: it may be run more than once.
+   */
+  write<T>(fn: (tx: EngineTx) => T): Promise<T>;
+}
+
+export interface EngineTx {
+  /** The index that this transaction will have. */
+  readonly index: bigint;
+  readonly time: Instant;
+  get<T>(key: string, codec: Codec<T>): T | null;
+  records<T>(prefix: string, codec: Codec<T>, page: StoragePage): StorageRecord<T>[];
+  keys(prefix: string, page: StoragePage): string[];
+  list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[];
+  put<T>(key: string, value: T, codec: Codec<T>): void;
+  delete(key: string): void;
+}

@@ -1,0 +1,172 @@
+// An engine on its own, for its tests: opened over real storage in memory, behind a real barrier, and
+// asked through its declarations as the server would ask it. What tests hand in is the world around it
+// (time, timers, randomness, log) and what the caller may do.
+
+import { createSecretKey } from "node:crypto";
+import { Barrier } from "../src/barrier/barrier.ts";
+import type { View } from "../src/barrier/view.ts";
+import { CanonicalPath } from "../src/base/canonical-path.ts";
+import { HOUR } from "../src/base/duration.ts";
+import { invariant, InvariantError } from "../src/base/invariant.ts";
+import type { JsonObject } from "../src/base/json.ts";
+import type { Log } from "../src/base/log.ts";
+import type { Clock, Random, Timers } from "../src/base/world.ts";
+import { readInput } from "../src/core/input.ts";
+import { meaningOf } from "../src/core/operation.ts";
+import { namedValues, Router } from "../src/core/router.ts";
+import { serveMounted } from "../src/endpoint/endpoint.ts";
+import { Reply } from "../src/endpoint/reply.ts";
+import { type Asked, type MountRef, ROOT_NAMESPACE } from "../src/endpoint/request.ts";
+import { MemoryDisk, MemoryEngine } from "../src/storage/engines/memory.ts";
+import { Store } from "../src/storage/store.ts";
+import type { EngineGiven, EngineOptions, EngineType, WriteAhead } from "./engine.ts";
+import type { EngineStorage } from "./storage.ts";
+
+export interface EngineWorld {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface AskOptions {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: JsonObject;
+  /** Whether the caller may do something on a path of its namespace. Default: everything. */
+  readonly may?: (capability: string, path: string) => boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Where engines of tests keep things; what is in it outlives an engine. */
+export async function testStorage(world: EngineWorld): Promise<EngineStorage> {
+  return engineStorage(await testView(world));
+}
+
+async function testView(world: EngineWorld): Promise<View> {
+  const { clock, timers, random, log } = world;
+  const store = new Store({ engine: new MemoryEngine(new MemoryDisk()), clock, timers, log });
+  const barrier = new Barrier({ store, clock, timers, random, log });
+  const key = (byte: number) => createSecretKey(Buffer.alloc(32, byte));
+  const keys = { rootKey: key(1), treeKey: key(2) };
+  await barrier.create(keys, { lineage: Buffer.alloc(16, 3), cluster: "test" }, () => {});
+  return barrier.view("shared/").sub("engine/");
+}
+
+/** A view as an engine sees it. */
+function engineStorage(view: View): EngineStorage {
+  return {
+    get: async (key, codec) => view.get(key, codec),
+    records: async (prefix, codec, page) => view.records(prefix, codec, page),
+    keys: async (prefix, page) => view.keys(prefix, page),
+    list: async (prefix, page) => view.list(prefix, page),
+    write: (fn) => view.write((tx) => fn(tx)),
+  };
+}
+
+export class TestedEngine<E> {
+  readonly engine: E;
+  readonly given: EngineGiven;
+  readonly #type: EngineType<E>;
+  readonly #router: Router;
+  readonly #mount: MountRef;
+
+  constructor(type: EngineType<E>, engine: E, given: EngineGiven) {
+    this.engine = engine;
+    this.given = given;
+    this.#type = type;
+    this.#router = new Router(serveMounted(type.paths(given.options)));
+    this.#mount = {
+      uuid: given.mount.uuid,
+      accessor: given.mount.accessor,
+      type: type.type,
+      path: given.mount.path(),
+      namespace: given.mount.namespace,
+      readable: { request: new Set(), response: new Set() },
+      engine,
+    };
+  }
+
+  get type(): EngineType<E> {
+    return this.#type;
+  }
+
+  /** What a handler answers to a request, `path` being relative to the mount. Refusals are thrown. */
+  async ask(verb: string, path: string, options: AskOptions = {}): Promise<Reply> {
+    const { asked, endpoint, given } = this.#find(verb, path, options);
+    const { input } = readInput(endpoint, given);
+    const answer = await endpoint.run(input, asked);
+    // By the declarations' own types.
+    return answer instanceof Reply ? (answer as Reply) : new Reply(answer as Reply["data"]);
+  }
+
+  /** Whether a write would need `update` instead of `create`. */
+  async exists(path: string): Promise<boolean> {
+    const { asked, endpoint, given } = this.#find("POST", path, {});
+    return (await endpoint.exists?.(given.path, asked)) ?? true;
+  }
+
+  #find(verb: string, path: string, { query = {}, body = {}, may, signal }: AskOptions) {
+    const asking = new Map(Object.entries(query));
+    const meant = meaningOf(verb, asking);
+    invariant(meant !== null, `no verb ${verb}`);
+    const segments = path === "" ? [] : path.replace(/\/$/, "").split("/");
+    const route = this.#router.find(segments);
+    const endpoint = route.methods.get(meant.method);
+    invariant(endpoint !== undefined, `no endpoint ${verb} ${path}`);
+    const given = { path: namedValues(endpoint, route), query: asking, body };
+    const asked: Asked = {
+      id: "test",
+      operation: meant.operation,
+      namespace: ROOT_NAMESPACE,
+      path: CanonicalPath.of([...this.#mount.path.replace(/\/$/, "").split("/"), ...segments]),
+      mount: this.#mount,
+      wrapTtl: null,
+      caller: null,
+      anonymous: false,
+      may: async (capability, where) => may?.(capability, where) ?? true,
+      remote: { address: "127.0.0.1", port: 1, loopback: true },
+      listener: {
+        keyCeremonies: "open",
+        openings: { metrics: false },
+        maxBody: 1 << 20,
+        metricsOnly: false,
+      },
+      signal: signal ?? new AbortController().signal,
+      isPrivileged: async () => true,
+      allow: () => {},
+      recheck: () => null,
+      stepAside: () => {},
+    };
+    return { asked, endpoint, given };
+  }
+}
+
+/** Opens an engine, mounted at `engine/`, over storage of its own unless some is handed in. */
+export async function openEngine<E>(
+  type: EngineType<E>,
+  world: EngineWorld,
+  { options = {}, storage }: { options?: EngineOptions; storage?: EngineStorage } = {},
+): Promise<TestedEngine<E>> {
+  const given: EngineGiven = {
+    ...world,
+    storage: storage ?? (await testStorage(world)),
+    writeAhead: noWriteAhead,
+    mount: {
+      uuid: "00000000-0000-4000-8000-000000000001",
+      accessor: `${type.type}_00000001`,
+      namespace: ROOT_NAMESPACE,
+      path: () => "engine/",
+      defaultTtl: () => 768n * HOUR,
+      maxTtl: () => 768n * HOUR,
+    },
+    options: type.checkOptions(options),
+  };
+  return new TestedEngine(type, await type.open(given), given);
+}
+
+/** For engines that make nothing outside: a server has the real one. */
+const noWriteAhead: WriteAhead = {
+  begin: () => Promise.reject(new InvariantError("this engine makes nothing outside")),
+  note: async () => {},
+  drop: async () => {},
+};

@@ -1,0 +1,9 @@
+// The one refusal of wrapping tokens: used, expired, unknown or no wrapping token at all. The pipeline
+// and the room say it in the same words, or the difference would tell which of them it was.
+
+import { Failure } from "../base/failure.ts";
+
+export function wrappingInvalid(): Failure {
+  const message = "wrapping token is not valid or does not exist";
+  return new Failure("invalid", "wrapping-token-invalid", message);
+}
