@@ -88,6 +88,7 @@ function answerOf({ output, family }: Declared): [type: string, answer: string] 
 
 /** Where a field goes that may stand in body or query: methods without a body have the query. */
 function placeOf({ source }: Field<unknown>, { method }: Declared): "path" | "query" | "body" {
+  if (source === "whole") return "body";
   if (source !== "param") return source;
   return method === "POST" || method === "PATCH" ? "body" : "query";
 }
@@ -99,6 +100,8 @@ function membersOf(
 ): string {
   const members = fields.filter(([, field]) => placeOf(field, endpoint) === place);
   if (members.length === 0) return "";
+  const whole = members.find(([, { source }]) => source === "whole");
+  if (whole !== undefined) return `${place}: input${memberAccess(whole[0])}`;
   const pairs = members.map(
     ([key, { name }]) => `${propertyName(name)}: input${memberAccess(key)}`,
   );
@@ -202,15 +205,21 @@ export async function generateFromSurface(): Promise<string> {
 
 /** The endpoints as a document: a change of access is seen in review. */
 export async function endpointsDocument(): Promise<string> {
-  const { surface } = await import("../src/surface.ts");
+  const { surface, mountedSurface } = await import("../src/surface.ts");
   const { accessInWords } = await import("../src/endpoint/help.ts");
-  const parts = surface.map(({ file, endpoints }) => {
-    const rows = endpoints.map(
-      (endpoint) =>
-        `| ${endpoint.method} | \`${endpoint.path.slice(1)}\` | ${accessInWords(endpoint)} | ${endpoint.summary} |`,
-    );
-    return `## ${file}\n\n| Method | Path | Who | What |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
-  });
+  const table = (title: string, start: string, endpoints: readonly Endpoint<never>[]) => {
+    const rows = endpoints.map((endpoint) => {
+      const path = (start + endpoint.path).replace(/^\/|\/$/g, "");
+      return `| ${endpoint.method} | \`${path}\` | ${accessInWords(endpoint)} | ${endpoint.summary} |`;
+    });
+    return `## ${title}\n\n| Method | Path | Who | What |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  };
+  const parts = [
+    ...surface.map(({ file, endpoints }) => table(file, "", endpoints)),
+    ...mountedSurface.map(({ title, at, endpoints }) =>
+      table(`Mounts of type ${title}`.replace("type every", "every"), at, endpoints),
+    ),
+  ];
   const opening =
     "# Endpoints\n\nWritten by `npm run gen` out of the declarations: do not edit. All paths are below `/v1`; " +
     "`sys` and `acl` answer without it too. POST stands for PUT as well.\n\n";

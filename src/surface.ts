@@ -6,6 +6,14 @@ import { browserApi } from "./browser/api.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { introspectionApi } from "./introspection/api.ts";
 import { loggersApi } from "./introspection/api-loggers.ts";
+import { approleType } from "./engines/approle/approle.ts";
+import { cubbyholePaths } from "./engines/cubbyhole/engine.ts";
+import { kvEngine } from "./engines/kv/kv.ts";
+import { userpassType } from "./engines/userpass/userpass.ts";
+import { leasesApi, olderLeasesApi } from "./leases/api.ts";
+import { orphansApi } from "./mounts/api-orphans.ts";
+import { mountsApi } from "./mounts/api.ts";
+import { mountViewsApi } from "./mounts/api-views.ts";
 import { namespacesApi } from "./namespaces/api.ts";
 import { aclViewsApi } from "./policies/api-acl-views.ts";
 import { capabilitiesApi } from "./policies/api-capabilities.ts";
@@ -18,6 +26,7 @@ import { nodeApi } from "./seal/api-node.ts";
 import { sealApi } from "./seal/api.ts";
 import { authTokenApi } from "./tokens/api-auth-token.ts";
 import { tokensApi } from "./tokens/api.ts";
+import { wrappingApi } from "./wrapping/api.ts";
 
 export interface DeclaredFile {
   readonly file: string;
@@ -32,6 +41,10 @@ export const surface: readonly DeclaredFile[] = [
   { file: "src/tokens/api.ts", endpoints: tokensApi },
   { file: "src/tokens/api-auth-token.ts", endpoints: authTokenApi },
   { file: "src/namespaces/api.ts", endpoints: namespacesApi },
+  { file: "src/mounts/api.ts", endpoints: mountsApi },
+  { file: "src/mounts/api-views.ts", endpoints: mountViewsApi },
+  { file: "src/leases/api.ts", endpoints: [...leasesApi, ...olderLeasesApi] },
+  { file: "src/wrapping/api.ts", endpoints: wrappingApi },
   { file: "src/policies/api.ts", endpoints: [...policiesApi, ...olderPoliciesApi] },
   { file: "src/policies/api-governing.ts", endpoints: governingApi },
   { file: "src/policies/api-capabilities.ts", endpoints: capabilitiesApi },
@@ -42,6 +55,24 @@ export const surface: readonly DeclaredFile[] = [
   { file: "src/browser/api.ts", endpoints: browserApi },
   { file: "src/introspection/api.ts", endpoints: introspectionApi },
   { file: "src/introspection/api-loggers.ts", endpoints: loggersApi },
+];
+
+export interface MountedEndpoints {
+  /** What to call such a mount. */
+  readonly title: string;
+  /** Where it is, or what stands for that. */
+  readonly at: string;
+  readonly endpoints: readonly Endpoint<never>[];
+}
+
+/** What mounts answer to, by type; paths begin at the mount. */
+export const mountedSurface: readonly MountedEndpoints[] = [
+  { title: "cubbyhole", at: "cubbyhole", endpoints: cubbyholePaths },
+  { title: "kv, version 2", at: "<kv>", endpoints: kvEngine.paths({ version: "2" }) },
+  { title: "kv, version 1", at: "<kv>", endpoints: kvEngine.paths({ version: "1" }) },
+  { title: "userpass", at: "auth/<userpass>", endpoints: userpassType().paths({}) },
+  { title: "approle", at: "auth/<approle>", endpoints: approleType().paths({}) },
+  { title: "every type that makes something outside", at: "<mount>", endpoints: orphansApi },
 ];
 
 export const everyEndpoint: readonly Endpoint<never>[] = surface.flatMap(

@@ -1776,6 +1776,8 @@ export type AuthTokenLookupSelfAnswer = {
   readonly path: string;
   /** Seconds that each renewal gives. */
   readonly period?: number;
+  /** Where it is good; absent: anywhere. */
+  readonly bound_cidrs?: readonly string[];
   /** Whether it can be renewed. */
   readonly renewable: boolean;
   /** Seconds that are left; 0: it does not expire. */
@@ -1829,6 +1831,8 @@ export type AuthTokenLookupAnswer = {
   readonly path: string;
   /** Seconds that each renewal gives. */
   readonly period?: number;
+  /** Where it is good; absent: anywhere. */
+  readonly bound_cidrs?: readonly string[];
   /** Whether it can be renewed. */
   readonly renewable: boolean;
   /** Seconds that are left; 0: it does not expire. */
@@ -1886,6 +1890,8 @@ export type AuthTokenLookupAccessorAnswer = {
   readonly path: string;
   /** Seconds that each renewal gives. */
   readonly period?: number;
+  /** Where it is good; absent: anywhere. */
+  readonly bound_cidrs?: readonly string[];
   /** Whether it can be renewed. */
   readonly renewable: boolean;
   /** Seconds that are left; 0: it does not expire. */
@@ -2262,6 +2268,1357 @@ export function deleteNamespace(
   return client.call<DeleteNamespaceAnswer>({
     method: "DELETE",
     path: `sys/namespaces/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export type ListMountsAnswer = Readonly<
+  Record<
+    string,
+    {
+      /** Names the mount in policies and audit; never changes. */
+      readonly accessor: string;
+      /** Its type. */
+      readonly type: string;
+      /** What operators noted about it. */
+      readonly description: string;
+      /** Unique for ever. */
+      readonly uuid: string;
+      /** Kept out of performance replication. */
+      readonly local: boolean;
+      /** Whether that was asked for. */
+      readonly seal_wrap: boolean;
+      /** Always false. */
+      readonly external_entropy_access: boolean;
+      /** Options of its type. */
+      readonly options: Readonly<Record<string, string>> | null;
+      readonly config: {
+        /** Seconds; 0: as the server says. */
+        readonly default_lease_ttl: number;
+        /** Seconds; 0: as the server says. */
+        readonly max_lease_ttl: number;
+        /** Kept for older clients. */
+        readonly force_no_cache: boolean;
+        /** Members of requests that audit shows in clear. */
+        readonly audit_non_hmac_request_keys?: readonly string[];
+        /** Members of answers that audit shows in clear. */
+        readonly audit_non_hmac_response_keys?: readonly string[];
+        /** Whether everybody is shown it. */
+        readonly listing_visibility?: string;
+        /** Headers for plugins. */
+        readonly passthrough_request_headers?: readonly string[];
+        /** Headers of plugins. */
+        readonly allowed_response_headers?: readonly string[];
+        /** Name of a key. */
+        readonly identity_token_key?: string;
+        /** Kind of the tokens of an auth method. */
+        readonly token_type?: string;
+        /** When logins of one name are refused. */
+        readonly user_lockout_config?: JsonObject;
+      };
+      /** The version that was asked for. */
+      readonly plugin_version: string;
+      /** The version that runs. */
+      readonly running_plugin_version: string;
+      /** Of a plugin. */
+      readonly running_sha256: string;
+      /** Whether the type will go. */
+      readonly deprecation_status: string;
+      /** Why no request reaches it. */
+      readonly state?: "disabling" | "moving";
+      /** Leases still to be revoked. */
+      readonly leases_left?: number;
+      /** Why it does not answer, or does not get on. */
+      readonly trouble?: string;
+    }
+  >
+>;
+
+/** List the secret engines of the namespace. */
+export function listMounts(client: Caller): Promise<ListMountsAnswer> {
+  return client.call<ListMountsAnswer>({ method: "GET", path: "sys/mounts", answer: "data" });
+}
+
+export interface EnableMountInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Type of the engine. */
+  readonly type: string;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** What can be tuned. */
+  readonly config?: JsonObject | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Keep it out of performance replication. */
+  readonly local?: boolean | undefined;
+  /** Kept for older clients. */
+  readonly sealWrap?: boolean | undefined;
+  /** Kept for older clients. */
+  readonly entropy?: boolean | undefined;
+  /** Version of its type. */
+  readonly version?: string | undefined;
+}
+
+/** Mount a secret engine. */
+export function enableMount(client: Caller, input: EnableMountInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/mounts/${restOfPath(input.path)}`,
+    body: {
+      type: input.type,
+      description: input.description,
+      config: input.config,
+      options: input.options,
+      local: input.local,
+      seal_wrap: input.sealWrap,
+      external_entropy_access: input.entropy,
+      plugin_version: input.version,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface ReadMountInput {
+  /** Path of the mount. */
+  readonly path: string;
+}
+
+export type ReadMountAnswer = {
+  /** Names the mount in policies and audit; never changes. */
+  readonly accessor: string;
+  /** Its type. */
+  readonly type: string;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Kept out of performance replication. */
+  readonly local: boolean;
+  /** Whether that was asked for. */
+  readonly seal_wrap: boolean;
+  /** Always false. */
+  readonly external_entropy_access: boolean;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  readonly config: {
+    /** Seconds; 0: as the server says. */
+    readonly default_lease_ttl: number;
+    /** Seconds; 0: as the server says. */
+    readonly max_lease_ttl: number;
+    /** Kept for older clients. */
+    readonly force_no_cache: boolean;
+    /** Members of requests that audit shows in clear. */
+    readonly audit_non_hmac_request_keys?: readonly string[];
+    /** Members of answers that audit shows in clear. */
+    readonly audit_non_hmac_response_keys?: readonly string[];
+    /** Whether everybody is shown it. */
+    readonly listing_visibility?: string;
+    /** Headers for plugins. */
+    readonly passthrough_request_headers?: readonly string[];
+    /** Headers of plugins. */
+    readonly allowed_response_headers?: readonly string[];
+    /** Name of a key. */
+    readonly identity_token_key?: string;
+    /** Kind of the tokens of an auth method. */
+    readonly token_type?: string;
+    /** When logins of one name are refused. */
+    readonly user_lockout_config?: JsonObject;
+  };
+  /** The version that was asked for. */
+  readonly plugin_version: string;
+  /** The version that runs. */
+  readonly running_plugin_version: string;
+  /** Of a plugin. */
+  readonly running_sha256: string;
+  /** Whether the type will go. */
+  readonly deprecation_status: string;
+  /** Why no request reaches it. */
+  readonly state?: "disabling" | "moving";
+  /** Leases still to be revoked. */
+  readonly leases_left?: number;
+  /** Why it does not answer, or does not get on. */
+  readonly trouble?: string;
+};
+
+/** Read what is mounted at a path. */
+export function readMount(client: Caller, input: ReadMountInput): Promise<ReadMountAnswer> {
+  return client.call<ReadMountAnswer>({
+    method: "GET",
+    path: `sys/mounts/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export interface DisableMountInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Leave behind what it made outside without leases. */
+  readonly abandon?: boolean | undefined;
+  /** How long to wait for it. */
+  readonly wait?: string | number | undefined;
+}
+
+export type DisableMountAnswer = {
+  /** It goes on, also after a restart. */
+  readonly state: "disabling";
+  /** Leases still to be revoked. */
+  readonly leases_left: number;
+};
+
+/** Disable a secret engine and remove everything in it. */
+export function disableMount(
+  client: Caller,
+  input: DisableMountInput,
+): Promise<DisableMountAnswer> {
+  return client.call<DisableMountAnswer>({
+    method: "DELETE",
+    path: `sys/mounts/${restOfPath(input.path)}`,
+    query: { abandon: input.abandon, wait: input.wait },
+    answer: "data",
+  });
+}
+
+export interface ReadMountTuningInput {
+  /** Path of the mount. */
+  readonly path: string;
+}
+
+export type ReadMountTuningAnswer = {
+  /** Seconds. */
+  readonly default_lease_ttl: number;
+  /** Seconds. */
+  readonly max_lease_ttl: number;
+  /** Kept for older clients. */
+  readonly force_no_cache: boolean;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  /** Members of requests that audit shows in clear. */
+  readonly audit_non_hmac_request_keys?: readonly string[];
+  /** Members of answers that audit shows in clear. */
+  readonly audit_non_hmac_response_keys?: readonly string[];
+  /** Whether everybody is shown it. */
+  readonly listing_visibility?: string;
+  /** Headers for plugins. */
+  readonly passthrough_request_headers?: readonly string[];
+  /** Headers of plugins. */
+  readonly allowed_response_headers?: readonly string[];
+  /** Name of a key. */
+  readonly identity_token_key?: string;
+  /** Kind of the tokens of an auth method. */
+  readonly token_type?: string;
+  /** When logins of one name are refused. */
+  readonly user_lockout_config?: JsonObject;
+};
+
+/** Read what holds for a secret engine. */
+export function readMountTuning(
+  client: Caller,
+  input: ReadMountTuningInput,
+): Promise<ReadMountTuningAnswer> {
+  return client.call<ReadMountTuningAnswer>({
+    method: "GET",
+    path: `sys/mounts/${restOfPath(input.path)}/tune`,
+    answer: "data",
+  });
+}
+
+export interface TuneMountInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Lifetime of a lease for which none was asked. */
+  readonly defaultLeaseTtl?: string | number | undefined;
+  /** Longest lifetime of a lease. */
+  readonly maxLeaseTtl?: string | number | undefined;
+  /** Kept for older clients: what is cached is never old. */
+  readonly forceNoCache?: boolean | undefined;
+  /** Members of requests that audit shows in clear. */
+  readonly clearRequestKeys?: readonly string[] | undefined;
+  /** Members of answers that audit shows in clear. */
+  readonly clearResponseKeys?: readonly string[] | undefined;
+  /** Whether sys/internal/ui/mounts shows it to everybody. */
+  readonly listingVisibility?: "" | "hidden" | "unauth" | undefined;
+  /** Headers for plugins; built-in engines see none. */
+  readonly passthroughRequestHeaders?: readonly string[] | undefined;
+  /** Headers that plugins may answer with; built-in engines send none. */
+  readonly allowedResponseHeaders?: readonly string[] | undefined;
+  /** Name of the key for identity tokens. */
+  readonly identityTokenKey?: string | undefined;
+  /** Kind of the tokens of an auth method. */
+  readonly tokenType?: "default-service" | "service" | "" | undefined;
+  /** When logins of one name are refused for a while; of auth methods with passwords. */
+  readonly lockout?: JsonObject | undefined;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Version of its type. */
+  readonly version?: string | undefined;
+}
+
+/** Tune a secret engine. */
+export function tuneMount(client: Caller, input: TuneMountInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/mounts/${restOfPath(input.path)}/tune`,
+    body: {
+      default_lease_ttl: input.defaultLeaseTtl,
+      max_lease_ttl: input.maxLeaseTtl,
+      force_no_cache: input.forceNoCache,
+      audit_non_hmac_request_keys: input.clearRequestKeys,
+      audit_non_hmac_response_keys: input.clearResponseKeys,
+      listing_visibility: input.listingVisibility,
+      passthrough_request_headers: input.passthroughRequestHeaders,
+      allowed_response_headers: input.allowedResponseHeaders,
+      identity_token_key: input.identityTokenKey,
+      token_type: input.tokenType,
+      user_lockout_config: input.lockout,
+      description: input.description,
+      options: input.options,
+      plugin_version: input.version,
+    },
+    answer: "nothing",
+  });
+}
+
+export type ListAuthMethodsAnswer = Readonly<
+  Record<
+    string,
+    {
+      /** Names the mount in policies and audit; never changes. */
+      readonly accessor: string;
+      /** Its type. */
+      readonly type: string;
+      /** What operators noted about it. */
+      readonly description: string;
+      /** Unique for ever. */
+      readonly uuid: string;
+      /** Kept out of performance replication. */
+      readonly local: boolean;
+      /** Whether that was asked for. */
+      readonly seal_wrap: boolean;
+      /** Always false. */
+      readonly external_entropy_access: boolean;
+      /** Options of its type. */
+      readonly options: Readonly<Record<string, string>> | null;
+      readonly config: {
+        /** Seconds; 0: as the server says. */
+        readonly default_lease_ttl: number;
+        /** Seconds; 0: as the server says. */
+        readonly max_lease_ttl: number;
+        /** Kept for older clients. */
+        readonly force_no_cache: boolean;
+        /** Members of requests that audit shows in clear. */
+        readonly audit_non_hmac_request_keys?: readonly string[];
+        /** Members of answers that audit shows in clear. */
+        readonly audit_non_hmac_response_keys?: readonly string[];
+        /** Whether everybody is shown it. */
+        readonly listing_visibility?: string;
+        /** Headers for plugins. */
+        readonly passthrough_request_headers?: readonly string[];
+        /** Headers of plugins. */
+        readonly allowed_response_headers?: readonly string[];
+        /** Name of a key. */
+        readonly identity_token_key?: string;
+        /** Kind of the tokens of an auth method. */
+        readonly token_type?: string;
+        /** When logins of one name are refused. */
+        readonly user_lockout_config?: JsonObject;
+      };
+      /** The version that was asked for. */
+      readonly plugin_version: string;
+      /** The version that runs. */
+      readonly running_plugin_version: string;
+      /** Of a plugin. */
+      readonly running_sha256: string;
+      /** Whether the type will go. */
+      readonly deprecation_status: string;
+      /** Why no request reaches it. */
+      readonly state?: "disabling" | "moving";
+      /** Leases still to be revoked. */
+      readonly leases_left?: number;
+      /** Why it does not answer, or does not get on. */
+      readonly trouble?: string;
+    }
+  >
+>;
+
+/** List the auth methods of the namespace. */
+export function listAuthMethods(client: Caller): Promise<ListAuthMethodsAnswer> {
+  return client.call<ListAuthMethodsAnswer>({ method: "GET", path: "sys/auth", answer: "data" });
+}
+
+export interface EnableAuthMethodInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Type of the engine. */
+  readonly type: string;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** What can be tuned. */
+  readonly config?: JsonObject | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Keep it out of performance replication. */
+  readonly local?: boolean | undefined;
+  /** Kept for older clients. */
+  readonly sealWrap?: boolean | undefined;
+  /** Kept for older clients. */
+  readonly entropy?: boolean | undefined;
+  /** Version of its type. */
+  readonly version?: string | undefined;
+}
+
+/** Mount an auth method. */
+export function enableAuthMethod(client: Caller, input: EnableAuthMethodInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/auth/${restOfPath(input.path)}`,
+    body: {
+      type: input.type,
+      description: input.description,
+      config: input.config,
+      options: input.options,
+      local: input.local,
+      seal_wrap: input.sealWrap,
+      external_entropy_access: input.entropy,
+      plugin_version: input.version,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface ReadAuthMethodInput {
+  /** Path of the mount. */
+  readonly path: string;
+}
+
+export type ReadAuthMethodAnswer = {
+  /** Names the mount in policies and audit; never changes. */
+  readonly accessor: string;
+  /** Its type. */
+  readonly type: string;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Kept out of performance replication. */
+  readonly local: boolean;
+  /** Whether that was asked for. */
+  readonly seal_wrap: boolean;
+  /** Always false. */
+  readonly external_entropy_access: boolean;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  readonly config: {
+    /** Seconds; 0: as the server says. */
+    readonly default_lease_ttl: number;
+    /** Seconds; 0: as the server says. */
+    readonly max_lease_ttl: number;
+    /** Kept for older clients. */
+    readonly force_no_cache: boolean;
+    /** Members of requests that audit shows in clear. */
+    readonly audit_non_hmac_request_keys?: readonly string[];
+    /** Members of answers that audit shows in clear. */
+    readonly audit_non_hmac_response_keys?: readonly string[];
+    /** Whether everybody is shown it. */
+    readonly listing_visibility?: string;
+    /** Headers for plugins. */
+    readonly passthrough_request_headers?: readonly string[];
+    /** Headers of plugins. */
+    readonly allowed_response_headers?: readonly string[];
+    /** Name of a key. */
+    readonly identity_token_key?: string;
+    /** Kind of the tokens of an auth method. */
+    readonly token_type?: string;
+    /** When logins of one name are refused. */
+    readonly user_lockout_config?: JsonObject;
+  };
+  /** The version that was asked for. */
+  readonly plugin_version: string;
+  /** The version that runs. */
+  readonly running_plugin_version: string;
+  /** Of a plugin. */
+  readonly running_sha256: string;
+  /** Whether the type will go. */
+  readonly deprecation_status: string;
+  /** Why no request reaches it. */
+  readonly state?: "disabling" | "moving";
+  /** Leases still to be revoked. */
+  readonly leases_left?: number;
+  /** Why it does not answer, or does not get on. */
+  readonly trouble?: string;
+};
+
+/** Read what is mounted at a path. */
+export function readAuthMethod(
+  client: Caller,
+  input: ReadAuthMethodInput,
+): Promise<ReadAuthMethodAnswer> {
+  return client.call<ReadAuthMethodAnswer>({
+    method: "GET",
+    path: `sys/auth/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export interface DisableAuthMethodInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Leave behind what it made outside without leases. */
+  readonly abandon?: boolean | undefined;
+  /** How long to wait for it. */
+  readonly wait?: string | number | undefined;
+}
+
+export type DisableAuthMethodAnswer = {
+  /** It goes on, also after a restart. */
+  readonly state: "disabling";
+  /** Leases still to be revoked. */
+  readonly leases_left: number;
+};
+
+/** Disable an auth method and remove everything in it. */
+export function disableAuthMethod(
+  client: Caller,
+  input: DisableAuthMethodInput,
+): Promise<DisableAuthMethodAnswer> {
+  return client.call<DisableAuthMethodAnswer>({
+    method: "DELETE",
+    path: `sys/auth/${restOfPath(input.path)}`,
+    query: { abandon: input.abandon, wait: input.wait },
+    answer: "data",
+  });
+}
+
+export interface ReadAuthMethodTuningInput {
+  /** Path of the mount. */
+  readonly path: string;
+}
+
+export type ReadAuthMethodTuningAnswer = {
+  /** Seconds. */
+  readonly default_lease_ttl: number;
+  /** Seconds. */
+  readonly max_lease_ttl: number;
+  /** Kept for older clients. */
+  readonly force_no_cache: boolean;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  /** Members of requests that audit shows in clear. */
+  readonly audit_non_hmac_request_keys?: readonly string[];
+  /** Members of answers that audit shows in clear. */
+  readonly audit_non_hmac_response_keys?: readonly string[];
+  /** Whether everybody is shown it. */
+  readonly listing_visibility?: string;
+  /** Headers for plugins. */
+  readonly passthrough_request_headers?: readonly string[];
+  /** Headers of plugins. */
+  readonly allowed_response_headers?: readonly string[];
+  /** Name of a key. */
+  readonly identity_token_key?: string;
+  /** Kind of the tokens of an auth method. */
+  readonly token_type?: string;
+  /** When logins of one name are refused. */
+  readonly user_lockout_config?: JsonObject;
+};
+
+/** Read what holds for an auth method. */
+export function readAuthMethodTuning(
+  client: Caller,
+  input: ReadAuthMethodTuningInput,
+): Promise<ReadAuthMethodTuningAnswer> {
+  return client.call<ReadAuthMethodTuningAnswer>({
+    method: "GET",
+    path: `sys/auth/${restOfPath(input.path)}/tune`,
+    answer: "data",
+  });
+}
+
+export interface TuneAuthMethodInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Lifetime of a lease for which none was asked. */
+  readonly defaultLeaseTtl?: string | number | undefined;
+  /** Longest lifetime of a lease. */
+  readonly maxLeaseTtl?: string | number | undefined;
+  /** Kept for older clients: what is cached is never old. */
+  readonly forceNoCache?: boolean | undefined;
+  /** Members of requests that audit shows in clear. */
+  readonly clearRequestKeys?: readonly string[] | undefined;
+  /** Members of answers that audit shows in clear. */
+  readonly clearResponseKeys?: readonly string[] | undefined;
+  /** Whether sys/internal/ui/mounts shows it to everybody. */
+  readonly listingVisibility?: "" | "hidden" | "unauth" | undefined;
+  /** Headers for plugins; built-in engines see none. */
+  readonly passthroughRequestHeaders?: readonly string[] | undefined;
+  /** Headers that plugins may answer with; built-in engines send none. */
+  readonly allowedResponseHeaders?: readonly string[] | undefined;
+  /** Name of the key for identity tokens. */
+  readonly identityTokenKey?: string | undefined;
+  /** Kind of the tokens of an auth method. */
+  readonly tokenType?: "default-service" | "service" | "" | undefined;
+  /** When logins of one name are refused for a while; of auth methods with passwords. */
+  readonly lockout?: JsonObject | undefined;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Version of its type. */
+  readonly version?: string | undefined;
+}
+
+/** Tune an auth method. */
+export function tuneAuthMethod(client: Caller, input: TuneAuthMethodInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/auth/${restOfPath(input.path)}/tune`,
+    body: {
+      default_lease_ttl: input.defaultLeaseTtl,
+      max_lease_ttl: input.maxLeaseTtl,
+      force_no_cache: input.forceNoCache,
+      audit_non_hmac_request_keys: input.clearRequestKeys,
+      audit_non_hmac_response_keys: input.clearResponseKeys,
+      listing_visibility: input.listingVisibility,
+      passthrough_request_headers: input.passthroughRequestHeaders,
+      allowed_response_headers: input.allowedResponseHeaders,
+      identity_token_key: input.identityTokenKey,
+      token_type: input.tokenType,
+      user_lockout_config: input.lockout,
+      description: input.description,
+      options: input.options,
+      plugin_version: input.version,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface ReadAuthMethodTuningAsMountInput {
+  /** Path of the mount. */
+  readonly path: string;
+}
+
+export type ReadAuthMethodTuningAsMountAnswer = {
+  /** Seconds. */
+  readonly default_lease_ttl: number;
+  /** Seconds. */
+  readonly max_lease_ttl: number;
+  /** Kept for older clients. */
+  readonly force_no_cache: boolean;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  /** Members of requests that audit shows in clear. */
+  readonly audit_non_hmac_request_keys?: readonly string[];
+  /** Members of answers that audit shows in clear. */
+  readonly audit_non_hmac_response_keys?: readonly string[];
+  /** Whether everybody is shown it. */
+  readonly listing_visibility?: string;
+  /** Headers for plugins. */
+  readonly passthrough_request_headers?: readonly string[];
+  /** Headers of plugins. */
+  readonly allowed_response_headers?: readonly string[];
+  /** Name of a key. */
+  readonly identity_token_key?: string;
+  /** Kind of the tokens of an auth method. */
+  readonly token_type?: string;
+  /** When logins of one name are refused. */
+  readonly user_lockout_config?: JsonObject;
+};
+
+/** Read what holds for an auth method. */
+export function readAuthMethodTuningAsMount(
+  client: Caller,
+  input: ReadAuthMethodTuningAsMountInput,
+): Promise<ReadAuthMethodTuningAsMountAnswer> {
+  return client.call<ReadAuthMethodTuningAsMountAnswer>({
+    method: "GET",
+    path: `sys/mounts/auth/${restOfPath(input.path)}/tune`,
+    answer: "data",
+  });
+}
+
+export interface TuneAuthMethodAsMountInput {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Lifetime of a lease for which none was asked. */
+  readonly defaultLeaseTtl?: string | number | undefined;
+  /** Longest lifetime of a lease. */
+  readonly maxLeaseTtl?: string | number | undefined;
+  /** Kept for older clients: what is cached is never old. */
+  readonly forceNoCache?: boolean | undefined;
+  /** Members of requests that audit shows in clear. */
+  readonly clearRequestKeys?: readonly string[] | undefined;
+  /** Members of answers that audit shows in clear. */
+  readonly clearResponseKeys?: readonly string[] | undefined;
+  /** Whether sys/internal/ui/mounts shows it to everybody. */
+  readonly listingVisibility?: "" | "hidden" | "unauth" | undefined;
+  /** Headers for plugins; built-in engines see none. */
+  readonly passthroughRequestHeaders?: readonly string[] | undefined;
+  /** Headers that plugins may answer with; built-in engines send none. */
+  readonly allowedResponseHeaders?: readonly string[] | undefined;
+  /** Name of the key for identity tokens. */
+  readonly identityTokenKey?: string | undefined;
+  /** Kind of the tokens of an auth method. */
+  readonly tokenType?: "default-service" | "service" | "" | undefined;
+  /** When logins of one name are refused for a while; of auth methods with passwords. */
+  readonly lockout?: JsonObject | undefined;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Version of its type. */
+  readonly version?: string | undefined;
+}
+
+/** Tune an auth method. */
+export function tuneAuthMethodAsMount(
+  client: Caller,
+  input: TuneAuthMethodAsMountInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/mounts/auth/${restOfPath(input.path)}/tune`,
+    body: {
+      default_lease_ttl: input.defaultLeaseTtl,
+      max_lease_ttl: input.maxLeaseTtl,
+      force_no_cache: input.forceNoCache,
+      audit_non_hmac_request_keys: input.clearRequestKeys,
+      audit_non_hmac_response_keys: input.clearResponseKeys,
+      listing_visibility: input.listingVisibility,
+      passthrough_request_headers: input.passthroughRequestHeaders,
+      allowed_response_headers: input.allowedResponseHeaders,
+      identity_token_key: input.identityTokenKey,
+      token_type: input.tokenType,
+      user_lockout_config: input.lockout,
+      description: input.description,
+      options: input.options,
+      plugin_version: input.version,
+    },
+    answer: "nothing",
+  });
+}
+
+export type ListVisibleMountsAnswer = {
+  /** Secret engines by path. */
+  readonly secret: Readonly<Record<string, JsonObject>>;
+  /** Auth methods by path. */
+  readonly auth: Readonly<Record<string, JsonObject>>;
+};
+
+/** List the mounts that the caller may see. */
+export function listVisibleMounts(client: Caller): Promise<ListVisibleMountsAnswer> {
+  return client.call<ListVisibleMountsAnswer>({
+    method: "GET",
+    path: "sys/internal/ui/mounts",
+    answer: "data",
+  });
+}
+
+export interface ReadServingMountInput {
+  /** Any path. */
+  readonly path: string;
+}
+
+export type ReadServingMountAnswer = {
+  /** Names the mount in policies and audit; never changes. */
+  readonly accessor: string;
+  /** Its type. */
+  readonly type: string;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Kept out of performance replication. */
+  readonly local: boolean;
+  /** Whether that was asked for. */
+  readonly seal_wrap: boolean;
+  /** Always false. */
+  readonly external_entropy_access: boolean;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  readonly config: {
+    /** Seconds; 0: as the server says. */
+    readonly default_lease_ttl: number;
+    /** Seconds; 0: as the server says. */
+    readonly max_lease_ttl: number;
+    /** Kept for older clients. */
+    readonly force_no_cache: boolean;
+    /** Members of requests that audit shows in clear. */
+    readonly audit_non_hmac_request_keys?: readonly string[];
+    /** Members of answers that audit shows in clear. */
+    readonly audit_non_hmac_response_keys?: readonly string[];
+    /** Whether everybody is shown it. */
+    readonly listing_visibility?: string;
+    /** Headers for plugins. */
+    readonly passthrough_request_headers?: readonly string[];
+    /** Headers of plugins. */
+    readonly allowed_response_headers?: readonly string[];
+    /** Name of a key. */
+    readonly identity_token_key?: string;
+    /** Kind of the tokens of an auth method. */
+    readonly token_type?: string;
+    /** When logins of one name are refused. */
+    readonly user_lockout_config?: JsonObject;
+  };
+  /** The version that was asked for. */
+  readonly plugin_version: string;
+  /** The version that runs. */
+  readonly running_plugin_version: string;
+  /** Of a plugin. */
+  readonly running_sha256: string;
+  /** Whether the type will go. */
+  readonly deprecation_status: string;
+  /** Why no request reaches it. */
+  readonly state?: "disabling" | "moving";
+  /** Leases still to be revoked. */
+  readonly leases_left?: number;
+  /** Why it does not answer, or does not get on. */
+  readonly trouble?: string;
+  /** Where it is, with a slash. */
+  readonly path: string;
+};
+
+/** Read which mount serves a path. */
+export function readServingMount(
+  client: Caller,
+  input: ReadServingMountInput,
+): Promise<ReadServingMountAnswer> {
+  return client.call<ReadServingMountAnswer>({
+    method: "GET",
+    path: `sys/internal/ui/mounts/${restOfPath(input.path)}`,
+    answer: "data",
+  });
+}
+
+export interface MoveMountInput {
+  /** Path of the mount. */
+  readonly from: string;
+  /** Where it is to be. */
+  readonly to: string;
+}
+
+export type MoveMountAnswer = {
+  /** Asks for its status. */
+  readonly migration_id: string;
+};
+
+/** Move a mount to another path. */
+export function moveMount(client: Caller, input: MoveMountInput): Promise<MoveMountAnswer> {
+  return client.call<MoveMountAnswer>({
+    method: "POST",
+    path: "sys/remount",
+    body: { from: input.from, to: input.to },
+    answer: "data",
+  });
+}
+
+export interface ReadMountMoveInput {
+  /** Id of the move. */
+  readonly id: string;
+}
+
+export type ReadMountMoveAnswer = {
+  /** Id of the move. */
+  readonly migration_id: string;
+  readonly migration_info: {
+    /** Where it was. */
+    readonly source_mount: string;
+    /** Where it is to be. */
+    readonly target_mount: string;
+    /** How it goes. */
+    readonly status: "in-progress" | "success" | "failure";
+    /** Why it failed. */
+    readonly error?: string;
+  };
+};
+
+/** Read how the move of a mount goes. */
+export function readMountMove(
+  client: Caller,
+  input: ReadMountMoveInput,
+): Promise<ReadMountMoveAnswer> {
+  return client.call<ReadMountMoveAnswer>({
+    method: "GET",
+    path: `sys/remount/status/${oneSegment(input.id)}`,
+    answer: "data",
+  });
+}
+
+export interface LookupLeaseInput {
+  /** Id of the lease. */
+  readonly id: string;
+}
+
+export type LookupLeaseAnswer = {
+  /** Id of the lease. */
+  readonly id: string;
+  /** Path of the request that it came of. */
+  readonly path: string;
+  /** When it was issued. */
+  readonly issue_time: string;
+  /** When it ends. */
+  readonly expire_time: string;
+  /** When it was last renewed. */
+  readonly last_renewal: string | null;
+  /** Whether it can be renewed. */
+  readonly renewable: boolean;
+  /** Seconds until then; 0 when that is over. */
+  readonly ttl: number;
+  /** Namespace, with a slash at the end; empty for root. */
+  readonly namespace_path: string;
+  /** Why it could not be revoked yet; empty when nothing failed. */
+  readonly revoke_error: string;
+};
+
+/** Look up a lease. */
+export function lookupLease(client: Caller, input: LookupLeaseInput): Promise<LookupLeaseAnswer> {
+  return client.call<LookupLeaseAnswer>({
+    method: "POST",
+    path: "sys/leases/lookup",
+    body: { lease_id: input.id },
+    answer: "data",
+  });
+}
+
+export interface ListLeasesInput {
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListLeasesAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List the first parts of the paths that have leases. */
+export function listLeases(client: Caller, input: ListLeasesInput = {}): Promise<ListLeasesAnswer> {
+  return client.call<ListLeasesAnswer>({
+    method: "LIST",
+    path: "sys/leases/lookup",
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface ListLeasesBelowInput {
+  /** Path that the leases were asked for by, or above it. */
+  readonly prefix: string;
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  /** How many at most. */
+  readonly limit?: number | undefined;
+}
+
+export type ListLeasesBelowAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List leases one level below a path. */
+export function listLeasesBelow(
+  client: Caller,
+  input: ListLeasesBelowInput,
+): Promise<ListLeasesBelowAnswer> {
+  return client.call<ListLeasesBelowAnswer>({
+    method: "LIST",
+    path: `sys/leases/lookup/${restOfPath(input.prefix)}`,
+    query: { after: input.after, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface RenewLeaseInput {
+  /** Id of the lease. */
+  readonly id: string;
+  /** How long from now. Default: as its role says, or its mount. */
+  readonly increment?: string | number | undefined;
+}
+
+/** Renew a lease. */
+export function renewLease(client: Caller, input: RenewLeaseInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/leases/renew",
+    body: { lease_id: input.id, increment: input.increment },
+    answer: "nothing",
+  });
+}
+
+export interface RenewLeaseByIdInput {
+  /** Id of the lease, with its slashes. */
+  readonly id: string;
+  /** How long from now. Default: as its role says, or its mount. */
+  readonly increment?: string | number | undefined;
+}
+
+/** Renew the lease that the path names. */
+export function renewLeaseById(client: Caller, input: RenewLeaseByIdInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/leases/renew/${restOfPath(input.id)}`,
+    body: { increment: input.increment },
+    answer: "nothing",
+  });
+}
+
+export interface RevokeLeaseInput {
+  /** Id of the lease. */
+  readonly id: string;
+  /** Whether to wait until it is done. Default: it is only queued. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Revoke a lease. */
+export function revokeLease(client: Caller, input: RevokeLeaseInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/leases/revoke",
+    body: { lease_id: input.id, sync: input.sync },
+    answer: "nothing",
+  });
+}
+
+export interface RevokeLeaseByIdInput {
+  /** Id of the lease, with its slashes. */
+  readonly id: string;
+  /** Whether to wait until it is done. Default: it is only queued. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Revoke the lease that the path names. */
+export function revokeLeaseById(client: Caller, input: RevokeLeaseByIdInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/leases/revoke/${restOfPath(input.id)}`,
+    body: { sync: input.sync },
+    answer: "nothing",
+  });
+}
+
+export interface RevokeLeasesBelowInput {
+  /** Path that the leases were asked for by, or above it. */
+  readonly prefix: string;
+  /** Whether to wait until it is done. Default: it is only queued. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Revoke all leases below a path. */
+export function revokeLeasesBelow(
+  client: Caller,
+  input: RevokeLeasesBelowInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/leases/revoke-prefix/${restOfPath(input.prefix)}`,
+    body: { sync: input.sync },
+    answer: "nothing",
+  });
+}
+
+export interface ForceRevokeLeasesInput {
+  /** Path that the leases were asked for by, or above it. */
+  readonly prefix: string;
+}
+
+/** Forget all leases below a path, revoked or not. */
+export function forceRevokeLeases(
+  client: Caller,
+  input: ForceRevokeLeasesInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/leases/revoke-force/${restOfPath(input.prefix)}`,
+    answer: "nothing",
+  });
+}
+
+/** Look through all leases for what nothing stands behind any more. */
+export function tidyLeases(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "POST", path: "sys/leases/tidy", answer: "nothing" });
+}
+
+export interface CountLeasesInput {
+  /** Which leases. */
+  readonly type: "irrevocable";
+  /** Whether those of child namespaces count as well. */
+  readonly children?: boolean | undefined;
+}
+
+export type CountLeasesAnswer = {
+  /** How many there are. */
+  readonly lease_count: number;
+  /** By the accessor of their mount. */
+  readonly counts: Readonly<Record<string, number>>;
+};
+
+/** Count the leases that could not be revoked. */
+export function countLeases(client: Caller, input: CountLeasesInput): Promise<CountLeasesAnswer> {
+  return client.call<CountLeasesAnswer>({
+    method: "GET",
+    path: "sys/leases/count",
+    query: { type: input.type, include_child_namespaces: input.children },
+    answer: "data",
+  });
+}
+
+export interface ReadLeasesInput {
+  /** Which leases. */
+  readonly type: "irrevocable";
+  /** Whether those of child namespaces count as well. */
+  readonly children?: boolean | undefined;
+  /** How many at most, or none for no limit. Default 10000. */
+  readonly limit?: string | undefined;
+}
+
+export type ReadLeasesAnswer = {
+  /** How many there are. */
+  readonly lease_count: number;
+  /** Those that could not be revoked. */
+  readonly leases: readonly {
+    /** Id of the lease. */
+    readonly lease_id: string;
+    /** Accessor of its mount. */
+    readonly mount_id: string;
+    /** Why it could not be revoked. */
+    readonly error: string;
+  }[];
+};
+
+/** Read the leases that could not be revoked, and why. */
+export function readLeases(client: Caller, input: ReadLeasesInput): Promise<ReadLeasesAnswer> {
+  return client.call<ReadLeasesAnswer>({
+    method: "GET",
+    path: "sys/leases",
+    query: { type: input.type, include_child_namespaces: input.children, limit: input.limit },
+    answer: "data",
+  });
+}
+
+export interface RenewLeaseOlderInput {
+  /** Id of the lease. */
+  readonly id: string;
+  /** How long from now. Default: as its role says, or its mount. */
+  readonly increment?: string | number | undefined;
+}
+
+/** Renew a lease. Under the path that older clients use. */
+export function renewLeaseOlder(client: Caller, input: RenewLeaseOlderInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/renew",
+    body: { lease_id: input.id, increment: input.increment },
+    answer: "nothing",
+  });
+}
+
+export interface RenewLeaseByIdOlderInput {
+  /** Id of the lease, with its slashes. */
+  readonly id: string;
+  /** How long from now. Default: as its role says, or its mount. */
+  readonly increment?: string | number | undefined;
+}
+
+/** Renew the lease that the path names. Under the path that older clients use. */
+export function renewLeaseByIdOlder(
+  client: Caller,
+  input: RenewLeaseByIdOlderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/renew/${restOfPath(input.id)}`,
+    body: { increment: input.increment },
+    answer: "nothing",
+  });
+}
+
+export interface RevokeLeaseOlderInput {
+  /** Id of the lease. */
+  readonly id: string;
+  /** Whether to wait until it is done. Default: it is only queued. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Revoke a lease. Under the path that older clients use. */
+export function revokeLeaseOlder(client: Caller, input: RevokeLeaseOlderInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/revoke",
+    body: { lease_id: input.id, sync: input.sync },
+    answer: "nothing",
+  });
+}
+
+export interface RevokeLeaseByIdOlderInput {
+  /** Id of the lease, with its slashes. */
+  readonly id: string;
+  /** Whether to wait until it is done. Default: it is only queued. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Revoke the lease that the path names. Under the path that older clients use. */
+export function revokeLeaseByIdOlder(
+  client: Caller,
+  input: RevokeLeaseByIdOlderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/revoke/${restOfPath(input.id)}`,
+    body: { sync: input.sync },
+    answer: "nothing",
+  });
+}
+
+export interface RevokeLeasesBelowOlderInput {
+  /** Path that the leases were asked for by, or above it. */
+  readonly prefix: string;
+  /** Whether to wait until it is done. Default: it is only queued. */
+  readonly sync?: boolean | undefined;
+}
+
+/** Revoke all leases below a path. Under the path that older clients use. */
+export function revokeLeasesBelowOlder(
+  client: Caller,
+  input: RevokeLeasesBelowOlderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/revoke-prefix/${restOfPath(input.prefix)}`,
+    body: { sync: input.sync },
+    answer: "nothing",
+  });
+}
+
+export interface ForceRevokeLeasesOlderInput {
+  /** Path that the leases were asked for by, or above it. */
+  readonly prefix: string;
+}
+
+/** Forget all leases below a path, revoked or not. Under the path that older clients use. */
+export function forceRevokeLeasesOlder(
+  client: Caller,
+  input: ForceRevokeLeasesOlderInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/revoke-force/${restOfPath(input.prefix)}`,
+    answer: "nothing",
+  });
+}
+
+export interface WrapDataInput {
+  /** What is to be handed over. */
+  readonly data: JsonObject;
+}
+
+export type WrapDataAnswer = JsonObject;
+
+/** Wrap the body of this request. */
+export function wrapData(client: Caller, input: WrapDataInput): Promise<WrapDataAnswer> {
+  return client.call<WrapDataAnswer>({
+    method: "POST",
+    path: "sys/wrapping/wrap",
+    body: input.data,
+    answer: "data",
+  });
+}
+
+export interface LookUpWrappingInput {
+  /** The wrapping token, unless it is the credential of the request itself. */
+  readonly token?: string | undefined;
+}
+
+export type LookUpWrappingAnswer = {
+  /** When it was made. */
+  readonly creation_time: string;
+  /** Seconds that it was made for. */
+  readonly creation_ttl: number;
+  /** The request whose answer it holds. */
+  readonly creation_path: string;
+};
+
+/** What a wrapping token is, without using it up. */
+export function lookUpWrapping(
+  client: Caller,
+  input: LookUpWrappingInput = {},
+): Promise<LookUpWrappingAnswer> {
+  return client.call<LookUpWrappingAnswer>({
+    method: "POST",
+    path: "sys/wrapping/lookup",
+    body: { token: input.token },
+    answer: "data",
+  });
+}
+
+export interface UnwrapInput {
+  /** The wrapping token, unless it is the credential of the request itself. */
+  readonly token?: string | undefined;
+}
+
+export type UnwrapAnswer = JsonObject;
+
+/** The answer that a wrapping token holds; it works once. */
+export function unwrap(client: Caller, input: UnwrapInput = {}): Promise<UnwrapAnswer> {
+  return client.call<UnwrapAnswer>({
+    method: "POST",
+    path: "sys/wrapping/unwrap",
+    body: { token: input.token },
+    answer: "data",
+  });
+}
+
+export interface RewrapInput {
+  /** The wrapping token, unless it is the credential of the request itself. */
+  readonly token?: string | undefined;
+}
+
+/** The same answer behind a new wrapping token; the old one is used up. */
+export function rewrap(client: Caller, input: RewrapInput = {}): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/wrapping/rewrap",
+    body: { token: input.token },
+    answer: "nothing",
+  });
+}
+
+export type ReadWrappingKeyAnswer = {
+  /** In PEM. */
+  readonly public_key: string;
+  /** First half of the public point, as a decimal number. */
+  readonly jwt_x: string;
+  /** Second half. */
+  readonly jwt_y: string;
+  /** The curve. */
+  readonly jwt_curve: "p521";
+  readonly jwk: {
+    /** Kind of key. */
+    readonly kty: "EC";
+    /** The curve. */
+    readonly crv: "P-521";
+    /** What it signs with. */
+    readonly alg: "ES512";
+    /** What it is for. */
+    readonly use: "sig";
+    /** First half, in base64url. */
+    readonly x: string;
+    /** Second half. */
+    readonly y: string;
+  };
+};
+
+/** The key that wrapping tokens in the form of a JWT are signed with. */
+export function readWrappingKey(client: Caller): Promise<ReadWrappingKeyAnswer> {
+  return client.call<ReadWrappingKeyAnswer>({
+    method: "GET",
+    path: "sys/wrapping/pubkey",
     answer: "data",
   });
 }

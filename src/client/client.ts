@@ -2,6 +2,7 @@
 // declarations, gives every endpoint a typed function over this.
 
 import { text as utf8Text, wipe } from "../base/bytes.ts";
+import { showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { Secret } from "../base/secret.ts";
@@ -23,6 +24,10 @@ export interface Ask {
   readonly accept?: readonly number[];
   /** How long the server was asked to hold its answer back, on top of the usual time for one. */
   readonly held?: Nanos;
+  /** The answer is to be kept on the server for so long, for whoever unwraps it. */
+  readonly wrapTtl?: Nanos | undefined;
+  /** Warnings that whoever asks deals with, and nobody else needs to be told. */
+  readonly untold?: RegExp;
 }
 
 export interface Answer {
@@ -51,10 +56,14 @@ export interface Caller {
 
 /** Told of every request; it learns no secret: neither headers, nor bodies, nor queries. */
 export interface Watcher {
-  /** `held`: the server was asked to answer only when there is something new. */
-  started(method: Verb, path: string, held: boolean): void;
-  ended(method: Verb, path: string, status: number | null, requestId: string): void;
+  /**
+   * `held`: the server was asked to answer only when there is something new. What it returns is called
+   * at the end of this very request: several may be under way.
+   */
+  started(method: Verb, path: string, held: boolean): Ended;
 }
+
+export type Ended = (status: number | null, requestId: string) => void;
 
 export interface ClientOptions {
   readonly transport: Transport;
@@ -89,8 +98,8 @@ export class Client implements Caller {
     const { transport, watcher, warn, region } = this.#options;
     const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
     const body = ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body));
-    const headers = this.#headers(method, body !== null);
-    watcher?.started(method, path, ask.held !== undefined);
+    const headers = this.#headers(method, body !== null, ask.wrapTtl);
+    const ended = watcher?.started(method, path, ask.held !== undefined);
     let received: Received | null = null;
     try {
       const target = `/v1/${path}${queryText(query)}`;
@@ -98,13 +107,13 @@ export class Client implements Caller {
     } finally {
       wipe(body);
       const id = received?.header("x-service-request-id") ?? "";
-      watcher?.ended(method, path, received?.status ?? null, id);
+      ended?.(received?.status ?? null, id);
     }
     const answer = answerOf(received);
     if (received.status >= 300 && !(ask.accept ?? []).includes(received.status)) {
       throw refusal(method, path, received, answer);
     }
-    for (const warning of answer.warnings) warn?.(warning);
+    for (const warning of answer.warnings) if (ask.untold?.test(warning) !== true) warn?.(warning);
     return answer;
   }
 
@@ -116,7 +125,7 @@ export class Client implements Caller {
     return given as T;
   }
 
-  #headers(method: Verb, hasBody: boolean): Record<string, string> {
+  #headers(method: Verb, hasBody: boolean, wrapTtl: Nanos | undefined): Record<string, string> {
     const { token, namespace, policyOverride = false } = this.#options;
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     return {
@@ -126,6 +135,7 @@ export class Client implements Caller {
       ...(token === null ? {} : { "x-service-token": checkedToken(token) }),
       ...(namespace === "" ? {} : { "x-service-namespace": checkedNamespace(namespace) }),
       ...(policyOverride ? { "x-service-policy-override": "true" } : {}),
+      ...(wrapTtl === undefined ? {} : { "x-service-wrap-ttl": showDuration(wrapTtl) }),
     };
   }
 }

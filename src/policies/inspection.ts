@@ -43,8 +43,15 @@ export interface InspectionOptions {
     ): { readonly namespace: NamespaceRef; readonly taken: number };
   };
   /** What answers such a request; null for nothing. */
-  readonly declared: (segments: readonly string[], capability: Operation) => DeclaredAccess | null;
-  readonly mountOf: (segments: readonly string[]) => {
+  readonly declared: (
+    namespace: NamespaceRef,
+    segments: readonly string[],
+    capability: Operation,
+  ) => DeclaredAccess | null;
+  readonly mountOf: (
+    namespace: NamespaceRef,
+    segments: readonly string[],
+  ) => {
     readonly point: string;
     readonly type: string;
   };
@@ -108,7 +115,7 @@ export class Inspection {
     const load = () => governing.programs();
     const documents = await readTrialDocuments(described.documents, from, load);
     const caller = this.#callerOf(from, place.namespace, described, documents);
-    const declared = this.#options.declared(place.segments, operation);
+    const declared = this.#options.declared(place.namespace, place.segments, operation);
     const kind = declared?.access.kind ?? "capability";
     const sudo = declared?.access.kind === "capability" && declared.access.sudo;
     const base = { operation, sudo, explanation: null, judged: [], overrideNeeded: false };
@@ -226,7 +233,7 @@ export class Inspection {
     caller: Caller | null,
     described: DescribedRequest,
   ): ProgramInput {
-    const { point, type } = this.#options.mountOf(segments);
+    const { point, type } = this.#options.mountOf(namespace, segments);
     const visible = new Set(this.#options.governing.headers()); // of a real one no more is seen
     const headers = Object.entries(described.headers)
       .map(([name, value]) => [name.toLowerCase(), value] as const)

@@ -11,8 +11,14 @@ import type { Barrier } from "../barrier/barrier.ts";
 import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
 import { homeOf } from "../core/passage.ts";
+import { Router } from "../core/router.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import { VersionHistory } from "../introspection/version-history.ts";
+import { Leases } from "../leases/leases.ts";
+import { Mounts } from "../mounts/mounts.ts";
+import type { MountsOptions } from "../mounts/mounts-given.ts";
+import { writeAheadKey } from "../mounts/write-ahead-keys.ts";
+import { MountSight } from "../mounts/mount-sight.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
 import { CapabilityQueries } from "../policies/capability-queries.ts";
 import { Governing } from "../policies/governing.ts";
@@ -23,9 +29,14 @@ import { Rights } from "../policies/rights.ts";
 import { Quotas } from "../quotas/quotas.ts";
 import { AuthTokens } from "../tokens/auth-tokens.ts";
 import { FairTurns } from "../tokens/fair-turns.ts";
+import { LoginTokens } from "../tokens/login-tokens.ts";
 import { TokenDesk } from "../tokens/token-desk.ts";
 import { Tokens } from "../tokens/tokens.ts";
+import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
+import { Wrapping } from "../wrapping/wrapping.ts";
+import type { EngineType } from "../../plugin-sdk/engine.ts";
 import { declaredDevices } from "./audit-devices.ts";
+import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 
 /** Where an operator puts the number that opens the bootstrap again (acl-tokens 13). */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
@@ -42,6 +53,10 @@ export interface RoomsGiven {
   /** Empty while sealed. */
   readonly clusterId: () => string;
   readonly devicesHealthy: (devices: number) => void;
+  /** Waits for the requests that run at a mount. */
+  readonly requestsLeft: MountsOptions["requestsLeft"];
+  /** Types of engines beside the built-in ones. */
+  readonly engineTypes: readonly EngineType<unknown>[];
   /** What answers on a path. */
   readonly declared: InspectionOptions["declared"];
 }
@@ -63,8 +78,13 @@ export function makeRooms(given: RoomsGiven) {
   const namespaces: Namespaces = new Namespaces({
     view: shared.sub("namespaces/"),
     spaces: [shared.sub("ns/"), local.sub("ns/")],
-    contents: [{ name: "tokens", wipe: async (id) => (await tokens.wipeNamespace(id), true) }],
+    contents: [
+      { name: "mounts", wipe: (id) => mounts.wipe(id) },
+      { name: "leases", wipe: (id) => leases.wipe(id) },
+      { name: "tokens", wipe: async (id) => (await tokens.wipeNamespace(id), true) },
+    ],
     residents: [policies],
+    pathsTaken: [{ takenBy: (tx, place, name) => mounts.takenBy(tx, place, name) }],
     random,
     timers,
     log: log.child("namespaces"),
@@ -78,6 +98,7 @@ export function makeRooms(given: RoomsGiven) {
     random,
     log,
     firstToken: firstTokenOf(dev),
+    ending: { ends: (tx, token) => leases.ends(tx, token) },
     policies,
     lifetimes: {
       least: config.acl.tokenMinExpirationTtl,
@@ -86,6 +107,61 @@ export function makeRooms(given: RoomsGiven) {
     gcThreshold: config.acl.tokenGcThreshold,
     bootstrap: config.acl.bootstrap,
     resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
+  });
+  const cubbyholes = new CubbyholeContents(local);
+  const mounts: Mounts = new Mounts({
+    shared,
+    local,
+    types: [...builtInTypes(), ...given.engineTypes],
+    fixed: fixedMounts(cubbyholes),
+    aliases: typeAliases(config.compat),
+    defaults: defaultMounts({ dev: dev !== undefined }),
+    namespaces,
+    leases: {
+      revokeMount: (uuid, signal, progress) => leases.revokeMount(uuid, signal, progress),
+      countOf: (uuid) => leases.countOf(uuid),
+    },
+    requestsLeft: given.requestsLeft,
+    routes: (endpoints) => new Router(endpoints),
+    ttls: { usual: config.defaultLeaseTtl, most: config.maxLeaseTtl },
+    clock,
+    timers,
+    random,
+    log: log.child("mounts"),
+  });
+  const leases: Leases = new Leases({
+    local,
+    mounts,
+    owners: {
+      isThere: (tx, { namespaceId, accessor }) => {
+        const token = tokens.rows.byAccessor(namespaceId, accessor, tx);
+        return token !== null && !tokens.rows.hasEnded(token, tx);
+      },
+    },
+    namespaces,
+    writeAheadKey,
+    clock,
+    timers,
+    random,
+    log,
+    cubbyholes,
+    metrics: { revoked: (result) => instruments.leaseRevoked(result) },
+  });
+  const mountSight = new MountSight({ mounts, sight: rights });
+  const logins = new LoginTokens({
+    tokens,
+    mounts,
+    clock,
+    most: config.acl.tokenMaxExpirationTtl,
+  });
+  const wrapping = new Wrapping({
+    shared: shared.sub("wrapping/"),
+    local,
+    tokens,
+    cubbyholes,
+    clock,
+    random,
+    apiAddress: config.apiAddr ?? "",
   });
   const { anonymousSelf } = config.acl;
   const tokenDesk = new TokenDesk({ tokens, clock, timers, random, region, anonymousSelf });
@@ -145,7 +221,10 @@ export function makeRooms(given: RoomsGiven) {
     tokens,
     namespaces,
     declared: given.declared,
-    mountOf: homeOf,
+    mountOf: (namespace, segments) => {
+      const ref = mounts.find(namespace, segments)?.ref;
+      return ref === undefined ? homeOf(segments) : { point: ref.path, type: ref.type };
+    },
     index: () => shared.index,
     clock,
     turns,
@@ -153,7 +232,7 @@ export function makeRooms(given: RoomsGiven) {
   const quotas = new Quotas({
     view: shared.sub("quotas/"),
     clock,
-    classify: (segments) => placeKind(namespaces, segments),
+    classify: (segments) => placeKind(namespaces, mounts, segments),
     onRefusal: () => instruments.quotaViolations.add(),
   });
   const browser = new Browser({ view: shared.sub("browser/"), aliases: aliasHeaders(config) });
@@ -167,6 +246,11 @@ export function makeRooms(given: RoomsGiven) {
     capabilityQueries,
     inspection,
     namespaces,
+    mounts,
+    mountSight,
+    leases,
+    logins,
+    wrapping,
     tokens,
     tokenDesk,
     authTokens,
@@ -185,12 +269,14 @@ function firstTokenOf(dev: RoomsGiven["dev"]) {
 }
 
 /** What a path leads to, for quotas: the parts of the server count as mounts. */
-function placeKind(namespaces: Namespaces, segments: readonly string[]) {
+function placeKind(namespaces: Namespaces, mounts: Mounts, segments: readonly string[]) {
   const root = namespaces.named("");
   if (root === null) return null;
-  const { taken } = namespaces.resolve(root, segments);
+  const { namespace, taken } = namespaces.resolve(root, segments);
   const rest = segments.slice(taken);
   if (rest.length === 0) return "namespace";
+  const mount = mounts.find(namespace, rest);
+  if (mount !== null) return rest.length === mount.taken ? "mount" : "inside";
   const home = ["sys", "acl", "auth"].includes(rest[0] ?? "");
   if (!home) return null;
   return rest.length === 1 ? "mount" : "inside";

@@ -21,6 +21,10 @@ import { loggersApi } from "../introspection/api-loggers.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { Introspection } from "../introspection/introspection.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
+import { leasesApi, olderLeasesApi } from "../leases/api.ts";
+import { mountsApi } from "../mounts/api.ts";
+import { mountViewsApi } from "../mounts/api-views.ts";
+import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 import { namespacesApi } from "../namespaces/api.ts";
 import { aclViewsApi } from "../policies/api-acl-views.ts";
@@ -42,7 +46,10 @@ import { tokensApi } from "../tokens/api.ts";
 import type { TokenDesk } from "../tokens/token-desk.ts";
 import { AddressLimit } from "../tokens/address-limit.ts";
 import type { Tokens } from "../tokens/tokens.ts";
+import { wrappingApi } from "../wrapping/api.ts";
+import type { EngineType } from "../../plugin-sdk/engine.ts";
 import { declaredDevices } from "./audit-devices.ts";
+import { DescribedMounts } from "./described-mounts.ts";
 import { openEngine, sealKeyOf } from "./ground.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
 import { LogLevels } from "./log-levels.ts";
@@ -71,6 +78,8 @@ export interface ServerParts {
   readonly reload?: () => Promise<void>;
   /** Default: the one that the configuration names. */
   readonly engine?: Engine;
+  /** Types of engines beside the built-in ones. Default none. */
+  readonly engineTypes?: readonly EngineType<unknown>[];
 }
 
 export interface Server {
@@ -78,6 +87,7 @@ export interface Server {
   readonly tokens: Tokens;
   readonly policies: Policies;
   readonly namespaces: Namespaces;
+  readonly mounts: Mounts;
   readonly audit: Audit;
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
@@ -111,6 +121,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     storageIndexes: () =>
       store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
     auditDevicesHealthy: () => healthyDevices,
+    leases: () => (keeper.sealed ? null : leases.total),
+    orphans: () => (keeper.sealed ? [] : mounts.orphanCounts()),
   });
   let healthyDevices: number | null = null;
   const engine = new TimedEngine(parts.engine ?? (await openEngine(config, world)), clock, {
@@ -150,6 +162,11 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     capabilityQueries,
     inspection,
     namespaces,
+    mounts,
+    mountSight,
+    leases,
+    logins,
+    wrapping,
     tokens,
     tokenDesk,
     authTokens,
@@ -166,19 +183,26 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     version,
     buildDate,
     dev,
+    engineTypes: parts.engineTypes ?? [],
+    requestsLeft: (uuid, most, signal) => running.left(uuid, most, signal),
     clusterId: () => keeper.clusterId,
     devicesHealthy: (devices) => {
       healthyDevices = devices;
     },
-    declared: (segments, operation) =>
-      pipeline.declared(segments, operation === "create" ? "update" : operation),
+    declared: (namespace, segments, operation) =>
+      pipeline.declared(namespace, segments, operation === "create" ? "update" : operation),
   });
 
   // --- the seal, and what opens behind it ---
   const opening = new Opening([
+    { open: () => mounts.expect() }, // deletions of namespaces begin at once, and need them
     namespaces,
     tokens,
     tokenDesk,
+    wrapping,
+    mounts,
+    leases,
+    { open: () => mounts.start(), close: () => mounts.stop() },
     { open: () => {}, close: () => rights.close() },
     { open: () => {}, close: () => governing.close() },
     audit,
@@ -199,11 +223,14 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       created: (tx: Tx) => {
         tokens.first.created(tx);
         policies.created(tx);
+        mounts.created(tx);
       },
       opened: () => opening.open(),
       closing: async () => {
         tokenDesk.close(); // queries that wait for a change would be waited for
+        const stopped = mounts.stop(); // and so would requests that wait for a mount to go
         const left = await running.drained(SEAL_GRACE);
+        await stopped;
         if (left > 0) log.warn("sealing while requests still run", { requests: left });
         await opening.close();
       },
@@ -232,7 +259,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   const introspection = new Introspection({
     version,
     registry: instruments.registry,
-    declarations: () => endpoints,
+    declarations: (caller, namespace, generic) =>
+      caller === null ? endpoints : described.in(namespace, generic),
     sight: rights,
     namespaces,
     configuration: () => current.shown,
@@ -261,6 +289,11 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...tokenEndpoints(tokenDesk),
     ...serve(authTokens, authTokenApi),
     ...serve(namespaces, namespacesApi),
+    ...serve(mounts, mountsApi),
+    ...serve(mountSight, mountViewsApi),
+    ...serve(leases, leasesApi),
+    ...serve(leases, olderLeasesApi),
+    ...serve(wrapping, wrappingApi),
     ...serve(policies, policiesApi),
     ...serve(governingPolicies, governingApi),
     ...serve(policies, olderPoliciesApi),
@@ -273,6 +306,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...serve(introspection, introspectionApi),
     ...serve(introspection, loggersApi),
   ];
+  const described = new DescribedMounts({ mounts, own: endpoints });
   const pipeline: Pipeline = new Pipeline({
     endpoints,
     node: {
@@ -287,8 +321,17 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
         return store.index;
       },
     },
-    tokens,
+    tokens: {
+      find: (secret) => wrapping.find(secret), // a wrapping token may come as a JWT
+      hasExpired: (secret) => tokens.hasExpired(secret),
+      use: (caller) => tokens.use(caller),
+      spent: (caller) => tokens.spent(caller),
+    },
     namespaces,
+    mounts,
+    leases,
+    logins,
+    wrapping,
     decisions: rights,
     governance: governing,
     audit,
@@ -335,6 +378,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
 
   const stop = async (): Promise<void> => {
     tokenDesk.close();
+    await mounts.stop(); // what was begun goes on after the next start
     await http.close(current.shutdownTimeout);
     await keeper.seal();
     runtime.stop();
@@ -355,6 +399,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     tokens,
     policies,
     namespaces,
+    mounts,
     audit,
     endpoints,
     addresses: bound.map(({ url }) => url),

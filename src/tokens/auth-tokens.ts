@@ -85,6 +85,8 @@ export class AuthTokens {
           longest: life.longest,
           period: life.period,
           usesLeft: wanted.uses === 0 ? null : wanted.uses,
+          // What a bound token makes is bound like it (T-B16).
+          ...(caller.boundTo === undefined ? {} : { boundTo: caller.boundTo.texts }),
         },
       },
       null, // cut above, where /acl/ would refuse

@@ -70,6 +70,14 @@ export function notRenewable(): Failure {
   return new Failure("invalid", "token_not_renewable", message);
 }
 
+export function wrappingFixed(): Failure {
+  return new Failure(
+    "invalid",
+    "invalid_token",
+    "a wrapping token cannot be changed, only deleted",
+  );
+}
+
 export function secretInUse(): Failure {
   return new Failure("invalid", "invalid_token", "secret already in use");
 }

@@ -1,6 +1,7 @@
 // Finds the owner of a secret, by its salted hash. Owners are kept in memory until their token
 // changes, so that a change counts for the next request.
 
+import { AddressRanges } from "../base/address-ranges.ts";
 import { Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock, Instant } from "../base/world.ts";
@@ -12,7 +13,10 @@ import type { Token } from "./token.ts";
 import { TokenCache } from "./token-cache.ts";
 import { recordsOf } from "./token-keys.ts";
 import type { TokenPlace, TokenRows } from "./token-rows.ts";
+import type { TokenTerms } from "./token-terms.ts";
 import { isSpent } from "./uses.ts";
+
+const NOWHERE = AddressRanges.of([]);
 
 export interface NamespacesById {
   /** Null when there is none, or it is being deleted. */
@@ -148,10 +152,18 @@ function callerOf(token: Token, namespace: NamespaceRef): Caller {
   const { accessor, type, name, policies, global, created, expires, terms } = token;
   const seen = { accessor, type, name, policies, namespace, global, created, expires };
   if (terms === undefined) return seen;
-  const { meta, usesLeft, period, longest, parent, withoutDefault } = terms;
+  const { meta, usesLeft, period, longest, parent, withoutDefault, wrapping } = terms;
+  const boundTo = boundsOf(terms);
   const counted = usesLeft !== null;
   const told = { metadata: meta, usesLeft, period, longest, orphan: parent === null };
-  return { ...seen, withoutDefault, counted, terms: told };
+  const wraps = wrapping === undefined ? {} : { wrapping };
+  return { ...seen, withoutDefault, counted, boundTo, ...wraps, terms: told };
+}
+
+/** Texts that are none any more bind to nowhere. */
+function boundsOf({ boundTo = [] }: TokenTerms): AddressRanges | undefined {
+  if (boundTo.length === 0) return undefined;
+  return AddressRanges.read(boundTo) ?? NOWHERE;
 }
 
 /** Valid up to and including the instant of its expiry. */

@@ -2,6 +2,7 @@
 // was noted, and how its life is bounded. Kept inside the token's record; tokens of /acl/ have none.
 
 import type { Nanos } from "../base/world.ts";
+import type { WrapForm } from "../endpoint/request.ts";
 import type { TokenPlace } from "./token-keys.ts";
 
 export interface TokenTerms {
@@ -16,6 +17,12 @@ export interface TokenTerms {
   readonly period: Nanos | null;
   /** Null: as many as one likes. At 0 it lets nobody in. */
   readonly usesLeft: number | null;
+  /** Holds an answer for whoever unwraps it. Default: it is a token like others. */
+  readonly wrapping?: WrapForm | undefined;
+  /** Where a login or a wrapping made it: "auth/people/login/ada". Default: through `auth/token`. */
+  readonly path?: string | undefined;
+  /** Addresses and ranges that it is good from. Default: anywhere. */
+  readonly boundTo?: readonly string[] | undefined;
 }
 
 export interface StoredTerms extends Omit<TokenTerms, "longest" | "period"> {
@@ -30,14 +37,22 @@ export function storedTerms(terms: TokenTerms): StoredTerms {
 /** Undefined when it is nothing that this server writes. */
 export function readTerms(stored: unknown): TokenTerms | undefined {
   if (!isObject(stored)) return undefined;
-  const { parent, meta, withoutDefault, usesLeft } = stored;
+  const { parent, meta, withoutDefault, usesLeft, path, boundTo, wrapping } = stored;
   const longest = nanosOf(stored["longest"]);
   const period = nanosOf(stored["period"]);
   if (typeof withoutDefault !== "boolean" || !(parent === null || isPlace(parent)))
     return undefined;
   if (!isTexts(meta) || longest === undefined || period === undefined) return undefined;
   if (!(usesLeft === null || isCount(usesLeft))) return undefined;
-  return { parent, meta, withoutDefault, longest, period, usesLeft };
+  if (!(path === undefined || typeof path === "string")) return undefined;
+  if (!(boundTo === undefined || isList(boundTo))) return undefined;
+  if (!(wrapping === undefined || isForm(wrapping))) return undefined;
+  const rest = {
+    ...(wrapping === undefined ? {} : { wrapping }),
+    ...(path === undefined ? {} : { path }),
+    ...(boundTo === undefined ? {} : { boundTo }),
+  };
+  return { parent, meta, withoutDefault, longest, period, usesLeft, ...rest };
 }
 
 function shown(nanos: Nanos | null): string | null {
@@ -63,6 +78,14 @@ function isPlace(value: unknown): value is TokenPlace {
 
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return isObject(value) && Object.values(value).every((text) => typeof text === "string");
+}
+
+function isList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === "string");
+}
+
+function isForm(value: unknown): value is WrapForm {
+  return value === "token" || value === "jwt";
 }
 
 function isCount(value: unknown): value is number {

@@ -30,6 +30,9 @@ export const tokenFacts = out.object({
   orphan: out.boolean("It does not end with the token that made it."),
   path: out.string("Where it was made."),
   period: out.optional(out.integer("Seconds that each renewal gives.")),
+  bound_cidrs: out.optional(
+    out.list(out.string("Address or range."), "Where it is good; absent: anywhere."),
+  ),
   renewable: out.boolean("Whether it can be renewed."),
   ttl: secondsLeft,
   type: out.oneOf(["service"], "There is one kind."),
@@ -64,6 +67,7 @@ export function factsOf(token: Token, { now, orphan, withSecret }: Seen): TokenF
     orphan,
     path: pathOf(token),
     ...(period === null ? {} : { period: seconds(period) }),
+    ...(terms?.boundTo === undefined ? {} : { bound_cidrs: terms.boundTo }),
     renewable: token.renewable,
     ttl: left(token, now),
     type: "service",
@@ -108,6 +112,7 @@ function policiesOf({ type, policies: own, terms }: Token): readonly string[] {
 
 function pathOf({ type, terms }: Token): string {
   if (terms !== undefined) {
+    if (terms.path !== undefined) return terms.path;
     return terms.parent === null ? "auth/token/create-orphan" : "auth/token/create";
   }
   return type === "management" ? "auth/token/root" : "acl/token";

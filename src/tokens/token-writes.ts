@@ -67,6 +67,8 @@ export class TokenWrites {
     return rows.shared.write((tx) => {
       const before = this.#stored(tx, namespaceId, accessor);
       if (before === null) return this.#upload(tx, namespaceId, accessor, given);
+      // It would open more than what it holds.
+      if (before.terms?.wrapping !== undefined) throw failures.wrappingFixed();
       const shape = changed(before, given, lookup.isOver(before, tx));
       const after = { ...shape, modifyIndex: tx.index };
       rows.replace(tx, before, after);

@@ -3,9 +3,10 @@
 
 import { HOUR, MINUTE } from "../base/duration.ts";
 import type { Log } from "../base/log.ts";
+import type { Secret } from "../base/secret.ts";
 import { isUuid } from "../base/uuid.ts";
 import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
-import type { View } from "../barrier/view.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { BootstrapDoor, type BootstrapUse } from "./bootstrap.ts";
 import { Bootstrapping, type ResetFile } from "./bootstrapping.ts";
@@ -75,6 +76,7 @@ export class Tokens {
   readonly #options: TokensOptions;
   readonly #lookup: TokenLookup;
   readonly #writes: TokenWrites;
+  readonly #minting: Minting;
   readonly #descent: Descent;
   readonly #uses: Uses;
   readonly #door: BootstrapDoor;
@@ -119,6 +121,7 @@ export class Tokens {
     this.ranges = ranges;
     this.#lookup = lookup;
     this.#writes = writes;
+    this.#minting = minting;
     this.#descent = ending;
     this.first = new FirstTokenMint(rows, minting, random, firstToken);
     this.#door = new BootstrapDoor({ shared, use, timers, log });
@@ -206,6 +209,19 @@ export class Tokens {
   /** Refuses with all problems at once. `lifetimes`: null for any. Default: as configured. */
   create(spec: NewToken, lifetimes?: Lifetimes | null): Promise<Token> {
     return this.#writes.create(spec, lifetimes);
+  }
+
+  /** In a transaction of the caller's, for what must begin with the token. Any lifetime will do. */
+  mint(tx: Tx, spec: NewToken, secret?: Secret<string>): Token {
+    return this.#minting.mint(tx, this.#unsealed(), spec, { secret, lifetimes: null });
+  }
+
+  /** Ends a token that may be used, in a transaction of the caller's, which has then had its last use;
+   *  null where there is none. */
+  take(tx: Tx, place: TokenPlace): Token | null {
+    const token = this.#lookup.usable(place, tx);
+    if (token !== null) this.#writes.remove(tx, token);
+    return token;
   }
 
   /** Of an accessor that no token has it is an upload, if it can be one (contract 5.4, 5.5). */

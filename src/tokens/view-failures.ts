@@ -38,3 +38,8 @@ export function countedParent(): Failure {
 export function afterInvalid(): Failure {
   return new Failure("invalid", "field-invalid", "after must be an accessor: a UUID");
 }
+
+/** Disabled while somebody was logging in. */
+export function methodGone(): Failure {
+  return new Failure("not-found", "unsupported-path", "unsupported path");
+}

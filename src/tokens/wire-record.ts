@@ -62,7 +62,8 @@ export function stubOf(token: Token): TokenStub {
 export function recordOf(token: Token): TokenRecord {
   return {
     ...stubOf(token),
-    SecretID: token.secret.reveal(),
+    // What is wrapped is for whoever was given the wrapping, and for no operator.
+    SecretID: token.terms?.wrapping === undefined ? token.secret.reveal() : "",
     ExpirationTTL: token.ttl === null ? "" : showDuration(token.ttl),
   };
 }

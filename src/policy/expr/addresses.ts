@@ -1,110 +1,19 @@
-// Addresses and ranges as numbers, for `ip_in`. The runtime's own reader lives with the sockets; this
-// one reads text and nothing else, and a test holds it against the other.
+// Addresses and ranges for `ip_in`, with its refusals.
 
+import { isWithin, readAddress, readRange } from "../../base/addresses.ts";
 import { Problem } from "./meter.ts";
-
-interface Address {
-  readonly value: bigint;
-  readonly bits: 32 | 128;
-}
 
 /** Whether an address lies in a range such as `10.0.0.0/8`, or is the one that is given instead. */
 export function isInRange(address: string, range: string): boolean {
   const at = readAddress(address);
   if (at === null) throw new Problem("ip_in() needs an IP address");
-  return contains(range, at);
+  const read = readRange(range);
+  if (read === null) {
+    throw new Problem('ip_in() needs a range such as "10.0.0.0/8" or "2001:db8::/32"');
+  }
+  return isWithin(at, read);
 }
 
 export function isRange(text: string): boolean {
   return readRange(text) !== null;
-}
-
-function contains(text: string, at: Address): boolean {
-  const range = readRange(text);
-  if (range === null) {
-    throw new Problem('ip_in() needs a range such as "10.0.0.0/8" or "2001:db8::/32"');
-  }
-  if (range.bits !== at.bits) return false;
-  const rest = BigInt(range.bits - range.length);
-  return range.value >> rest === at.value >> rest;
-}
-
-function readRange(text: string): (Address & { readonly length: number }) | null {
-  const slash = text.indexOf("/");
-  const address = readAddress(slash === -1 ? text : text.slice(0, slash));
-  if (address === null) return null;
-  if (slash === -1) return { ...address, length: address.bits };
-  const digits = text.slice(slash + 1);
-  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(digits) || Number(digits) > address.bits) return null;
-  return { ...address, length: Number(digits) };
-}
-
-const POINT = 0x2e;
-const ZERO = 0x30;
-const MAPPED = 0xffffn; // what stands above the last 32 bits
-
-function readAddress(text: string): Address | null {
-  if (text.length > 64) return null;
-  if (!text.includes(":")) {
-    const value = readV4(text);
-    return value === null ? null : { value: BigInt(value), bits: 32 };
-  }
-  const zone = text.indexOf("%");
-  const value = readV6(zone === -1 ? text : text.slice(0, zone));
-  if (value === null) return null;
-  // How a socket of both families names a caller of the older one.
-  if (value >> 32n === MAPPED) return { value: value & 0xffffffffn, bits: 32 };
-  return { value, bits: 128 };
-}
-
-function readV4(text: string): number | null {
-  let value = 0;
-  let part = 0;
-  let digits = 0;
-  let parts = 1;
-  for (let i = 0; i < text.length; i += 1) {
-    const unit = text.charCodeAt(i);
-    if (unit === POINT) {
-      if (digits === 0 || parts === 4) return null;
-      value = value * 256 + part;
-      part = 0;
-      digits = 0;
-      parts += 1;
-      continue;
-    }
-    if (unit < ZERO || unit > ZERO + 9) return null;
-    // A leading zero is octal to some readers and decimal to others.
-    if (digits > 0 && part === 0) return null;
-    part = part * 10 + unit - ZERO;
-    digits += 1;
-    if (part > 255) return null;
-  }
-  return parts === 4 && digits > 0 ? value * 256 + part : null;
-}
-
-function readV6(text: string): bigint | null {
-  const halves = text.split("::");
-  if (halves.length > 2) return null;
-  const [front, back] = halves.map(readGroups);
-  if (front === null || front === undefined || back === null) return null;
-  const missing = 8 - front.length - (back?.length ?? 0);
-  if (back === undefined ? missing !== 0 : missing < 1) return null;
-  const groups = [...front, ...Array<number>(missing).fill(0), ...(back ?? [])];
-  return groups.reduce((value, group) => (value << 16n) | BigInt(group), 0n);
-}
-
-/** Groups of 16 bits; the last two may be written as four decimal bytes. */
-function readGroups(text: string): number[] | null {
-  if (text === "") return [];
-  const groups: number[] = [];
-  const parts = text.split(":");
-  for (const [i, part] of parts.entries()) {
-    if (/^[0-9A-Fa-f]{1,4}$/.test(part)) groups.push(parseInt(part, 16));
-    else {
-      const v4 = i === parts.length - 1 ? readV4(part) : null;
-      if (v4 === null) return null;
-      groups.push(Math.floor(v4 / 65_536), v4 % 65_536);
-    }
-  }
-  return groups;
 }

@@ -1,0 +1,71 @@
+// Every way this method refuses. Whoever cannot log in is told one thing, whatever was wrong (T-B22).
+
+import { Failure } from "../../base/failure.ts";
+import { ACCEPTED_LOGIN_NAMES } from "../../../plugin-sdk/login-terms.ts";
+
+function invalid(code: string, message: string): Failure {
+  return new Failure("invalid", code, message);
+}
+
+/** Unknown role, unknown, expired or used up secret id, wrong place: all alike. */
+export function loginRefused(): Failure {
+  return invalid("login-refused", "invalid role or secret ID");
+}
+
+export function roleNameInvalid(): Failure {
+  return invalid("field-invalid", `role_name must be ${ACCEPTED_LOGIN_NAMES}`);
+}
+
+export function noRole(): Failure {
+  return new Failure("not-found", "role-unknown", "no such role", { texts: [] });
+}
+
+export function noSecretId(): Failure {
+  return new Failure("not-found", "secret-id-unknown", "no such secret id", { texts: [] });
+}
+
+export function unbound(): Failure {
+  const message =
+    "at least one constraint should be enabled on the role: bind_secret_id, " +
+    "secret_id_bound_cidrs or token_bound_cidrs";
+  return invalid("role-unbound", message);
+}
+
+export function roleIdTaken(): Failure {
+  return invalid("role-id-taken", "role_id is already in use by another role");
+}
+
+export function roleIdInvalid(): Failure {
+  return invalid("field-invalid", "role_id must have 1 to 512 characters");
+}
+
+export function secretIdsOff(): Failure {
+  return invalid("secret-ids-off", "bind_secret_id is not set on the role");
+}
+
+export function secretIdInvalid(): Failure {
+  const message = "secret_id must have 16 to 1024 characters; leave it out for a random one";
+  return invalid("field-invalid", message);
+}
+
+export function secretIdTaken(): Failure {
+  return invalid("secret-id-taken", "secret_id is already registered");
+}
+
+export function aboveRole(field: string, of: string): Failure {
+  return invalid("field-invalid", `${field} must not be greater than ${of} of the role`);
+}
+
+export function outsideRole(field: string, of: string): Failure {
+  return invalid("field-invalid", `${field} must lie within ${of} of the role`);
+}
+
+export function metadataInvalid(): Failure {
+  const message = "metadata must be an object of strings, or the JSON text of one";
+  return invalid("field-invalid", message);
+}
+
+export function outOfScope(): Failure {
+  const message = "local_secret_ids must be false: secret ids go where their mount goes";
+  return invalid("field-invalid", message);
+}

@@ -1,0 +1,52 @@
+// What requests to cubbyhole/ see: the private space of the token that asks, in the namespace of the
+// request. Where it lies, and that it goes with its token, is the server's affair: an engine cannot
+// look beyond its own mount, and a token's end is known elsewhere.
+
+import { invariant } from "../../base/invariant.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Asked } from "../../endpoint/request.ts";
+
+/** Whose, and where. */
+export interface PrivateSpace {
+  readonly owner: { readonly namespaceId: string; readonly accessor: string };
+  readonly namespaceId: string;
+}
+
+export interface PrivateSpaces {
+  read(space: PrivateSpace, path: string): JsonObject | null;
+  /** Names one level down; `folder` is empty, or ends with a slash. */
+  list(space: PrivateSpace, folder: string): string[];
+  replace(space: PrivateSpace, path: string, value: JsonObject): Promise<void>;
+  delete(space: PrivateSpace, path: string): Promise<void>;
+}
+
+export class Cubbyhole {
+  readonly #spaces: PrivateSpaces;
+
+  constructor(spaces: PrivateSpaces) {
+    this.#spaces = spaces;
+  }
+
+  read(asked: Asked, path: string): JsonObject | null {
+    return this.#spaces.read(spaceOf(asked), path);
+  }
+
+  /** `folder` is empty for all of it. */
+  list(asked: Asked, folder: string): string[] {
+    return this.#spaces.list(spaceOf(asked), folder === "" ? "" : `${folder}/`);
+  }
+
+  replace(asked: Asked, path: string, value: JsonObject): Promise<void> {
+    return this.#spaces.replace(spaceOf(asked), path, value);
+  }
+
+  delete(asked: Asked, path: string): Promise<void> {
+    return this.#spaces.delete(spaceOf(asked), path);
+  }
+}
+
+function spaceOf({ caller, namespace }: Asked): PrivateSpace {
+  invariant(caller !== null, "nobody gets here without a token");
+  const owner = { namespaceId: caller.namespace.id, accessor: caller.accessor };
+  return { owner, namespaceId: namespace.id };
+}

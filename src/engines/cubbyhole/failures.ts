@@ -1,0 +1,11 @@
+// Refusals of cubbyholes.
+
+import { Failure } from "../../base/failure.ts";
+
+export function absent(): Failure {
+  return new Failure("not-found", "not-found", "there is nothing here", { texts: [] });
+}
+
+export function noOptions(): Failure {
+  return new Failure("invalid", "options-unknown", "a cubbyhole takes no options");
+}

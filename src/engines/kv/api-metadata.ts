@@ -1,0 +1,182 @@
+// Endpoints for what is known of secrets without their data, and for lists (core contract 17).
+
+import type { JsonObject } from "../../base/json.ts";
+import { access } from "../../endpoint/access.ts";
+import { endpointsOf } from "../../endpoint/endpoint.ts";
+import { out } from "../../endpoint/output.ts";
+import { reply } from "../../endpoint/reply.ts";
+import type { Asked } from "../../endpoint/request.ts";
+import { wire } from "../../endpoint/wire.ts";
+import { metadataPatch, wholeMetadata } from "./custom-metadata.ts";
+import * as failures from "./failures.ts";
+import {
+  folder,
+  listing,
+  more,
+  path,
+  secretOutput,
+  secretSettings,
+  shownSecret,
+} from "./fields.ts";
+import type { Kv } from "./kv.ts";
+import { SECRETS } from "./rows.ts";
+import { folderRights, may } from "./secret-path.ts";
+import { walk } from "./walk.ts";
+
+const endpoint = endpointsOf<Kv>();
+
+/** With the metadata of each, which may have forty kilobytes. */
+const MOST_DETAILED = 1000;
+
+const scan = wire
+  .query("scan")
+  .flag("List folders within as well, as far as the caller may list them.")
+  .default(false);
+
+const detailed = {
+  after: listing.after,
+  limit: wire
+    .query("limit")
+    .integer("How many at most.", { min: 1, max: MOST_DETAILED })
+    .default(MOST_DETAILED),
+};
+
+interface Page {
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+export const metadataApi = [
+  endpoint({
+    name: "kvReadMetadata",
+    method: "GET",
+    path: "/metadata/:path+",
+    summary: "Read what is known of a secret and its versions.",
+    access: access.capability,
+    input: { path },
+    output: secretOutput,
+    handler: async ({ versioned }, input) => {
+      const secret = await versioned.secret(input.path);
+      if (secret === null) throw failures.notFound();
+      return shownSecret(secret);
+    },
+  }),
+  endpoint({
+    name: "kvWriteMetadata",
+    method: "POST",
+    path: "/metadata/:path+",
+    summary: "Change settings and notes of a secret; makes one without versions if there is none.",
+    access: access.capability,
+    input: { path, ...secretSettings, customMetadata: wholeMetadata },
+    output: out.nothing,
+    exists: async ({ versioned }, given) => (await versioned.secret(given["path"] ?? "")) !== null,
+    handler: async ({ versioned }, { path: at, ...change }) => {
+      await versioned.describe(at, change, true);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "kvPatchMetadata",
+    method: "PATCH",
+    path: "/metadata/:path+",
+    summary: "Change some settings and notes of a secret.",
+    access: access.capability,
+    input: { path, ...secretSettings, customMetadata: metadataPatch },
+    output: out.nothing,
+    handler: async ({ versioned }, { path: at, ...change }) => {
+      await versioned.describe(at, change, false);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "kvDeleteMetadata",
+    method: "DELETE",
+    path: "/metadata/:path+",
+    summary: "Remove a secret with all its versions, for good.",
+    access: access.capability,
+    input: { path },
+    output: out.nothing,
+    handler: async ({ versioned }, input) => {
+      await versioned.remove(input.path);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "kvList",
+    method: "LIST",
+    path: "/metadata",
+    summary: "List secrets and folders at the top of the mount.",
+    access: access.capability,
+    input: { ...listing, scan },
+    output: out.keys("Names; folders end in a slash. With scan, paths of secrets."),
+    handler: (kv, input, asked) => list(kv, "", input, asked),
+  }),
+  endpoint({
+    name: "kvListBelow",
+    method: "LIST",
+    path: "/metadata/:path+",
+    summary: "List secrets and folders in a folder.",
+    access: access.capability,
+    input: { path: folder, ...listing, scan },
+    output: out.keys("Names; folders end in a slash. With scan, paths from this folder on."),
+    handler: (kv, { path: at, ...input }, asked) => list(kv, `${at}/`, input, asked),
+  }),
+  endpoint({
+    name: "kvListDetailed",
+    method: "LIST",
+    path: "/detailed-metadata",
+    summary: "List secrets at the top of the mount with their metadata.",
+    access: access.capability,
+    input: detailed,
+    output: out.keys("Names, and the metadata of those that the caller may read."),
+    handler: (kv, page, asked) => listDetailed(kv, "", page, asked),
+  }),
+  endpoint({
+    name: "kvListDetailedBelow",
+    method: "LIST",
+    path: "/detailed-metadata/:path+",
+    summary: "List secrets in a folder with their metadata.",
+    access: access.capability,
+    input: { path: folder, ...detailed },
+    output: out.keys("Names, and the metadata of those that the caller may read."),
+    handler: (kv, { path: at, ...page }, asked) => listDetailed(kv, `${at}/`, page, asked),
+  }),
+];
+
+async function list(kv: Kv, at: string, page: Page & { readonly scan: boolean }, asked: Asked) {
+  if (!page.scan) {
+    const { names, next } = await namesIn(kv, at, page);
+    return reply({ keys: names }, more(next));
+  }
+  const rights = folderRights(asked);
+  const { paths, next } = await walk(kv.storage, {
+    root: SECRETS,
+    folder: at,
+    // The folder itself is what the request was let in for.
+    mayList: (inner) => (inner === at ? Promise.resolve(true) : rights(inner)),
+    after: page.after === undefined ? undefined : at + page.after,
+    limit: page.limit,
+    signal: asked.signal,
+  });
+  const keys = paths.map((one) => one.slice(at.length));
+  return reply({ keys }, more(next === null ? null : next.slice(at.length)));
+}
+
+async function listDetailed(kv: Kv, at: string, page: Page, asked: Asked) {
+  const { names, next } = await namesIn(kv, at, page);
+  const info: [string, JsonObject][] = [];
+  for (const name of names) {
+    // To list names is one right, to read of them another.
+    if (name.endsWith("/") || !(await may(asked, "read", "metadata", at + name))) continue;
+    const secret = await kv.versioned.secret(at + name);
+    if (secret !== null) info.push([name, shownSecret(secret)]);
+  }
+  return reply({ keys: names, key_info: Object.fromEntries(info) }, more(next));
+}
+
+async function namesIn({ storage }: Kv, at: string, { after, limit }: Page) {
+  const page = after === undefined ? { limit: limit + 1 } : { after, limit: limit + 1 };
+  const found = await storage.list(SECRETS + at, page);
+  const names = found.slice(0, limit);
+  return { names, next: found.length > limit ? (names.at(-1) ?? null) : null };
+}

@@ -1,0 +1,95 @@
+// Copy and move of everything in a folder: secret by secret, so that one that cannot go does not keep
+// the others, and what was done stays done. Whoever lists nothing there moves nothing there.
+
+import { Failure } from "../../base/failure.ts";
+import type { Asked } from "../../endpoint/request.ts";
+import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
+import * as failures from "./failures.ts";
+import { type Allowance, allowanceFor, relocate, type Relocation } from "./relocation.ts";
+import { SECRETS } from "./rows.ts";
+import { folderRights } from "./secret-path.ts";
+import { walk } from "./walk.ts";
+
+/** Secrets of one call: a transaction each. */
+const MOST = 1000;
+/** At once, so that they share a group commit. */
+const AT_ONCE = 16;
+const MOST_NAMED = 10;
+
+export interface FolderRelocation {
+  readonly kind: "copy" | "move";
+  /** Both with a slash at the end. */
+  readonly from: string;
+  readonly to: string;
+  readonly after: string | undefined;
+}
+
+export interface Relocated {
+  readonly done: number;
+  /** There is something at the target. */
+  readonly taken: number;
+  readonly refused: number;
+  readonly next: string | null;
+  readonly warnings: readonly string[];
+}
+
+type Result = "done" | "taken" | "refused" | "gone";
+
+export async function relocateFolder(
+  world: { readonly storage: EngineStorage; readonly newId: () => string },
+  asked: Asked,
+  { kind, from, to, after }: FolderRelocation,
+): Promise<Relocated> {
+  const mayList = folderRights(asked);
+  if (!(await mayList(from))) throw failures.denied();
+  const { paths, next } = await walk(world.storage, {
+    root: SECRETS,
+    folder: from,
+    mayList,
+    after,
+    limit: MOST,
+    signal: asked.signal,
+  });
+  const results: Result[] = [];
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    if (asked.signal.aborted) throw failures.callerGone();
+    const some = paths.slice(at, at + AT_ONCE).map((path) => {
+      const move = { kind, from: path, to: to + path.slice(from.length), cas: undefined };
+      return one(world, asked, move);
+    });
+    results.push(...(await Promise.all(some)));
+  }
+  const count = (result: Result) => results.filter((one) => one === result).length;
+  const named = (result: Result, why: string) => {
+    const those = paths.filter((_, at) => results[at] === result);
+    const more = those.length > MOST_NAMED ? ` and ${those.length - MOST_NAMED} more` : "";
+    return those.length === 0 ? [] : [`${why}: ${those.slice(0, MOST_NAMED).join(", ")}${more}`];
+  };
+  return {
+    done: count("done"),
+    taken: count("taken"),
+    refused: count("refused"),
+    next,
+    warnings: [
+      ...named("taken", "left alone, because there is a secret at the target"),
+      ...named("refused", "left alone, because you have no right to it"),
+    ],
+  };
+}
+
+async function one(
+  world: { readonly storage: EngineStorage; readonly newId: () => string },
+  asked: Asked,
+  move: Relocation,
+): Promise<Result> {
+  const allowed: Allowance | null = await allowanceFor(asked, move);
+  if (allowed === null) return "refused";
+  try {
+    return (await relocate(world, move, allowed)) === null ? "gone" : "done";
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.code === "kv-target-taken") return "taken";
+    if (error.kind === "denied") return "refused";
+    throw error;
+  }
+}

@@ -1,0 +1,63 @@
+// Paths of secrets that callers name in bodies and queries instead of in the request's own path, and
+// what a caller may do with them: asked of the policies under the path that a request would have had.
+
+import { isSegment } from "../../base/canonical-path.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Asked } from "../../endpoint/request.ts";
+import * as failures from "./failures.ts";
+
+/** What a request's path may have (base/canonical-path.ts), less what stands before the secret. */
+const MOST_BYTES = 1024;
+const MOST_SEGMENTS = 32;
+const LONGEST_VIEW = "/v1/x/detailed-metadata/";
+
+/** Refuses what no request could name. Gives it without slashes at the ends. */
+export function secretPath(field: string, given: string, asked: Asked): string {
+  const path = given.replace(/^\//, "").replace(/\/$/, "");
+  const { path: mount } = mountOf(asked);
+  const whole = `${LONGEST_VIEW}${asked.namespace.path}/${mount}${path}`;
+  const fits =
+    encodeURI(toWellFormed(whole)).length <= MOST_BYTES && whole.split("/").length <= MOST_SEGMENTS;
+  if (!fits || !path.split("/").every(isSegment)) throw failures.pathRefused(field);
+  return path;
+}
+
+function toWellFormed(text: string): string {
+  return text.isWellFormed() ? text : "";
+}
+
+/** A folder as keys have it: with a slash at its end; empty for the mount itself. */
+export function folderPath(field: string, given: string, asked: Asked): string {
+  return given === "" || given === "/" ? "" : `${secretPath(field, given, asked)}/`;
+}
+
+/** The ways in which a secret is seen or changed: the first segment below the mount. */
+export type Way = "data" | "metadata" | "subkeys" | "undelete";
+
+/** What the caller may do with a secret. */
+export function may(
+  asked: Asked,
+  capability: Parameters<Asked["may"]>[0],
+  way: Way,
+  path: string,
+): Promise<boolean> {
+  return asked.may(capability, `${mountOf(asked).path}${way}/${path}`);
+}
+
+/** Whether it may list a folder, remembered for as long as one answer takes. */
+export function folderRights(asked: Asked): (folder: string) => Promise<boolean> {
+  const known = new Map<string, Promise<boolean>>();
+  return (folder) => {
+    let found = known.get(folder);
+    if (found === undefined) {
+      found = may(asked, "list", "metadata", folder);
+      known.set(folder, found);
+    }
+    return found;
+  };
+}
+
+function mountOf({ mount }: Asked): NonNullable<Asked["mount"]> {
+  invariant(mount !== null, "an engine is reached through a mount");
+  return mount;
+}

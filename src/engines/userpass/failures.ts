@@ -1,0 +1,50 @@
+// Every way this method refuses. Whoever cannot log in is told one thing, whatever was wrong (T-B22).
+
+import { showDuration } from "../../base/duration.ts";
+import { Failure } from "../../base/failure.ts";
+import type { Nanos } from "../../base/world.ts";
+import { ACCEPTED_LOGIN_NAMES } from "../../../plugin-sdk/login-terms.ts";
+
+/** Unknown user, wrong password, wrong place: all alike. */
+export function loginRefused(): Failure {
+  return new Failure("invalid", "login-refused", "invalid username or password");
+}
+
+/** For names that nobody has as well, so it says nothing of who is there. */
+export function lockedOut(left: Nanos): Failure {
+  const seconds = Number(left / 1_000_000_000n) + 1;
+  const why = `too many failed logins; try again in ${showDuration(BigInt(seconds) * 1_000_000_000n)}`;
+  return new Failure("denied", "locked-out", `permission denied: ${why}`, {
+    texts: ["permission denied", why],
+    retryAfter: seconds,
+  });
+}
+
+/** More passwords are waiting to be checked than can be within any patience. */
+export function tooManyLogins(): Failure {
+  const message = "too many logins at once; try again in a few seconds";
+  return new Failure("unavailable", "too-many-logins", message, { retryAfter: 5 });
+}
+
+export function callerGone(): Failure {
+  return new Failure("timed-out", "caller-gone", "the caller did not wait for the answer");
+}
+
+export function userNameInvalid(): Failure {
+  const message = `username must be ${ACCEPTED_LOGIN_NAMES}`;
+  return new Failure("invalid", "field-invalid", message);
+}
+
+export function passwordMissing(): Failure {
+  const message = "missing password: a new user needs one";
+  return new Failure("invalid", "password-missing", message);
+}
+
+export function passwordUnusable(): Failure {
+  const message = "password must be text of 1 to 1024 characters";
+  return new Failure("invalid", "field-invalid", message);
+}
+
+export function noUser(): Failure {
+  return new Failure("not-found", "user-unknown", "no such user", { texts: [] });
+}

@@ -1,0 +1,138 @@
+// People with a name and a password. Answers who somebody is; the server makes the token.
+
+import type { Secret } from "../../base/secret.ts";
+import type { LoginOffer } from "../../endpoint/lease.ts";
+import type { EngineGiven, EngineType } from "../../../plugin-sdk/engine.ts";
+import { USUAL_LOCKOUT } from "../../../plugin-sdk/lockout.ts";
+import {
+  changedTerms,
+  checkLoginOptions,
+  isFrom,
+  isGlobal,
+  type LoginChange,
+  loginName,
+  offerOf,
+  USUAL_TERMS,
+} from "../../../plugin-sdk/login-terms.ts";
+import { userpassApi } from "./api.ts";
+import * as failures from "./failures.ts";
+import { Lockout } from "./lockout.ts";
+import { type PasswordCost, type PasswordHash, Passwords } from "./passwords.ts";
+import { type User, userCodec, userKey, USERS } from "./user.ts";
+
+export interface UserChange extends LoginChange {
+  readonly password?: Secret<string> | undefined;
+}
+
+export interface Login {
+  readonly password: Secret<string>;
+  /** Of the caller. */
+  readonly address: string;
+  readonly signal: AbortSignal;
+}
+
+export class Userpass {
+  readonly #given: EngineGiven;
+  readonly #passwords: Passwords;
+  readonly #lockout: Lockout;
+
+  constructor(given: EngineGiven, passwords: Passwords) {
+    const { clock, mount } = given;
+    this.#given = given;
+    this.#passwords = passwords;
+    this.#lockout = new Lockout({ clock, config: () => mount.lockout?.() ?? USUAL_LOCKOUT });
+  }
+
+  async login(username: string, login: Login): Promise<LoginOffer> {
+    const { options, storage, log } = this.#given;
+    const name = loginName(username);
+    if (name === null) throw failures.loginRefused(); // nobody can have it
+    const user = await this.#lockout.attempt(name, async () => {
+      const found = await storage.get(userKey(name), userCodec);
+      const { password, signal, address } = login;
+      if (!(await this.#passwords.matches(password, found?.password ?? null, signal))) return null;
+      // It may have been changed while its password was checked.
+      const now = await storage.get(userKey(name), userCodec);
+      if (now === null || now.password.key !== found?.password.key) return null;
+      if (isFrom(now.terms.boundTo, address)) return now;
+      // Not told to the caller, who would learn that the password is right.
+      log.warn("a login was refused for its address", { user: name, address });
+      return null;
+    });
+    if (user === null) throw failures.loginRefused();
+    const who = { displayName: name, metadata: { username: name }, global: isGlobal(options) };
+    return offerOf(user.terms, who);
+  }
+
+  async read(username: string): Promise<User> {
+    const user = await this.#given.storage.get(userKey(nameOf(username)), userCodec);
+    if (user === null) throw failures.noUser();
+    return user;
+  }
+
+  async has(username: string): Promise<boolean> {
+    const name = loginName(username);
+    return name !== null && (await this.#given.storage.get(userKey(name), userCodec)) !== null;
+  }
+
+  names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
+    return this.#given.storage.list(USERS, page);
+  }
+
+  /** Makes the user where there is none. A new password ends a lock. */
+  async write(username: string, { password, ...terms }: UserChange): Promise<void> {
+    await this.#change(nameOf(username), password, terms, true);
+  }
+
+  /** Of one who is there. */
+  async change(username: string, { password, ...terms }: UserChange): Promise<void> {
+    await this.#change(nameOf(username), password, terms, false);
+  }
+
+  async delete(username: string): Promise<void> {
+    const key = userKey(nameOf(username));
+    await this.#given.storage.write((tx) => tx.delete(key));
+  }
+
+  async #change(
+    name: string,
+    password: Secret<string> | undefined,
+    terms: LoginChange,
+    mayMake: boolean,
+  ): Promise<void> {
+    const { storage, random } = this.#given;
+    const hash = password === undefined ? null : await this.#passwords.hash(password, random);
+    await storage.write((tx) => {
+      const before = tx.get(userKey(name), userCodec);
+      if (before === null && !mayMake) throw failures.noUser();
+      tx.put(userKey(name), changed(before, hash, terms), userCodec);
+    });
+    if (hash !== null) this.#lockout.forget(name);
+  }
+}
+
+function changed(before: User | null, hash: PasswordHash | null, terms: LoginChange): User {
+  const password = hash ?? before?.password;
+  if (password === undefined) throw failures.passwordMissing();
+  return { password, terms: changedTerms(before?.terms ?? USUAL_TERMS, terms) };
+}
+
+function nameOf(username: string): string {
+  const name = loginName(username);
+  if (name === null) throw failures.userNameInvalid();
+  return name;
+}
+
+/** The type; its mounts share the threads that passwords are checked with. */
+export function userpassType(cost?: PasswordCost): EngineType<Userpass> {
+  const passwords = new Passwords(cost);
+  return {
+    type: "userpass",
+    kind: "auth",
+    summary: "People log in with a name and a password.",
+    version: "v1.0.0+builtin",
+    paths: () => userpassApi,
+    checkOptions: checkLoginOptions,
+    open: (given) => new Userpass(given, passwords),
+  };
+}

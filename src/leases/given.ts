@@ -1,0 +1,42 @@
+// What this room is given by others.
+
+import type { Tx } from "../barrier/view.ts";
+import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
+import type { EngineType } from "../../plugin-sdk/engine.ts";
+import type { LeaseOwner } from "./lease.ts";
+import type { MountTtls } from "./lifetime.ts";
+
+/** A mount whose engine is open. */
+export interface LeaseMount extends MountTtls {
+  readonly ref: MountRef;
+  readonly type: EngineType<unknown>;
+  /** Whatever is not "active" is being disabled or moved: its leases go, no new ones come. */
+  readonly record: { readonly state: { readonly kind: string } };
+}
+
+export interface LeaseMounts {
+  /** Also one that is being disabled, or whose namespace is being deleted. Null when it has no engine
+   *  now. */
+  byUuid(uuid: string): LeaseMount | null;
+}
+
+export interface LeaseOwners {
+  /** Whether the token is there, as the transaction sees it, and has not ended. */
+  isThere(tx: Tx, owner: LeaseOwner): boolean;
+}
+
+/** The private space of a token, which goes with it. */
+export interface CubbyholeContents {
+  wipe(tx: Tx, namespaceId: string, accessor: string): void;
+}
+
+export interface LeaseNamespaces {
+  childrenOf(parent: NamespaceRef): readonly NamespaceRef[];
+}
+
+export interface LeaseMetrics {
+  /** One revocation has come to this. */
+  revoked(result: RevocationResult): void;
+}
+
+export type RevocationResult = "ok" | "failed" | "throttled" | "forced";

@@ -1,0 +1,119 @@
+// From a secret that an engine has made to a lease: one transaction writes the lease, its place in every
+// order and the removal of the write-ahead records that it settles. Until then the secret is nobody's: if
+// the transaction fails it is ended at once, and where that fails too, rollback finds the record.
+
+import { bytesCodec } from "../base/codec.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
+import type { Instant, Random } from "../base/world.ts";
+import type { Tx } from "../barrier/view.ts";
+import type { LeaseOffer } from "../endpoint/lease.ts";
+import type { Leased } from "../endpoint/reply.ts";
+import type { Asked } from "../endpoint/request.ts";
+import type { Attempted } from "./attempt.ts";
+import * as failures from "./failures.ts";
+import type { LeaseMounts, LeaseOwners } from "./given.ts";
+import type { Lease } from "./lease.ts";
+import { newLeaseId } from "./lease-id.ts";
+import type { LeaseRows } from "./lease-rows.ts";
+import { grantedAtIssue, inSeconds } from "./lifetime.ts";
+
+export interface Issued {
+  readonly leased: Leased;
+  readonly warnings: readonly string[];
+}
+
+export interface IssuingParts {
+  readonly rows: LeaseRows;
+  readonly mounts: LeaseMounts;
+  readonly owners: LeaseOwners;
+  readonly now: () => Instant;
+  readonly random: Random;
+  readonly log: Log;
+  /** Relative to local/. */
+  readonly writeAheadKey: (namespaceId: string, mountUuid: string, id: string) => string;
+  readonly attempt: (lease: Lease) => Promise<Attempted>;
+}
+
+export class Issuing {
+  readonly #parts: IssuingParts;
+
+  constructor(parts: IssuingParts) {
+    this.#parts = parts;
+  }
+
+  async issue(offer: LeaseOffer, asked: Asked): Promise<Issued> {
+    const { mounts, rows } = this.#parts;
+    invariant(asked.mount !== null, "only mounts give secrets that end");
+    const mount = mounts.byUuid(asked.mount.uuid);
+    const granted = mount === null ? null : grantedAtIssue(offer, mount);
+    const canRenew = (mount?.type.secrets?.[offer.secretType]?.renew ?? null) !== null;
+    const renewable = canRenew && (offer.renewable ?? true);
+    const lease = this.#leaseOf({ ...offer, renewable }, asked, granted?.ttl ?? 0n);
+    try {
+      if (granted === null) throw failures.mountGone();
+      // Whoever asked for it is gone: the secret would live on with nobody who knows it.
+      if (asked.signal.aborted) throw failures.requestOver();
+      await rows.local.write((tx) => this.#write(tx, lease, offer.settles ?? []));
+      const { id } = lease;
+      const leased = { id, renewable, seconds: inSeconds(granted.ttl) };
+      return { leased, warnings: granted.warnings };
+    } catch (error) {
+      await this.#endAtOnce(lease);
+      throw error;
+    }
+  }
+
+  #leaseOf(offer: LeaseOffer, asked: Asked, ttl: bigint): Lease {
+    const { random } = this.#parts;
+    const { namespace, path, mount, caller } = asked;
+    const now = this.#parts.now();
+    const owner =
+      caller === null ? null : { namespaceId: caller.namespace.id, accessor: caller.accessor };
+    return {
+      id: newLeaseId(random, path.text, namespace.id),
+      namespaceId: namespace.id,
+      path: path.text,
+      mountUuid: mount?.uuid ?? "",
+      owner,
+      secretType: offer.secretType,
+      internal: offer.internal,
+      issued: now,
+      expires: now + ttl,
+      renewed: null,
+      renewable: offer.renewable ?? true,
+      due: now + ttl,
+      attempts: 0,
+      error: "",
+      irrevocable: false,
+    };
+  }
+
+  /** What was true when the request came in may not be any more: its token is deleted, its mount is
+   *  being disabled. Whoever ends those looks for leases only once. */
+  #write(tx: Tx, lease: Lease, settles: readonly string[]): void {
+    const { rows, mounts, owners, writeAheadKey } = this.#parts;
+    if (lease.owner !== null && !owners.isThere(tx, lease.owner)) throw failures.ownerGone();
+    const state = mounts.byUuid(lease.mountUuid)?.record.state.kind;
+    if (state !== "active") throw failures.mountGone();
+    const local = tx.on(rows.local);
+    for (const id of settles) {
+      const key = writeAheadKey(lease.namespaceId, lease.mountUuid, id);
+      // Rollback has taken the secret for left behind: it took longer than its engine says.
+      if (local.get(key, bytesCodec) === null) throw failures.requestOver();
+      local.delete(key);
+    }
+    rows.add(tx, lease);
+  }
+
+  async #endAtOnce(lease: Lease): Promise<void> {
+    const attempted = await this.#parts.attempt(lease);
+    if (attempted.kind === "revoked") return;
+    const { path, mountUuid } = lease;
+    this.#parts.log.error("a secret without a lease could not be ended; rollback will", {
+      path,
+      mount: mountUuid,
+      cause: attempted.failure.message,
+    });
+  }
+}

@@ -1,0 +1,218 @@
+// Secrets that end: what engines hand out is kept track of until it is ended outside (core contract 9,
+// cloud-engines 1.4). Here the parts are put together and opened; leases are of class local, those of
+// shared mounts too (decision 28).
+
+import type { Log } from "../base/log.ts";
+import type { Clock, Instant, Random, Timers } from "../base/world.ts";
+import type { Tx, View } from "../barrier/view.ts";
+import type { LeaseOffer } from "../endpoint/lease.ts";
+import type { Asked, NamespaceRef } from "../endpoint/request.ts";
+import { attempt } from "./attempt.ts";
+import { LeaseExpiry } from "./expiry.ts";
+import * as failures from "./failures.ts";
+import type {
+  CubbyholeContents,
+  LeaseMetrics,
+  LeaseMounts,
+  LeaseNamespaces,
+  LeaseOwners,
+} from "./given.ts";
+import { type Issued, Issuing, type IssuingParts } from "./issuing.ts";
+import type { Lease, LeaseOwner } from "./lease.ts";
+import { isKeyText, isLeaseIdOf } from "./lease-id.ts";
+import { COUNTS } from "./lease-keys.ts";
+import { type LeaseCount, LeaseRows } from "./lease-rows.ts";
+import { LeaseTime } from "./lease-time.ts";
+import { Outcomes } from "./outcomes.ts";
+import { Renewing } from "./renewing.ts";
+import { Revocations } from "./revocations.ts";
+import { Revoking } from "./revoking.ts";
+import { unlessAborted } from "./waiting.ts";
+import { StuckLeases } from "./stuck-leases.ts";
+import { Sweeps } from "./sweeps.ts";
+import { Tidying } from "./tidying.ts";
+
+export interface LeasesOptions {
+  /** Of everything below local/. */
+  readonly local: View;
+  readonly mounts: LeaseMounts;
+  readonly owners: LeaseOwners;
+  readonly namespaces: LeaseNamespaces;
+  /** Where the records lie that a lease settles. */
+  readonly writeAheadKey: IssuingParts["writeAheadKey"];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  /** Default: tokens have no private space. */
+  readonly cubbyholes?: CubbyholeContents | undefined;
+  /** Default: nobody counts. */
+  readonly metrics?: LeaseMetrics | undefined;
+}
+
+export class Leases {
+  readonly renewing: Renewing;
+  readonly revoking: Revoking;
+  readonly stuck: StuckLeases;
+  readonly tidying: Tidying;
+  readonly #options: LeasesOptions;
+  readonly #rows: LeaseRows;
+  readonly #time: LeaseTime;
+  readonly #issuing: Issuing;
+  readonly #revocations: Revocations;
+  readonly #expiry: LeaseExpiry;
+  readonly #sweeps: Sweeps;
+  readonly #counts = new Map<string, LeaseCount>(); // by mount
+  #stop = new AbortController();
+  /** Whoever goes on with something at the start may do so before this room is open. */
+  #opened = Promise.withResolvers<void>();
+  #unwatch = () => {};
+
+  constructor(options: LeasesOptions) {
+    const { mounts, owners, namespaces, clock, timers, random, writeAheadKey } = options;
+    const log = options.log.child("leases");
+    const rows = new LeaseRows(options.local, log);
+    const time = new LeaseTime(clock, log);
+    const now = () => time.now();
+    const told: LeaseMetrics["revoked"] = (result) => options.metrics?.revoked(result);
+    const outcomes = new Outcomes({ rows, now, random, told });
+    const revocations: Revocations = new Revocations({
+      local: options.local,
+      clock,
+      timers,
+      attempt: (lease, stop) => attempt(lease, { mounts, timers, log }, stop),
+      record: (lease, attempted) => outcomes.record(lease, attempted),
+      onRoom: (uuid, unwritten) => this.#expiry.onRoom(uuid, unwritten),
+    });
+    const sweeps = new Sweeps({ rows, now, timers, random, log });
+    this.#options = options;
+    this.#rows = rows;
+    this.#time = time;
+    this.#revocations = revocations;
+    this.#sweeps = sweeps;
+    this.#expiry = new LeaseExpiry({ rows, revocations, now, timers, log });
+    this.#issuing = new Issuing({
+      rows,
+      mounts,
+      owners,
+      now,
+      random,
+      log,
+      writeAheadKey,
+      attempt: (lease) => attempt(lease, { mounts, timers, log }, new AbortController().signal),
+    });
+    const isEnding = revocations.has.bind(revocations);
+    this.renewing = new Renewing({ rows, mounts, now, isEnding });
+    this.revoking = new Revoking({ rows, revocations, sweeps, now, timers, log, told });
+    this.stuck = new StuckLeases({ rows, mounts, namespaces, timers, now });
+    this.tidying = new Tidying({ rows, owners, now, timers, log });
+  }
+
+  // --- life ---
+
+  /** After the mounts: what is due is revoked from here on. */
+  open(): void {
+    this.#stop = new AbortController();
+    this.#counts.clear();
+    for (const [uuid, { seen, ...count }] of this.#rows.counts()) {
+      this.#counts.set(uuid, count);
+      this.#time.atLeast(seen);
+    }
+    this.#unwatch = this.#options.local.watch(COUNTS, ({ keys }) => {
+      for (const key of keys) this.#recount(key.slice(COUNTS.length));
+    });
+    this.#revocations.open();
+    this.tidying.open();
+    this.#sweeps.open();
+    this.#expiry.open(this.#counts.keys());
+    this.#opened.resolve();
+  }
+
+  /** Before the mounts: what is being revoked is cut off, and begun again after the next opening. */
+  async close(): Promise<void> {
+    this.#opened = Promise.withResolvers();
+    this.#stop.abort();
+    this.#unwatch();
+    await this.tidying.close();
+    await this.#sweeps.close();
+    await this.#revocations.close();
+    await this.#expiry.close();
+    this.#counts.clear();
+  }
+
+  // --- what others ask ---
+
+  issue(offer: LeaseOffer, asked: Asked): Promise<Issued> {
+    return this.#issuing.issue(offer, asked);
+  }
+
+  /** In the transaction that ends the token: its private space goes, its leases are sure to. */
+  ends(tx: Tx, owner: LeaseOwner): void {
+    this.#options.cubbyholes?.wipe(tx, owner.namespaceId, owner.accessor);
+    this.#sweeps.ownerEnds(tx, owner);
+  }
+
+  /** Rejects when one cannot be revoked, or when the signal says to stop. */
+  async revokeMount(
+    uuid: string,
+    signal: AbortSignal,
+    progress: (left: number) => void,
+  ): Promise<void> {
+    await unlessAborted(this.#opened.promise, signal);
+    await this.revoking.revokeMount(uuid, signal, progress);
+  }
+
+  /** From storage: what is decided by it must not depend on who opens first. */
+  countOf(mountUuid: string): number {
+    return this.#rows.countOf(mountUuid).leases;
+  }
+
+  /** All there are, at no cost. */
+  get total(): LeaseCount {
+    let [leases, irrevocable] = [0, 0];
+    for (const count of this.#counts.values()) {
+      leases += count.leases;
+      irrevocable += count.irrevocable;
+    }
+    return { leases, irrevocable };
+  }
+
+  /** Of a namespace that goes away, some. True when none is left. */
+  async wipe(namespaceId: string): Promise<boolean> {
+    const { signal } = this.#stop;
+    await unlessAborted(this.#opened.promise, signal);
+    return this.revoking.wipe(namespaceId, signal);
+  }
+
+  // --- reading ---
+
+  lookup(namespace: NamespaceRef, id: string): Lease {
+    const lease = isLeaseIdOf(namespace, id)
+      ? this.#rows.at({ namespaceId: namespace.id, id })
+      : null;
+    if (lease === null) throw failures.invalidLease();
+    return lease;
+  }
+
+  now(): Instant {
+    return this.#time.now();
+  }
+
+  /** Names one level below the path, which may be empty. */
+  list(
+    namespace: NamespaceRef,
+    prefix: string,
+    page: { readonly after?: string | undefined; readonly limit: number },
+  ): string[] {
+    const { after, limit } = page;
+    if (prefix !== "" && !isKeyText(prefix)) throw failures.prefixInvalid();
+    const from = after === undefined || after === "" ? { limit } : { limit, after };
+    return this.#rows.names(namespace.id, prefix === "" ? "" : `${prefix}/`, from);
+  }
+
+  #recount(mountUuid: string): void {
+    const count = this.#rows.countOf(mountUuid);
+    if (count.leases === 0) this.#counts.delete(mountUuid);
+    else this.#counts.set(mountUuid, { leases: count.leases, irrevocable: count.irrevocable });
+  }
+}

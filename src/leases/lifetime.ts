@@ -1,0 +1,64 @@
+// How long a secret lives (cloud-engines 1.4): whole seconds, never less than one, never more than the
+// least maximum there is. Nothing in here means "for ever" (T-J01).
+
+import { SECOND, showDuration } from "../base/duration.ts";
+import type { Instant, Nanos } from "../base/world.ts";
+
+/** What a role or the engine says; absent, null or 0: nothing. */
+export interface Wished {
+  readonly ttl?: Nanos | null | undefined;
+  readonly maxTtl?: Nanos | null | undefined;
+}
+
+export interface MountTtls {
+  defaultTtl(): Nanos;
+  maxTtl(): Nanos;
+}
+
+export interface Granted {
+  readonly ttl: Nanos;
+  readonly warnings: readonly string[];
+}
+
+export function grantedAtIssue(wished: Wished, mount: MountTtls): Granted {
+  return cut(said(wished.ttl) ?? mount.defaultTtl(), most(wished, mount));
+}
+
+/** From now on; null when there is no time left, counted from the issue. */
+export function grantedAtRenewal(
+  wished: Wished & { readonly increment: Nanos | null },
+  mount: MountTtls,
+  { issued, now }: { readonly issued: Instant; readonly now: Instant },
+): Granted | null {
+  const left = issued + most(wished, mount) - now;
+  if (left <= 0n) return null;
+  return cut(said(wished.increment) ?? said(wished.ttl) ?? mount.defaultTtl(), left);
+}
+
+/** To the nearest second, so that a fresh hour says 3600. */
+export function inSeconds(length: Nanos): number {
+  return length <= 0n ? 0 : Number((length + SECOND / 2n) / SECOND);
+}
+
+function most({ maxTtl }: Wished, mount: MountTtls): Nanos {
+  const own = said(maxTtl);
+  const all = mount.maxTtl();
+  return own !== null && own < all ? own : all;
+}
+
+function cut(wanted: Nanos, longest: Nanos): Granted {
+  const whole = wholeSeconds(wanted);
+  if (whole <= longest) return { ttl: whole, warnings: [] };
+  const ttl = wholeSeconds(longest);
+  const told = `the lifetime of ${showDuration(whole)} was cut to the maximum, ${showDuration(ttl)}`;
+  return { ttl, warnings: [told] };
+}
+
+function wholeSeconds(length: Nanos): Nanos {
+  const whole = length - (length % SECOND);
+  return whole < SECOND ? SECOND : whole;
+}
+
+function said(length: Nanos | null | undefined): Nanos | null {
+  return length === null || length === undefined || length <= 0n ? null : length;
+}

@@ -1,0 +1,142 @@
+// Queues for revocation whatever belongs to a token that has ended, or lies below a prefix. The mark of
+// it is written with the cause, in one transaction; the leases, of which there may be any number, follow
+// a few at a time, also after a restart.
+
+import { SECOND } from "../base/duration.ts";
+import { describe } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
+import { jsonCodec } from "../base/codec.ts";
+import type { Instant, Nanos, Random, Timer, Timers } from "../base/world.ts";
+import type { Tx } from "../barrier/view.ts";
+import type { Lease, LeaseOwner } from "./lease.ts";
+import { ownerSweepKey, SWEEPS } from "./lease-keys.ts";
+import type { Found, LeaseRows } from "./lease-rows.ts";
+
+const BATCH = 16; // see outcomes.ts
+const AGAIN: Nanos = 30n * SECOND;
+
+/** What is to end. `until`: only what was issued up to then. */
+type Sweep =
+  | { readonly owner: LeaseOwner }
+  | { readonly namespaceId: string; readonly prefix: string; readonly until: string };
+
+const sweepCodec = jsonCodec<Sweep>();
+
+export interface SweepsParts {
+  readonly rows: LeaseRows;
+  readonly now: () => Instant;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export class Sweeps {
+  readonly #parts: SweepsParts;
+  #running: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #timer: Timer | null = null;
+  #open = false;
+  #unwatch = () => {};
+
+  constructor(parts: SweepsParts) {
+    this.#parts = parts;
+  }
+
+  open(): void {
+    this.#open = true;
+    this.#unwatch = this.#parts.rows.local.watch(SWEEPS, () => this.#start());
+    this.#start();
+  }
+
+  async close(): Promise<void> {
+    this.#open = false;
+    this.#unwatch();
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  /** In the transaction that ends the token. */
+  ownerEnds(tx: Tx, { namespaceId, accessor }: LeaseOwner): void {
+    const { rows } = this.#parts;
+    const owner = { namespaceId, accessor }; // whoever calls may hand over a whole token
+    if (rows.ownedBy(owner, { limit: 1 }, tx).length === 0) return;
+    tx.on(rows.local).put(ownerSweepKey(owner), { owner }, sweepCodec);
+  }
+
+  /** Resolves when it is sure to happen. */
+  async below(namespaceId: string, prefix: string): Promise<void> {
+    const { rows, random } = this.#parts;
+    const key = `${SWEEPS}prefix/${random.uuid()}`;
+    const mark = (tx: Tx) => {
+      if (rows.below(namespaceId, prefix, { limit: 1 }, tx).length === 0) return;
+      const until = String(this.#parts.now());
+      tx.put(key, { namespaceId, prefix, until }, sweepCodec);
+    };
+    await rows.local.write(mark, { essential: true });
+  }
+
+  #start(): void {
+    if (!this.#open || this.#isRunning) return;
+    this.#isRunning = true;
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { rows, timers, log } = this.#parts;
+    try {
+      for (;;) {
+        const [mark] = this.#open ? rows.local.keys(SWEEPS, { limit: 1 }) : [];
+        if (mark === undefined) return;
+        await this.#sweep(mark);
+      }
+    } catch (error) {
+      log.error("could not queue leases for revocation", { cause: describe(error) });
+      if (this.#open) this.#timer = timers.after(AGAIN, () => this.#start());
+    } finally {
+      this.#isRunning = false; // in the same step as the last look
+    }
+  }
+
+  async #sweep(mark: string): Promise<void> {
+    const { rows, timers } = this.#parts;
+    let after: string | undefined;
+    while (this.#open) {
+      const step = (tx: Tx): string | undefined => {
+        const sweep = tx.get(mark, sweepCodec);
+        if (sweep === null) return undefined;
+        const found = this.#found(sweep, after, tx);
+        for (const place of found) this.#hasten(tx, place, sweep);
+        if (found.length < BATCH) tx.delete(mark);
+        return found.length < BATCH ? undefined : found.at(-1)?.key;
+      };
+      after = await rows.local.write(step, { essential: true });
+      if (after === undefined) return;
+      await timers.turn();
+    }
+  }
+
+  #found(sweep: Sweep, after: string | undefined, tx: Tx): Found[] {
+    const { rows } = this.#parts;
+    const page = { limit: BATCH, after };
+    if ("owner" in sweep) return rows.ownedBy(sweep.owner, page, tx);
+    return rows.below(sweep.namespaceId, sweep.prefix, page, tx);
+  }
+
+  #hasten(tx: Tx, place: Found, sweep: Sweep): void {
+    const { rows } = this.#parts;
+    const lease = rows.readable(place, tx);
+    if (lease === null) return;
+    const now = this.#parts.now();
+    if ("owner" in sweep) {
+      if (lease.expires > now) rows.change(tx, lease, queued(lease, now), now);
+    } else if (lease.issued <= BigInt(sweep.until)) {
+      rows.change(tx, lease, queued(lease, now), now);
+    }
+  }
+}
+
+/** Its time is over, and it is tried at once, whatever came of earlier tries (D10). */
+export function queued(lease: Lease, now: Instant): Lease {
+  const expires = lease.expires < now ? lease.expires : now;
+  return { ...lease, expires, due: now, attempts: 0, error: "", irrevocable: false };
+}

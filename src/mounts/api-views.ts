@@ -1,0 +1,83 @@
+// What others than administrators see of mounts (core contract 12), and moving one (7.3).
+
+import { access } from "../endpoint/access.ts";
+import { endpointsOf } from "../endpoint/endpoint.ts";
+import { out } from "../endpoint/output.ts";
+import { wire } from "../endpoint/wire.ts";
+import { mountWithPath, showMount } from "./api-mount-view.ts";
+import type { MountSight } from "./mount-sight.ts";
+
+const endpoint = endpointsOf<MountSight>();
+
+export const mountViewsApi = [
+  endpoint({
+    name: "listVisibleMounts",
+    method: "GET",
+    path: "/sys/internal/ui/mounts",
+    summary: "List the mounts that the caller may see.",
+    description: "Without a token those that are open to everybody, with one also those in reach.",
+    access: access.openWithCaller,
+    input: {},
+    output: out.object({
+      secret: out.mapOf(out.anyObject("A mount."), "Secret engines by path."),
+      auth: out.mapOf(out.anyObject("A mount."), "Auth methods by path."),
+    }),
+    handler: (sight, _, { caller, namespace }) => sight.visible(caller, namespace),
+  }),
+  endpoint({
+    name: "readServingMount",
+    method: "GET",
+    path: "/sys/internal/ui/mounts/:path+",
+    summary: "Read which mount serves a path.",
+    access: access.token,
+    input: { path: wire.path("path").string("Any path.") },
+    output: mountWithPath,
+    handler: async (sight, { path }, { caller, namespace }) => {
+      const shown = await sight.serving(caller, namespace, path);
+      return { ...showMount(shown), path: shown.record.path };
+    },
+  }),
+  endpoint({
+    name: "moveMount",
+    method: "POST",
+    path: "/sys/remount",
+    summary: "Move a mount to another path.",
+    description:
+      "In the background; its leases are revoked. Paths may lead into namespaces below that of the " +
+      "request, where `update` on sys/remount is needed as well.",
+    access: access.sudo,
+    input: {
+      from: wire.body("from").string("Path of the mount."),
+      to: wire.body("to").string("Where it is to be."),
+    },
+    output: out.object({ migration_id: out.string("Asks for its status.") }),
+    handler: async (sight, { from, to }, asked) => ({
+      migration_id: await sight.move(asked, from, to),
+    }),
+  }),
+  endpoint({
+    name: "readMountMove",
+    method: "GET",
+    path: "/sys/remount/status/:id",
+    summary: "Read how the move of a mount goes.",
+    access: access.capability,
+    input: { id: wire.path("id").string("Id of the move.") },
+    output: out.object({
+      migration_id: out.string("Id of the move."),
+      migration_info: out.object({
+        source_mount: out.string("Where it was."),
+        target_mount: out.string("Where it is to be."),
+        status: out.oneOf(["in-progress", "success", "failure"], "How it goes."),
+        error: out.optional(out.string("Why it failed.")),
+      }),
+    }),
+    handler: (sight, { id }, { namespace }) => {
+      const { source, target, status, error } = sight.moveOf(namespace, id);
+      const info = { source_mount: source, target_mount: target, status };
+      return {
+        migration_id: id,
+        migration_info: error === "" ? info : { ...info, error },
+      };
+    },
+  }),
+];

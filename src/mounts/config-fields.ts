@@ -1,0 +1,132 @@
+// What can be tuned, as it stands on the wire: in the body of tune, and inside `config` when a mount is
+// made. Older clients send "" for what they leave alone.
+
+import { parseDuration, SECOND } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { type Field, wire } from "../endpoint/wire.ts";
+import { readLockout } from "../../plugin-sdk/lockout.ts";
+import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "./mount-config.ts";
+
+const LONGEST = 10 * 365 * 24 * 3600; // seconds: ten years
+
+/** Seconds, or a duration; 0 and "system" for the server's; "" and nothing for what it is. */
+function ttl(name: string, help: string): Field<number | undefined> {
+  return {
+    source: "body",
+    name,
+    help,
+    secret: false,
+    required: false,
+    schema: {
+      oneOf: [{ type: "string", format: "duration" }, { type: "integer" }],
+      description: help,
+    },
+    read: (given) => (given === undefined || given === null ? undefined : readTtl(name, given)),
+  };
+}
+
+function readTtl(name: string, given: JsonValue): number | undefined {
+  if (given === "") return undefined;
+  if (given === "system") return 0;
+  const seconds = secondsOf(given);
+  if (seconds !== null && seconds <= LONGEST) return seconds;
+  const message =
+    `${name} must be a number of seconds, a duration such as 90s or 1h30m of at most ten years, ` +
+    "or system";
+  throw new Failure("invalid", "field-invalid", message);
+}
+
+function secondsOf(given: JsonValue): number | null {
+  try {
+    return Number(parseDuration(given) / SECOND);
+  } catch {
+    return null; // the field's own text says what is accepted
+  }
+}
+
+/** What is left out of it stays. */
+const lockout: Field<JsonObject | undefined> = {
+  source: "body",
+  name: "user_lockout_config",
+  help: "When logins of one name are refused for a while; of auth methods with passwords.",
+  secret: false,
+  required: false,
+  schema: { type: "object", additionalProperties: true },
+  read: (given) => {
+    if (given === undefined || given === null) return undefined;
+    if (isObject(given)) {
+      readLockout(given); // refuses what it does not understand
+      return given;
+    }
+    throw new Failure("invalid", "field-invalid", "user_lockout_config must be an object");
+  },
+};
+
+const HEADERS = { max: 100 };
+
+export const CONFIG_FIELDS = {
+  defaultLeaseTtl: ttl("default_lease_ttl", "Lifetime of a lease for which none was asked."),
+  maxLeaseTtl: ttl("max_lease_ttl", "Longest lifetime of a lease."),
+  forceNoCache: wire
+    .body("force_no_cache")
+    .boolean("Kept for older clients: what is cached is never old.")
+    .optional(),
+  clearRequestKeys: wire
+    .body("audit_non_hmac_request_keys")
+    .list("Members of requests that audit shows in clear.")
+    .optional(),
+  clearResponseKeys: wire
+    .body("audit_non_hmac_response_keys")
+    .list("Members of answers that audit shows in clear.")
+    .optional(),
+  listingVisibility: wire
+    .body("listing_visibility")
+    .oneOf(LISTING_VISIBILITIES, "Whether sys/internal/ui/mounts shows it to everybody.")
+    .optional(),
+  passthroughRequestHeaders: wire
+    .body("passthrough_request_headers")
+    .list("Headers for plugins; built-in engines see none.", HEADERS)
+    .optional(),
+  allowedResponseHeaders: wire
+    .body("allowed_response_headers")
+    .list("Headers that plugins may answer with; built-in engines send none.", HEADERS)
+    .optional(),
+  identityTokenKey: wire
+    .body("identity_token_key")
+    .string("Name of the key for identity tokens.", { max: 128 })
+    .optional(),
+  tokenType: wire
+    .body("token_type")
+    .oneOf([...TOKEN_TYPES, ""], "Kind of the tokens of an auth method.")
+    .optional(),
+  lockout,
+};
+
+type Given = {
+  readonly [K in keyof typeof CONFIG_FIELDS]: ReturnType<(typeof CONFIG_FIELDS)[K]["read"]>;
+};
+
+/** From the fields of tune. */
+export function changeOf(given: Given): ConfigChange {
+  const { tokenType, ...rest } = given;
+  return { ...rest, tokenType: tokenType === "" ? undefined : tokenType };
+}
+
+/** From `config` of a new mount: names that nobody knows are told of, as everywhere. */
+export function readConfig(config: JsonObject): {
+  readonly change: ConfigChange;
+  readonly version: string | undefined;
+  readonly warnings: readonly string[];
+} {
+  const entries = Object.entries(CONFIG_FIELDS);
+  const read = entries.map(([key, field]) => [key, field.read(config[field.name])]);
+  const known = new Set([...entries.map(([, { name }]) => name), "plugin_version", "options"]);
+  const unknown = Object.keys(config).filter((name) => !known.has(name));
+  const version = wire.body("plugin_version").string("").optional().read(config["plugin_version"]);
+  return {
+    change: changeOf(Object.fromEntries(read) as Given),
+    version,
+    warnings: unknown.map((name) => `config has an unknown field, which was ignored: ${name}`),
+  };
+}

@@ -1,0 +1,63 @@
+// The endpoints of engine types: one table for each type and set of options, however many mounts there
+// are of it.
+
+import type { Method, Served } from "../endpoint/endpoint.ts";
+import { serveMounted } from "../endpoint/endpoint.ts";
+import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
+import * as failures from "./failures.ts";
+
+export interface FoundRoute {
+  readonly methods: ReadonlyMap<Method, Served>;
+  readonly values: readonly string[];
+}
+
+export interface Routes {
+  find(segments: readonly string[]): FoundRoute;
+}
+
+export interface EngineRoutesOptions {
+  /** Makes the table. */
+  readonly routes: (endpoints: readonly Served[]) => Routes;
+  /** What mounts of the type have besides their engine's own. */
+  readonly besides: (type: EngineType<unknown>) => readonly Served[];
+}
+
+interface Table {
+  readonly endpoints: readonly Served[];
+  readonly routes: Routes;
+}
+
+export class EngineRoutes {
+  readonly #options: EngineRoutesOptions;
+  readonly #tables = new Map<string, Table>();
+
+  constructor(options: EngineRoutesOptions) {
+    this.#options = options;
+  }
+
+  of(type: EngineType<unknown>, options: EngineOptions): Table {
+    const key = JSON.stringify([type.kind, type.type, ...sortedOptions(options)]);
+    let table = this.#tables.get(key);
+    if (table === undefined) {
+      const endpoints = [...serveMounted(type.paths(options)), ...this.#options.besides(type)];
+      table = { endpoints, routes: this.#options.routes(endpoints) };
+      this.#tables.set(key, table);
+    }
+    return table;
+  }
+
+  /** The same paths, with the same rights, for a mount that cannot answer: who may not know of it
+   *  learns no more than before. */
+  closed(type: EngineType<unknown>, options: EngineOptions, cause: string): Routes {
+    const { endpoints } = this.of(type, options);
+    const run = () => {
+      throw failures.notReady(cause);
+    };
+    return this.#options.routes(endpoints.map((one) => ({ ...one, exists: null, run })));
+  }
+}
+
+/** The same options in the same order. */
+export function sortedOptions(options: EngineOptions): [string, string][] {
+  return Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}

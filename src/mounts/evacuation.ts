@@ -1,0 +1,56 @@
+// What has to happen outside before a mount can go or move: everything that its engine has made there
+// is undone or revoked (engines contract 1.1.5). Repeated until nothing has come in meanwhile.
+
+import { SECOND } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import type { Nanos, Timers } from "../base/world.ts";
+import * as failures from "./failures.ts";
+import type { Mount } from "./open-mount.ts";
+import type { Rollback } from "./rollback.ts";
+
+/** What this room asks of leases. */
+export interface MountLeases {
+  /** Revokes all of them; rejects when one cannot be, or when the signal says to stop. `progress` hears
+   *  how many are left. */
+  revokeMount(uuid: string, signal: AbortSignal, progress: (left: number) => void): Promise<void>;
+  countOf(uuid: string): number;
+}
+
+export interface EvacuationParts {
+  readonly leases: MountLeases;
+  readonly rollback: Rollback;
+  readonly timers: Timers;
+  /** Resolves when no request runs at the mount, or the time is over. */
+  readonly requestsLeft: RequestsLeft;
+}
+
+export type RequestsLeft = (uuid: string, most: Nanos, signal: AbortSignal) => Promise<void>;
+
+/** Requests that were running have so long to settle what they have begun: the longest a path may
+ *  declare is 180 s, and few do (decision 56). */
+const RUNNING_GRACE: Nanos = 90n * SECOND;
+
+export async function evacuate(
+  mount: Mount,
+  parts: EvacuationParts,
+  signal: AbortSignal,
+  progress: (left: number) => void,
+): Promise<void> {
+  const { leases, rollback } = parts;
+  const { uuid } = mount.record;
+  // What a request is about to make must be there, or not, before it is undone.
+  await parts.requestsLeft(uuid, RUNNING_GRACE, signal);
+  for (;;) {
+    if (mount.writeAhead.isEmpty && leases.countOf(uuid) === 0) return;
+    if (mount.opened === null) throw failures.notReady(mount.trouble ?? "it is closed");
+    const trouble = await rollback.undoAll(mount, signal);
+    if (signal.aborted) throw stopped();
+    if (trouble !== null) throw new Failure("upstream", "rollback-failed", trouble);
+    await leases.revokeMount(uuid, signal, progress);
+    if (signal.aborted) throw stopped();
+  }
+}
+
+export function stopped(): Failure {
+  return new Failure("unavailable", "mount-job-stopped", "the work was stopped");
+}

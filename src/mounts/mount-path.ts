@@ -1,0 +1,57 @@
+// Where a mount may be (core contract 7.1). Every operation reads the path that it is given here.
+
+import { isSegment } from "../base/canonical-path.ts";
+import * as failures from "./failures.ts";
+import type { MountKind } from "./mount-record.ts";
+
+// A request's path has at most 1,024 bytes and 32 segments: most of either is left for what is inside.
+const MAX_PATH = 256;
+const MAX_SEGMENTS = 8;
+
+/** First segments of what every namespace has by itself. */
+const PROTECTED: ReadonlySet<string> = new Set([
+  "sys",
+  "auth",
+  "audit",
+  "cubbyhole",
+  "identity",
+  "acl",
+  "root",
+]);
+
+/** As it is kept: with a slash at the end, below auth/ for those that log people in. */
+export function readMountPath(given: string, kind: MountKind): string {
+  const text = given.replace(/^\//, "").replace(/\/$/, "");
+  const problem = problemOf(text);
+  if (problem !== null) throw failures.pathRefused(problem);
+  return kind === "auth" ? `auth/${text}/` : `${text}/`;
+}
+
+/** Refuses what may not be mounted there, moved from there or moved to there. */
+export function isProtected(path: string, kind: MountKind): boolean {
+  const [first = "", second = ""] = path.split("/");
+  if (kind === "auth") return second.toLowerCase() === "token";
+  return PROTECTED.has(first.toLowerCase());
+}
+
+/** A whole path, as in remount: what it begins with says which kind it is. */
+export function kindOfPath(path: string): MountKind {
+  return path.startsWith("auth/") ? "auth" : "secret";
+}
+
+export function segmentsOf(path: string): string[] {
+  return path.replace(/\/$/, "").split("/");
+}
+
+function problemOf(text: string): string | null {
+  if (text === "") return "it is empty";
+  if (text.length > MAX_PATH) return `it may have at most ${MAX_PATH} characters`;
+  const segments = text.split("/");
+  if (segments.length > MAX_SEGMENTS) return `it may have at most ${MAX_SEGMENTS} segments`;
+  if (!/^[!-~]+$/.test(text)) return "it may have printable ASCII characters only, and no space";
+  if (!segments.every(isSegment)) {
+    return "no part of it may be empty, begin or end with a dot, nor have one of * + \\ %";
+  }
+  // sys/mounts/…/tune is something else.
+  return segments.length > 1 && segments.at(-1) === "tune" ? "it may not end in /tune" : null;
+}

@@ -1,0 +1,342 @@
+// Mounts (core contract 7): which there are, what they are tuned to, and how they come and go. Requests
+// find them in memory (mount-table.ts); changes are decided inside a transaction, on the rows.
+
+import { SECOND } from "../base/duration.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Tx } from "../barrier/view.ts";
+import { type Served, serve } from "../endpoint/endpoint.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import type { NamespaceContents } from "../namespaces/contents.ts";
+import type { PathsTaken } from "../namespaces/namespaces.ts";
+import type { EngineType } from "../../plugin-sdk/engine.ts";
+import { orphansApi } from "./api-orphans.ts";
+import { Disabling } from "./disabling.ts";
+import { EngineRoutes } from "./engine-routes.ts";
+import { stopped } from "./evacuation.ts";
+import * as failures from "./failures.ts";
+import { FixedMounts } from "./fixed-mounts.ts";
+import { changed, checkTtls, type ServerTtls } from "./mount-config.ts";
+import { readMountPath } from "./mount-path.ts";
+import type { MountKind, MountRecord } from "./mount-record.ts";
+import { MountRows } from "./mount-rows.ts";
+import { Table } from "./mount-table.ts";
+import type {
+  DisableProgress,
+  MountChange,
+  MountsOptions,
+  NewMount,
+  ShownMount,
+} from "./mounts-given.ts";
+import { changedOptions, checkVersion, MountTypes } from "./mount-types.ts";
+import { Moves } from "./moves.ts";
+import type { FoundMount, Mount, MountWorld, OpenMount } from "./open-mount.ts";
+import { Orphans } from "./orphans.ts";
+import { Rollback } from "./rollback.ts";
+
+const MAX_MOUNTS = 20_000; // each is held in memory, and a namespace's administrator can make them
+const DISABLE_WAIT: Nanos = 60n * SECOND; // decision 57
+
+export class Mounts implements PathsTaken, NamespaceContents {
+  readonly name = "mounts";
+  readonly rows: MountRows;
+  readonly orphans: Orphans;
+  readonly moves: Moves;
+  readonly #options: MountsOptions;
+  readonly #types: MountTypes;
+  readonly #table: Table;
+  readonly #fixed: FixedMounts;
+  readonly #rollback: Rollback;
+  readonly #disabling: Disabling;
+  readonly #routes: EngineRoutes;
+  #started = awaited();
+
+  constructor(options: MountsOptions) {
+    this.#options = options;
+    const { shared, local, clock, timers, random, log, ttls, namespaces } = options;
+    this.rows = new MountRows({ shared, local });
+    this.#routes = new EngineRoutes({
+      routes: options.routes,
+      besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
+    });
+    const routes = this.#routes;
+    const world: MountWorld = { shared, local, clock, timers, random, log, ttls, routes };
+    this.#fixed = new FixedMounts(world, options.fixed ?? []);
+    const { types, aliases = new Map() } = options;
+    this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
+    const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
+    this.#table = new Table({ rows: this.rows, world, typeOf, namespaces });
+    this.#rollback = new Rollback({ mounts: () => this.#table.all(), clock, timers, log });
+    const { leases, requestsLeft } = options;
+    const evacuation = { leases, rollback: this.#rollback, requestsLeft, timers };
+    this.#disabling = new Disabling({ rows: this.rows, evacuation, log });
+    this.moves = new Moves({
+      rows: this.rows,
+      table: this.#table,
+      evacuation,
+      random,
+      log,
+      namespaces,
+    });
+    this.orphans = new Orphans({ table: this.#table, clock });
+  }
+
+  /** What is asked for from now on waits until the room is open. */
+  expect(): void {
+    this.#started = awaited();
+  }
+
+  /** Loads the table. */
+  open(): Promise<void> {
+    return this.#table.open();
+  }
+
+  /** Goes on with what a crash or a seal has cut off, once leases are there as well. */
+  start(): void {
+    this.#disabling.open();
+    this.moves.open();
+    for (const mount of this.#table.all()) {
+      const { kind } = mount.record.state;
+      if (kind === "disabling") this.#disabling.start(mount);
+      if (kind === "moving") this.moves.resume(mount);
+    }
+    this.#rollback.start();
+    this.#started.resolve();
+  }
+
+  /** Waits for the steps that have begun. */
+  async stop(): Promise<void> {
+    this.#started = awaited();
+    this.#started.reject(stopped());
+    await Promise.all([this.#rollback.stop(), this.#disabling.stop(), this.moves.stop()]);
+  }
+
+  async close(): Promise<void> {
+    await this.#table.close();
+    await this.#fixed.close();
+  }
+
+  // --- what every request asks ---
+
+  find(namespace: NamespaceRef, segments: readonly string[]): FoundMount | null {
+    return this.#table.find(namespace, segments) ?? this.#fixed.find(namespace, segments);
+  }
+
+  /** Also one that is being disabled; null while its engine is not there. */
+  byUuid(uuid: string): OpenMount | null {
+    return (this.#table.byUuid(uuid) ?? this.#fixed.byUuid(uuid))?.opened ?? null;
+  }
+
+  get types(): readonly EngineType<unknown>[] {
+    return this.#options.types;
+  }
+
+  typeOf(kind: MountKind, type: string): EngineType<unknown> | null {
+    return this.#types.of(kind, type);
+  }
+
+  /** Whether something is mounted there. Looks only: a path that cannot be one is none. */
+  has(namespace: NamespaceRef, kind: MountKind, path: string): boolean {
+    const prefix = kind === "auth" ? "auth/" : "";
+    const whole = `${prefix}${path}/`;
+    return this.#table.at(namespace.id, whole) !== null || this.#fixed.has(whole);
+  }
+
+  // --- reading ---
+
+  /** In the order of their paths. */
+  list(namespace: NamespaceRef, kind: MountKind): ShownMount[] {
+    const own = this.#table.of(namespace.id).filter(({ record }) => record.kind === kind);
+    const fixed = this.#fixed.records(namespace, kind);
+    const all = [...own.map((mount) => this.#shown(mount)), ...fixed.map(shownFixed)];
+    return all.toSorted((a, b) => (a.record.path < b.record.path ? -1 : 1));
+  }
+
+  read(namespace: NamespaceRef, kind: MountKind, path: string): ShownMount {
+    const whole = readMountPath(path, kind);
+    const fixed = this.#fixed.records(namespace, kind).find((record) => record.path === whole);
+    if (fixed !== undefined) return shownFixed(fixed);
+    const mount = this.#table.at(namespace.id, whole);
+    if (mount === null) throw failures.notMounted(kind, whole);
+    return this.#shown(mount);
+  }
+
+  /** The one that serves the path, by whatever is in the table. */
+  serving(namespace: NamespaceRef, segments: readonly string[]): ShownMount | null {
+    const found = this.find(namespace, segments);
+    if (found === null) return null;
+    const mount = this.#table.byUuid(found.ref.uuid) ?? this.#fixed.byUuid(found.ref.uuid);
+    return mount === null ? null : this.#shown(mount);
+  }
+
+  /** What such a mount answers to. */
+  endpointsOf(record: Pick<MountRecord, "kind" | "type" | "options">): readonly Served[] {
+    const type = this.#types.any(record.kind, record.type);
+    return type === null ? [] : this.#routes.of(type, record.options).endpoints;
+  }
+
+  get ttls(): ServerTtls {
+    return this.#options.ttls;
+  }
+
+  /** Records that rollback cannot undo, by accessor: for metrics. */
+  orphanCounts(): { readonly accessor: string; readonly count: number }[] {
+    return [...this.#table.all()].flatMap(({ record: { uuid, accessor } }) => {
+      const count = this.#rollback.orphansOf(uuid);
+      return count === 0 ? [] : [{ accessor, count }];
+    });
+  }
+
+  // --- changing ---
+
+  async enable(namespace: NamespaceRef, given: NewMount): Promise<MountRecord> {
+    const record = this.#types.newRecord(namespace, given, this.#accessors());
+    await this.#options.shared.write((tx) => this.#add(tx, namespace, record));
+    const mount = this.#table.byUuid(record.uuid);
+    await mount?.settled();
+    if (mount !== null && mount.opened === null) {
+      // Nothing has been in it: it goes as it came.
+      const cause = mount.trouble ?? "";
+      await this.rows.viewOf(record).write((tx) => this.rows.remove(tx, record));
+      throw failures.notReady(cause);
+    }
+    return record;
+  }
+
+  async tune(
+    namespace: NamespaceRef,
+    kind: MountKind,
+    path: string,
+    change: MountChange,
+  ): Promise<void> {
+    const mount = this.#changeable(namespace, kind, path);
+    const type = mount.type;
+    const { options } = change;
+    if (type !== null) checkVersion(type, change.version);
+    await this.#options.shared.write((tx) => {
+      const record = this.rows.current(tx, mount.record);
+      if (record === null) throw failures.notMounted(kind, mount.record.path);
+      if (record.state.kind !== "active") throw failures.busy(record.state.kind);
+      const config = changed(record.config, change.config);
+      checkTtls(config, this.ttls);
+      const description = change.description ?? record.description;
+      const next = options === undefined ? record.options : changedOptions(type, record, options);
+      this.rows.put(tx, { ...record, config, description, options: next });
+    });
+    await mount.settled(); // with other options it is opened anew
+  }
+
+  /** Null: there is nothing. Otherwise it goes on after the wait is over, and after a crash. */
+  async disable(
+    namespace: NamespaceRef,
+    kind: MountKind,
+    path: string,
+    how: { readonly abandon: boolean; readonly wait?: Nanos },
+  ): Promise<DisableProgress | null> {
+    const whole = readMountPath(path, kind);
+    if (this.#fixed.has(whole)) throw failures.fixedMount(whole);
+    const mount = this.#table.at(namespace.id, whole);
+    if (mount === null) return null;
+    const warnings = await this.#disabling.mark(mount, how.abandon);
+    const job = this.#disabling.start(mount);
+    await this.#waitFor(job.done, how.wait ?? DISABLE_WAIT);
+    if (job.running || job.cutOff)
+      return { done: false, leasesLeft: this.#leasesLeft(mount), warnings };
+    if (job.failure !== null) throw failures.notDisabled(job.failure);
+    return { done: true, leasesLeft: 0, warnings };
+  }
+
+  // --- namespaces ---
+
+  takenBy(tx: Tx, namespace: { readonly id: string }, name: string): string | null {
+    const way = this.rows.inTheWay(tx, namespace.id, `${name}/`);
+    return way === null ? null : `the mount ${way}`;
+  }
+
+  /** One mount at a time, each to its end: leases first, then what it has stored. */
+  async wipe(namespaceId: string): Promise<boolean> {
+    await this.#started.promise;
+    await this.moves.settled(namespaceId);
+    await this.#fixed.forget(namespaceId);
+    const [mount] = this.#table.of(namespaceId);
+    if (mount === undefined) return true;
+    await this.#disabling.mark(mount, true);
+    const job = this.#disabling.start(mount);
+    await job.done;
+    if (job.failure !== null) throw job.failure;
+    return this.#table.of(namespaceId).length === 0;
+  }
+
+  /** In the transaction that makes the store: the default mounts, once and for all. */
+  created(tx: Tx): void {
+    for (const { path, type, options, description } of this.#options.defaults ?? []) {
+      if (this.typeOf("secret", type) === null) continue;
+      const given = { kind: "secret", path, type, options, description } as const;
+      this.#add(
+        tx,
+        ROOT_NAMESPACE,
+        this.#types.newRecord(ROOT_NAMESPACE, given, this.#accessors()),
+      );
+    }
+  }
+
+  /** Rollback and periodic work of every mount, now: for whoever cannot wait for the minute. */
+  tick(): Promise<void> {
+    return this.#rollback.tick();
+  }
+
+  // --- inside ---
+
+  #accessors(): Set<string> {
+    return new Set([...this.#table.all()].map(({ record }) => record.accessor));
+  }
+
+  #add(tx: Tx, namespace: NamespaceRef, record: MountRecord): void {
+    const { namespaces, most = MAX_MOUNTS } = this.#options;
+    if (this.#table.size >= most) throw failures.tooMany(most);
+    this.rows.checkFree(tx, namespaces, namespace, record.path);
+    this.rows.claim(tx, record, namespace.id, record.path);
+    this.rows.put(tx, { ...record, created: tx.index });
+  }
+
+  #changeable(namespace: NamespaceRef, kind: MountKind, path: string): Mount {
+    const whole = readMountPath(path, kind);
+    if (this.#fixed.has(whole)) throw failures.fixedMount(whole);
+    const mount = this.#table.at(namespace.id, whole);
+    if (mount === null) throw failures.notMounted(kind, whole);
+    return mount;
+  }
+
+  #shown(mount: Mount): ShownMount {
+    const { record, type, trouble } = mount;
+    const job = this.#disabling.jobOf(record.uuid);
+    const disabling = record.state.kind === "disabling";
+    return {
+      record,
+      version: type?.version ?? "",
+      trouble: job?.failure?.message ?? (disabling ? null : trouble),
+      leasesLeft: disabling ? this.#leasesLeft(mount) : null,
+    };
+  }
+
+  #leasesLeft({ record: { uuid } }: Mount): number {
+    return this.#disabling.jobOf(uuid)?.left ?? this.#options.leases.countOf(uuid);
+  }
+
+  async #waitFor(done: Promise<void>, wait: Nanos): Promise<void> {
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    const timer = this.#options.timers.after(wait, resolve);
+    await Promise.race([done, over]);
+    timer.cancel();
+  }
+}
+
+/** Nobody may be waiting when it is refused. */
+function awaited(): PromiseWithResolvers<void> {
+  const made = Promise.withResolvers<void>();
+  made.promise.catch(() => {});
+  return made;
+}
+
+function shownFixed(record: MountRecord): ShownMount {
+  return { record, version: "v1.0.0+builtin", trouble: null, leasesLeft: null };
+}

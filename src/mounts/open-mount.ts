@@ -1,0 +1,283 @@
+// One mount of the table and the engine behind it: opened when the mount comes into the table, opened
+// anew when its options or its place in storage change, closed before it goes.
+
+import { describe, Failure } from "../base/failure.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
+import { uuidBytes } from "../base/uuid.ts";
+import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
+import type { View } from "../barrier/view.ts";
+import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
+import type { EngineGiven, EngineType, MountFacts } from "../../plugin-sdk/engine.ts";
+import type { EngineRoutes, Routes } from "./engine-routes.ts";
+import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./mount-config.ts";
+import { segmentsOf } from "./mount-path.ts";
+import { dataOf, type MountRecord } from "./mount-record.ts";
+import { type Life, MountStorage } from "./mount-storage.ts";
+import { WriteAheadLog } from "./write-ahead.ts";
+import { writeAheadOf } from "./write-ahead-keys.ts";
+
+/** A mount whose engine is there, as others see it. Also one that is being disabled. */
+export interface OpenMount {
+  readonly ref: MountRef;
+  readonly type: EngineType<unknown>;
+  readonly record: MountRecord;
+  /** As tuned now; the server's where the mount says nothing. */
+  defaultTtl(): Nanos;
+  maxTtl(): Nanos;
+}
+
+/** What the pipeline is told. */
+export interface FoundMount {
+  readonly ref: MountRef;
+  readonly taken: number;
+  readonly endpoints: Routes;
+}
+
+export interface MountWorld {
+  readonly shared: View;
+  readonly local: View;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly ttls: ServerTtls;
+  readonly routes: EngineRoutes;
+}
+
+export class Mount {
+  readonly #world: MountWorld;
+  readonly type: EngineType<unknown> | null;
+  /** Where its data lies below local/, for those that every namespace has. */
+  readonly #folder: string | null;
+  #record: MountRecord;
+  #namespace: NamespaceRef;
+  #life: Life = { ended: true };
+  #engine: { readonly value: unknown } | null = null;
+  #writeAhead: WriteAheadLog;
+  /** Openings and closings, one after the other. */
+  #last: Promise<void> = Promise.resolve();
+  #ref: MountRef;
+  /** Undefined: to be made for the next request. */
+  #found: FoundMount | null | undefined = undefined;
+  #open: OpenMount | null = null;
+  /** Why its engine is not there. */
+  #trouble: string | null = "it is being opened";
+
+  constructor(
+    world: MountWorld,
+    type: EngineType<unknown> | null,
+    record: MountRecord,
+    namespace: NamespaceRef,
+    folder: string | null = null,
+  ) {
+    this.#world = world;
+    this.#folder = folder;
+    this.type = type;
+    this.#record = record;
+    this.#namespace = namespace;
+    this.#writeAhead = this.#newWriteAhead();
+    if (type === null) this.#trouble = `there is no type ${record.type} here`;
+    this.#ref = this.#newRef();
+  }
+
+  get record(): MountRecord {
+    return this.#record;
+  }
+
+  get namespace(): NamespaceRef {
+    return this.#namespace;
+  }
+
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  get writeAhead(): WriteAheadLog {
+    return this.#writeAhead;
+  }
+
+  /** Null while its engine is not there. */
+  get opened(): OpenMount | null {
+    return this.#open;
+  }
+
+  /** Null where no request reaches it. */
+  get found(): FoundMount | null {
+    if (this.#record.state.kind !== "active") return null;
+    if (this.#found === undefined) this.#found = this.#newFound();
+    return this.#found;
+  }
+
+  /** Begins to open the engine. */
+  open(): Promise<void> {
+    this.#last = this.#last.then(() => this.#opening());
+    return this.#last;
+  }
+
+  /** For types whose engines need nothing to be waited for. */
+  openAtOnce(): void {
+    const { type } = this;
+    invariant(type !== null && this.#engine === null, "it is opened once");
+    const life = { ended: false };
+    const value = type.open(this.#given(life));
+    invariant(!(value instanceof Promise), "an engine of every namespace opens at once");
+    this.#life = life;
+    this.#engine = { value };
+    this.#trouble = null;
+    this.#show();
+  }
+
+  /** Resolves when what has begun is done. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  /** The engine stops what it has begun; nothing of it reaches storage any more. */
+  close(): Promise<void> {
+    this.#last = this.#last.then(() => this.#closing());
+    return this.#last;
+  }
+
+  /** Its record has changed. */
+  follow(record: MountRecord, namespace: NamespaceRef): void {
+    const before = this.#record;
+    const moved = before.namespaceId !== record.namespaceId;
+    const retuned = JSON.stringify(before.options) !== JSON.stringify(record.options);
+    this.#record = record;
+    this.#namespace = namespace;
+    if (moved) this.#writeAhead = this.#newWriteAhead();
+    if (!moved && !retuned) return this.#show();
+    void this.close();
+    void this.open(); // after that, and whoever waits for `settled` waits for both
+  }
+
+  // --- inside ---
+
+  async #opening(): Promise<void> {
+    const { type } = this;
+    if (type === null || this.#engine !== null) return;
+    const life = { ended: false };
+    this.#life = life;
+    try {
+      const opened = type.open(this.#given(life));
+      this.#engine = { value: opened instanceof Promise ? await opened : opened };
+      this.#trouble = null;
+    } catch (error) {
+      life.ended = true;
+      // Only a Failure is known to hold no secret.
+      this.#trouble = error instanceof Failure ? describe(error) : "its engine could not be opened";
+      const { path, accessor } = this.#record;
+      this.#world.log.error("a mount could not be opened", {
+        path,
+        accessor,
+        cause: this.#trouble,
+      });
+    }
+    this.#show();
+  }
+
+  async #closing(): Promise<void> {
+    const engine = this.#engine;
+    if (engine === null) return;
+    this.#engine = null;
+    this.#trouble = "it is closed";
+    this.#show();
+    try {
+      await this.type?.close?.(engine.value);
+    } catch (error) {
+      const cause = error instanceof Failure ? describe(error) : "unexpected error";
+      this.#world.log.error("an engine did not close well", { path: this.#record.path, cause });
+    } finally {
+      this.#life.ended = true;
+    }
+  }
+
+  #given(life: Life): EngineGiven {
+    const { clock, timers, random, log } = this.#world;
+    const { options, type } = this.#record;
+    return {
+      storage: new MountStorage(this.#data(), life),
+      writeAhead: this.#writeAhead,
+      clock,
+      timers,
+      random,
+      log: log.child(type),
+      mount: this.#facts(),
+      options,
+    };
+  }
+
+  #facts(): MountFacts {
+    const { uuid, accessor } = this.#record;
+    return {
+      uuid,
+      accessor,
+      namespace: this.#namespace,
+      path: () => this.#record.path,
+      defaultTtl: () => defaultTtlOf(this.#record.config, this.#world.ttls),
+      maxTtl: () => maxTtlOf(this.#record.config, this.#world.ttls),
+      lockout: () => lockoutOf(this.#record.config),
+    };
+  }
+
+  #data(): View {
+    const { local, namespaceId, uuid } = this.#record;
+    const { shared, local: here } = this.#world;
+    if (this.#folder !== null) return here.sub(this.#folder, this.#scope());
+    return (local ? here : shared).sub(dataOf(namespaceId, uuid), this.#scope());
+  }
+
+  #newWriteAhead(): WriteAheadLog {
+    const { clock, random, local } = this.#world;
+    const { namespaceId, uuid } = this.#record;
+    const view = local.sub(writeAheadOf(namespaceId, uuid), this.#scope());
+    const takesNew = () => this.#record.state.kind === "active";
+    return new WriteAheadLog({ view, clock, random, takesNew });
+  }
+
+  #scope(): Uint8Array {
+    const scope = uuidBytes(this.#record.uuid);
+    invariant(scope !== null, "a mount is known by a uuid");
+    return scope;
+  }
+
+  /** What others see of it, made once for every change and not for every request. */
+  #show(): void {
+    this.#ref = this.#newRef();
+    this.#found = undefined;
+    const { type } = this;
+    const { ttls } = this.#world;
+    this.#open =
+      type === null || this.#engine === null
+        ? null
+        : {
+            ref: this.#ref,
+            type,
+            record: this.#record,
+            defaultTtl: () => defaultTtlOf(this.#record.config, ttls),
+            maxTtl: () => maxTtlOf(this.#record.config, ttls),
+          };
+  }
+
+  #newFound(): FoundMount | null {
+    const { type } = this;
+    if (type === null) return null;
+    const { routes } = this.#world;
+    const { path, options } = this.#record;
+    const endpoints =
+      this.#engine === null
+        ? routes.closed(type, options, this.#trouble ?? "it is closed")
+        : routes.of(type, options).routes;
+    return { ref: this.#ref, taken: segmentsOf(path).length, endpoints };
+  }
+
+  #newRef(): MountRef {
+    const { uuid, accessor, type, path, config } = this.#record;
+    const request = new Set(config.clearRequestKeys);
+    const response = new Set(config.clearResponseKeys);
+    const readable = { request, response };
+    const engine = this.#engine?.value ?? null;
+    return { uuid, accessor, type, path, namespace: this.#namespace, readable, engine };
+  }
+}

@@ -1,0 +1,37 @@
+// The types of engines that are built in, what else they are called, and what is mounted by itself.
+
+import type { FixedMount } from "../mounts/fixed-mounts.ts";
+import type { DefaultMount, TypeAlias } from "../mounts/mounts-given.ts";
+import { approleType } from "../engines/approle/approle.ts";
+import type { PrivateSpaces } from "../engines/cubbyhole/cubbyhole.ts";
+import { cubbyholeEngine } from "../engines/cubbyhole/engine.ts";
+import { kvEngine } from "../engines/kv/kv.ts";
+import { userpassType } from "../engines/userpass/userpass.ts";
+import { anyEngine, type EngineType } from "../../plugin-sdk/engine.ts";
+
+export function builtInTypes(): EngineType<unknown>[] {
+  return [anyEngine(kvEngine), anyEngine(userpassType()), anyEngine(approleType())];
+}
+
+/** Those that every namespace has. */
+export function fixedMounts(spaces: PrivateSpaces): FixedMount[] {
+  const description = "a private space for each token, which goes with it";
+  return [{ path: "cubbyhole/", description, type: anyEngine(cubbyholeEngine(spaces)) }];
+}
+
+/** Older names, for existing clients (core contract 21). */
+export function typeAliases(compat: boolean): ReadonlyMap<string, TypeAlias> {
+  const aliases: readonly (readonly [string, TypeAlias])[] = [
+    ["kv-v1", { type: "kv", options: { version: "1" } }],
+    ["kv-v2", { type: "kv", options: { version: "2" } }],
+    ["generic", { type: "kv", options: { version: "1" } }],
+  ];
+  return new Map(compat ? aliases : []);
+}
+
+/** Made once, at initialisation (decision 19, core contract 16.2). */
+export function defaultMounts({ dev }: { readonly dev: boolean }): DefaultMount[] {
+  const clouds = ["clouda", "cloudb"].map((type) => ({ path: type, type }));
+  const secret = { path: "secret", type: "kv", description: "key/value secrets" };
+  return dev ? [secret, ...clouds] : clouds;
+}

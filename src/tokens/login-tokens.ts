@@ -1,0 +1,110 @@
+// Logins: where somebody who has proved who they are becomes the owner of a client token (core contract
+// 7.2). The method says what its role grants; how long that may last is bounded by the mount and by the
+// server, as for every token of `auth/token` (decision 44).
+
+import { showDuration } from "../base/duration.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Clock, Nanos } from "../base/world.ts";
+import type { AuthBlock } from "../endpoint/auth.ts";
+import type { LoginOffer } from "../endpoint/lease.ts";
+import type { Asked, MountRef } from "../endpoint/request.ts";
+import type { Tokens } from "./tokens.ts";
+import { authOf } from "./token-view.ts";
+import { methodGone } from "./view-failures.ts";
+
+const DEFAULT = "default";
+const MAX_NAME_BYTES = 256; // see token-shape.ts
+
+/** What a mount says of lifetimes, as tuned now. */
+export interface LoginMount {
+  defaultTtl(): Nanos;
+  maxTtl(): Nanos;
+}
+
+export interface LoginTokensOptions {
+  readonly tokens: Pick<Tokens, "create" | "warningsOn">;
+  /** Null for a mount that is not there any more. */
+  readonly mounts: { byUuid(uuid: string): LoginMount | null };
+  readonly clock: Clock;
+  /** What no token outlives. */
+  readonly most: Nanos;
+}
+
+export class LoginTokens {
+  readonly #options: LoginTokensOptions;
+
+  constructor(options: LoginTokensOptions) {
+    this.#options = options;
+  }
+
+  async login(
+    offer: LoginOffer,
+    { mount, namespace, path }: Asked,
+  ): Promise<{ auth: AuthBlock; warnings: readonly string[] }> {
+    const { tokens, clock } = this.#options;
+    invariant(mount !== null, "a login goes to a mount");
+    const life = this.#lifeOf(offer, mount);
+    const { policies, metadata = {}, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
+    const token = await tokens.create(
+      {
+        type: "client",
+        namespaceId: namespace.id,
+        name: nameOf(offer, mount),
+        policies: policies.length === 0 && !withoutDefaultPolicy ? [DEFAULT] : policies,
+        global: offer.global ?? false,
+        ttl: life.ttl,
+        renewable: true,
+        terms: {
+          parent: null,
+          meta: metadata,
+          withoutDefault: withoutDefaultPolicy,
+          longest: life.longest,
+          period: life.period,
+          usesLeft: uses === 0 ? null : uses,
+          path: path.segments.join("/"),
+          ...(boundTo.length === 0 ? {} : { boundTo }),
+        },
+      },
+      null, // cut below, where /acl/ would refuse
+    );
+    const auth = authOf(token, { now: clock.now(), orphan: true, withSecret: true });
+    return { auth, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
+  }
+
+  /** Whoever logs in is told of a cut only where the role has asked for more than there is: that the
+   *  usual time is longer than the longest is nothing that it could change. */
+  #lifeOf(offer: LoginOffer, { uuid }: MountRef) {
+    const found = this.#options.mounts.byUuid(uuid);
+    if (found === null) throw methodGone();
+    const { most } = this.#options;
+    const bound = shorter(shorter(found.maxTtl(), given(offer.maxTtl) ?? most), most);
+    const period = given(offer.period);
+    const asked = period ?? given(offer.ttl);
+    const ttl = shorter(asked ?? found.defaultTtl(), bound);
+    const cut = asked !== null && asked > bound;
+    const was = () => `${showDuration(asked ?? 0n)} was cut to ${showDuration(bound)}`;
+    const warnings = cut ? [`the lifetime of ${was()}, the longest that is allowed here`] : [];
+    return { ttl, longest: bound < most ? bound : null, period, warnings };
+  }
+}
+
+/** Of method and person, so that those who read records can tell two of the same name apart. */
+function nameOf({ displayName }: LoginOffer, { path }: MountRef): string {
+  const method = path
+    .replace(/^auth\//, "")
+    .replace(/\/$/, "")
+    .replaceAll("/", "-");
+  const whole = displayName === "" ? method : `${method}-${displayName}`;
+  let name = whole.slice(0, MAX_NAME_BYTES);
+  while (Buffer.byteLength(name) > MAX_NAME_BYTES) name = name.slice(0, -1);
+  return name.toWellFormed();
+}
+
+/** 0 is as not given. */
+function given(nanos: Nanos | null | undefined): Nanos | null {
+  return nanos === undefined || nanos === 0n ? null : nanos;
+}
+
+function shorter(a: Nanos, b: Nanos): Nanos {
+  return a < b ? a : b;
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { rawNumber } from "../base/json.ts";
+import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { refused } from "../../tests/support/made-tokens.ts";
+import { CubbyholeContents, MOST_ENTRIES, type Space } from "./cubbyhole-contents.ts";
+
+const A = { namespaceId: "root", accessor: "a" };
+const B = { namespaceId: "root", accessor: "b" };
+const at = (owner: Space["owner"], namespaceId = "root"): Space => ({ owner, namespaceId });
+
+async function made() {
+  const { barrier } = await madeBarrier();
+  const local = barrier.view("local/");
+  const contents = new CubbyholeContents(local);
+  const wipe = (owner: Space["owner"]) =>
+    local.write((tx) => contents.wipe(tx, owner.namespaceId, owner.accessor));
+  const keys = (below = "") => local.keys(below, { limit: 1000 });
+  const drop = (below: string) => local.write((tx) => keys(below).forEach((key) => tx.delete(key)));
+  return { contents, wipe, drop, keys: () => keys() };
+}
+
+test("an entry is replaced whole, and its numbers keep their digits", async () => {
+  const { contents } = await made();
+  await contents.replace(at(A), "x", { a: "1", b: rawNumber("12345678901234567890.10") });
+  assert.equal(JSON.stringify(contents.read(at(A), "x")), '{"a":"1","b":12345678901234567890.10}');
+  await contents.replace(at(A), "x", { c: 2 });
+  assert.deepEqual(contents.read(at(A), "x"), { c: 2 });
+  await contents.delete(at(A), "x");
+  await contents.delete(at(A), "x");
+  assert.equal(contents.read(at(A), "x"), null);
+});
+
+test("names are listed one level down, and no one else's", async () => {
+  const { contents } = await made();
+  for (const path of ["x", "deep/er", "deep/est"]) await contents.replace(at(A), path, {});
+  await contents.replace(at(B), "other", {});
+  assert.deepEqual(contents.list(at(A), ""), ["deep/", "x"]);
+  assert.deepEqual(contents.list(at(A), "deep/"), ["er", "est"]);
+  assert.deepEqual(contents.list(at(B), ""), ["other"]);
+  assert.deepEqual(contents.list(at(A, "t1"), ""), []);
+});
+
+test("all that a token has goes at once, in every namespace that it was in, and nothing else", async () => {
+  const { contents, wipe, keys } = await made();
+  for (const owner of [A, B]) {
+    await contents.replace(at(owner), "x", {});
+    await contents.replace(at(owner, "t1"), "x/y", {});
+  }
+  await contents.replace(at({ namespaceId: "t1", accessor: "a" }, "t1"), "x", {});
+  await wipe(A);
+  assert.deepEqual(keys(), [
+    "ns/root/cubbyhole-visits/b/t1",
+    "ns/root/cubbyhole/b/x",
+    "ns/t1/cubbyhole-of/root/b/x/y",
+    "ns/t1/cubbyhole/a/x",
+  ]);
+});
+
+test("two tokens with one accessor in two namespaces never see each other's", async () => {
+  const { contents, wipe, keys } = await made();
+  const inTeam = { namespaceId: "t1", accessor: "a" };
+  await contents.replace(at(A, "t1"), "x", { of: "root" });
+  assert.equal(contents.read(at(inTeam, "t1"), "x"), null);
+  await contents.replace(at(inTeam, "t1"), "x", { of: "t1" });
+  assert.deepEqual(contents.read(at(A, "t1"), "x"), { of: "root" });
+  await wipe(inTeam);
+  assert.deepEqual(contents.read(at(A, "t1"), "x"), { of: "root" });
+  await wipe(A);
+  assert.deepEqual(keys(), []);
+});
+
+test("what went with its namespace leaves room, and no note of it", async () => {
+  const { contents, keys, drop } = await made();
+  for (let i = 0; i < MOST_ENTRIES; i += 1) await contents.replace(at(A, `n${i}`), "x", {});
+  await assert.rejects(contents.replace(at(A), "x", {}), /at most/);
+  for (let i = 0; i < MOST_ENTRIES; i += 1) await drop(`ns/n${i}/`);
+  await contents.replace(at(A), "x", {});
+  assert.deepEqual(keys(), ["ns/root/cubbyhole/a/x"]);
+});
+
+test("a token has so many entries and no more, in all namespaces together; all of them go", async () => {
+  const { contents, wipe, keys } = await made();
+  const writes = Array.from({ length: MOST_ENTRIES }, (_, i) =>
+    contents.replace(at(A, i % 2 === 0 ? "root" : "t1"), `entry-${i}`, { i }),
+  );
+  await Promise.all(writes);
+  const text = `the cubbyhole of a token holds at most ${MOST_ENTRIES} entries; delete one first`;
+  await assert.rejects(contents.replace(at(A), "more", {}), refused(text));
+  await contents.replace(at(A), "entry-0", { again: true });
+  await contents.replace(at(B), "other", {});
+  await contents.delete(at(A), "entry-0");
+  await contents.replace(at(A), "more", {});
+  await wipe(A);
+  assert.deepEqual(keys(), ["ns/root/cubbyhole/b/other"]);
+});
