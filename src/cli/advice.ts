@@ -3,6 +3,8 @@
 import { Failure } from "../base/failure.ts";
 import { ApiError } from "../client/api-error.ts";
 import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
+import { AdvisedFailure } from "./advised-failure.ts";
+import { onEngineRefusal } from "./engine-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -15,6 +17,7 @@ export interface Situation {
 
 export function adviceFor(error: unknown, situation: Situation): string | null {
   if (error instanceof UsageError) return error.next ?? helpOn(situation.command);
+  if (error instanceof AdvisedFailure) return error.next;
   if (error instanceof ApiError) return onRefusal(error, situation);
   if (error instanceof ConnectionFailure) return ON_CONNECTION[error.problem];
   if (!(error instanceof Failure)) return null;
@@ -51,8 +54,8 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
   ["answer-malformed", "check that the address is that of a Holdfast server: `holdfast doctor`"],
 ]);
 
-function onRefusal(error: ApiError, { tokenFrom }: Situation): string | null {
-  const special = onPolicyRefusal(error);
+function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string | null {
+  const special = onPolicyRefusal(error) ?? onEngineRefusal(error, command);
   if (special !== null) return special;
   switch (error.kind) {
     case "sealed":

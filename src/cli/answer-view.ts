@@ -46,7 +46,8 @@ function prefixed(prefix: string, members: JsonObject, main: readonly string[]):
   return Object.fromEntries(
     Object.entries(members).map(([name, value]) => {
       if (main.includes(name)) return [prefix === "token" ? "token" : `${prefix}_token`, value];
-      return [name.startsWith(`${prefix}_`) ? name : `${prefix}_${name}`, value];
+      const said = name.startsWith(`${prefix}_`) || name === "wrapped_accessor";
+      return [said ? name : `${prefix}_${name}`, value];
     }),
   );
 }

@@ -26,6 +26,9 @@ export interface Context {
    * signal and throws Interrupted.
    */
   untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** How far long work has come: on a terminal, in place of what requests would show; until `quiet`. */
+  progress(text: string): void;
+  quiet(): void;
 }
 
 interface Declaration<F extends Flags, A extends Arguments> {

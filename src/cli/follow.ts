@@ -7,7 +7,7 @@ import type { Nanos } from "../base/world.ts";
 import { ApiError } from "../client/api-error.ts";
 import { ConnectionFailure } from "../client/connection-failure.ts";
 import type { Context } from "./command.ts";
-import { Interrupted } from "./terminal/prompt.ts";
+import { pause } from "./pause.ts";
 import type { Held } from "./token-listing.ts";
 
 // Shorter than the five minutes that the server would wait: proxies on the way give up earlier.
@@ -77,16 +77,4 @@ function isPassing(error: unknown): error is Failure {
 function backoff(failures: number): Nanos {
   const length = PACE * 2n ** BigInt(Math.min(failures, 5));
   return length < LONGEST_BACKOFF ? length : LONGEST_BACKOFF;
-}
-
-function pause(timers: Context["timers"], length: Nanos, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  if (signal.aborted) throw new Interrupted();
-  const timer = timers.after(length, resolve);
-  const stop = () => reject(new Interrupted());
-  signal.addEventListener("abort", stop, { once: true });
-  return promise.finally(() => {
-    timer.cancel();
-    signal.removeEventListener("abort", stop);
-  });
 }

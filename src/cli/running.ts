@@ -1,7 +1,6 @@
 // What a command has at hand while it runs; made on demand, closed at the end.
 
 import { showDuration } from "../base/duration.ts";
-import type { Nanos } from "../base/world.ts";
 import { Client, type Watcher } from "../client/client.ts";
 import { Transport } from "../client/transport.ts";
 import type { Context } from "./command.ts";
@@ -70,9 +69,13 @@ export class Running implements Context {
     }
   }
 
+  progress(text: string): void {
+    this.#activity.tell(text);
+  }
+
   /** Takes away what shows that work goes on. */
   quiet(): void {
-    this.#activity.end();
+    this.#activity.tell(null);
   }
 
   close(): void {
@@ -99,18 +102,17 @@ export class Running implements Context {
   }
 
   #watcher(): Watcher {
-    let since: Nanos = 0n;
     return {
-      started: (_method, _path, held) => {
-        since = this.clock.elapsed();
+      started: (method, path, held) => {
+        const since = this.clock.elapsed();
         this.#activity.begin(held ? "watching" : "waiting for the server");
-      },
-      ended: (method, path, status, requestId) => {
-        this.#activity.end();
-        if (!this.settings.debug) return;
-        const took = showDuration(this.clock.elapsed() - since);
-        const id = requestId === "" ? "" : `, request ${requestId}`;
-        this.out.hint(`${method} ${path}: ${status ?? "no answer"} in ${took}${id}`);
+        return (status, requestId) => {
+          this.#activity.end();
+          if (!this.settings.debug) return;
+          const took = showDuration(this.clock.elapsed() - since);
+          const id = requestId === "" ? "" : `, request ${requestId}`;
+          this.out.hint(`${method} ${path}: ${status ?? "no answer"} in ${took}${id}`);
+        };
       },
     };
   }

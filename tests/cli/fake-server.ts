@@ -6,6 +6,8 @@ import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { encodeWithOtp } from "../../src/crypto/otp.ts";
 import { FakeTokens } from "./acl-fake.ts";
+import { FakeLeases, fakeLogin, FakeWrapping } from "./lease-fake.ts";
+import { FakeMounts } from "./mounts-fake.ts";
 import { FakePolicies } from "./policy-fake.ts";
 
 export interface Seen {
@@ -48,6 +50,9 @@ export class FakeServer {
   readonly devices = new Map<string, Data>();
   readonly tokens = new FakeTokens(ROOT_TOKEN);
   readonly policies = new FakePolicies(enveloped);
+  readonly engines = new FakeMounts(enveloped);
+  readonly leases = new FakeLeases(enveloped);
+  readonly wrapping = new FakeWrapping();
   attempt: { given: Set<string>; otp: string } | null = null;
   rekey: { given: Set<string>; made: string[]; verified: Set<string>; plan: Data } | null = null;
   readonly #server: http.Server;
@@ -121,7 +126,7 @@ export class FakeServer {
     response.end(answer.body === undefined ? answer.text : JSON.stringify(answer.body));
   }
 
-  #answer(seen: Seen): Answered | Promise<Answered> {
+  async #answer(seen: Seen): Promise<Answered> {
     const open = this.#open(seen);
     if (open !== null) return open;
     if (!this.initialized) return refuse(503, "service is not initialized");
@@ -129,12 +134,16 @@ export class FakeServer {
     if (seen.path.startsWith("acl/")) return this.tokens.answer(seen);
     const ceremony = this.#ceremony(seen);
     if (ceremony !== null) return ceremony;
+    const login = fakeLogin(seen);
+    if (login !== null) return login;
+    if (/^sys\/wrapping\/(lookup|unwrap|rewrap)$/.test(seen.path))
+      return this.wrapping.answer(seen)!;
     const route = this.#route(seen);
     if (route === null) return refuse(404, "unsupported path");
     const token = seen.headers["x-service-token"];
     if (token === undefined) return refuse(403, "missing client token");
     if (token !== ROOT_TOKEN) return refuse(403, "permission denied", "invalid token");
-    return route();
+    return this.wrapping.wrapped(await route(), seen);
   }
 
   #open({ method, path, body }: Seen): Answered | null {
@@ -332,7 +341,7 @@ export class FakeServer {
     this.rekey = null;
   }
 
-  #route(seen: Seen): (() => Answered) | null {
+  #route(seen: Seen): (() => Answered | Promise<Answered>) | null {
     const { method, path, body } = seen;
     const routes: Record<string, () => Answered> = {
       "GET sys/key-status": () =>
@@ -359,6 +368,9 @@ export class FakeServer {
     if (fixed !== undefined) return fixed;
     const policy = this.policies.answer(seen);
     if (policy !== null) return () => policy;
+    const other =
+      this.leases.answer(seen) ?? this.wrapping.answer(seen) ?? this.engines.answer(seen);
+    if (other !== null) return () => other;
     const [, kind = "", name = ""] = /^sys\/(audit|audit-hash|namespaces)\/(.+)$/.exec(path) ?? [];
     if (kind === "namespaces") return () => this.#namespace(method, `${name}/`, body);
     if (kind === "audit") return () => this.#device(method, `${name}/`, body);

@@ -16,6 +16,7 @@ const ORDER = [
   "namespaces.txt",
   "acl.txt",
   "policies.txt",
+  "secrets.txt",
   "audit.txt",
   "mistakes.txt",
   "ceremonies.txt",

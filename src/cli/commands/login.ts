@@ -1,52 +1,122 @@
 // `holdfast login`
 
 import { Failure } from "../../base/failure.ts";
-import { writeTokenFile } from "../../client/token-file.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { Secret } from "../../base/secret.ts";
 import { TOKEN_NAMES, toldBy } from "../../client/environment.ts";
+import { writeTokenFile } from "../../client/token-file.ts";
 import { argument } from "../argument.ts";
-import { command } from "../command.ts";
+import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
+import { loginRequest, METHODS, type LoginMethod } from "../login-methods.ts";
+import { secondsText } from "../seconds-text.ts";
 import { checkToken } from "../token-check.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const login = command({
   name: "login",
-  summary: "Check a token and keep it for later commands",
+  summary: "Log in, or check a token, and keep the token for later commands",
   description:
     "Asks for the token without showing it, or reads it from standard input. The server is asked " +
-    "whether it knows the token; then it is kept in ~/.holdfast-token, readable by you alone.",
-  examples: ["holdfast login", "holdfast login - < token.txt"],
-  flags: { noStore: flag.switch("Check the token only; keep nothing") },
-  args: { from: argument.optional("- reads the token from standard input") },
-  async run({ client, out, prompt, settings, fs }, { noStore, from }) {
-    if (from !== undefined && from !== "-") {
-      throw new UsageError(
-        "a token is not taken from the command line: it would stay in the shell's history",
-        "run `holdfast login` and type it, or `holdfast login -` with it on standard input",
-      );
+    "whether it knows the token; then it is kept in ~/.holdfast-token, readable by you alone. With " +
+    "-method userpass or approle the server makes the token: give username=… or role_id=…; password " +
+    "and secret_id are asked for, or come from a file (@FILE) or standard input (-).",
+  examples: [
+    "holdfast login",
+    "holdfast login - < token.txt",
+    "holdfast login -method userpass username=anna",
+    "holdfast login -method approle -path ci role_id=5b1c2b0e secret_id=@secret-id",
+    "holdfast login -no-store -field token -method userpass username=anna password=-",
+  ],
+  flags: {
+    method: flag.oneOf(METHODS, "How to log in").default("token"),
+    path: flag.string("Where the method is mounted below auth/ (its name)", "PATH"),
+    noStore: flag.switch("Keep nothing; a token that was made is shown instead"),
+  },
+  args: { given: argument.rest("- for the token on standard input; name=value with -method") },
+  async run(context, { method, path, noStore, given }) {
+    if (method === "token") {
+      if (path !== undefined) throw new UsageError("-path goes with -method userpass or approle");
+      return withToken(context, given, noStore);
     }
-    const token = from === "-" ? await prompt.piped("token") : await prompt.secret("Token");
-    if (token === null || token.reveal() === "") throw new UsageError("no token was given");
-    const { valid, by, name, expires } = await checkToken(client.withToken(token));
-    if (valid === false) {
-      throw new Failure("denied", "login-refused", "the server does not know this token");
-    }
-    if (valid === null) out.warn("the server has no endpoint that could tell whether it is valid");
-    else out.hint(`The server knows this token (read ${by}).`);
-    const stored = noStore ? null : settings.tokenFile;
-    if (stored !== null) {
-      writeTokenFile(fs, stored, token);
-      const other = toldBy(settings.env, ...TOKEN_NAMES);
-      if (other !== null) out.warn(`${other.from} is set and goes before the token just kept`);
-    }
-    await out.show(
-      { valid, display_name: name, expire_time: expires, stored_in: stored },
-      {
-        text:
-          stored === null
-            ? "The token is good; it was not kept."
-            : `Logged in. The token is kept in ${stored}; other commands use it from now on.`,
-      },
-    );
+    return byMethod(context, method, path, given, noStore);
   },
 });
+
+async function withToken(
+  context: Context,
+  given: readonly string[],
+  noStore: boolean,
+): Promise<void> {
+  const { client, out, prompt } = context;
+  const [from] = given;
+  if (given.length > 1 || (from !== undefined && from !== "-")) {
+    throw new UsageError(
+      "a token is not taken from the command line: it would stay in the shell's history",
+      "run `holdfast login` and type it, or `holdfast login -` with it on standard input",
+    );
+  }
+  const token = from === "-" ? await prompt.piped("token") : await prompt.secret("Token");
+  if (token === null || token.reveal() === "") throw new UsageError("no token was given");
+  const { valid, by, name, expires } = await checkToken(client.withToken(token));
+  if (valid === false) {
+    throw new Failure("denied", "login-refused", "the server does not know this token");
+  }
+  if (valid === null) out.warn("the server has no endpoint that could tell whether it is valid");
+  else out.hint(`The server knows this token (read ${by}).`);
+  const stored = noStore ? null : keep(context, token);
+  await out.show(
+    { valid, display_name: name, expire_time: expires, stored_in: stored },
+    {
+      text:
+        stored === null
+          ? "The token is good; it was not kept."
+          : `Logged in. The token is kept in ${stored}; other commands use it from now on.`,
+    },
+  );
+}
+
+async function byMethod(
+  context: Context,
+  method: LoginMethod,
+  path: string | undefined,
+  given: readonly string[],
+  noStore: boolean,
+): Promise<void> {
+  const { client, out } = context;
+  const { path: target, body } = await loginRequest(context, method, path, given);
+  // Without the present token: it has nothing to do with who logs in.
+  const answer = await client.withToken(null).request("POST", target, { body });
+  const auth = isObject(answer.body) ? answer.body["auth"] : undefined;
+  const token = isObject(auth) ? auth["client_token"] : undefined;
+  if (!isObject(auth) || typeof token !== "string") {
+    throw new Failure("upstream", "answer-malformed", "the server's answer holds no token");
+  }
+  const stored = noStore ? null : keep(context, new Secret(token));
+  if (stored !== null) {
+    out.hint(`Logged in. The token is kept in ${stored}; other commands use it from now on.`);
+  }
+  const facts = factsOf(auth);
+  const { token: _, ...told } = facts;
+  await out.show(answer.body, { pairs: Object.entries(stored === null ? facts : told) }, facts);
+}
+
+/** Under the names that other commands show. */
+function factsOf(auth: JsonObject): JsonObject {
+  const { client_token, accessor, policies, lease_duration, renewable, metadata } = auth;
+  return {
+    token: client_token,
+    token_accessor: accessor,
+    token_duration: lease_duration === 0 ? "without end" : secondsText(lease_duration),
+    token_renewable: renewable,
+    token_policies: policies,
+    ...(isObject(metadata) && Object.keys(metadata).length > 0 ? { token_metadata: metadata } : {}),
+  };
+}
+
+function keep({ fs, settings, out }: Context, token: Secret<string>): string {
+  writeTokenFile(fs, settings.tokenFile, token);
+  const other = toldBy(settings.env, ...TOKEN_NAMES);
+  if (other !== null) out.warn(`${other.from} is set and goes before the token just kept`);
+  return settings.tokenFile;
+}

@@ -7,6 +7,7 @@ import { command } from "../command.ts";
 import { readData } from "../data-arguments.ts";
 import { flag } from "../flag.ts";
 import { UsageError } from "../usage-error.ts";
+import { WRAP_FLAG } from "../wrap-flag.ts";
 
 export const write = command({
   name: "write",
@@ -20,18 +21,21 @@ export const write = command({
     "holdfast write sys/namespaces/team - < team.json",
     "holdfast write -force sys/rotate",
   ],
-  flags: { force: flag.switch("Write without data") },
+  flags: { force: flag.switch("Write without data"), ...WRAP_FLAG },
   args: {
     path: argument.required("Path, with or without /v1/ in front"),
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
-  async run({ client, out, files, prompt }, { force, path, data }) {
+  async run({ client, out, files, prompt }, { force, path, data, wrapTtl }) {
     const target = typedPath(path);
     const body = await readData(data, { files, prompt });
     if (body === null && !force) {
       throw new UsageError("there is no data", "give name=value, or -force to write without any");
     }
-    const answer = await client.request("POST", target, body === null ? {} : { body });
+    const answer = await client.request("POST", target, {
+      ...(body === null ? {} : { body }),
+      wrapTtl,
+    });
     await showAnswer(out, answer, `Success! Data written to: ${path}`);
   },
 });

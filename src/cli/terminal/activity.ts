@@ -1,4 +1,5 @@
-// Shows that something is going on, once it has taken longer than a second, on a terminal only.
+// Shows that something is going on, once it has taken longer than a second, on a terminal only. Work of
+// many requests tells how far it is.
 
 import { MILLISECOND, SECOND } from "../../base/duration.ts";
 import type { Clock, Nanos, Timer, Timers } from "../../base/world.ts";
@@ -16,6 +17,7 @@ export class Activity {
   #timer: Timer | null = null;
   #since: Nanos = 0n;
   #frame = 0;
+  #told: string | null = null;
 
   constructor(stderr: OutputStream, clock: Clock, timers: Timers) {
     this.#stderr = stderr;
@@ -24,6 +26,7 @@ export class Activity {
   }
 
   begin(what: string): void {
+    if (this.#told !== null) return;
     this.end();
     if (this.#stderr.isTTY !== true) return;
     this.#since = this.#clock.elapsed();
@@ -31,6 +34,19 @@ export class Activity {
   }
 
   end(): void {
+    if (this.#told === null) this.#clear();
+  }
+
+  /** Stands there instead of what requests show, until null takes it away. */
+  tell(text: string | null): void {
+    if (this.#told === null) this.#since = this.#clock.elapsed();
+    this.#told = text;
+    if (this.#stderr.isTTY !== true) return;
+    if (text === null) this.#clear();
+    else this.#timer ??= this.#timers.after(PATIENCE, () => this.#draw(text));
+  }
+
+  #clear(): void {
     this.#timer?.cancel();
     this.#timer = null;
     if (this.#frame > 0) this.#stderr.write(CLEAR);
@@ -40,7 +56,7 @@ export class Activity {
   #draw(what: string): void {
     const seconds = (this.#clock.elapsed() - this.#since) / SECOND;
     const frame = FRAMES[this.#frame++ % FRAMES.length]!;
-    this.#stderr.write(`${CLEAR}${frame} ${what}, ${seconds} s`);
+    this.#stderr.write(`${CLEAR}${frame} ${this.#told ?? what}, ${seconds} s`);
     this.#timer = this.#timers.after(STEP, () => this.#draw(what));
   }
 }

@@ -124,3 +124,16 @@ test("a progress bar has its length at every step", () => {
   assert.equal(progressBar(3, 3, 6), "[######] 3/3");
   assert.equal(progressBar(9, 3, 6), "[######] 9/3");
 });
+
+test("parts stand one below the other, and a terminal of unknown size is 80 columns wide", async () => {
+  let printed = "";
+  const stdout = { write: (some: string) => (printed += some), isTTY: true, columns: 0 };
+  const { output } = make({ stdout });
+  const rows = [["destroyed", "a note of some length"]];
+  await output.show(null, { parts: [{ pairs: [["a", 1]] }, { columns: ["State", "Note"], rows }] });
+  assert.equal(
+    printed,
+    "Key    Value\n---    -----\na      1\n\n" +
+      "State        Note\n-----        ----\ndestroyed    a note of some length\n",
+  );
+});

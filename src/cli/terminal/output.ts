@@ -31,7 +31,9 @@ export type View =
       /** Columns not to be broken over lines: identifiers. */
       readonly whole?: readonly string[];
     }
-  | { readonly text: string };
+  | { readonly text: string }
+  /** One below the other. */
+  | { readonly parts: readonly View[] };
 
 type Colour = "bold" | "red" | "yellow" | "green" | "dim";
 const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
@@ -45,6 +47,11 @@ export class Output {
 
   get forPeople(): boolean {
     return this.#options.format === "table" && this.#options.field === null;
+  }
+
+  /** Whether hints are read as they come. */
+  get toTerminal(): boolean {
+    return this.#options.stderr.isTTY === true;
   }
 
   /** Members of an object by their names on the wire. */
@@ -124,7 +131,8 @@ export class Output {
   #table(view: View): string {
     const { stdout, colours } = this.#options;
     const heading = (text: string) => (colours.stdout ? paint("bold", text) : text);
-    const width = stdout.isTTY === true ? (stdout.columns ?? 80) : null;
+    const width = stdout.isTTY === true ? columnsOf(stdout) : null;
+    if ("parts" in view) return view.parts.map((part) => this.#table(part)).join("\n");
     if ("text" in view) return view.text.endsWith("\n") ? view.text : `${view.text}\n`;
     if ("pairs" in view) {
       const rows = view.pairs.map(([name, value]) => [name, shown(value)] as const);
@@ -137,6 +145,11 @@ export class Output {
   #onStderr(colour: Colour, text: string): string {
     return this.#options.colours.stderr ? paint(colour, text) : text;
   }
+}
+
+/** A terminal that nobody has told its size says 0. */
+function columnsOf({ columns = 0 }: OutputStream): number {
+  return columns > 0 ? columns : 80;
 }
 
 function paint(colour: Colour, text: string): string {

@@ -33,14 +33,14 @@ export class Prompt {
     this.interactive = stdin.isTTY === true && !nonInteractive;
   }
 
-  /** Null when the input ended instead. */
-  async secret(label: string): Promise<Secret<string> | null> {
+  /** Null when the input ended instead. `exact`: blanks at its ends are part of it. */
+  async secret(label: string, { exact = false } = {}): Promise<Secret<string> | null> {
     this.needPerson(label);
     return this.hidden(async () => {
       this.#stderr.write(`${label} (not shown): `);
       const line = await this.#typing.next();
       this.#stderr.write("\n");
-      return line === null ? null : new Secret(line.trim());
+      return line === null ? null : new Secret(exact ? line : line.trim());
     });
   }
 

@@ -1,0 +1,67 @@
+// `holdfast kv delete`
+
+import { argument } from "../argument.ts";
+import { command, type Context } from "../command.ts";
+import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "../kv-place.ts";
+import { recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
+import { UsageError } from "../usage-error.ts";
+
+// What the server takes at a time.
+const MOST_AT_ONCE = 1000;
+
+export const kvDelete = command({
+  name: "kv delete",
+  summary: "Delete secrets; in version 2 they can be brought back",
+  description:
+    "Of a mount of version 2 the newest version is marked deleted, or those of -versions: `kv undelete` " +
+    "brings them back, `kv destroy` and `kv metadata delete` are for good. Several paths of one mount " +
+    "go in one request. In version 1 the secret is gone at once.",
+  examples: [
+    "holdfast kv delete secret/app",
+    "holdfast kv delete -versions 1,2 secret/app",
+    "holdfast kv delete secret/shop/a secret/shop/b",
+  ],
+  flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG },
+  args: { path: argument.rest(`${KEY_HELP}; several are possible`) },
+  async run(context, { path: paths, mount, versions: given }) {
+    const { client, out } = context;
+    const [first, ...others] = [...new Set(paths)];
+    if (first === undefined) throw new UsageError(`PATH is missing: ${KEY_HELP}`);
+    const versions = given.flat();
+    if (others.length > 0 && versions.length > 0) {
+      throw new UsageError("-versions is for one secret");
+    }
+    const place = (await findKv(client, first, mount)).needKey();
+    if (versions.length > 0) {
+      const target = place.needVersions().at("delete");
+      await client.request("POST", target, { body: { versions } });
+      return out.done(`Success! Versions ${versions.join(", ")} deleted of: ${place.shown}`);
+    }
+    if (others.length === 0) {
+      await client.request("DELETE", place.at("data"));
+      return out.done(`Success! Data deleted (if it existed) at: ${place.shown}`);
+    }
+    const places = [place];
+    for (const one of others) places.push((await findKv(client, one, mount)).needKey());
+    await deleteAll(context, places);
+  },
+});
+
+async function deleteAll({ client, out }: Context, places: readonly KvPlace[]): Promise<void> {
+  for (const [mount, all] of Map.groupBy(places, (place) => place.mount)) {
+    if (all[0]?.version === 1) {
+      for (const place of all) await client.request("DELETE", place.at("data"));
+      out.done(`Success! ${all.length} secrets deleted (if they existed) in: ${mount}`);
+      continue;
+    }
+    let absent = 0;
+    for (let at = 0; at < all.length; at += MOST_AT_ONCE) {
+      const some = all.slice(at, at + MOST_AT_ONCE);
+      const body = { paths: some.map(({ key }) => key) };
+      const { data } = await client.request("POST", some[0]!.own("bulk-delete"), { body });
+      absent += Number(recordOf(data)["absent"] ?? 0);
+    }
+    const were = absent === 0 ? "" : `; ${absent} had nothing to delete`;
+    out.done(`Success! ${all.length - absent} secrets deleted in: ${mount}${were}`);
+  }
+}

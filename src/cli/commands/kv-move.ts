@@ -1,0 +1,89 @@
+// `holdfast kv move` and `holdfast kv copy`
+
+import type { JsonObject } from "../../base/json.ts";
+import { argument } from "../argument.ts";
+import { command, type Command, type Context } from "../command.ts";
+import { flag } from "../flag.ts";
+import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "../kv-place.ts";
+import { CAS_FLAG, recordOf } from "../kv-versions.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const kvMove: Command = relocation("move", {
+  summary: "Move a secret, or a folder of them, inside its mount",
+  rights: "It needs delete on the source and create on the target.",
+});
+
+export const kvCopy: Command = relocation("copy", {
+  summary: "Copy a secret, or a folder of them, inside its mount",
+  rights: "It needs read on the source and create on the target.",
+});
+
+function relocation(
+  verb: "move" | "copy",
+  { summary, rights }: { readonly summary: string; readonly rights: string },
+): Command {
+  return command({
+    name: `kv ${verb}`,
+    summary,
+    description:
+      `All versions go along; the data never leaves the server. ${rights} -recursive takes a folder, ` +
+      "each secret in one step of its own.",
+    examples: [
+      `holdfast kv ${verb} secret/app secret/shop/app`,
+      `holdfast kv ${verb} -recursive secret/shop secret/old/shop`,
+    ],
+    flags: { ...MOUNT_FLAG, ...CAS_FLAG, recursive: flag.switch("All secrets below FROM") },
+    args: {
+      from: argument.required(KEY_HELP),
+      to: argument.required("Path that it gets, in the same mount"),
+    },
+    async run(context, { from, to, mount, cas, recursive }) {
+      const { client, out } = context;
+      const source = (await findKv(client, from, mount)).needVersions();
+      const target = await findKv(client, to, mount);
+      if (target.mount !== source.mount) {
+        throw new UsageError(
+          `${source.shown} and ${target.shown} are in two mounts, and cannot be reached in one step`,
+          "read from the one and put into the other: `kv get -format json`, `kv put PATH -`",
+        );
+      }
+      if (!recursive) [source, target].forEach((place) => place.needKey());
+      const count = await relocate(context, source, {
+        verb,
+        body: {
+          from: source.key,
+          to: target.key,
+          ...(recursive ? { recursive } : {}),
+          ...(cas === undefined ? {} : { cas }),
+        },
+      });
+      const done = verb === "move" ? "Moved" : "Copied";
+      const what = recursive ? `${count} ${count === 1 ? "secret" : "secrets"} from ` : "";
+      const sentence = `Success! ${done} ${what}${source.shown} to ${target.shown}`;
+      await out.show({ [done.toLowerCase()]: count }, { text: sentence });
+    },
+  });
+}
+
+/** Until the server has no more: of a folder it takes so many at a time. How many went. */
+async function relocate(
+  context: Context,
+  source: KvPlace,
+  { verb, body }: { readonly verb: "move" | "copy"; readonly body: JsonObject },
+): Promise<number> {
+  const { client } = context;
+  let count = 0;
+  let after: JsonObject = {};
+  for (;;) {
+    const { data } = await client.request("POST", source.own(verb), {
+      body: { ...body, ...after },
+    });
+    const page = recordOf(data);
+    count += Number(page[verb === "move" ? "moved" : "copied"] ?? 1);
+    if (typeof page["next"] !== "string" || page["next"] === "") break;
+    after = { after: page["next"] };
+    context.progress(`${verb === "move" ? "moving" : "copying"} ${source.shown}: ${count} done`);
+  }
+  context.quiet();
+  return count;
+}

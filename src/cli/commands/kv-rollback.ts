@@ -1,0 +1,35 @@
+// `holdfast kv rollback`
+
+import { isObject } from "../../base/json.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
+import { explainGone, recordOf, showWritten } from "../kv-versions.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const kvRollback = command({
+  name: "kv rollback",
+  summary: "Write the data of an older version as the newest one",
+  description:
+    "Nothing is lost: the versions in between stay. If somebody writes at the same time it is refused.",
+  examples: ["holdfast kv rollback -version 3 secret/app"],
+  flags: { ...MOUNT_FLAG, version: flag.integer("Version to go back to", { min: 1 }) },
+  args: { path: argument.required(KEY_HELP) },
+  async run({ client, out, clock }, { path, mount, version }) {
+    if (version === undefined) throw new UsageError("-version is missing: which one to go back to");
+    const place = (await findKv(client, path, mount)).needKey().needVersions();
+    // The newest number first: whoever writes after this look makes the write below fail.
+    const metadata = recordOf((await client.request("GET", place.at("metadata"))).data);
+    const old = await client
+      .request("GET", place.at("data"), { query: { version } })
+      .catch((error: unknown) => {
+        throw explainGone(error, place, clock.now());
+      });
+    const { data } = recordOf(old.data);
+    const cas = Number(metadata["current_version"]);
+    const body = { data: isObject(data) ? data : {}, options: { cas } };
+    const answer = await client.request("POST", place.at("data"), { body });
+    await showWritten(out, place, answer, clock.now());
+  },
+});

@@ -1,0 +1,30 @@
+// `holdfast kv undelete`
+
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
+import { recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
+
+export const kvUndelete = command({
+  name: "kv undelete",
+  summary: "Bring back deleted versions of a secret",
+  description: "Without -versions the newest one. What was destroyed does not come back.",
+  examples: [
+    "holdfast kv undelete secret/app",
+    "holdfast kv undelete -versions 1,2 secret/app",
+    "holdfast kv list -deleted secret",
+  ],
+  flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG },
+  args: { path: argument.required(KEY_HELP) },
+  async run({ client, out }, { path, mount, versions: given }) {
+    const place = (await findKv(client, path, mount)).needKey().needVersions();
+    const versions = given.flat();
+    if (versions.length === 0) {
+      const { data } = await client.request("GET", place.at("metadata"));
+      versions.push(Number(recordOf(data)["current_version"]));
+    }
+    await client.request("POST", place.at("undelete"), { body: { versions } });
+    const which = versions.length === 1 ? "Version" : "Versions";
+    out.done(`Success! ${which} ${versions.join(", ")} restored (if deleted) of: ${place.shown}`);
+  },
+});

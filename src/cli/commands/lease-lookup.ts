@@ -1,0 +1,21 @@
+// `holdfast lease lookup`
+
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { LEASE_HELP, leaseView } from "../lease-view.ts";
+
+export const leaseLookup = command({
+  name: "lease lookup",
+  summary: "Show a lease: when it was issued, when it ends, what stopped its revocation",
+  examples: [
+    "holdfast lease lookup clouda/creds/ci/8sTnqV0tQ3xWn5Yb1R7pKd2f",
+    "holdfast lease lookup -field ttl clouda/creds/ci/8sTnqV0tQ3xWn5Yb1R7pKd2f",
+  ],
+  flags: {},
+  args: { lease: argument.required(LEASE_HELP) },
+  async run({ client, out, clock }, { lease }) {
+    const body = { lease_id: lease };
+    const { data } = await client.request("POST", "sys/leases/lookup", { body });
+    await out.show(data, leaseView(data, clock.now()));
+  },
+});

@@ -1,0 +1,72 @@
+// `holdfast lease revoke`
+
+import { restOfPath } from "../../client/request-path.ts";
+import { argument } from "../argument.ts";
+import { command, type Context } from "../command.ts";
+import { flag } from "../flag.ts";
+import { LEASE_HELP } from "../lease-view.ts";
+import { UsageError } from "../usage-error.ts";
+
+export const leaseRevoke = command({
+  name: "lease revoke",
+  summary: "End leases, and the secrets that they stand for",
+  description:
+    "The server takes them up in turn; with -sync the command waits until they are ended, or says " +
+    "why not. -prefix ends every lease below a path, and asks first on a terminal. -force, with " +
+    "-prefix, forgets them even where the secret could not be ended: what then remains in other " +
+    "systems is told, and is yours to remove.",
+  examples: [
+    "holdfast lease revoke -sync clouda/creds/ci/8sTnqV0tQ3xWn5Yb1R7pKd2f",
+    "holdfast lease revoke -prefix clouda/creds/ci",
+    "holdfast lease revoke -yes -force -prefix clouda",
+  ],
+  flags: {
+    sync: flag.switch("Wait until it is done"),
+    prefix: flag.switch("All leases below LEASE, a path"),
+    force: flag.switch("With -prefix: forget them even if ending the secrets fails"),
+    yes: flag.switch("Do not ask"),
+  },
+  args: { lease: argument.rest(`${LEASE_HELP}; several are possible`) },
+  async run(context, { lease: leases, sync, prefix, force, yes }) {
+    const { out, prompt } = context;
+    if (leases.length === 0 || leases.includes("")) {
+      throw new UsageError(`LEASE is missing: ${LEASE_HELP}`);
+    }
+    if (force && !prefix) throw new UsageError("-force goes with -prefix");
+    if (prefix && !yes && prompt.interactive) {
+      const what = leases.map((one) => `${one.replace(/\/+$/, "")}/`).join(", ");
+      const how = force ? "Forget every lease below" : "End every lease below";
+      if (!(await prompt.confirm(`${how} ${what}?`))) {
+        out.hint("Nothing was revoked.");
+        return 1;
+      }
+    }
+    for (const one of new Set(leases)) await revoke(context, one, { sync, prefix, force });
+    return 0;
+  },
+});
+
+interface How {
+  readonly sync: boolean;
+  readonly prefix: boolean;
+  readonly force: boolean;
+}
+
+async function revoke({ client, out }: Context, lease: string, how: How): Promise<void> {
+  const { sync, prefix, force } = how;
+  const what = prefix ? `every lease below: ${lease}` : `the lease: ${lease}`;
+  if (force) {
+    await client.request("POST", `sys/leases/revoke-force/${restOfPath(lease)}`);
+    return out.done(`Success! Forgot ${what}`);
+  }
+  const { status } = prefix
+    ? await client.request("POST", `sys/leases/revoke-prefix/${restOfPath(lease)}`, {
+        body: { sync },
+      })
+    : await client.request("POST", "sys/leases/revoke", { body: { lease_id: lease, sync } });
+  out.done(
+    status === 202
+      ? `Queued: the server takes up the revocation of ${what}`
+      : `Success! Revoked ${what}`,
+  );
+}

@@ -1,0 +1,82 @@
+// What to do next where a request on mounts, leases, wrapping, logins or secrets is refused.
+
+import type { ApiError } from "../client/api-error.ts";
+
+/** Null where there is nothing to say that is special to them. */
+export function onEngineRefusal(error: ApiError, command: string): string | null {
+  const { path } = error;
+  if (path.startsWith("sys/wrapping/")) return onWrapping(error);
+  if (path.startsWith("sys/leases")) return onLease(error);
+  if (/^sys\/(mounts|auth|remount)\b/.test(path)) return onMount(error);
+  if (command === "login" && path.startsWith("auth/")) return onLogin(error);
+  if (command.startsWith("kv ")) return onKv(error);
+  return null;
+}
+
+function onWrapping(error: ApiError): string | null {
+  if (!error.says("wrapping token is not valid or does not exist")) return null;
+  return (
+    "it was used already, has expired, or never was one. If nobody of yours has used it, somebody " +
+    "else has: tell those who sent it, and have what it wrapped replaced"
+  );
+}
+
+function onLease(error: ApiError): string | null {
+  if (error.says("invalid lease") || error.says("lease not found")) {
+    return "it is revoked or expired, or the id is wrong; `holdfast lease list PREFIX` shows ids";
+  }
+  if (error.says("lease expired and could not be revoked yet")) {
+    return "`holdfast lease lookup` tells why; `holdfast lease revoke -sync` tries once more";
+  }
+  const lasting = ["lease is not renewable", "maximum lifetime reached", "lease expired"];
+  if (lasting.some((text) => error.says(text))) return "ask for a new secret at its path instead";
+  if (error.kind === "upstream" || error.kind === "internal") {
+    return (
+      "the lease stays, and the server tries again by itself; mend the cause, or give it up with " +
+      "`holdfast lease revoke -force -prefix`"
+    );
+  }
+  return null;
+}
+
+function onMount(error: ApiError): string | null {
+  const group = error.path.startsWith("sys/auth") ? "auth" : "secrets";
+  if (error.kind === "conflict" || error.message.endsWith("it is protected")) {
+    return `choose another -path: \`holdfast ${group} list\` shows what is taken`;
+  }
+  if (error.kind === "invalid" && /is mounted at |no such mount/.test(error.message)) {
+    return `\`holdfast ${group} list\` shows what is mounted; check -namespace too`;
+  }
+  if (error.kind === "invalid" && error.message.includes("abandon=true")) {
+    return "remove them first, or leave them behind with -abandon";
+  }
+  return null;
+}
+
+function onLogin(error: ApiError): string | null {
+  // A path of no mount is one that needs a token, as far as the server tells.
+  if (error.kind === "not-found" || error.says("missing client token")) {
+    return "no such method is mounted there: `holdfast auth list` shows them; -path and -namespace say where";
+  }
+  if (error.kind === "invalid" || error.kind === "denied") {
+    return "check what was typed, -path and -namespace; after several failures a user is locked for a while";
+  }
+  return null;
+}
+
+const TWICE = /\/(data|metadata)\/\1(\/|$)/;
+
+function onKv(error: ApiError): string | null {
+  const { path, message } = error;
+  if (error.kind === "not-found") {
+    const [, twice] = TWICE.exec(path) ?? [];
+    if (twice !== undefined) return `leave ${twice}/ out of the path: kv commands put it in`;
+    return "`holdfast kv list` shows what is there; `holdfast kv list -deleted` what was deleted";
+  }
+  if (error.kind !== "invalid") return null;
+  const [, current] = /the current version is (\d+)/.exec(message) ?? [];
+  if (current !== undefined) {
+    return `look at what is there with \`holdfast kv get\`, and write over it with -cas ${current}`;
+  }
+  return null;
+}

@@ -1,0 +1,115 @@
+// Where a key lies: which mount serves the path that a person typed, of which version, and what of the
+// path is the key. The server is asked, since a mount may have several segments (contract 12).
+
+import { Failure } from "../base/failure.ts";
+import { isObject } from "../base/json.ts";
+import { ApiError } from "../client/api-error.ts";
+import type { Client } from "../client/client.ts";
+import { restOfPath } from "../client/request-path.ts";
+import { AdvisedFailure } from "./advised-failure.ts";
+import { flag } from "./flag.ts";
+import { shown } from "./terminal/value.ts";
+import { UsageError } from "./usage-error.ts";
+
+export const MOUNT_FLAG = {
+  mount: flag.string("Mount; PATH then begins inside it", "PATH"),
+};
+
+export const KEY_HELP = "Path of the secret, beginning with its mount: secret/app";
+
+/** Places of version 2 between mount and key. */
+export type KvArea = "data" | "metadata" | "detailed-metadata" | "delete" | "undelete" | "destroy";
+
+export class KvPlace {
+  readonly version: 1 | 2;
+  /** With slash, as people write it. */
+  readonly mount: string;
+  /** The key, without slashes at its ends; empty for the mount itself. */
+  readonly key: string;
+
+  constructor(mount: string, version: 1 | 2, key: string) {
+    this.mount = mount;
+    this.version = version;
+    this.key = key;
+  }
+
+  /** As people write it. */
+  get shown(): string {
+    return `${this.mount}${this.key}`;
+  }
+
+  /** Path of the API, escaped. Version 1 has one place for all. */
+  at(area: KvArea): string {
+    const parts = [this.mount, this.version === 1 ? "" : area, this.key].filter(Boolean);
+    return parts.map(restOfPath).join("/");
+  }
+
+  /** An endpoint of the mount as a whole. */
+  own(name: string): string {
+    return `${restOfPath(this.mount)}/${name}`;
+  }
+
+  /** The place of a key, which must be named. */
+  needKey(): this {
+    if (this.key !== "") return this;
+    throw new UsageError(`${this.mount} is the mount; the path of a secret goes further`);
+  }
+
+  /** What only version 2 has. */
+  needVersions(): this {
+    if (this.version === 2) return this;
+    throw new UsageError(
+      `${this.mount} is of version 1, which keeps one version of each secret and cannot do this`,
+      "make a mount of version 2: `holdfast secrets enable -path PATH kv-v2`",
+    );
+  }
+}
+
+export async function findKv(
+  client: Client,
+  typed: string,
+  mount: string | undefined,
+): Promise<KvPlace> {
+  const trim = (text: string) => text.replace(/^\/+|\/+$/g, "");
+  const path = [mount === undefined ? "" : trim(mount), trim(typed)].filter(Boolean).join("/");
+  if (path === "") throw new UsageError(`PATH is missing: ${KEY_HELP}`);
+  const { data } = await client
+    .request("GET", `sys/internal/ui/mounts/${restOfPath(path)}`)
+    .catch((error: unknown) => {
+      throw explained(error, path);
+    });
+  const { path: at, type, options } = isObject(data) ? data : {};
+  if (typeof at !== "string" || !`${path}/`.startsWith(at)) {
+    throw new Failure("upstream", "answer-malformed", "the server does not tell the mount");
+  }
+  if (type !== "kv") {
+    throw new AdvisedFailure(
+      "invalid",
+      "mount-not-kv",
+      `${at} is no kv mount, but one of type ${shown(type)}`,
+      "use `holdfast read` and `holdfast write` there; `holdfast secrets list` shows the types",
+    );
+  }
+  if (mount !== undefined && trim(mount) !== trim(at)) {
+    throw new UsageError(`there is no mount ${trim(mount)}/; ${at} serves this path`);
+  }
+  const version = isObject(options) ? options["version"] : undefined;
+  return new KvPlace(at, shown(version) === "1" ? 1 : 2, trim(`${path}/`.slice(at.length)));
+}
+
+/** Whether there is no mount, or one that is none of the caller's business, is told to some alone. */
+function explained(error: unknown, path: string): unknown {
+  if (!(error instanceof ApiError)) return error;
+  if (error.kind === "not-found") {
+    const next = "`holdfast secrets list` shows what is mounted; check -namespace too";
+    return new AdvisedFailure("not-found", "kv-mount-absent", `no mount serves ${path}`, next);
+  }
+  const known = !error.says("invalid token") && !error.says("missing client token");
+  if (error.kind !== "denied" || !known) return error;
+  return new AdvisedFailure(
+    "denied",
+    "kv-mount-unseen",
+    `no mount that this token may use serves ${path}`,
+    "check the path and -namespace; if both are right, a policy must allow something below it",
+  );
+}

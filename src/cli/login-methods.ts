@@ -1,0 +1,107 @@
+// Ways to log in: what each asks of the person, and of the API. Passwords come from a prompt, a file or
+// standard input, never from the command line.
+
+import type { JsonObject } from "../base/json.ts";
+import { oneSegment, restOfPath } from "../client/request-path.ts";
+import type { Context } from "./command.ts";
+import { UsageError } from "./usage-error.ts";
+
+export const METHODS = ["token", "userpass", "approle"] as const;
+export type LoginMethod = Exclude<(typeof METHODS)[number], "token">;
+
+const MAX_SECRET = 64 * 1024;
+
+interface Method {
+  /** Told on the command line. */
+  readonly name: string;
+  readonly secret: string;
+  readonly label: string;
+  /** A role may be without. */
+  readonly secretOptional: boolean;
+  request(mount: string, name: string, secret: string | null): LoginRequest;
+}
+
+export interface LoginRequest {
+  readonly path: string;
+  readonly body: JsonObject;
+}
+
+const WAYS: Readonly<Record<LoginMethod, Method>> = {
+  userpass: {
+    name: "username",
+    secret: "password",
+    label: "Password",
+    secretOptional: false,
+    request: (mount, name, password) => ({
+      path: `auth/${mount}/login/${oneSegment(name)}`,
+      body: { password },
+    }),
+  },
+  approle: {
+    name: "role_id",
+    secret: "secret_id",
+    label: "Secret id",
+    secretOptional: true,
+    request: (mount, name, secret) => ({
+      path: `auth/${mount}/login`,
+      body: { role_id: name, ...(secret === null ? {} : { secret_id: secret }) },
+    }),
+  },
+};
+
+/** `given` are name=value arguments; `path` is where the method is mounted, its name if not told. */
+export async function loginRequest(
+  context: Pick<Context, "prompt" | "files">,
+  method: LoginMethod,
+  path: string | undefined,
+  given: readonly string[],
+): Promise<LoginRequest> {
+  const way = WAYS[method];
+  const fields = fieldsOf(way, given);
+  const name = fields.get(way.name);
+  if (name === undefined || name === "") {
+    throw new UsageError(`${way.name} is missing: give ${way.name}=…`);
+  }
+  const secret = await secretOf(context, way, fields.get(way.secret));
+  return way.request(restOfPath((path ?? method).replace(/^\/*auth\//, "")), name, secret);
+}
+
+function fieldsOf({ name, secret }: Method, given: readonly string[]): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const one of given) {
+    const at = one.indexOf("=");
+    const field = one.slice(0, Math.max(0, at));
+    // Not repeated: it may be a password that lost its name.
+    if (field !== name && field !== secret) {
+      throw new UsageError(`arguments are ${name}=…, and ${secret}=@FILE or ${secret}=-`);
+    }
+    fields.set(field, one.slice(at + 1));
+  }
+  return fields;
+}
+
+async function secretOf(
+  { prompt, files }: Pick<Context, "prompt" | "files">,
+  { secret, label, secretOptional }: Method,
+  from: string | undefined,
+): Promise<string | null> {
+  if (from === "-") return lastLineCut(await prompt.whole(MAX_SECRET));
+  if (from?.startsWith("@") === true) return lastLineCut(files.text(from.slice(1), MAX_SECRET));
+  if (from !== undefined) {
+    throw new UsageError(
+      `a ${secret} is not taken from the command line: it would stay in the shell's history`,
+      `leave it out to be asked, or give ${secret}=@FILE or ${secret}=- for standard input`,
+    );
+  }
+  if (secretOptional && !prompt.interactive) return null;
+  const typed = await prompt.secret(label, { exact: true });
+  const text = typed?.reveal() ?? "";
+  if (text !== "") return text;
+  if (secretOptional) return null;
+  throw new UsageError(`no ${secret} was given`);
+}
+
+/** Editors and echo end a text with a newline that is no part of it. */
+function lastLineCut(text: string): string {
+  return text.replace(/\r?\n$/, "");
+}

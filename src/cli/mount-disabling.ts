@@ -1,0 +1,119 @@
+// Follows a mount that the server disables: tells how many of its leases are revoked, and can be left
+// and taken up again at any time, since the server goes on by itself (contract decision 57).
+
+import { MILLISECOND, MINUTE, SECOND, showDuration } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import type { JsonValue } from "../base/json.ts";
+import type { Nanos } from "../base/world.ts";
+import { ApiError } from "../client/api-error.ts";
+import { AdvisedFailure } from "./advised-failure.ts";
+import type { Context } from "./command.ts";
+import { leasesLeft } from "./mount-state.ts";
+import { pause } from "./pause.ts";
+import { progressBar } from "./terminal/activity.ts";
+import { Interrupted } from "./terminal/prompt.ts";
+
+// How long each answer is waited for: as often there is something new to tell.
+const LOOK = SECOND;
+const PACE = 100n * MILLISECOND;
+// Should the server wait as long as it ever does, and answer then.
+const HELD = MINUTE;
+// Where there is no terminal to draw on: often enough to see that it moves, seldom enough for a log.
+const TOLD_EVERY = 10n * SECOND;
+
+export interface Disabling {
+  /** Path of the mount's record. */
+  readonly target: string;
+  readonly shown: string;
+  /** What takes it up again. */
+  readonly command: string;
+  readonly abandon: boolean;
+  readonly wait: boolean;
+}
+
+/** Whether it is done; false when it goes on without us because nobody wanted to wait. */
+export async function disableMount(context: Context, disabling: Disabling): Promise<boolean> {
+  const { command, shown, wait } = disabling;
+  const { out } = context;
+  let begun = false;
+  try {
+    return await context.untilInterrupted(async (signal) => {
+      const progress = new Progress(context, shown);
+      // The first answer comes at once: it tells how many there are before any is revoked.
+      for (let patience: Nanos = 0n; ; patience = LOOK) {
+        const { status, data } = await ask(context, disabling, patience);
+        if (status !== 202) return true;
+        begun = true;
+        if (!wait) {
+          out.done(`The server disables ${shown} by itself. \`${command}\` follows it.`);
+          return false;
+        }
+        progress.tell(data);
+        // For a server that did not wait although it was asked to.
+        if (patience > 0n) await pause(context.timers, PACE, signal);
+      }
+    });
+  } catch (error) {
+    context.quiet();
+    if (error instanceof Interrupted) {
+      out.hint(`\nThe server goes on disabling ${shown}. \`${command}\` follows it again.`);
+    }
+    throw explained(error, disabling, begun);
+  } finally {
+    context.quiet();
+  }
+}
+
+function ask({ client }: Context, { target, abandon }: Disabling, patience: Nanos) {
+  const query = { wait: showDuration(patience), abandon: abandon ? true : undefined };
+  return client.request("DELETE", target, { query, held: HELD });
+}
+
+class Progress {
+  readonly #context: Context;
+  readonly #shown: string;
+  #most = 0;
+  #told: Nanos;
+
+  constructor(context: Context, shown: string) {
+    this.#context = context;
+    this.#shown = shown;
+    this.#told = context.clock.elapsed();
+  }
+
+  tell(answer: JsonValue | undefined): void {
+    const { clock, out } = this.#context;
+    const left = leasesLeft(answer);
+    this.#most = Math.max(this.#most, left ?? 0);
+    const done = this.#most - (left ?? 0);
+    const what = `disabling ${this.#shown}`;
+    // After the last lease its contents are wiped; how much that is nobody counts.
+    const wiping = left === null || left === 0;
+    const bar = `${progressBar(done, this.#most)} leases revoked`;
+    this.#context.progress(`${what}: ${wiping ? "removing what is in it" : bar}`);
+    if (out.toTerminal || clock.elapsed() - this.#told < TOLD_EVERY) return;
+    this.#told = clock.elapsed();
+    const plain = wiping ? "removing what is in it" : `${done} of ${this.#most} leases revoked`;
+    out.hint(`${what}: ${plain}`);
+  }
+}
+
+/** A lease that cannot be revoked stops the server on the way: what then, at night, is the question. */
+function explained(error: unknown, { target, shown, command }: Disabling, begun: boolean): unknown {
+  if (error instanceof Interrupted || !(error instanceof Failure)) return error;
+  if (!(error instanceof ApiError)) {
+    if (!begun) return error;
+    const next = `the server goes on when it can: run \`${command}\` again when it answers`;
+    return new AdvisedFailure(error.kind, error.code, error.message, next);
+  }
+  const stopped = error.kind === "internal" || error.kind === "upstream";
+  if (!stopped) return error;
+  return new AdvisedFailure(
+    error.kind,
+    error.code,
+    `DELETE ${target}: ${error.message} (status ${error.status}); ${shown} answers no requests any ` +
+      "more, and is not gone",
+    `mend the cause and run \`${command}\` again, or give its leases up first: ` +
+      `\`holdfast lease revoke -force -prefix ${shown.replace(/\/$/, "")}\``,
+  );
+}

@@ -1,0 +1,96 @@
+// The two kinds of mounts: where they are on the wire, what they are called, and the settings that both
+// share.
+
+import { showDuration } from "../base/duration.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Nanos } from "../base/world.ts";
+import { restOfPath } from "../client/request-path.ts";
+import { flag } from "./flag.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface MountKind {
+  /** First word of its commands. */
+  readonly group: "secrets" | "auth";
+  /** Its table in the API. */
+  readonly place: "sys/mounts" | "sys/auth";
+  readonly noun: string;
+  readonly types: string;
+  /** What a move calls it by: auth mounts have a prefix there. */
+  readonly prefix: "" | "auth/";
+}
+
+export const SECRETS: MountKind = {
+  group: "secrets",
+  place: "sys/mounts",
+  noun: "secrets engine",
+  types: "kv, or kv-v1 or kv-v2 to say which version",
+  prefix: "",
+};
+
+export const AUTH: MountKind = {
+  group: "auth",
+  place: "sys/auth",
+  noun: "auth method",
+  types: "userpass or approle",
+  prefix: "auth/",
+};
+
+export const PATH_HELP = "Where it is mounted, such as secret";
+
+/** As people write it: with or without slashes at its ends, and auth/ in front of an auth mount. */
+export function mountPath(kind: MountKind, typed: string): string {
+  const bare = typed.replace(/^\/+|\/+$/g, "");
+  const path = bare.startsWith(kind.prefix) ? bare.slice(kind.prefix.length) : bare;
+  if (path === "") throw new UsageError(`PATH is missing: ${PATH_HELP}`);
+  return path;
+}
+
+/** Its record in the API. */
+export function recordPath({ place }: MountKind, path: string): string {
+  return `${place}/${restOfPath(path)}`;
+}
+
+/** Settings that can be given when it is enabled, and changed later. */
+export const MOUNT_FLAGS = {
+  description: flag.string("What it is for"),
+  defaultLeaseTtl: flag.duration(
+    "How long leases last where nothing else is said; 0: the server's",
+  ),
+  maxLeaseTtl: flag.duration("How long they last at most; 0: the server's"),
+  listingVisibility: flag.oneOf(["hidden", "unauth"], "unauth: listed without a token too"),
+  auditNonHmacRequestKeys: flag.string("Field of requests audited in clear", "NAME").repeated(),
+  auditNonHmacResponseKeys: flag.string("Field of answers audited in clear", "NAME").repeated(),
+  passthroughRequestHeaders: flag.string("Header that it is told of", "NAME").repeated(),
+  allowedResponseHeaders: flag.string("Header that it may answer with", "NAME").repeated(),
+  config: flag.pair("Any other setting").repeated(),
+  option: flag.pair("Option of the type, such as version=1").repeated(),
+};
+
+export interface MountSettings {
+  readonly defaultLeaseTtl: Nanos | undefined;
+  readonly maxLeaseTtl: Nanos | undefined;
+  readonly listingVisibility: string | undefined;
+  readonly auditNonHmacRequestKeys: readonly string[];
+  readonly auditNonHmacResponseKeys: readonly string[];
+  readonly passthroughRequestHeaders: readonly string[];
+  readonly allowedResponseHeaders: readonly string[];
+  readonly config: readonly (readonly [string, string])[];
+}
+
+/** What was given of them, by their names on the wire. */
+export function configOf(given: MountSettings): JsonObject {
+  const length = (value: Nanos | undefined) =>
+    value === undefined ? undefined : showDuration(value);
+  const list = (values: readonly string[]) => (values.length === 0 ? undefined : [...values]);
+  const fields = {
+    default_lease_ttl: length(given.defaultLeaseTtl),
+    max_lease_ttl: length(given.maxLeaseTtl),
+    listing_visibility: given.listingVisibility,
+    audit_non_hmac_request_keys: list(given.auditNonHmacRequestKeys),
+    audit_non_hmac_response_keys: list(given.auditNonHmacResponseKeys),
+    passthrough_request_headers: list(given.passthroughRequestHeaders),
+    allowed_response_headers: list(given.allowedResponseHeaders),
+    ...Object.fromEntries(given.config),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

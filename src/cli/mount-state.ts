@@ -1,0 +1,25 @@
+// What the API says of a mount that is not at work: it is being disabled or moved, how many leases are
+// left (contract decision 57), and what is the matter with it.
+
+import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+
+/** For people; null for a mount that is at work. */
+export function stateOf(mount: JsonObject): string | null {
+  const { state, trouble } = mount;
+  const left = leasesLeft(mount);
+  const leases = left === null ? [] : [`${left} ${left === 1 ? "lease" : "leases"} left`];
+  const doing = typeof state === "string" && state !== "" ? [state, ...leases] : [];
+  const matter = typeof trouble === "string" && trouble !== "" ? [trouble] : [];
+  const said = [...doing, ...matter];
+  return said.length === 0 ? null : said.join(", ");
+}
+
+export function isDisabling(mount: JsonObject): boolean {
+  return mount["state"] === "disabling";
+}
+
+/** Null where the answer does not tell. */
+export function leasesLeft(answer: JsonValue | undefined): number | null {
+  const { leases_left } = isObject(answer) ? answer : {};
+  return typeof leases_left === "number" ? leases_left : null;
+}

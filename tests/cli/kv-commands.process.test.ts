@@ -1,0 +1,214 @@
+// kv commands beyond what transcripts say: what is sent, pages that are followed, questions on a
+// terminal, and paths that lead elsewhere.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { makeHome, run, type RunOptions } from "./harness.ts";
+
+async function fakeFor(t: TestContext) {
+  const server = (await FakeServer.start()).opened();
+  t.after(() => server.stop());
+  const { kv } = server.engines.add("team/secret/", { type: "kv", options: { version: "2" } });
+  server.engines.add("plain/", { type: "kv", options: { version: "1" } });
+  server.engines.add("cloud/", { type: "cloud" });
+  const home = makeHome((call) => t.after(call));
+  const env = { HOLDFAST_ADDR: server.address, HOLDFAST_TOKEN: ROOT_TOKEN, HOME: home };
+  const cli = (args: readonly string[], options: RunOptions = {}) =>
+    run(["kv", ...args], { env, ...options });
+  const sent = async (...args: string[]) => {
+    const { code, all } = await cli(args);
+    assert.equal(code, 0, all);
+    const { method, path, body, query } = server.seen.at(-1)!;
+    return { method, path, body, query: query.toString() };
+  };
+  const put = async (...keys: string[]) => {
+    for (const key of keys) await sent("put", `team/secret/${key}`, "a=1");
+  };
+  return { server, home, kv, cli, sent, put };
+}
+
+test("put and patch send data apart from options; files and standard input hold values", async (t) => {
+  const { home, cli, sent, server } = await fakeFor(t);
+  const file = join(home, "password");
+  writeFileSync(file, "correct horse\n");
+  const at = { path: "team/secret/data/app/a b", query: "" };
+  assert.deepEqual(await sent("put", "-cas", "0", "team/secret/app/a b", `p=@${file}`, "x=\\@y"), {
+    ...at,
+    method: "POST",
+    body: { data: { p: "correct horse", x: "@y" }, options: { cas: 0 } },
+  });
+  assert.deepEqual(await sent("patch", "-remove", "x", "/team/secret/app/a b/", "y=2"), {
+    ...at,
+    method: "PATCH",
+    body: { data: { y: "2", x: null } },
+  });
+  const json = await cli(["put", "-mount", "team/secret", "app", "-"], {
+    stdin: '{"n": 12345678901234567890}',
+  });
+  assert.equal(json.code, 0, json.all);
+  assert.equal(server.seen.at(-1)?.path, "team/secret/data/app");
+  assert.deepEqual((await sent("put", "plain/app", "a=1")).body, { a: "1" }, "version 1 is bare");
+});
+
+test("get gives programs the whole answer, and people data and version apart", async (t) => {
+  const { cli, put, server } = await fakeFor(t);
+  await put("app");
+  const json = await cli(["get", "-format", "json", "team/secret/app"]);
+  assert.equal(json.stderr, "");
+  assert.equal(JSON.parse(json.stdout).data.data.a, "1");
+  assert.equal((await cli(["get", "-field", "a", "team/secret/app"])).all, "1\n\n");
+  await cli(["get", "-version", "1", "team/secret/app"]);
+  assert.equal(server.seen.at(-1)?.query.get("version"), "1");
+  const wrapped = await cli([
+    "get",
+    "-wrap-ttl",
+    "90s",
+    "-field",
+    "wrapping_token",
+    "team/secret/app",
+  ]);
+  assert.match(wrapped.stdout, /^[0-9a-f-]{36}\n$/, wrapped.all);
+  assert.equal(server.seen.at(-1)?.headers["x-service-wrap-ttl"], "1m30s");
+  const look = server.seen.at(-2);
+  assert.equal(look?.path, "sys/internal/ui/mounts/team/secret/app");
+  assert.equal(look?.headers["x-service-wrap-ttl"], undefined, "the look at the mount is not");
+});
+
+test("lists, searches and moves go on to the last page without a word", async (t) => {
+  const { kv, cli, put, server } = await fakeFor(t);
+  await put("s/a", "s/b", "s/c/d", "s/e", "t");
+  kv.page = 2;
+  const all = await cli(["list", "-recursive", "team/secret/s"]);
+  assert.deepEqual([all.code, all.stderr], [0, ""]);
+  assert.equal(all.stdout, "Keys\n----\na\nb\nc/d\ne\n");
+  assert.equal((await cli(["search", "s/", "team/secret"])).stdout.split("\n").length, 7);
+  const asked = server.seen.length;
+  const two = await cli(["search", "-limit", "2", "s/", "team/secret"]);
+  assert.equal(two.stdout.split("\n").length, 5);
+  assert.equal(server.seen.length, asked + 2, "no page more than needed");
+  const some = await cli(["list", "-recursive", "-limit", "1", "team/secret/s"]);
+  assert.equal(some.stdout, "Keys\n----\na\n");
+  assert.match(some.stderr, /there are more; go on with after=a/);
+
+  const moved = await cli(["move", "-recursive", "team/secret/s", "team/secret/u"]);
+  assert.equal(moved.stdout, "Success! Moved 4 secrets from team/secret/s to team/secret/u\n");
+  assert.deepEqual([...kv.secrets.keys()].toSorted(), ["t", "u/a", "u/b", "u/c/d", "u/e"]);
+  const copied = await cli([
+    "copy",
+    "-recursive",
+    "-format",
+    "json",
+    "team/secret/u",
+    "team/secret/v",
+  ]);
+  assert.deepEqual(JSON.parse(copied.stdout), { copied: 4 });
+
+  await cli(["delete", "team/secret/u/a", "team/secret/u/b", "team/secret/v/e", "team/secret/x"]);
+  assert.deepEqual(server.seen.at(-1)?.body, { paths: ["u/a", "u/b", "v/e", "x"] });
+  const bin = await cli(["list", "-deleted", "team/secret/u"]);
+  assert.match(bin.stdout, /\nu\/a +1 .*\nu\/b +1 .*\n$/, bin.all);
+  const detailed = await cli(["list", "-detailed", "team/secret/u"]);
+  assert.match(detailed.stdout, /Key +Version +Changed/);
+});
+
+test("delete, undelete and destroy name versions; destroy asks on a terminal", async (t) => {
+  const { cli, sent, put, server } = await fakeFor(t);
+  await put("app", "app", "app");
+  const at = (area: string) => ({ method: "POST", path: `team/secret/${area}/app`, query: "" });
+  const app = "team/secret/app";
+  assert.deepEqual(await sent("delete", "-versions", "1,2", app), {
+    ...at("delete"),
+    body: { versions: [1, 2] },
+  });
+  assert.deepEqual(await sent("undelete", "-versions", "2", "-versions", "1", app), {
+    ...at("undelete"),
+    body: { versions: [2, 1] },
+  });
+  assert.deepEqual((await sent("undelete", app)).body, { versions: [3] }, "the newest by itself");
+  const asked = server.seen.length;
+  const no = await cli(["destroy", "-versions", "1", app], { typed: ["n"] });
+  assert.deepEqual([no.code, server.seen.length], [1, asked + 1]);
+  assert.match(no.stderr, /Destroy version 1 of team\/secret\/app for good\?/);
+  assert.equal((await cli(["destroy", app])).code, 2);
+  assert.equal((await cli(["metadata", "delete", app], { typed: ["n"] })).code, 1);
+  assert.equal((await cli(["metadata", "delete", "-yes", app], { typed: [] })).code, 0);
+});
+
+test("a rollback is refused where somebody writes in between", async (t) => {
+  const { cli, put, server } = await fakeFor(t);
+  await put("app", "app");
+  const rolled = await cli(["rollback", "-version", "1", "team/secret/app"]);
+  assert.equal(rolled.code, 0, rolled.all);
+  assert.deepEqual(server.seen.at(-1)?.body, { data: { a: "1" }, options: { cas: 2 } });
+});
+
+test("metadata is set and patched by flags", async (t) => {
+  const { sent, put, cli } = await fakeFor(t);
+  await put("app");
+  const at = { path: "team/secret/metadata/app", query: "" };
+  const flags = ["-max-versions", "3", "-cas-required", "true", "-delete-version-after", "24h"];
+  assert.deepEqual(
+    await sent("metadata", "put", ...flags, "-custom-metadata", "owner=anna", "team/secret/app"),
+    {
+      ...at,
+      method: "POST",
+      body: {
+        max_versions: 3,
+        cas_required: true,
+        delete_version_after: "24h0m0s",
+        custom_metadata: { owner: "anna" },
+      },
+    },
+  );
+  const notes = ["-custom-metadata", "floor=2", "-remove-custom-metadata", "owner"];
+  assert.deepEqual(await sent("metadata", "patch", ...notes, "team/secret/app"), {
+    ...at,
+    method: "PATCH",
+    body: { custom_metadata: { floor: "2", owner: null } },
+  });
+  assert.equal((await cli(["metadata", "put", "team/secret/app"])).code, 2);
+});
+
+test("paths that cannot be meant are told as such, and secrets are not repeated", async (t) => {
+  const { cli } = await fakeFor(t);
+  for (const [args, code, message] of [
+    [["get", "cloud/app"], 2, "cloud/ is no kv mount, but one of type cloud"],
+    [["get", "team/secret"], 2, "team/secret/ is the mount; the path of a secret goes further"],
+    [["get", "-mount", "team", "secret/app"], 2, "there is no mount team/; team/secret/ serves"],
+    [["copy", "team/secret/app", "plain/app"], 2, "are in two mounts"],
+    [["put", "team/secret/app", "hunter2"], 2, "data argument 1 is not NAME=VALUE"],
+    [["put", "team/secret/app"], 2, "there is no data"],
+    [["put", "-cas", "1", "plain/app", "a=1"], 2, "plain/ is of version 1"],
+    [["list", "-deleted", "-recursive", "team/secret"], 2, "exclude each other"],
+    [["list"], 2, "PATH is missing"],
+    [["get", "elsewhere/app"], 3, "no mount serves elsewhere/app"],
+  ] as const) {
+    const ran = await cli(args);
+    assert.equal(ran.code, code, ran.all);
+    assert.ok(ran.stderr.includes(message), ran.stderr);
+    assert.doesNotMatch(ran.all, /hunter2/);
+  }
+});
+
+test("a mount that is hidden from the token, and a token that is no good, are told apart", async (t) => {
+  const { cli, server } = await fakeFor(t);
+  const answers = (...errors: string[]) =>
+    server.instead.set("GET sys/internal/ui/mounts/team/secret/app", {
+      status: 403,
+      body: { errors },
+    });
+  answers("permission denied");
+  const hidden = await cli(["get", "team/secret/app"]);
+  assert.equal(hidden.code, 4);
+  assert.match(
+    hidden.stderr,
+    /no mount that this token may use serves team\/secret\/app\nNext: check/,
+  );
+  answers("permission denied", "invalid token");
+  const wrong = await cli(["get", "team/secret/app"]);
+  assert.equal(wrong.code, 4);
+  assert.match(wrong.stderr, /Next: the token from HOLDFAST_TOKEN is unknown or expired/);
+});
