@@ -1,7 +1,6 @@
 // The load on sys/namespaces/:path. Every write changes its record: a client alternates between two
 // namespaces that no other client writes and between two values, so that no server can pass one over.
 
-import { describe } from "../src/base/failure.ts";
 import { type Caller, call, requestBytes } from "./api-caller.ts";
 import { VALUE_BYTES } from "./filled-store.ts";
 import type { Load } from "./load.ts";
@@ -22,20 +21,14 @@ export function pathsFor(clients: number): string[] {
   return Array.from({ length: clients * EACH_CLIENT }, (_, n) => pathOf(n));
 }
 
-export async function makeNamespaces(caller: Caller, paths: readonly string[]): Promise<void> {
+async function made(caller: Caller, clients: number): Promise<string[]> {
+  const paths = pathsFor(clients);
   for (const path of paths) await call(caller, "POST", path, bodyOf("m"));
+  return paths;
 }
 
-/** As far as that server lets us: what stays there is told, and is no reason to lose the figures. */
-export async function removeNamespaces(caller: Caller, paths: readonly string[]): Promise<void> {
-  try {
-    for (const path of paths) await call(caller, "DELETE", path);
-  } catch (error) {
-    process.stderr.write(`namespaces were left at ${caller.url}: ${describe(error)}\n`);
-  }
-}
-
-export function writes(caller: Caller, paths: readonly string[], clients: number): Load {
+export async function writes(caller: Caller, clients: number): Promise<Load> {
+  const paths = await made(caller, clients);
   return {
     clients: Array.from({ length: clients }, (_, i) => {
       const own = paths.slice(i * EACH_CLIENT, (i + 1) * EACH_CLIENT);
@@ -48,7 +41,8 @@ export function writes(caller: Caller, paths: readonly string[], clients: number
 }
 
 /** Each client reads all of them, in the same order from different beginnings. */
-export function reads(caller: Caller, paths: readonly string[], clients: number): Load {
+export async function reads(caller: Caller, clients: number): Promise<Load> {
+  const paths = await made(caller, clients);
   const requests = paths.map((path) => requestBytes(caller, "GET", path));
   return {
     clients: Array.from({ length: clients }, (_, i) => {

@@ -4,6 +4,7 @@ import { apiRows } from "./api.ts";
 import { commitRows } from "./commits.ts";
 import { getRows } from "./gets.ts";
 import { governingRows } from "./governing.ts";
+import { kvRows } from "./kv.ts";
 import { listRows } from "./lists.ts";
 import { millionRows } from "./million.ts";
 import { policyRows } from "./policies.ts";
@@ -21,6 +22,7 @@ export const ROWS: readonly Row[] = [
   ...listRows,
   ...slowSyncRows,
   ...apiRows,
+  ...kvRows,
   ...tokenRows,
   ...millionRows,
   ...policyRows,

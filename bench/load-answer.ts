@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 const MOST_HEAD = 16 * 1024;
-const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
+export const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
 const DIGIT_ZERO = 0x30;
 const STATUS_AT = "HTTP/1.1 ".length;
 

@@ -2,13 +2,15 @@
 // Reads go into one buffer of its own, which spares an allocation and a stream for each answer.
 
 import { connect, type Socket } from "node:net";
-import { type Answer, readAnswer } from "./load-answer.ts";
+import { type Answer, END_OF_HEAD, readAnswer } from "./load-answer.ts";
 
 const READ_BYTES = 16 * 1024;
 
 export class LoadConnection {
   readonly #socket: Socket;
   #waiting: PromiseWithResolvers<Answer> | null = null;
+  /** The last answer, as long as nothing else is read. */
+  #answer: Buffer | null = null;
   /** What has come of an answer that is not complete. */
   #held: Buffer | null = null;
   #failure: Error | null = null;
@@ -45,6 +47,12 @@ export class LoadConnection {
     return this.#waiting.promise;
   }
 
+  /** Of the last answer, until the next request is sent. */
+  body(): string {
+    const bytes = this.#answer ?? Buffer.alloc(0);
+    return bytes.toString("utf8", bytes.indexOf(END_OF_HEAD) + END_OF_HEAD.length);
+  }
+
   /** An answer that is still awaited fails with `reason`. */
   close(reason: Error = new Error("the connection was closed")): void {
     if (this.#failure !== null) return;
@@ -71,6 +79,7 @@ export class LoadConnection {
       return this.close(new Error("the server sent more than was asked for"));
     }
     this.#held = null;
+    this.#answer = bytes;
     this.#waiting = null;
     waiting.resolve(answer);
   }

@@ -11,6 +11,8 @@ export interface Load {
   /** One list for each client, who goes through it again and again. */
   readonly clients: readonly (readonly Buffer[])[];
   readonly statuses: readonly number[];
+  /** What is sent after each of them, made of its answer's body: both together count as one. */
+  readonly follow?: (body: string) => Buffer;
 }
 
 export interface Loaded {
@@ -41,18 +43,24 @@ export async function load(url: URL, load: Load, millis: number): Promise<Loaded
     const began = performance.now();
     const client = async (requests: readonly Buffer[], i: number) => {
       let connection = first[i]!;
+      const ask = async (request: Buffer, follow?: Load["follow"]): Promise<void> => {
+        const { status, closes } = await connection.exchange(request);
+        if (!load.statuses.includes(status)) throw new Error(`the server answered ${status}`);
+        const next = follow?.(connection.body());
+        if (closes) {
+          // Servers bound the requests of one connection. Connecting anew counts as well.
+          connections.delete(connection);
+          connection.close();
+          connection = await connected();
+        }
+        if (next !== undefined) await ask(next);
+      };
       let at = performance.now();
       for (let sent = 0; at - began < millis; sent++) {
-        const { status, closes } = await connection.exchange(requests[sent % requests.length]!);
-        if (!load.statuses.includes(status)) throw new Error(`the server answered ${status}`);
+        await ask(requests[sent % requests.length]!, load.follow);
         const done = performance.now();
         latencies.push(done - at);
         at = done;
-        if (!closes) continue;
-        // Servers bound the requests of one connection. The next one counts from before connecting.
-        connections.delete(connection);
-        connection.close();
-        connection = await connected();
       }
     };
     await Promise.all(load.clients.map(client));

@@ -29,10 +29,10 @@ prints their figures beside their budgets: median and spread of several rounds a
   --fresh          fill the large stores anew; otherwise they are kept in .cache/ between runs
   --profile DIR    write CPU profiles of every process and thread (open them in a browser)
   --target URL --token T
-                   run the load of api/writes and api/reads at that server as well, afterwards, and
-                   show the ratios. It must be unsealed; the token may make and remove namespaces
-                   there, which are named holdfast-bench-NNNN. Ours has a file as its audit device:
-                   give it one as well, or its figures are of less work.
+                   run the load of api/writes, api/reads and kv/ at that server as well, afterwards,
+                   and show the ratios. It must be unsealed; the token may make and remove namespaces
+                   there, which are named holdfast-bench-NNNN, and a mount holdfast-bench-kv. Ours has
+                   a file as its audit device: give it one as well, or its figures are of less work.
   --help           this text
 
 Examples: npm run bench -- commits gets/store --json /tmp/figures.json
