@@ -120,6 +120,11 @@ const OF_EVERY_CLIENT: ReadonlySet<string> = new Set([
   "authTokenRevokeSelf",
   "ownCapabilities",
   "resultantAcl",
+  "wrapData",
+  "unwrap",
+  "lookupLease",
+  "renewLease",
+  "renewLeaseOlder",
 ]);
 
 /** Written from the contract (6.3, 6.5, 8, decisions 7 and 36), not from the pipeline. */
@@ -127,28 +132,35 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   const exists = namespace === "" || namespace === "team";
   const restricted = namespace !== "" && endpoint.rootOnly;
   const { access } = endpoint;
+  // What unwraps answers every credential that is none with a 400 (10), wherever it is asked.
+  const unknown = endpoint.unwraps ? "passes" : "invalid-token";
   // What the node says of itself is the same everywhere.
   if (access.kind === "open" && endpoint.answers === "always" && !restricted) return "passes";
   // Nobody can try out which namespaces there are: nothing else is open in a child.
   if (access.kind === "open" && access.caller === "optional" && namespace !== "") {
     if (kind.token === undefined) return "missing-token";
-    if (kind.home === "none") return "invalid-token";
+    if (kind.home === "none") return unknown;
     return exists && (kind.home === "" || kind.home === namespace) ? "passes" : "permission-denied";
   }
   // Key ceremonies are open on this listener.
   if (exists && !restricted && (access.kind === "open" || access.kind === "ceremony"))
     return "passes";
   if (kind.token === undefined) return "missing-token";
-  if (kind.home === "none") return "invalid-token";
+  if (kind.home === "none") return unknown;
   if (!exists || (kind.home !== "" && kind.home !== namespace)) return "permission-denied";
   if (restricted) return "restricted-endpoint";
   // A token reads itself, and the policies it carries; those asked for here are another's (acl-tokens
   // 2.3, D57).
   const own = ["readToken", "viewAclPolicy"].includes(endpoint.name);
   if (own && kind.rights !== "management") return "permission-denied";
+  // Which mount serves a path is told whom some policy lets do something there (12).
+  const blind = kind.rights === "nothing" || kind.rights === "denied";
+  if (endpoint.name === "readServingMount" && blind) return "permission-denied";
   if (access.kind === "token" || kind.rights === "management") return "passes";
   // Granted by name in the default policy of its own namespace; no pattern stands above that (6.4).
   if (OF_EVERY_CLIENT.has(endpoint.name) && kind.home === namespace) return "passes";
+  // There the default policy has a rule of its own, without `list`, which no pattern is above (6.4).
+  if (endpoint.name === "listLeases" && kind.home === namespace) return "permission-denied";
   if (access.kind === "management" || access.kind !== "capability") return "permission-denied";
   const enough = kind.rights === "all" || (kind.rights === "all but sudo" && !access.sudo);
   return enough ? "passes" : "permission-denied";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { everyEndpoint } from "../../src/surface.ts";
+import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 import { at } from "../support/http-client.ts";
 import { startServer } from "../support/test-server.ts";
 
@@ -33,8 +33,42 @@ test("19.18 the document has every endpoint, and nothing else, and it is valid",
       .filter((method) => method !== "parameters" && method !== "put")
       .map((method) => `${method} ${path}`),
   );
-  const declared = everyEndpoint.flatMap(documented);
+  // A new server has one mount: the one that every namespace has.
+  const cubbyhole = mountedSurface.find(({ title }) => title === "cubbyhole");
+  const mounted = (cubbyhole?.endpoints ?? []).map((endpoint) => ({
+    ...endpoint,
+    path: `/cubbyhole${endpoint.path}`.replace(/\/$/, ""),
+  }));
+  assert.ok(mounted.length > 3);
+  const declared = [...everyEndpoint, ...mounted].flatMap(documented);
   assert.deepEqual(told.toSorted(), declared.toSorted());
+});
+
+test("13.5 mounts are described under their own paths, or by type", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const body = { type: "kv" };
+  await server.call("POST", "/v1/sys/mounts/team/kv", { token, body });
+  await server.call("POST", "/v1/sys/auth/people", { token, body: { type: "userpass" } });
+  const pathsOf = async (query: string) => {
+    const answer = await server.call("GET", DOCUMENT + query, { token });
+    const { valid, errors } = await new Validator().validate(
+      answer.json as Parameters<Validator["validate"]>[0],
+    );
+    assert.ok(valid, JSON.stringify(errors ?? []).slice(0, 500));
+    return Object.keys(at(answer, "paths") as object);
+  };
+  const each = await pathsOf("");
+  assert.ok(each.includes("/team/kv/data/{path}"));
+  assert.ok(each.includes("/auth/people/login/{username}"));
+  assert.ok(!each.some((path) => path.includes("mount_path")));
+  const generic = await pathsOf("?generic_mount_paths=true");
+  assert.ok(generic.includes("/{kv_mount_path}/data/{path}"));
+  assert.ok(generic.includes("/auth/{userpass_mount_path}/login/{username}"));
+  assert.ok(!generic.some((path) => path.startsWith("/team/kv")));
+  const nobody = Object.keys(at(await server.call("GET", DOCUMENT), "paths") as object);
+  assert.ok(!nobody.some((path) => path.includes("kv")), "mounts are told of nobody");
 });
 
 test("13.5 without a token it has what needs none", async (t) => {

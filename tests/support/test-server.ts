@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { EngineType } from "../../plugin-sdk/engine.ts";
 import { SystemClock } from "../../src/base/clock.ts";
 import { SystemFs } from "../../src/base/fs.ts";
 import { type LogDial, makeLog } from "../../src/base/log.ts";
@@ -26,6 +27,8 @@ export interface TestServerOptions {
   readonly settings?: object;
   readonly config?: (config: Config) => Config;
   readonly dev?: { readonly rootToken: string | null };
+  /** Beside the built-in ones. */
+  readonly engineTypes?: readonly EngineType<unknown>[];
 }
 
 export interface Opened {
@@ -132,8 +135,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const write = (line: string) => void lines.push(line);
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
   const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
-  const { dev } = options;
-  const parts = { world, log, dial, version: "1.2.3", buildDate: "2026-11-15", engine };
+  const { dev, engineTypes = [] } = options;
+  const common = { world, log, dial, version: "1.2.3", buildDate: "2026-11-15", engine };
+  const parts = { ...common, engineTypes };
   const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
   return new TestServer(server, lines, directory, engine);
 }

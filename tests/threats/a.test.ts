@@ -317,28 +317,37 @@ const OPEN = [
   "GET /sys/health",
   "GET /sys/init",
   "GET /sys/internal/specs/openapi",
+  "GET /sys/internal/ui/mounts",
   "GET /sys/internal/ui/namespaces",
   "GET /sys/leader",
   "GET /sys/seal-status",
+  "GET /sys/wrapping/pubkey",
   "POST /acl/bootstrap",
   "POST /acl/token/onetime/exchange",
   "POST /sys/init",
   "POST /sys/unseal",
+  "POST /sys/wrapping/lookup",
 ];
 const CEREMONY =
   /^\/sys\/(?:generate-root|rekey|rekey-recovery-key)\/(?:attempt|init|update|verify)$/;
 /** Core contract 6.3 with decision 47, as far as it is built. */
 const SUDO = [
-  /^\/sys\/(?:seal|step-down|rotate)$/,
-  /^\/sys\/audit(?:-hash|-verify)?(?:\/|$)/,
-  /^\/sys\/rekey(?:-recovery-key)?\/backup$/,
-  /^\/sys\/config\/(?:cors$|auditing\/|ui\/|reload\/)/,
-  /^\/auth\/token\/accessors$/,
-  /^\/sys\/inspect\/request$/,
+  / \/sys\/(?:seal|step-down|rotate|remount)$/,
+  /^(?:POST|DELETE) \/sys\/auth\//,
+  / \/sys\/auth\/.*\/tune$/,
+  /^(?:GET|LIST) \/sys\/leases(?:\/lookup|\/lookup\/.*)?$/,
+  / \/sys\/(?:leases\/)?revoke-(?:prefix|force)\//,
+  / \/sys\/audit(?:-hash|-verify)?(?:\/|$)/,
+  / \/sys\/rekey(?:-recovery-key)?\/backup$/,
+  / \/sys\/config\/(?:cors$|auditing\/|ui\/|reload\/)/,
+  / \/auth\/token\/accessors$/,
+  / \/sys\/inspect\/request$/,
 ];
-/** Core contract 8: those that also exist in a child namespace, beside the tokens and policies of each. */
+/** Core contract 8: those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;
 const POLICIES = /^\/(?:sys\/polic(?:y|ies)|sys\/capabilities|sys\/inspect|acl\/polic(?:y|ies))\b/;
+const MOUNTS =
+  /^\/sys\/(?:mounts|auth|remount|leases|renew|revoke|revoke-prefix|revoke-force|wrapping|internal\/ui\/mounts)(?:\/|$)/;
 const IN_CHILDREN = [
   "/sys/ha-status",
   "/sys/internal/specs/openapi",
@@ -359,12 +368,13 @@ test("T-A19: what is open, what needs sudo and what exists in child namespaces i
     if (access.kind === "capability") {
       assert.equal(
         access.sudo,
-        SUDO.some((pattern) => pattern.test(path)),
+        SUDO.some((pattern) => pattern.test(name)),
         `${name}: sudo`,
       );
     }
     assert.equal(access.kind === "ceremony", CEREMONY.test(path), `${name}: ceremony`);
-    const child = TOKENS.test(path) || POLICIES.test(path) || IN_CHILDREN.includes(path);
+    const child =
+      [TOKENS, POLICIES, MOUNTS].some((part) => part.test(path)) || IN_CHILDREN.includes(path);
     assert.equal(!rootOnly, child, `${name}: child namespaces`);
   }
 });

@@ -1,0 +1,236 @@
+// An engine type for tests of mounts, leases and rollback: it makes objects outside, one for each
+// secret, and takes them away again. It does what a cloud engine does, in the same order, and can be
+// stopped between any two steps (outside.ts). The product does not know it.
+
+import { jsonCodec } from "../../src/base/codec.ts";
+import { Failure } from "../../src/base/failure.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { SECOND } from "../../src/base/duration.ts";
+import type { Nanos } from "../../src/base/world.ts";
+import { access } from "../../src/endpoint/access.ts";
+import { type Endpoint, endpointsOf } from "../../src/endpoint/endpoint.ts";
+import { out } from "../../src/endpoint/output.ts";
+import { reply } from "../../src/endpoint/reply.ts";
+import { wire } from "../../src/endpoint/wire.ts";
+import type { EngineGiven, EngineType, LeaseFacts, SecretType } from "../../plugin-sdk/engine.ts";
+import type { Outside } from "./outside.ts";
+
+/** A role: what its secrets are like. Durations in whole seconds; 0: as the mount says. */
+export interface CountingRole {
+  readonly ttl: number;
+  readonly max_ttl: number;
+  readonly renewable: boolean;
+  /** Of a type that has no renewal at all. */
+  readonly fixed: boolean;
+}
+
+export interface CountingOptions {
+  /** Default "counting". */
+  readonly type?: string;
+  /** Default: the server's, 10 min. */
+  readonly leastUndoAge?: Nanos;
+  /** Default: the server's, 60 s. */
+  readonly jobDeadline?: Nanos;
+  /** What disabling would leave behind, in words. Default nothing. */
+  readonly abandoned?: () => string | null;
+}
+
+/** What a mount of this type has open. */
+export interface CountingEngine {
+  readonly given: EngineGiven;
+  readonly outside: Outside;
+}
+
+const roles = jsonCodec<CountingRole>();
+const endpoint = endpointsOf<CountingEngine>();
+const name = wire.path("name").string("Name of the role.");
+
+const role = out.object({
+  ttl: out.integer("Seconds that a secret lives; 0: as the mount says."),
+  max_ttl: out.integer("Seconds that it lives at most; 0: as the mount says."),
+  renewable: out.boolean("Whether it can be renewed."),
+  fixed: out.boolean("Whether it is of the type without renewal."),
+});
+
+const secret = out.object({
+  object: out.string("Name of what was made outside."),
+  password: out.secret("What opens it."),
+});
+
+const paths: readonly Endpoint<CountingEngine>[] = [
+  endpoint({
+    name: "countingRoleWrite",
+    method: "POST",
+    path: "/roles/:name+",
+    summary: "Write a role.",
+    access: access.capability,
+    input: {
+      name,
+      ttl: wire.body("ttl").integer("Seconds.", { min: 0 }).default(0),
+      maxTtl: wire.body("max_ttl").integer("Seconds.", { min: 0 }).default(0),
+      renewable: wire.body("renewable").boolean("Whether secrets can be renewed.").default(true),
+      fixed: wire.body("fixed").boolean("Whether there is no renewal at all.").default(false),
+    },
+    output: out.nothing,
+    exists: async (engine, path) =>
+      (await engine.given.storage.get(`roles/${path["name"] ?? ""}`, roles)) !== null,
+    handler: async (engine, { name: written, ttl, maxTtl, renewable, fixed }) => {
+      const value = { ttl, max_ttl: maxTtl, renewable, fixed };
+      await engine.given.storage.write((tx) => tx.put(`roles/${written}`, value, roles));
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "countingRoleRead",
+    method: "GET",
+    path: "/roles/:name+",
+    summary: "Read a role.",
+    access: access.capability,
+    input: { name },
+    output: role,
+    handler: async (engine, input) => {
+      const found = await engine.given.storage.get(`roles/${input.name}`, roles);
+      if (found === null) throw new Failure("not-found", "no-role", "no such role", { texts: [] });
+      return found;
+    },
+  }),
+  endpoint({
+    name: "countingRoleList",
+    method: "LIST",
+    path: "/roles",
+    summary: "List the roles.",
+    access: access.capability,
+    input: {},
+    output: out.keys("Names of roles."),
+    handler: async (engine) => ({
+      keys: await engine.given.storage.list("roles/", { limit: 1000 }),
+    }),
+  }),
+  endpoint({
+    name: "countingRoleDelete",
+    method: "DELETE",
+    path: "/roles/:name+",
+    summary: "Delete a role.",
+    access: access.capability,
+    input: { name },
+    output: out.nothing,
+    handler: async (engine, input) => {
+      await engine.given.storage.write((tx) => tx.delete(`roles/${input.name}`));
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "countingCredsRead",
+    method: "GET",
+    path: "/creds/:name+",
+    summary: "Make an object outside, and give its secret.",
+    access: access.capability,
+    runs: "active",
+    input: { name },
+    output: secret,
+    handler: (engine, input) => issue(engine, input.name),
+  }),
+  endpoint({
+    name: "countingCredsWrite",
+    method: "POST",
+    path: "/creds/:name+",
+    summary: "Make an object outside, and give its secret.",
+    access: access.capability,
+    input: { name },
+    output: secret,
+    handler: (engine, input) => issue(engine, input.name),
+  }),
+];
+
+/** Note, make, offer the lease that settles the note: the order of every engine. */
+async function issue({ given, outside }: CountingEngine, roleName: string) {
+  const { storage, writeAhead, random } = given;
+  const found = await storage.get(`roles/${roleName}`, roles);
+  if (found === null) {
+    throw new Failure("invalid", "no-role", `there is no role ${JSON.stringify(roleName)}`);
+  }
+  const object = `object-${random.uuid()}`;
+  await outside.reach("issue", object);
+  const record = await writeAhead.begin("object", { object });
+  await outside.reach("recorded", object);
+  outside.make(object);
+  await outside.reach("made", object);
+  const internal: JsonObject = { object, role: roleName };
+  const data = { object, password: random.bytes(18).toString("base64url") };
+  return reply(data, {
+    lease: {
+      secretType: found.fixed ? "fixed" : "object",
+      internal,
+      ttl: nanosOf(found.ttl),
+      maxTtl: nanosOf(found.max_ttl),
+      renewable: found.renewable,
+      settles: [record],
+    },
+  });
+}
+
+const object: SecretType<CountingEngine> = {
+  renew: async ({ given, outside }, lease) => {
+    await outside.reach("renew", objectOf(lease.internal));
+    const roleName = textIn(lease.internal, "role");
+    const found = await given.storage.get(`roles/${roleName}`, roles);
+    if (found === null) {
+      const text = `role ${JSON.stringify(roleName)} no longer exists; lease cannot be renewed`;
+      throw new Failure("invalid", "role-gone", text);
+    }
+    const { ttl, max_ttl, renewable } = found;
+    return { ttl: nanosOf(ttl), maxTtl: nanosOf(max_ttl), renewable };
+  },
+  revoke,
+};
+
+async function revoke(
+  { outside }: CountingEngine,
+  lease: LeaseFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  await outside.remove(objectOf(lease.internal), "revoke", signal);
+}
+
+/** To be handed to a server beside its own types. */
+export function countingEngine(
+  outside: Outside,
+  options: CountingOptions = {},
+): EngineType<CountingEngine> {
+  const { type = "counting", leastUndoAge, jobDeadline, abandoned = () => null } = options;
+  return {
+    type,
+    kind: "secret",
+    summary: "Makes objects outside and counts them.",
+    version: "v1.0.0+test",
+    paths: () => paths,
+    checkOptions: (given) => {
+      const [unknown] = Object.keys(given);
+      if (unknown === undefined) return given;
+      throw new Failure("invalid", "unknown-option", `unknown option ${JSON.stringify(unknown)}`);
+    },
+    open: (given) => ({ given, outside }),
+    secrets: { object, fixed: { renew: null, revoke } },
+    undo: {
+      object: (engine, record, signal) =>
+        engine.outside.remove(objectOf(record.data), "undo", signal),
+    },
+    periodic: (engine, signal) => engine.outside.reach("periodic", "", signal),
+    abandoned: async () => abandoned(),
+    ...(leastUndoAge === undefined ? {} : { leastUndoAge }),
+    ...(jobDeadline === undefined ? {} : { jobDeadline }),
+  };
+}
+
+function objectOf(data: JsonObject): string {
+  return textIn(data, "object");
+}
+
+function textIn(data: JsonObject, name: string): string {
+  const text = data[name];
+  return typeof text === "string" ? text : "";
+}
+
+function nanosOf(seconds: number): Nanos | null {
+  return seconds === 0 ? null : BigInt(seconds) * SECOND;
+}

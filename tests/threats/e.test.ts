@@ -1,0 +1,140 @@
+// Threats E: response wrapping. Through HTTP, against a whole server.
+
+import assert from "node:assert/strict";
+import { Agent } from "node:http";
+import test from "node:test";
+import {
+  dataOf,
+  done,
+  engineServer,
+  type EngineServer,
+  refused,
+  SECOND,
+} from "../support/engine-server.ts";
+import { at, type CallOptions } from "../support/http-client.ts";
+
+const INVALID = "wrapping token is not valid or does not exist";
+const wrapFor = (ttl: string, more: Record<string, string> = {}): CallOptions => ({
+  headers: { "X-Service-Wrap-TTL": ttl, ...more },
+});
+
+async function wrapped(server: EngineServer, ttl = "5m", more: Record<string, string> = {}) {
+  const made = await server.must("POST", "sys/wrapping/wrap", { a: "b" }, wrapFor(ttl, more));
+  return at(made, "wrap_info") as { readonly token: string; readonly accessor: string };
+}
+
+test("T-E01: of a hundred who unwrap at once one wins, through either form and any mix of doors", async (t) => {
+  const server = await engineServer(t);
+  const agent = new Agent({ keepAlive: true, maxSockets: 100 });
+  t.after(() => agent.destroy());
+  for (const form of ["token", "jwt"]) {
+    const { token } = await wrapped(
+      server,
+      "5m",
+      form === "jwt" ? { "X-Service-Wrap-Format": "jwt" } : {},
+    );
+    const doors = [
+      () => server.test.call("POST", "/v1/sys/wrapping/unwrap", { token, agent }),
+      () => server.ask("POST", "sys/wrapping/unwrap", { token }, { agent }),
+      () => server.ask("PUT", "sys/wrapping/unwrap", { token }, { agent }),
+      () => server.ask("POST", "sys/wrapping/rewrap", { token }, { agent }),
+    ];
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => doors[i % doors.length]!()),
+    );
+    const won = answers.filter(({ status }) => status === 200);
+    assert.equal(won.length, 1, form);
+    for (const answer of answers) if (answer.status !== 200) refused(answer, 400, INVALID);
+    // Whoever won has it, or has the new wrapping of it.
+    const fresh = at(won[0]!, "wrap_info", "token");
+    const opened =
+      typeof fresh === "string"
+        ? await server.ask("POST", "sys/wrapping/unwrap", { token: fresh })
+        : won[0]!;
+    assert.deepEqual(dataOf(opened), { a: "b" });
+  }
+});
+
+test("T-E02: a wrapping token opens its wrapping and nothing else", async (t) => {
+  const server = await engineServer(t);
+  await server.enable("kv", "kv");
+  const { token } = await wrapped(server);
+  for (const [method, path, body] of [
+    ["GET", "auth/token/lookup-self", undefined],
+    ["POST", "auth/token/renew-self", {}],
+    ["POST", "auth/token/create", {}],
+    ["GET", "cubbyhole/response", undefined], // where the oldest clients looked
+    ["POST", "cubbyhole/response", { response: "swapped" }],
+    ["LIST", "cubbyhole", undefined],
+    ["POST", "cubbyhole/x", { a: 1 }],
+    ["POST", "sys/capabilities-self", { paths: ["sys/mounts"] }],
+    ["POST", "sys/wrapping/wrap", { a: 1 }],
+    ["GET", "sys/mounts", undefined],
+    ["GET", "kv/data/x", undefined],
+    ["GET", "acl/token/self", undefined],
+    ["POST", "acl/token/onetime", {}],
+  ] as const) {
+    const answer = await server.ask(method, path, body, { token, ...wrapFor("1m") });
+    const plain = await server.ask(method, path, body, { token });
+    for (const { status, text } of [answer, plain]) {
+      assert.equal(status, 403, `${method} ${path}: ${status} ${text}`);
+    }
+  }
+  const opened = await server.test.call("POST", "/v1/sys/wrapping/unwrap", { token });
+  assert.deepEqual(dataOf(opened), { a: "b" }, "none of that has used it up");
+});
+
+test("T-E03: a look-up shows what a swapped token would not; another cluster's is none", async (t) => {
+  const server = await engineServer(t);
+  await server.enable("kv", "kv");
+  await server.must("POST", "kv/data/app", { data: { a: 1 } });
+  const real = await server.ask("GET", "kv/data/app", undefined, wrapFor("5m"));
+  const swapped = await wrapped(server, "5m");
+  const lookup = async (token: unknown) =>
+    dataOf(await server.test.call("POST", "/v1/sys/wrapping/lookup", { body: { token } }));
+  assert.equal((await lookup(at(real, "wrap_info", "token")))["creation_path"], "kv/data/app");
+  assert.equal((await lookup(swapped.token))["creation_path"], "sys/wrapping/wrap");
+  const other = await engineServer(t);
+  for (const form of ["token", "jwt"]) {
+    const { token } = await wrapped(
+      other,
+      "5m",
+      form === "jwt" ? { "X-Service-Wrap-Format": "jwt" } : {},
+    );
+    refused(await server.ask("POST", "sys/wrapping/unwrap", { token }), 400, INVALID);
+    refused(await server.ask("POST", "sys/wrapping/lookup", { token }), 400, INVALID);
+    assert.deepEqual(dataOf(await other.ask("POST", "sys/wrapping/unwrap", { token })), { a: "b" });
+  }
+});
+
+test("T-E04: times at and beyond the edge", async (t) => {
+  const server = await engineServer(t);
+  for (const [ttl, status] of [
+    ["1s", 200],
+    ["1", 200],
+    ["365d", 200],
+    ["8760h", 200],
+    ["366d", 400],
+    ["8760h1s", 400],
+    ["999999999999999999999", 400],
+    ["-1s", 400],
+    ["-1", 400],
+    ["0.5s", 400],
+    ["1ns", 400],
+    ["soon", 400],
+    ["NaN", 400],
+  ] as const) {
+    const answer = await server.ask("POST", "sys/wrapping/wrap", { a: "b" }, wrapFor(ttl));
+    assert.equal(answer.status, status, `${ttl}: ${answer.text}`);
+    assert.ok(status !== 400 || !answer.text.includes('"a"'), ttl);
+  }
+  // 0 asks for none, and this endpoint needs one.
+  const none = await server.ask("POST", "sys/wrapping/wrap", { a: "b" }, wrapFor("0"));
+  assert.equal(none.status, 400, none.text);
+  // It ends while the node is sealed.
+  const { token } = await wrapped(server, "60s");
+  done(await server.ask("POST", "sys/seal"));
+  await server.time.pass(61n * SECOND);
+  await server.test.unseal(server.shares);
+  refused(await server.ask("POST", "sys/wrapping/unwrap", { token }), 400, INVALID);
+});
