@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { utf8 } from "../base/bytes.ts";
 import { readJson } from "../base/json-reader.ts";
@@ -113,6 +115,22 @@ test("T-G05: a body at the limits costs about what its reading costs", () => {
     assert.ok(masking <= 8 * reading + 50, `${masking} ms, ${reading} ms`); // twice, on a quiet day
   }
 });
+
+test("T-G05: what was masked is kept in one piece, and takes no more memory than its text", () => {
+  const data = { list: Array.from({ length: 5000 }, () => [0, 0, 0, 0, 0, 0, 0, 0]) };
+  const before = heapInUse();
+  const texts = Array.from({ length: 64 }, () => maskedJson(data, hasher));
+  const held = heapInUse() - before;
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  assert.ok(held < 4 * length, `${held} bytes for ${length} characters`);
+});
+
+function heapInUse(): number {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  if (typeof collect === "function") collect();
+  return process.memoryUsage().heapUsed;
+}
 
 function leastTime(run: () => void): number {
   const times = Array.from({ length: 8 }, () => {

@@ -14,7 +14,13 @@ const MOST_DEEP = 64;
 /** Stands for what was hashed in one piece: the JSON text of the rest. */
 export const REST = "(rest)";
 
+const LARGE = 4096; // characters
+
 export function maskedJson(value: unknown, veil: Veil, readable?: ReadonlySet<string>): string {
+  return inOnePiece(masked(value, veil, readable));
+}
+
+function masked(value: unknown, veil: Veil, readable: ReadonlySet<string> | undefined): string {
   if (veil.raw) return rawJson(value);
   const mask = new Mask(veil);
   if (readable === undefined || readable.size === 0 || !isPlainObject(value)) {
@@ -104,6 +110,13 @@ class Mask {
 
 function rawJson(value: unknown): string {
   return escapeUnseen(JSON.stringify(value) ?? "null");
+}
+
+/** A text that was put together from thousands is kept as thousands until somebody looks at it: forty
+ *  times the memory, and a collector that stops everybody to carry it along while it waits. */
+function inOnePiece(text: string): string {
+  if (text.length < LARGE) return text;
+  return text.charCodeAt(text.length - 1) === 0 ? "" : text; // never zero, and so it is looked at
 }
 
 function isPlainObject(value: unknown): value is JsonValue & object {

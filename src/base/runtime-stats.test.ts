@@ -25,12 +25,16 @@ test("a stretch that blocks the event loop shows as delay, in the next reading o
   const stats = new RuntimeStats();
   stats.start();
   try {
-    await turnsFor(60); // the first period after a reading is not counted
-    const end = performance.now() + 150;
-    while (performance.now() < end);
-    await turnsFor(30);
-    const longest = stats.read().loopDelay?.max ?? 0;
-    assert.ok(longest > 0.1 && longest < 60, String(longest));
+    let longest = 0;
+    // The first period after a reading is not counted, and a busy machine makes any of them the first.
+    while (longest < 0.1) {
+      await turnsFor(60);
+      const end = performance.now() + 150;
+      while (performance.now() < end);
+      await turnsFor(60);
+      longest = stats.read().loopDelay?.max ?? 0;
+    }
+    assert.ok(longest < 60, String(longest));
     // Soon there is a period without it; a busy machine may hold us up for as long once more.
     do await turnsFor(60);
     while ((stats.read().loopDelay?.max ?? longest) >= longest);

@@ -120,7 +120,7 @@ test("list -watch sees each change on the server, and info -watch the end of a t
       },
     );
     const shows = async (text: string) => {
-      const end = Date.now() + 20_000;
+      const end = Date.now() + 60_000;
       while (!stdout.text.includes(text)) {
         assert.ok(Date.now() < end, `${text}\nis missing in\n${stdout.text}${stderr.text}`);
         await new Promise((resolve) => setTimeout(resolve, 5));

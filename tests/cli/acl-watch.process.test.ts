@@ -44,7 +44,7 @@ class QuickTimers implements Timers {
 }
 
 async function until(condition: () => boolean, what: () => string): Promise<void> {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 60_000;
   while (!condition()) {
     assert.ok(Date.now() < end, what());
     await new Promise(setImmediate);
