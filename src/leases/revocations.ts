@@ -17,8 +17,9 @@ const PER_MOUNT = 8;
 const RECOVERY: Nanos = MINUTE;
 /** Waiting and running ones together: each holds its lease in memory. */
 const MOST_CLAIMED = 4096;
-// Together 3,200 in a second at most: after a downtime, or when many end at once, requests go on.
-const PACE = { starts: 32, every: 10n * MILLISECOND } as const;
+// Together 3,200 in a second at most, and fewer where that leaves no time for requests: when the timer
+// between two lots comes late, the loop is busy, and the next lots are smaller until it is in time again.
+const PACE = { most: 32, least: 1, every: 10n * MILLISECOND, late: 3n * MILLISECOND } as const;
 
 export interface Job {
   readonly lease: Lease;
@@ -56,8 +57,8 @@ export class Revocations {
   readonly #jobs = new Map<string, OwnJob>(); // by the key of the record
   readonly #lines = new Map<string, Line>(); // in the order of their turns
   #running = 0;
-  #started = 0; // since #startedAt
-  #startedAt: Nanos = 0n;
+  #lot: number = PACE.most; // how many may start between two of the timer
+  #started = 0; // of them
   #timer: Timer | null = null;
   #stop = new AbortController();
 
@@ -174,21 +175,22 @@ export class Revocations {
   }
 
   #mayStart(): boolean {
+    this.#timer ??= this.#nextLot();
+    if (this.#started >= this.#lot) return false;
+    this.#started++;
+    return true;
+  }
+
+  #nextLot(): Timer {
     const { clock, timers } = this.#parts;
-    const now = clock.elapsed();
-    if (now - this.#startedAt >= PACE.every) {
-      this.#startedAt = now;
-      this.#started = 0;
-    }
-    if (this.#started < PACE.starts) {
-      this.#started++;
-      return true;
-    }
-    this.#timer ??= timers.after(PACE.every, () => {
+    const due = clock.elapsed() + PACE.every;
+    return timers.after(PACE.every, () => {
+      const late = clock.elapsed() - due > PACE.late;
+      this.#lot = late ? Math.max(PACE.least, this.#lot >> 2) : Math.min(PACE.most, this.#lot + 1);
       this.#timer = null;
+      this.#started = 0;
       this.#serve();
     });
-    return false;
   }
 
   async #run(line: Line, job: OwnJob): Promise<void> {
