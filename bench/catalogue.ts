@@ -5,6 +5,7 @@ import { commitRows } from "./commits.ts";
 import { getRows } from "./gets.ts";
 import { governingRows } from "./governing.ts";
 import { kvRows } from "./kv.ts";
+import { leaseRows } from "./leases.ts";
 import { listRows } from "./lists.ts";
 import { millionRows } from "./million.ts";
 import { policyRows } from "./policies.ts";
@@ -23,6 +24,7 @@ export const ROWS: readonly Row[] = [
   ...slowSyncRows,
   ...apiRows,
   ...kvRows,
+  ...leaseRows,
   ...tokenRows,
   ...millionRows,
   ...policyRows,

@@ -83,6 +83,23 @@ test("a body is sent with its length and arrives whole", async (t) => {
   assert.deepEqual([...bodies], ['POST {"name":"größer"}']);
 });
 
+test("what follows is made of the answer before, also over a new connection, and counts with it", async (t) => {
+  let given = 0;
+  const asked: string[] = [];
+  const url = await http(t, (incoming, response) => {
+    asked.push(incoming.url ?? "");
+    if (given % 3 === 2) response.shouldKeepAlive = false;
+    response.end(incoming.url === "/v1/first" ? `${++given}` : "{}");
+  });
+  const clients = [[request(url, "first")]];
+  const follow = (body: string) => request(url, `then-${body}`);
+  const { latencies } = await load(url, { clients, statuses: [200], follow }, 50);
+  assert.ok(given > 3);
+  assert.equal(latencies.length, given);
+  const expected = Array.from({ length: given }, (_, i) => ["/v1/first", `/v1/then-${i + 1}`]);
+  assert.deepEqual(asked, expected.flat());
+});
+
 test("answers in pieces are put together", async (t) => {
   const pieces = ["HTTP/1.1 200 OK\r\nContent-", "Length: 6\r\n\r\n", "abc", "def"];
   let answered = 0;
