@@ -1,5 +1,6 @@
-// The server program with another engine handed to it; everything else is the product's own. Used to
-// make SQLite copy its log several times in a short run, and to plant bugs.
+// The server program with another storage engine handed to it, or with a type of secrets engine that
+// only experiments have; everything else is the product's own. Used to make SQLite copy its log several
+// times in a short run, to count what is made outside, and to plant bugs.
 
 import { runServer } from "../src/daemon/server-command.ts";
 import { SystemHost } from "../src/daemon/system-host.ts";
@@ -11,15 +12,17 @@ import { SystemRandom } from "../src/base/random.ts";
 import { SystemTimers } from "../src/base/timers.ts";
 import * as server from "../src/server/server.ts";
 import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
-import { lateWatch, writeBehind } from "./plants.ts";
+import { type CountingPartOptions, countingType, tickOften } from "./counting-part.ts";
+import { lateWatch, neverTaken, writeBehind } from "./plants.ts";
 
 export interface ApiTargetOptions {
   readonly checkpointBytes?: number;
-  readonly plant?: "normal-sync" | "write-behind" | "late-watch";
+  readonly plant?: "normal-sync" | "write-behind" | "late-watch" | "never-taken";
+  readonly counting?: CountingPartOptions;
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as ApiTargetOptions;
-const { checkpointBytes, plant } = options;
+const { checkpointBytes, plant, counting } = options;
 const random = new SystemRandom();
 const fs = new SystemFs(random);
 const world = {
@@ -40,8 +43,11 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
     ...(plant === "normal-sync" ? { synchronous: "NORMAL" } : {}),
   });
   const engine = plant === "write-behind" ? await writeBehind(sqlite) : sqlite;
-  const opened = await server.openServer(config, { ...parts, engine });
+  const engineTypes = counting === undefined ? [] : [countingType(counting)];
+  const opened = await server.openServer(config, { ...parts, engine, engineTypes });
+  if (counting !== undefined) tickOften(opened.mounts);
   if (plant === "late-watch") lateWatch(opened.tokens.rows);
+  if (plant === "never-taken") neverTaken(opened.tokens);
   return opened;
 };
 

@@ -4,6 +4,7 @@
 import type { Batch, Engine, Leaf } from "../src/storage/engines/engine.ts";
 import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
+import type { Tokens } from "../src/tokens/tokens.ts";
 import type { TokenRows } from "../src/tokens/token-rows.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../src/storage/rows/head.ts";
 
@@ -68,4 +69,9 @@ export function lateWatch(rows: Pick<TokenRows, "onTable">): void {
   const onTable = rows.onTable.bind(rows);
   rows.onTable = (namespaceId, call) =>
     onTable(namespaceId, (index) => void setTimeout(() => call(index), LATE_MS));
+}
+
+/** Tokens that are good for one use are good for any number of them. */
+export function neverTaken(tokens: Pick<Tokens, "take" | "byAccessor">): void {
+  tokens.take = (_tx, { namespaceId, accessor }) => tokens.byAccessor(namespaceId, accessor);
 }

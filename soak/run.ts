@@ -5,14 +5,17 @@ import { parseArgs } from "node:util";
 import { apiKill9 } from "./api-kill9.ts";
 import { apiPowerloss } from "./api-powerloss.ts";
 import { bitflip } from "./bitflip.ts";
+import { engineKill9 } from "./engine-kill9.ts";
 import { fsyncfail } from "./fsyncfail.ts";
 import { compareParsers } from "./fuzz-http.ts";
 import { fuzzServer } from "./fuzz-server.ts";
 import { hostile } from "./hostile.ts";
 import { kill9 } from "./kill9.ts";
+import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./powerloss.ts";
 import type { Result } from "./result.ts";
+import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
 import { slow } from "./slow.ts";
 
@@ -26,6 +29,9 @@ const USAGE = `usage: npm run soak -- NAME [options]
   api-powerloss  powerloss on the server            --images N (300)
   waiters        blocking queries, one write        --n N (10000)
   one-time       one exchange, whatever happens     --rounds N (100)  --cycles N (50)
+  engine-kill9   SIGKILL inside issue and revoke    --rounds N (500)
+  lease-storm    leases that end in one second      --n N (100000)
+  unwraps        one unwrap of a token, 64 at once  --rounds N (100)
   hostile        requests that are dear to answer   --quick  --only TEXT (all)
   slow           clients that do not get on         --quick
   fuzz           mutated requests to the server     --count N (1000000)
@@ -47,6 +53,9 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "api-powerloss": ["images", "seed", "plant"],
   waiters: ["n", "seed", "plant"],
   "one-time": ["rounds", "cycles", "seed", "plant"],
+  "engine-kill9": ["rounds", "seed", "plant"],
+  "lease-storm": ["n", "plant"],
+  unwraps: ["rounds", "plant"],
   hostile: ["quick", "only", "plant"],
   slow: ["quick", "plant"],
   fuzz: ["count", "seed"],
@@ -98,8 +107,8 @@ interface Size {
   readonly clients: number;
   readonly images: number | undefined;
   readonly stride: number;
-  readonly n: number;
-  readonly rounds: number;
+  readonly n: number | undefined;
+  readonly rounds: number | undefined;
   readonly count: number | undefined;
   readonly only: string | undefined;
   readonly quick: boolean;
@@ -124,9 +133,16 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     }),
   "api-powerloss": ({ images }, plant) =>
     apiPowerloss({ images: images ?? 300, seed, say, ...(plant ? { plant: "normal-sync" } : {}) }),
-  waiters: ({ n }, plant) => waiters({ n, seed, say, ...(plant ? { plant: "late-watch" } : {}) }),
-  "one-time": ({ rounds, cycles = 50 }, plant) =>
+  waiters: ({ n = 10_000 }, plant) =>
+    waiters({ n, seed, say, ...(plant ? { plant: "late-watch" } : {}) }),
+  "one-time": ({ rounds = 100, cycles = 50 }, plant) =>
     oneTime({ rounds, cycles, seed, say, ...(plant ? { plant: "write-behind" } : {}) }),
+  "engine-kill9": ({ rounds = 500 }, plant) =>
+    engineKill9({ rounds, seed, say, ...(plant ? { plant: "no-undo" } : {}) }),
+  "lease-storm": ({ n = 100_000 }, plant) =>
+    leaseStorm({ n, say, ...(plant ? { plant: "blocking" } : {}) }),
+  unwraps: ({ rounds = 100 }, plant) =>
+    unwraps({ rounds, say, ...(plant ? { plant: "never-taken" } : {}) }),
   hostile: ({ quick, only }, plant) =>
     hostile({ quick, only, say, ...(plant ? { plant: "no-json-limits" } : {}) }),
   slow: ({ quick }, plant) => slow({ quick, say, ...(plant ? { plant: "patient" } : {}) }),
@@ -144,6 +160,8 @@ const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
   "api-powerloss": { green: size({ images: 12 }), red: size({ images: 20 }) },
   waiters: { green: size({ n: 1000 }), red: size({ n: 100 }) },
   "one-time": { green: size({ rounds: 20, cycles: 4 }), red: size({ cycles: 4 }) },
+  "engine-kill9": { green: size({ rounds: 12 }), red: size({ rounds: 12 }) },
+  unwraps: { green: size({ rounds: 20 }), red: size({ rounds: 3 }) },
   hostile: { green: size({ quick: true }), red: size({ quick: true }) },
   slow: { green: size({ quick: true }), red: size({ quick: true }) },
   fuzz: { green: size({ count: 50_000 }) },
@@ -155,8 +173,8 @@ function size(part: Partial<Size>): Size {
     clients: 16,
     images: undefined,
     stride: 1,
-    n: 10_000,
-    rounds: 100,
+    n: undefined,
+    rounds: undefined,
     count: undefined,
     only: undefined,
     quick: false,
@@ -198,8 +216,8 @@ if (name === "ci") {
     clients: number("clients", values.clients, 16),
     images: values.images === undefined ? undefined : number("images", values.images, 1),
     stride: number("stride", values.stride, 1),
-    n: number("n", values.n, 10_000),
-    rounds: number("rounds", values.rounds, 100),
+    n: values.n === undefined ? undefined : number("n", values.n, 1),
+    rounds: values.rounds === undefined ? undefined : number("rounds", values.rounds, 1),
     count: values.count === undefined ? undefined : number("count", values.count, 1),
     only: values.only,
     quick: values.quick ?? false,

@@ -149,6 +149,7 @@ async function watch(
   try {
     await pause(1000);
     await good.take();
+    await server.read();
     await pause(QUIET_MS);
     const quiet = await good.take();
     const before = await server.read();
@@ -176,7 +177,7 @@ async function watch(
       others: () => heads.left + bodies.left + handshakes.left,
     });
     const busy = await good.take();
-    const { stretch, turn } = await server.read();
+    const { stretch, turn, turn99 } = await server.read();
     judge("slow heads", heads, counts.heads, scale.head, wrong, say);
     judge("slow bodies", bodies, counts.bodies, scale.body, wrong, say);
     judge("handshakes", handshakes, counts.handshakes, scale.handshake, wrong, say);
@@ -206,7 +207,8 @@ async function watch(
       `${span(heads)}, ${span(bodies)}, ${first.toFixed(1)}–${last.toFixed(1)}, ` +
       `${span(handshakes)} s; p99 ${quiet.p99.toFixed(1)} → ${busy.p99.toFixed(1)} ms, ` +
       `p50 ${quiet.p50.toFixed(1)} → ${busy.p50.toFixed(1)} ms, longest block ` +
-      `${stretch.toFixed(0)} ms, turn ${turn.toFixed(0)} ms, memory +${memory.toFixed(0)} MiB, ` +
+      `${stretch.toFixed(0)} ms, turns p99 ${before.turn99.toFixed(1)} → ${turn99.toFixed(1)} ms, ` +
+      `longest ${turn.toFixed(0)} ms, memory +${memory.toFixed(0)} MiB, ` +
       `${wrong.length} wrong`;
     return wrong.length === 0
       ? { ok: true, figure }

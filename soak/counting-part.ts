@@ -1,0 +1,45 @@
+// The engine that counts inside a real server process: what it makes outside is written to a journal
+// that outlives the process, rollback looks more often than every minute, and at a step of choice the
+// process ends itself with SIGKILL.
+
+import { anyEngine, type EngineType } from "../plugin-sdk/engine.ts";
+import { MILLISECOND } from "../src/base/duration.ts";
+import type { Mounts } from "../src/mounts/mounts.ts";
+import { countingEngine } from "../tests/support/counting-engine.ts";
+import { outsideInFile, type Step } from "../tests/support/outside.ts";
+
+export interface CountingPartOptions {
+  readonly journal: string;
+  /** Ends the process at the n-th arrival at a step, counted from SIGUSR2. Default: it lives on. */
+  readonly die?: { readonly step: Step; readonly nth: number; readonly armed: boolean };
+  /** Rollback says that it has undone what it has not; or a revocation holds up everything else. */
+  readonly plant?: "no-undo" | "blocking";
+}
+
+// Longer than a request takes. One that takes longer is refused, and its secret is ended: that is safe.
+const LEAST_UNDO_AGE = 500n * MILLISECOND;
+const TICK_MS = 100;
+const BLOCKED_MS = 5;
+
+export function countingType(options: CountingPartOptions): EngineType<unknown> {
+  const { journal, die, plant } = options;
+  const outside = outsideInFile(journal);
+  if (die !== undefined) {
+    let [armed, left] = [die.armed, die.nth];
+    process.on("SIGUSR2", () => (armed = true));
+    outside.happen(die.step, () => {
+      if (armed && --left === 0) process.kill(process.pid, "SIGKILL");
+    });
+  }
+  if (plant === "blocking") outside.happen("revoke", block);
+  const type = countingEngine(outside, { leastUndoAge: LEAST_UNDO_AGE });
+  return anyEngine(plant === "no-undo" ? { ...type, undo: { object: async () => {} } } : type);
+}
+
+export function tickOften(mounts: Pick<Mounts, "tick">): void {
+  setInterval(() => void mounts.tick(), TICK_MS);
+}
+
+function block(): void {
+  for (const end = performance.now() + BLOCKED_MS; performance.now() < end;);
+}

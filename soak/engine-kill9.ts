@@ -1,0 +1,279 @@
+// SIGKILL inside the issue and the revocation of secrets, at each step of an engine and at random, also
+// while a server that was killed puts right what was left: no object outside without its lease after
+// rollback, no acknowledged lease lost, none revoked again once its end was acknowledged.
+
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe } from "../src/base/failure.ts";
+import { Prng } from "../sim/prng.ts";
+import { at } from "../tests/support/http-client.ts";
+import type { Step } from "../tests/support/outside.ts";
+import type { ApiTargetOptions } from "./api-target.ts";
+import { Api, type Keys, NodePlace, ServerProcess, texts } from "./api-server.ts";
+import { isDisconnected } from "./api-workload.ts";
+import { discard, scratch } from "./child.ts";
+import { EngineLedger, type Known, OutsideJournal } from "./engine-ledger.ts";
+import { type Result, resultOf } from "./result.ts";
+
+export interface EngineKill9Options {
+  readonly rounds: number;
+  readonly seed: number;
+  readonly plant?: "no-undo" | "write-behind";
+  readonly say: (line: string) => void;
+}
+
+const CLIENTS = 8;
+const MOST_LIVING = 60; // more are revoked rather than added to
+const MOST_ARRIVALS = 12; // at the step, before the kill
+const LONGEST_RUN_MS = 300; // before a kill at random
+const PATIENCE_MS = 5000; // for a step to be reached; then the kill comes from outside
+const LONGEST_SETTLING_MS = 20_000;
+const LONGEST_PLANTED_MS = 4000; // it does not settle, which is the point
+const POLL_MS = 40;
+const SCENES: readonly (Step | "random")[] = [
+  "issue",
+  "recorded",
+  "made",
+  "revoke",
+  "revoked",
+  "undo", // these two end the process while it puts right what the one before left
+  "undone",
+  "random",
+];
+const PUTTING_RIGHT: readonly string[] = ["undo", "undone"];
+
+export async function engineKill9(options: EngineKill9Options): Promise<Result> {
+  const directory = scratch("engine-kill9");
+  const run = new Run(options, directory);
+  try {
+    await run.initialise();
+    for (let round = 1; round <= options.rounds && run.wrong.length === 0; round++) {
+      await run.round();
+      if (round % 25 === 0) options.say(run.figure);
+    }
+    if (run.wrong.length === 0) await run.end();
+  } catch (error) {
+    run.wrong.push(`kill ${run.kills}: ${describe(error)}\n${run.lastLog}`);
+  } finally {
+    await run.stop();
+    discard(directory);
+  }
+  return resultOf(run.figure, run.wrong);
+}
+
+class Run {
+  readonly #options: EngineKill9Options;
+  readonly #random: Prng;
+  readonly #beside: string;
+  readonly #journalPath: string;
+  readonly #place: NodePlace;
+  readonly #ledger: EngineLedger;
+  #server: ServerProcess | null = null;
+  #api: Api | null = null;
+  #keys: Keys | null = null;
+  #dead = false;
+  #issued = 0;
+  #revoked = 0;
+  #lost = 0;
+  #atStep = 0;
+  readonly wrong: string[] = [];
+  kills = 0;
+
+  constructor(options: EngineKill9Options, directory: string) {
+    this.#options = options;
+    this.#random = new Prng(options.seed);
+    this.#beside = join(directory, "beside");
+    this.#journalPath = join(directory, "outside");
+    this.#place = new NodePlace(join(directory, "node"));
+    this.#ledger = new EngineLedger(new OutsideJournal(this.#journalPath));
+  }
+
+  get figure(): string {
+    const undone = this.#ledger.journal.events.filter(({ cause }) => cause === "undo").length;
+    const kills = `${this.kills} kills (${this.#atStep} at a step of the engine)`;
+    const told = `${this.#issued} acknowledged leases, ${this.#revoked} acknowledged ends, ${this.#lost} answers lost, ${undone} undone`;
+    return `${kills}, ${told}: ${this.wrong.length === 0 ? "0 leaked, 0 lost, 0 twice" : "something is wrong"}`;
+  }
+
+  get lastLog(): string {
+    return (this.#server?.log ?? "").split("\n").slice(-8).join("\n");
+  }
+
+  async initialise(): Promise<void> {
+    const url = await this.#start().ready;
+    const stranger = new Api(url);
+    this.#keys = await stranger.init();
+    await stranger.unseal(this.#keys, this.#random);
+    stranger.close();
+    const api = (this.#api = new Api(url, this.#keys.token));
+    const device = { type: "file", options: { file_path: this.#place.auditFile("file") } };
+    await api.expect([204], "POST", "sys/audit/file", { body: device });
+    await api.expect([204], "POST", "sys/mounts/count", { body: { type: "counting" } });
+    for (const [role, ttl] of [["long", 86_400] as const, ["brief", 1] as const]) {
+      await api.expect([204], "POST", `count/roles/${role}`, { body: { ttl } });
+    }
+    this.#server?.process.kill("SIGTERM");
+    await this.#server?.ended;
+    api.close();
+  }
+
+  /** One life of the server, with what the one before left to be put right at its beginning. */
+  async round(): Promise<void> {
+    // What undoes needs something to undo: a kill in the middle of an issue comes before.
+    const scene = SCENES[this.#random.int(SCENES.length)] ?? "random";
+    if (PUTTING_RIGHT.includes(scene)) await this.#life("made", 1 + this.#random.int(3));
+    if (this.wrong.length > 0) return;
+    await this.#life(
+      scene,
+      1 + this.#random.int(PUTTING_RIGHT.includes(scene) ? 2 : MOST_ARRIVALS),
+    );
+  }
+
+  async #life(scene: Step | "random", nth: number): Promise<void> {
+    const armed = PUTTING_RIGHT.includes(scene);
+    const server = this.#start(scene === "random" ? undefined : { step: scene, nth, armed });
+    let clients: Promise<unknown> = Promise.resolve();
+    const lives = async () => {
+      await this.#open(server);
+      if (armed) return;
+      await this.#settled();
+      if (this.wrong.length > 0) return;
+      if (scene !== "random") server.process.kill("SIGUSR2");
+      clients = Promise.all(Array.from({ length: CLIENTS }, () => this.#client()));
+    };
+    await lives().catch(disconnected);
+    const longest = scene === "random" ? this.#random.int(LONGEST_RUN_MS) : PATIENCE_MS;
+    const byItself = await Promise.race([server.ended, pause(longest, null, { ref: false })]);
+    this.#dead = true;
+    if (byItself !== null) this.#atStep++;
+    const { signal, code, errors } = await server.kill();
+    this.kills++;
+    if (signal !== "SIGKILL") this.wrong.push(`the server ended with ${code}\n${errors}`);
+    await clients;
+    this.#api?.close();
+  }
+
+  /** Everything is ended, and nothing is left anywhere. */
+  async end(): Promise<void> {
+    const server = this.#start();
+    await this.#open(server);
+    await this.#settled();
+    for (const known of this.#ledger.of("living")) known.state = "ending";
+    await this.#owner.expect([204], "POST", "sys/leases/revoke-prefix/count", {
+      body: { sync: true },
+    });
+    await this.#settled();
+    const left = this.#ledger.journal.objects.size;
+    if (left > 0) this.wrong.push(`${left} objects are outside after the end of every lease`);
+  }
+
+  async stop(): Promise<void> {
+    this.#api?.close();
+    await this.#server?.kill();
+  }
+
+  /** Waits until nothing is left to be done, and then looks. */
+  async #settled(): Promise<void> {
+    const ledger = this.#ledger;
+    // Whoever asked for an end and got no answer asks again.
+    for (const { id } of ledger.of("ending")) await this.#revoke(id, true);
+    const longest = this.#options.plant === undefined ? LONGEST_SETTLING_MS : LONGEST_PLANTED_MS;
+    const limit = performance.now() + longest;
+    let leases: ReadonlySet<string>;
+    for (;;) {
+      leases = await this.#leases();
+      const unsettled = ledger.unsettled(leases);
+      if (unsettled === null) break;
+      if (performance.now() > limit) {
+        this.wrong.push(`kill ${this.kills}: ${unsettled}`);
+        return;
+      }
+      await pause(POLL_MS);
+    }
+    this.wrong.push(...ledger.wrong(leases).map((text) => `kill ${this.kills}: ${text}`));
+    ledger.forgetEnded();
+    // Leases whose answer was lost: nobody knows them, so nobody would end them.
+    for (const id of leases) if (!ledger.known.has(id)) await this.#revoke(id, true);
+    const strays = ledger.strays();
+    if (strays > 0) this.wrong.push(`kill ${this.kills}: ${strays} objects have no lease`);
+  }
+
+  async #leases(): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (const role of ["long", "brief"]) {
+      const path = `count/creds/${role}`;
+      const answer = await this.#owner.expect([200, 404], "LIST", `sys/leases/lookup/${path}`);
+      for (const name of texts(at(answer, "data", "keys"))) found.add(`${path}/${name}`);
+    }
+    return found;
+  }
+
+  async #client(): Promise<void> {
+    while (!this.#dead) {
+      try {
+        const living = this.#ledger.of("living");
+        const revokes = this.#random.chance(living.length > MOST_LIVING ? 0.9 : 0.4);
+        const one = revokes ? living[this.#random.int(Math.max(1, living.length))] : undefined;
+        if (one === undefined) await this.#issue(this.#random.chance(0.15) ? "brief" : "long");
+        else await this.#endOne(one);
+      } catch (error) {
+        if (isDisconnected(error)) this.#lost++;
+        else this.wrong.push(`kill ${this.kills}: ${describe(error)}`);
+        return;
+      }
+    }
+  }
+
+  async #issue(role: "long" | "brief"): Promise<void> {
+    // 503: it took so long that rollback took it for left behind. What was made for it must go.
+    const answer = await this.#owner.expect([200, 503], "GET", `count/creds/${role}`);
+    if (answer.status !== 200) return;
+    const [id, object] = [at(answer, "lease_id"), at(answer, "data", "object")].map(String);
+    this.#ledger.issued(id ?? "", object ?? "", role === "brief" ? "ending" : "living");
+    this.#issued++;
+  }
+
+  async #endOne(one: Known): Promise<void> {
+    one.state = "ending"; // whatever the answer, from here on it may be over
+    const sync = this.#random.chance(0.7);
+    await this.#revoke(one.id, sync);
+    if (!sync) return;
+    this.#ledger.ended(one);
+    this.#revoked++;
+  }
+
+  async #revoke(id: string, sync: boolean): Promise<void> {
+    const body = { lease_id: id, sync };
+    await this.#owner.expect([sync ? 204 : 202], "POST", "sys/leases/revoke", { body });
+  }
+
+  get #owner(): Api {
+    if (this.#api === null) throw new Error("the server is not open");
+    return this.#api;
+  }
+
+  async #open(server: ServerProcess): Promise<void> {
+    if (this.#keys === null) throw new Error("the server was not initialised");
+    this.#api = new Api(await server.ready, this.#keys.token);
+    await this.#api.unseal(this.#keys, this.#random);
+  }
+
+  #start(die?: NonNullable<ApiTargetOptions["counting"]>["die"]): ServerProcess {
+    const { plant } = this.#options;
+    const journal = this.#journalPath;
+    const own = plant === "no-undo" ? { plant } : {};
+    const target: ApiTargetOptions = {
+      counting: { journal, ...own, ...(die === undefined ? {} : { die }) },
+      ...(plant === "write-behind" ? { plant } : {}),
+    };
+    this.#dead = false;
+    this.#server = new ServerProcess({ place: this.#place, beside: this.#beside, target });
+    return this.#server;
+  }
+}
+
+/** A server that is killed while it starts, or while it puts things right, answers no more. */
+function disconnected(error: unknown): void {
+  const message = error instanceof Error ? error.message : "";
+  if (!isDisconnected(error) && !message.includes("ended with SIGKILL")) throw error;
+}
