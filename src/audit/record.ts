@@ -4,6 +4,7 @@
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import { isObject, type JsonValue } from "../base/json.ts";
+import { RenewedMap } from "../base/renewed-map.ts";
 import { showTime } from "../base/time.ts";
 import type { Clock, Instant } from "../base/world.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
@@ -51,7 +52,7 @@ export class Records {
   readonly #times = new TimeText();
   readonly #issued = new BoundedCache<Instant, string>(1024);
   /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
-  readonly #middles = new Map<AuditedRequest, string>();
+  readonly #middles = new RenewedMap<AuditedRequest, string>();
   /** Of the last answer that cannot change: a write may be told to thousands who waited for it. */
   #shown: { readonly data: JsonValue; readonly readable: unknown; readonly text: string } | null =
     null;

@@ -1,6 +1,7 @@
 // The requests that are being answered now: for whoever wants to see them, and for the seal, which
 // waits for them, and so does a mount that goes.
 
+import { RenewedMap } from "../base/renewed-map.ts";
 import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";
 
 export interface RunningRequest {
@@ -15,7 +16,7 @@ export interface RunningRequest {
 }
 
 export class Running {
-  readonly #now = new Set<RunningRequest>();
+  readonly #now = new RenewedMap<RunningRequest, null>();
   readonly #clock: Clock;
   readonly #timers: Timers;
   #waiting: (() => void)[] = [];
@@ -28,7 +29,7 @@ export class Running {
   }
 
   get requests(): readonly RunningRequest[] {
-    return [...this.#now];
+    return [...this.#now.keys()];
   }
 
   get count(): number {
@@ -37,7 +38,7 @@ export class Running {
 
   begin(id: string, verb: string, address: string): RunningRequest {
     const request = { id, began: this.#clock.now(), verb, endpoint: "", mount: "", address };
-    this.#now.add(request);
+    this.#now.set(request, null);
     return request;
   }
 
@@ -52,7 +53,7 @@ export class Running {
 
   /** Resolves when nothing runs at the mount, or when the time is over or the signal says so. */
   async left(mount: string, most: Nanos, signal: AbortSignal): Promise<void> {
-    const runs = () => this.#now.values().some((request) => request.mount === mount);
+    const runs = () => this.#now.keys().some((request) => request.mount === mount);
     if (!runs()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => {

@@ -1,6 +1,7 @@
 // Writes that are accepted and on their way to the disk. Later transactions see them; reads outside
 // a transaction do not, because a crash could still take them back.
 
+import { RenewedMap } from "../base/renewed-map.ts";
 import type { Leaf, Range, Row } from "./engines/engine.ts";
 import { classOf } from "./key.ts";
 import { slotOf } from "./rows/merkle.ts";
@@ -16,7 +17,7 @@ interface PendingRow {
 }
 
 export class Pending {
-  readonly #rows = new Map<string, PendingRow>();
+  readonly #rows = new RenewedMap<string, PendingRow>();
   #ordered: OrderedMap<PendingRow> | null = null; // the same in order, since something was listed
 
   get size(): number {

@@ -1,13 +1,15 @@
 // Who waits for which accepted transaction to become durable. Transactions are numbered in the order
 // in which they are accepted; that number is not the index, which only some of them take.
 
+import { RenewedMap } from "../base/renewed-map.ts";
+
 interface Waiting {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 export class Settling {
-  readonly #waiting = new Map<number, Waiting[]>();
+  readonly #waiting = new RenewedMap<number, Waiting[]>();
   #accepted = 0;
   #durable = 0;
 
