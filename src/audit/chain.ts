@@ -8,6 +8,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { utf8 } from "../base/bytes.ts";
 import type { Hmac } from "../crypto/hmac.ts";
+import type { LineBuffer } from "./devices/line-buffer.ts";
 import { quote } from "./json-text.ts";
 
 export interface ChainHead {
@@ -83,23 +84,33 @@ export class Chain {
     this.#head = head;
   }
 
-  /** Numbers a record (a JSON object) and signs it. A line without its end. */
-  seal(record: string): string {
+  /**
+   * Numbers a record (a JSON object), signs it and adds its line. Gives where the line ends. The text
+   * becomes bytes once, and those are signed: a record is put together from a hundred pieces, and
+   * each use of it as a text puts them together anew.
+   */
+  seal(record: string, lines: LineBuffer): number {
     const number = this.#head.number + 1;
-    const body = `${record.slice(0, -1)},"number":${number}`;
-    const mac = this.#hmac.of(this.#head.mac + body);
+    const start = lines.length;
+    lines.add(record);
+    lines.drop(1); // the brace
+    lines.add(`,"number":${number}`);
+    const mac = this.#hmac.ofJoined(this.#head.mac, lines.since(start));
+    lines.add(`,"mac":"${mac}"}`);
     this.#head = { number, mac };
-    return `${body},"mac":"${mac}"}`;
+    return lines.end();
   }
 
   sealEvent(
     event: ChainEvent,
     about: { readonly time: string; readonly device: string; readonly prefix: string },
-  ): string {
+    lines: LineBuffer,
+  ): number {
     const { number, mac } = this.#head;
     return this.seal(
       `${about.prefix}{"time":"${about.time}","type":"chain","event":"${event}",` +
         `"device":${quote(about.device)},"previous":{"number":${number},"mac":"${mac}"}}`,
+      lines,
     );
   }
 }

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { text } from "../base/bytes.ts";
 import { SystemRandom } from "../base/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { Chain, type ChainEvent } from "./chain.ts";
 import { Hmac } from "../crypto/hmac.ts";
+import { LineBuffer } from "./devices/line-buffer.ts";
 import { verifyAuditFile } from "./verify.ts";
 
 const key = freshKey(new SystemRandom());
@@ -13,9 +15,21 @@ const about = { time: "2026-01-01T00:00:00Z", device: "file/", prefix: "" };
 
 /** A file of `count` records behind its first line. */
 function written(count: number, chain = new Chain(hmac), event: ChainEvent = "started") {
-  const lines = [chain.sealEvent(event, about)];
-  for (let i = 0; i < count; i++) lines.push(chain.seal(`{"type":"request","text":"r${i}"}`));
+  const lines = [sealedEvent(chain, event)];
+  for (let i = 0; i < count; i++) lines.push(sealed(chain, `{"type":"request","text":"r${i}"}`));
   return { lines, chain };
+}
+
+function sealed(chain: Chain, record: string): string {
+  const lines = new LineBuffer();
+  chain.seal(record, lines);
+  return text(lines.bytes).slice(0, -1);
+}
+
+function sealedEvent(chain: Chain, event: ChainEvent): string {
+  const lines = new LineBuffer();
+  chain.sealEvent(event, about, lines);
+  return text(lines.bytes).slice(0, -1);
 }
 
 test("a whole file is good, and says where it ends", () => {
@@ -115,7 +129,7 @@ test("the chain goes on over files: the next begins with the end of the one befo
 test("a broken-off line is accepted only where the chain accounts for it", () => {
   const { lines, chain } = written(2);
   const torn = [...lines, '{"type":"requ', ""];
-  const resumed = [...torn, chain.sealEvent("resumed", about), chain.seal('{"a":1}')];
+  const resumed = [...torn, sealedEvent(chain, "resumed"), sealed(chain, '{"a":1}')];
   const verdict = verifyAuditFile(resumed, key);
   assert.deepEqual([verdict.problem, verdict.torn, verdict.records], [null, 2, 5]);
   assert.equal(verifyAuditFile(torn, key).problem?.line, 4);
@@ -125,13 +139,13 @@ test("a broken-off line is accepted only where the chain accounts for it", () =>
     reason: "it is not a whole record",
   });
   const again = written(2);
-  const continued = [...again.lines, "x", again.chain.sealEvent("continued", about)];
+  const continued = [...again.lines, "x", sealedEvent(again.chain, "continued")];
   assert.equal(verifyAuditFile(continued, key).problem?.line, 4);
 });
 
 test("a record cannot pass itself off as a line of the chain, nor end its own line", () => {
   const { lines, chain } = written(1);
-  const sly = chain.seal('{"type":"request","data":{"type":"chain","x":",\\"mac\\":\\"\\"}"}}');
+  const sly = sealed(chain, '{"type":"request","data":{"type":"chain","x":",\\"mac\\":\\"\\"}"}}');
   const { problem, records } = verifyAuditFile([...lines, sly], key);
   assert.deepEqual([problem, records], [null, 3]);
 });

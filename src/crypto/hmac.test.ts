@@ -23,9 +23,21 @@ test("it is HMAC-SHA-256, for texts and bytes of every length", () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), agrees), { numRuns: 100 });
 });
 
+test("a text and the bytes behind it are one message", () => {
+  const key = freshKey(new SystemRandom());
+  const hmac = new Hmac(key);
+  for (const length of [0, 1, 1000, 8127, 8128, 8129, 100_000]) {
+    const [text, rest] = ["ab".repeat(32), new Uint8Array(length).fill(9)];
+    const reference = createHmac("sha256", key).update(text).update(rest).digest("hex");
+    assert.equal(hmac.ofJoined(text, rest), reference);
+  }
+  assert.equal(hmac.ofJoined("", Buffer.from("abc")), hmac.of("abc"));
+});
+
 test("once wiped it makes nothing any more", () => {
   const hmac = new Hmac(freshKey(new SystemRandom()));
   hmac.of("a");
   hmac.wipe();
   assert.throws(() => hmac.of("a"), InvariantError);
+  assert.throws(() => hmac.ofJoined("a", new Uint8Array(1)), InvariantError);
 });

@@ -4,7 +4,7 @@
 // blocks that the definition asks for, in memory that does not move and is wiped at the end.
 
 import { hash, type KeyObject } from "node:crypto";
-import { alloc, asBuffer, utf8, wipe } from "../base/bytes.ts";
+import { alloc, asBuffer, concat, utf8, wipe } from "../base/bytes.ts";
 import { invariant } from "../base/invariant.ts";
 import { exportKey } from "./aead.ts";
 
@@ -31,11 +31,17 @@ export class Hmac {
 
   /** In hex. Text as UTF-8. */
   of(message: string | Uint8Array): string {
-    return hash("sha256", this.#outerOf(message), "hex");
+    return hash("sha256", this.#outerOf(this.#message(message)), "hex");
+  }
+
+  /** In hex, of an ASCII text and the bytes behind it. */
+  ofJoined(text: string, rest: Uint8Array): string {
+    return hash("sha256", this.#outerOf(this.#joined(text, rest)), "hex");
   }
 
   bytesOf(message: Uint8Array): Buffer {
-    return Buffer.from(hash("sha256", this.#outerOf(message), "latin1"), "latin1");
+    const digest = hash("sha256", this.#outerOf(this.#message(message)), "latin1");
+    return Buffer.from(digest, "latin1");
   }
 
   wipe(): void {
@@ -43,10 +49,18 @@ export class Hmac {
     wipe(this.#inner, this.#outer);
   }
 
-  #outerOf(message: string | Uint8Array): Uint8Array {
+  #outerOf(inner: Uint8Array): Uint8Array {
     invariant(!this.#wiped, "the key of this HMAC is gone");
-    this.#outer.write(hash("sha256", this.#message(message), "latin1"), BLOCK, "latin1");
+    this.#outer.write(hash("sha256", inner, "latin1"), BLOCK, "latin1");
     return this.#outer;
+  }
+
+  #joined(text: string, rest: Uint8Array): Uint8Array {
+    const length = text.length + rest.length;
+    if (length > ROOM) return this.#message(concat(Buffer.from(text, "latin1"), rest));
+    const at = BLOCK + this.#inner.write(text, BLOCK, "latin1");
+    this.#inner.set(rest, at);
+    return this.#inner.subarray(0, BLOCK + length);
   }
 
   #message(message: string | Uint8Array): Uint8Array {

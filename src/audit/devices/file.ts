@@ -127,15 +127,15 @@ export class FileSource implements SinkSource {
     const ends: { readonly end: number; readonly head: ChainHead }[] = [];
     const lines = this.#lines;
     lines.clear();
-    if (this.#openLine) lines.add("");
-    const add = (line: string) => void ends.push({ end: lines.add(line), head: chain.head });
+    if (this.#openLine) lines.end();
+    const added = (end: number) => void ends.push({ end, head: chain.head });
     const needed = this.#resume ? "resumed" : event;
     if (needed !== null) {
       const { prefix, device } = this.#target;
       const time = showTime(this.#parts.clock.now());
-      add(chain.sealEvent(needed, { time, device, prefix }));
+      added(chain.sealEvent(needed, { time, device, prefix }, lines));
     }
-    for (const record of records) add(chain.seal(record));
+    for (const record of records) added(chain.seal(record, lines));
     try {
       await file.append(lines.bytes);
       this.#openLine = false;

@@ -18,13 +18,27 @@ export class LineBuffer {
     return this.#length === 0 ? EMPTY : this.#bytes.subarray(0, this.#length);
   }
 
-  /** Gives where the line ends, before its line end. */
-  add(line: string): number {
-    this.#reserve(line.length * 3 + 1); // a UTF-16 unit takes at most three bytes
-    const end = this.#length + this.#bytes.write(line, this.#length);
-    this.#bytes[end] = 0x0a;
-    this.#length = end + 1;
-    return end;
+  /** Goes on with the line. */
+  add(text: string): void {
+    this.#reserve(text.length * 3); // a UTF-16 unit takes at most three bytes
+    this.#length += this.#bytes.write(text, this.#length);
+  }
+
+  /** Takes the last bytes back. */
+  drop(bytes: number): void {
+    this.#length -= bytes;
+  }
+
+  /** What was added from there on. Valid until something more is added. */
+  since(start: number): Uint8Array {
+    return this.#bytes.subarray(start, this.#length);
+  }
+
+  /** Ends the line. Gives where, before its line end. */
+  end(): number {
+    this.#reserve(1);
+    this.#bytes[this.#length] = 0x0a;
+    return this.#length++;
   }
 
   clear(): void {
