@@ -3,6 +3,7 @@
 // (decision 56). A lease is here once, however many ask for its end: they share what comes of it.
 
 import { MILLISECOND, MINUTE } from "../base/duration.ts";
+import { RenewedMap } from "../base/renewed-map.ts";
 import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Attempted } from "./attempt.ts";
@@ -54,7 +55,7 @@ export interface RevocationsParts {
 
 export class Revocations {
   readonly #parts: RevocationsParts;
-  readonly #jobs = new Map<string, OwnJob>(); // by the key of the record
+  readonly #jobs = new RenewedMap<string, OwnJob>(); // by the key of the record
   readonly #lines = new Map<string, Line>(); // in the order of their turns
   #running = 0;
   #lot: number = PACE.most; // how many may start between two of the timer
