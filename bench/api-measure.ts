@@ -22,9 +22,13 @@ export interface LoadKind {
 }
 
 interface Measured {
-  readonly loaded: readonly Loaded[];
+  readonly loaded: readonly Round[];
   /** The server's processor time for each request, by round; empty where it is not known. */
   readonly serverMicros: readonly number[];
+}
+
+interface Round extends Loaded {
+  readonly serverMicros: number | null;
 }
 
 export async function measure(context: ApiContext, kind: LoadKind): Promise<Figures> {
@@ -86,18 +90,20 @@ async function run(
   const work = await kind.prepare(caller, clients);
   const millis = roundMillis(context, 2000);
   const used = () => (pid === null ? null : processorMicrosOf(pid));
-  const serverMicros: number[] = [];
   let answers = 0;
   const loaded = await rounds(context, async () => {
     const before = used();
     const round = await load(new URL(caller.url), work, millis);
     const after = used();
     const { length } = round.latencies;
-    if (before !== null && after !== null) serverMicros.push((after - before) / length);
     answers += length;
-    return round;
+    return {
+      ...round,
+      serverMicros: before === null || after === null ? null : (after - before) / length,
+    };
   });
-  return { loaded, serverMicros: serverMicros.slice(1), answers }; // without the warm-up
+  const serverMicros = loaded.map((round) => round.serverMicros).filter((each) => each !== null);
+  return { loaded, serverMicros, answers };
 }
 
 function rates({ loaded }: Measured): number[] {

@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { readFileSync, realpathSync, statfsSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
 import { performance } from "node:perf_hooks";
+import { setTimeout as pause } from "node:timers/promises";
 
 export interface Machine {
   readonly cores: number;
@@ -17,6 +18,9 @@ export interface Machine {
   readonly loadBefore: number;
 }
 
+const CALIBRATIONS = 40;
+const CALIBRATE_EVERY = 100; // ms
+const QUIET_SHARE = 1.15;
 const TMPFS = 0x0102_1994;
 const RAMFS = 0x8584_58f6;
 
@@ -61,6 +65,17 @@ export function referenceMillis(): number {
     return performance.now() - began;
   };
   return Math.min(once(), once(), once());
+}
+
+/** What the same piece of work may take for the machine to count as quiet: its best of some seconds,
+ *  and a little more. */
+export async function quietMillis(): Promise<number> {
+  let best = Infinity;
+  for (let i = 0; i < CALIBRATIONS; i++) {
+    best = Math.min(best, referenceMillis());
+    await pause(CALIBRATE_EVERY);
+  }
+  return best * QUIET_SHARE;
 }
 
 function fileSystemOf(directory: string): string {

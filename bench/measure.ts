@@ -1,21 +1,48 @@
 // The arithmetic of measuring: warm-up and rounds, rates, latencies, medians.
 
 import { performance } from "node:perf_hooks";
-import type { Context } from "./row.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { referenceMillis } from "./machine.ts";
+import { type Context, NotMeasured } from "./row.ts";
 
 /** No request may hold the event loop longer (reliability P8), nor may the work behind them. */
 export const LONGEST_BLOCK_MS = 50;
 
 const ROUNDS = 5;
+const MOST_TRIED = 60; // rounds, with --quiet
+const LOOK_EVERY = 200; // ms
+const MOST_LOOKS = 900; // three minutes
 const BATCH = 64; // calls between two looks at the clock
 const PROBE_EVERY = 0.1; // ms between two requests that ask for a turn
 
 /** One round to warm up, which is thrown away, then some that count. */
 export async function rounds<T>(context: Context, round: () => T | Promise<T>): Promise<T[]> {
   const results: T[] = [];
+  const wanted = context.quick ? 2 : ROUNDS;
   await round();
-  for (let i = 0; i < (context.quick ? 2 : ROUNDS); i++) results.push(await round());
+  for (let tried = 0; results.length < wanted; tried++) {
+    if (tried === MOST_TRIED) throw new NotMeasured(neverQuiet(results.length, tried));
+    await untilQuiet(context);
+    const result = await round();
+    if (isQuiet(context)) results.push(result);
+  }
   return results;
+}
+
+/** Whether the machine does a fixed piece of work as fast as it did at its best. */
+function isQuiet({ quietMillis }: Context): boolean {
+  return quietMillis === undefined || referenceMillis() <= quietMillis;
+}
+
+async function untilQuiet(context: Context): Promise<void> {
+  for (let looked = 0; !isQuiet(context); looked++) {
+    if (looked === MOST_LOOKS) throw new NotMeasured(neverQuiet(0, looked));
+    await pause(LOOK_EVERY);
+  }
+}
+
+function neverQuiet(quiet: number, of: number): string {
+  return `others were busy on this machine: of ${of} tries ${quiet} found it quiet`;
 }
 
 /** How long one round of repeated work lasts. */

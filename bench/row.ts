@@ -34,6 +34,9 @@ export interface Context {
   readonly cache: string;
   /** Tiny sizes and short rounds: shows that the row works, and nothing about speed. */
   readonly quick: boolean;
+  /** Rounds count only where a fixed piece of work took no longer than this, before and after them.
+   *  Default: all of them do. */
+  readonly quietMillis?: number;
 }
 
 /** Thrown by a row that cannot be measured on this machine: the reason stands in the table. */

@@ -9,7 +9,7 @@ import { describe } from "../src/base/failure.ts";
 import { type ApiContext, type Target, targetOf } from "./api-target.ts";
 import { ROWS } from "./catalogue.ts";
 import { forgetFilledStores } from "./filled-store.ts";
-import { isInMemory, machineOf, referenceMillis, showMachine } from "./machine.ts";
+import { isInMemory, machineOf, quietMillis, referenceMillis, showMachine } from "./machine.ts";
 import { median } from "./measure.ts";
 import { ask } from "./processes.ts";
 import { type Figure, meets, type Row } from "./row.ts";
@@ -25,6 +25,8 @@ prints their figures beside their budgets: median and spread of several rounds a
                    a real disk for commits to mean anything. What is written there is removed.
   --json FILE      also write everything measured as JSON
   --list           name the rows and end
+  --quiet          wait for the machine to be quiet before each round, and repeat rounds after which
+                   it no longer is: by a fixed piece of work that says nothing about us
   --quick          tiny sizes: shows that the rows work, and nothing about speed
   --fresh          fill the large stores anew; otherwise they are kept in .cache/ between runs
   --profile DIR    write CPU profiles of every process and thread (open them in a browser)
@@ -46,16 +48,27 @@ interface Settings {
   readonly directory: string;
   readonly json: string | undefined;
   readonly quick: boolean;
+  readonly quiet: boolean;
   readonly profile: string | undefined;
   readonly target: Target | undefined;
 }
 
-async function runRow(row: Row, scratch: string, settings: Settings): Promise<Outcome> {
+async function runRow(
+  row: Row,
+  scratch: string,
+  settings: Settings & { readonly quietMillis: number | undefined },
+): Promise<Outcome> {
   const directory = join(scratch, row.name.replaceAll("/", "-"));
   // Quick stores are too small to be worth keeping, and must not be taken for the real ones.
   const cache = settings.quick ? join(scratch, "filled") : CACHE;
-  const { profile, quick, target } = settings;
-  const context: ApiContext = { directory, cache, quick, ...(target && { target }) };
+  const { profile, quick, quietMillis, target } = settings;
+  const context: ApiContext = {
+    directory,
+    cache,
+    quick,
+    ...(quietMillis === undefined ? {} : { quietMillis }),
+    ...(target && { target }),
+  };
   const input: RowInput = { row: row.name, ...context };
   const runtime = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   try {
@@ -88,11 +101,21 @@ async function bench(settings: Settings): Promise<number> {
   }
   if (settings.quick) process.stdout.write("Quick: sizes are tiny; figures mean nothing.\n\n");
 
+  const quiet = settings.quiet ? await quietMillis() : undefined;
+  if (quiet !== undefined) {
+    process.stdout.write(
+      `Rounds count while a fixed piece of work takes ${quiet.toFixed(0)} ms\n\n`,
+    );
+  }
   const results: Result[] = [];
   for (const [i, row] of settings.rows.entries()) {
     process.stderr.write(`[${i + 1}/${settings.rows.length}] ${row.name}\n`);
     const reference = referenceMillis();
-    results.push({ row, reference, outcome: await runRow(row, scratch, settings) });
+    results.push({
+      row,
+      reference,
+      outcome: await runRow(row, scratch, { ...settings, quietMillis: quiet }),
+    });
   }
   process.stdout.write(showTable(results, !settings.quick));
   process.stdout.write(`\n${showReference(results.map(({ reference }) => reference))}\n`);
@@ -129,6 +152,7 @@ function readSettings(): Settings | null {
       json: { type: "string" },
       list: { type: "boolean", default: false },
       quick: { type: "boolean", default: false },
+      quiet: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
       profile: { type: "string" },
       target: { type: "string" },
@@ -152,10 +176,10 @@ function readSettings(): Settings | null {
     return null;
   }
   if (values.fresh) forgetFilledStores(CACHE);
-  const { json, quick } = values;
+  const { json, quick, quiet } = values;
   const profile = values.profile && resolve(values.profile); // processes run in other directories
   const target = targetOf(values.target, values.token);
-  return { rows, directory: resolve(values.directory), json, quick, profile, target };
+  return { rows, directory: resolve(values.directory), json, quick, quiet, profile, target };
 }
 
 try {
