@@ -1,0 +1,58 @@
+// Calls to the world outside, as an engine makes them: through one careful client that decides which
+// addresses may be called, never follows a redirect, never reads more than it was told to, and checks
+// every certificate. An engine has no other way out.
+
+export interface Outbound {
+  /**
+   * An endpoint that an operator has written, as it is called: http or https (http only with `plain`),
+   * a host, and no user, query or fragment. Throws an "invalid" Failure whose text begins with `field`.
+   * Addresses are checked when it is called, not here.
+   */
+  endpoint(field: string, text: string, rules: { readonly plain: boolean }): URL;
+  /** One request, one answer, whatever its status. Throws OutboundError and nothing else. */
+  send(request: OutboundRequest): Promise<OutboundAnswer>;
+}
+
+export interface OutboundRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Default none. */
+  readonly body?: string | Uint8Array;
+  readonly signal: AbortSignal;
+  /** Whether http may be spoken: default false. */
+  readonly plain?: boolean;
+  /** The addresses at which a machine learns of its own identity may be called. Default false. */
+  readonly metadata?: boolean;
+  /** Whose credentials it carries: connections are never shared between two of them. Default "". */
+  readonly identity?: string;
+  /** Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** For the whole, in ms. Default 30,000. */
+  readonly within?: number;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  /** By lower-case name; several of one name are joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export type OutboundTrouble =
+  | "forbidden" // the address may not be called
+  | "unreachable" // it was never sent: name, connection, certificate
+  | "lost" // it was sent, and may have had its effect; no whole answer came
+  | "oversized" // an answer over the limits; the request may have had its effect
+  | "aborted"; // the caller's signal; it may have had its effect
+
+/** Its message names the host, never a path, a header or a body. */
+export class OutboundError extends Error {
+  readonly trouble: OutboundTrouble;
+
+  constructor(trouble: OutboundTrouble, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "OutboundError";
+    this.trouble = trouble;
+  }
+}

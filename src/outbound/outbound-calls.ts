@@ -1,0 +1,79 @@
+// The one way out of the server for engines (threats 5.3): each mount gets its own, and connections are
+// shared by nobody else. What may be called is in allowed-addresses.ts, how in dialling.ts and exchange.ts.
+
+import type { Net, Timers } from "../base/world.ts";
+import {
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundRequest,
+} from "../../plugin-sdk/outbound.ts";
+import { AllowedAddresses } from "./allowed-addresses.ts";
+import { Connections } from "./connections.ts";
+import { Dialling } from "./dialling.ts";
+import { destinationOf, readEndpoint } from "./endpoint-url.ts";
+import { exchange } from "./exchange.ts";
+import { type Resolve, resolveBySystem } from "./system-resolver.ts";
+
+export interface OutboundOptions {
+  /** Addresses, networks and hosts beside the public ones: outbound_allow. */
+  readonly allow: readonly string[];
+  /** Opens loopback and private addresses. */
+  readonly dev: boolean;
+  readonly timers: Timers;
+  readonly net: Pick<Net, "connect">;
+  /** Default: as the system does. */
+  readonly resolve?: Resolve;
+  /** PEM certificates that are trusted. Default: those of the runtime. */
+  readonly authorities?: readonly string[];
+}
+
+export class OutboundCalls {
+  readonly #timers: Timers;
+  readonly #dialling: Dialling;
+  readonly #connections = new Map<string, Connections>();
+  #closed = false;
+
+  constructor({ allow, dev, timers, net, resolve, authorities }: OutboundOptions) {
+    this.#timers = timers;
+    this.#dialling = new Dialling({
+      allowed: new AllowedAddresses({ allow, dev }),
+      net,
+      timers,
+      resolve: resolve ?? resolveBySystem,
+      authorities,
+    });
+  }
+
+  for(mountUuid: string): Outbound {
+    return {
+      endpoint: readEndpoint,
+      send: (request) => this.#send(mountUuid, request),
+    };
+  }
+
+  /** Cuts every connection; nothing is called any more. */
+  close(): void {
+    this.#closed = true;
+    for (const connections of this.#connections.values()) connections.close();
+    this.#connections.clear();
+  }
+
+  async #send(mountUuid: string, request: OutboundRequest): Promise<OutboundAnswer> {
+    const { url, plain = false, metadata = false, identity = "" } = request;
+    const to = destinationOf(url, { plain, metadata });
+    if (this.#closed) {
+      throw new OutboundError("unreachable", `${to.host} cannot be reached: the server is closing`);
+    }
+    // What a connection was allowed for is part of what it is.
+    const key = JSON.stringify([mountUuid, url.origin, metadata, identity]);
+    const known = this.#connections.get(key);
+    if (known !== undefined) return exchange(request, known, this.#timers);
+    for (const [other, { isEmpty }] of this.#connections) {
+      if (isEmpty) this.#connections.delete(other);
+    }
+    const made = new Connections(to, this.#dialling);
+    this.#connections.set(key, made);
+    return exchange(request, made, this.#timers);
+  }
+}
