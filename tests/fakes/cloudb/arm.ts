@@ -1,0 +1,181 @@
+// ARM, as the fake of cloud B speaks it: role definitions and role assignments, one version of the API.
+
+import type { RoleAssignment, RoleDefinition } from "./model.ts";
+import { filterTerms, fits, nextLink, pageOf } from "./odata.ts";
+import { Refusal } from "./refusal.ts";
+import { type Asked, membersOf, NO_CONTENT, type Reply, type Route } from "./route.ts";
+
+const RIGHTS = "Microsoft.Authorization";
+const VERSION = "2022-04-01";
+
+function at(rest: string): RegExp {
+  return new RegExp(`^(?<scope>(?:/.*)?)/providers/Microsoft\\.Authorization/${rest}$`, "i");
+}
+
+/** The id of what the path names, decoded. */
+function idOf({ parts }: Asked, kind: "roleAssignments" | "roleDefinitions"): string {
+  return `${parts["scope"] ?? ""}/providers/${RIGHTS}/${kind}/${parts["name"] ?? ""}`;
+}
+
+/** What every call there is checked for, before anything else. */
+function begin({ tenant, caller, query, parts, path }: Asked, right: string): string {
+  const version = query.get("api-version");
+  if (version === null) {
+    const text = "The api-version query parameter (?api-version=) is required for all requests.";
+    throw new Refusal(400, "MissingApiVersionParameter", text);
+  }
+  if (version !== VERSION) {
+    const text = `The resource type could not be found in the namespace '${RIGHTS}' for api version '${version}'. The supported api-versions are '${VERSION}'.`;
+    throw new Refusal(400, "InvalidResourceType", text);
+  }
+  if (!caller.permissions.has(`${RIGHTS}/${right}`)) {
+    const text = `The client '${caller.appId}' with object id '${caller.appId}' does not have authorization to perform action '${RIGHTS}/${right}' over scope '${path}' or the scope is invalid.`;
+    throw new Refusal(403, "AuthorizationFailed", text);
+  }
+  const { scope = "" } = parts;
+  tenant.subscriptions.checkScope(scope);
+  return scope;
+}
+
+function shownDefinition(scope: string, { name, roleName, scope: own }: RoleDefinition): object {
+  const type = own === null ? "BuiltInRole" : "CustomRole";
+  const properties = { roleName, type, description: roleName, assignableScopes: [own ?? "/"] };
+  const id = `${scope}/providers/${RIGHTS}/roleDefinitions/${name}`;
+  return { properties, id, type: `${RIGHTS}/roleDefinitions`, name };
+}
+
+function shownAssignment(assignment: RoleAssignment): object {
+  const { id, name, scope, roleDefinitionId, principalId, principalType, created } = assignment;
+  const createdOn = new Date(created).toISOString();
+  const properties = { roleDefinitionId, principalId, principalType, scope, createdOn };
+  return { properties, id, type: `${RIGHTS}/roleAssignments`, name };
+}
+
+function listed({ tenant, path, query }: Asked, all: readonly object[]): Reply {
+  const { knownAs, pageSize } = tenant.settings;
+  const { items, next } = pageOf(all, query, pageSize);
+  const more = next === null ? {} : { nextLink: nextLink(knownAs.arm, path, query, next) };
+  return { status: 200, body: { value: items, ...more } };
+}
+
+function checkPrincipal({ tenant }: Asked, id: string, type: string | null): void {
+  const { directory, replicas } = tenant;
+  const principal = directory.principals.get(id);
+  const user = directory.users.has(id);
+  const group = directory.groups.has(id);
+  if (type === null) {
+    const seen = principal && replicas.sees("principalToArm", id, principal.created);
+    if (seen === true || user || group) return;
+    const text = `Principal ${id} does not exist in the directory ${tenant.id}. Check that you have the correct principal ID.`;
+    throw new Refusal(400, "PrincipalNotFound", text);
+  }
+  // With a type nothing is looked up; only what is known to be something else is refused.
+  const other = type === "ServicePrincipal" ? user || group : principal !== undefined;
+  if (!other) return;
+  const text = `The PrincipalId '${id}' has type other than '${type}'.`;
+  throw new Refusal(400, "UnmatchedPrincipalType", text);
+}
+
+export const armRoutes: readonly Route[] = [
+  {
+    action: "getRoleDefinition",
+    method: "GET",
+    pattern: at("roleDefinitions/(?<name>[^/]+)"),
+    run: (asked) => {
+      const scope = begin(asked, "roleDefinitions/read");
+      const found = asked.tenant.subscriptions.definition(idOf(asked, "roleDefinitions"));
+      if (found !== null) return { status: 200, body: shownDefinition(scope, found) };
+      const text = `The specified role definition with ID '${asked.parts["name"] ?? ""}' does not exist.`;
+      throw new Refusal(404, "RoleDefinitionDoesNotExist", text);
+    },
+  },
+  {
+    action: "listRoleDefinitions",
+    method: "GET",
+    pattern: at("roleDefinitions"),
+    run: (asked) => {
+      const scope = begin(asked, "roleDefinitions/read");
+      const terms = filterTerms(asked.query.get("$filter"), ["roleName", "type"]);
+      const all = asked.tenant.subscriptions
+        .definitionsAt(scope)
+        .map((definition) => shownDefinition(scope, definition));
+      return listed(
+        asked,
+        all.filter((shown) => fits(membersOf(membersOf(shown)["properties"]), terms)),
+      );
+    },
+  },
+  {
+    action: "putRoleAssignment",
+    method: "PUT",
+    pattern: at("roleAssignments/(?<name>[^/]+)"),
+    run: (asked) => {
+      const scope = begin(asked, "roleAssignments/write");
+      const properties = membersOf(asked.body["properties"]);
+      const { roleDefinitionId, principalId, principalType = null } = properties;
+      const texts =
+        typeof roleDefinitionId === "string" &&
+        typeof principalId === "string" &&
+        (principalType === null || typeof principalType === "string");
+      if (!texts) {
+        const text = "The request to create role assignment is not valid: properties are missing.";
+        throw new Refusal(400, "InvalidCreateRoleAssignmentRequest", text);
+      }
+      checkPrincipal(asked, principalId, principalType);
+      const made = asked.tenant.subscriptions.assign({
+        scope,
+        name: asked.parts["name"] ?? "",
+        roleDefinitionId,
+        principalId,
+        principalType: principalType ?? "ServicePrincipal",
+      });
+      return { status: 201, body: shownAssignment(made) };
+    },
+  },
+  {
+    action: "getRoleAssignment",
+    method: "GET",
+    pattern: at("roleAssignments/(?<name>[^/]+)"),
+    run: (asked) => {
+      begin(asked, "roleAssignments/read");
+      const found = asked.tenant.subscriptions.assignments.get(
+        idOf(asked, "roleAssignments").toLowerCase(),
+      );
+      if (found !== undefined) return { status: 200, body: shownAssignment(found) };
+      const text = `The role assignment '${asked.parts["name"] ?? ""}' is not found.`;
+      throw new Refusal(404, "RoleAssignmentNotFound", text);
+    },
+  },
+  {
+    action: "listRoleAssignments",
+    method: "GET",
+    pattern: at("roleAssignments"),
+    run: (asked) => {
+      const scope = begin(asked, "roleAssignments/read").toLowerCase();
+      const terms = filterTerms(asked.query.get("$filter"), ["principalId"]);
+      const all = asked.tenant.subscriptions.assignments
+        .values()
+        .filter((one) => one.scope.toLowerCase().startsWith(scope))
+        .filter(({ principalId }) => fits({ principalId }, terms));
+      return listed(asked, [...all].map(shownAssignment));
+    },
+  },
+  {
+    action: "deleteRoleAssignment",
+    method: "DELETE",
+    pattern: at("roleAssignments/(?<name>[^/]+)"),
+    run: (asked) => {
+      const scope = begin(asked, "roleAssignments/delete").toLowerCase();
+      const { settings, subscriptions } = asked.tenant;
+      const found = subscriptions.assignments.get(idOf(asked, "roleAssignments").toLowerCase());
+      if (found === undefined) return NO_CONTENT;
+      const lock = settings.locks.find((locked) => scope.startsWith(locked.toLowerCase()));
+      if (lock !== undefined) {
+        const text = `The scope '${asked.path}' cannot perform delete operation because following scope(s) are locked: '${lock}'. Please remove the lock and try again.`;
+        throw new Refusal(409, "ScopeLocked", text);
+      }
+      subscriptions.assignments.delete(found.id.toLowerCase());
+      return { status: 200, body: shownAssignment(found) };
+    },
+  },
+];

@@ -1,0 +1,153 @@
+// Graph, as the fake of cloud B speaks it: applications, and what was deleted.
+
+import type { Application } from "./model.ts";
+import { fits, filterTerms, selected } from "./odata.ts";
+import { addPassword, removePassword, shownPassword } from "./passwords.ts";
+import { badRequest, notFound } from "./refusal.ts";
+import {
+  type Asked,
+  checkProperties,
+  type Members,
+  NO_CONTENT,
+  type Route,
+  textOf,
+} from "./route.ts";
+import { listed } from "./graph-listing.ts";
+
+const AUDIENCES = [
+  "AzureADMyOrg",
+  "AzureADMultipleOrgs",
+  "AzureADandPersonalMicrosoftAccount",
+  "PersonalMicrosoftAccount",
+];
+const ONE = String.raw`(?:/(?<id>[^/()]+)|\(appId='(?<appId>(?:[^']|'')*)'\))`;
+const READ = ["Application.Read.All", "Application.ReadWrite.All", "Application.ReadWrite.OwnedBy"];
+
+function shown(application: Application): Members {
+  const { id, appId, displayName, signInAudience, tags, created, passwords } = application;
+  return {
+    id,
+    deletedDateTime: null,
+    appId,
+    createdDateTime: new Date(created).toISOString(),
+    displayName,
+    signInAudience,
+    tags,
+    passwordCredentials: passwords.map(shownPassword),
+    keyCredentials: [],
+  };
+}
+
+/** The one that the path names, if the replica that answers has seen it. */
+function named({ tenant, parts }: Asked): Application {
+  const { id = "", appId } = parts;
+  const { directory, replicas } = tenant;
+  const found =
+    appId === undefined
+      ? directory.applications.get(id.toLowerCase())
+      : directory.applicationOf(appId.toLowerCase());
+  const seen = found && replicas.sees("applicationToReads", found.id, found.created);
+  if (!found || seen !== true) throw notFound(appId ?? id);
+  return found;
+}
+
+function checkTags(value: unknown): readonly string[] {
+  if (value === undefined || value === null) return [];
+  const good = (tag: unknown): tag is string =>
+    typeof tag === "string" && tag !== "" && tag.length <= 256 && !/\s/.test(tag);
+  if (!Array.isArray(value) || !value.every(good) || new Set(value).size !== value.length) {
+    throw badRequest("Invalid value specified for property 'tags' of resource 'Application'.");
+  }
+  return value;
+}
+
+export const applicationRoutes: readonly Route[] = [
+  {
+    action: "createApplication",
+    method: "POST",
+    pattern: /^\/v1\.0\/applications$/,
+    run: ({ tenant, caller, body }) => {
+      tenant.permit(caller, "Application.ReadWrite.All", "Application.ReadWrite.OwnedBy");
+      checkProperties(body, ["displayName", "signInAudience", "tags"], "Application");
+      const displayName = textOf(body, "displayName");
+      const { signInAudience } = body;
+      const known = typeof signInAudience === "string" && AUDIENCES.includes(signInAudience);
+      if (signInAudience !== undefined && !known) {
+        const text =
+          "Invalid value specified for property 'signInAudience' of resource 'Application'.";
+        throw badRequest(text);
+      }
+      if (displayName.length > 256) throw badRequest("'displayName' exceeds 256 characters.");
+      const tags = checkTags(body["tags"]);
+      const audience = known ? { signInAudience } : {};
+      const options = { displayName, tags, owner: caller.appId, ...audience };
+      const made = tenant.directory.createApplication(options);
+      const location = `${tenant.settings.knownAs.graph}/v1.0/applications/${made.id}`;
+      return { status: 201, body: shown(made), headers: { location } };
+    },
+  },
+  {
+    action: "listApplications",
+    method: "GET",
+    pattern: /^\/v1\.0\/applications$/,
+    run: (asked) => {
+      const { tenant, caller, query } = asked;
+      tenant.permit(caller, ...READ);
+      const terms = filterTerms(query.get("$filter"), ["id", "appId", "displayName"]);
+      const all = tenant.directory.applications
+        .values()
+        .filter(({ id, created }) => tenant.replicas.sees("applicationToReads", id, created))
+        .map(shown);
+      return listed(
+        asked,
+        [...all].filter((object) => fits(object, terms)),
+      );
+    },
+  },
+  {
+    action: "getApplication",
+    method: "GET",
+    pattern: new RegExp(`^/v1\\.0/applications${ONE}$`),
+    run: (asked) => {
+      const { tenant, caller, parts, query } = asked;
+      tenant.permit(caller, ...READ);
+      const gone = tenant.directory.deleted.get(parts["id"] ?? "");
+      const stillSeen =
+        gone?.kind === "application" &&
+        !tenant.replicas.sees("deletionToReads", gone.object.id, gone.deleted);
+      const object = shown(stillSeen ? gone.object : named(asked));
+      return { status: 200, body: selected(object, query.get("$select")) };
+    },
+  },
+  {
+    action: "deleteApplication",
+    method: "DELETE",
+    pattern: new RegExp(`^/v1\\.0/applications${ONE}$`),
+    run: (asked) => {
+      const { id, appId } = named(asked);
+      asked.tenant.permitApplication(asked.caller, appId);
+      asked.tenant.directory.deleteApplication(id);
+      return NO_CONTENT;
+    },
+  },
+  {
+    action: "addApplicationPassword",
+    method: "POST",
+    pattern: new RegExp(`^/v1\\.0/applications${ONE}/addPassword$`),
+    run: (asked) => {
+      const application = named(asked);
+      asked.tenant.permitApplication(asked.caller, application.appId);
+      return addPassword(asked, application);
+    },
+  },
+  {
+    action: "removeApplicationPassword",
+    method: "POST",
+    pattern: new RegExp(`^/v1\\.0/applications${ONE}/removePassword$`),
+    run: (asked) => {
+      const application = named(asked);
+      asked.tenant.permitApplication(asked.caller, application.appId);
+      return removePassword(asked, application);
+    },
+  },
+];
