@@ -1,0 +1,22 @@
+// Lengths of time as clients of the cloud engines write and read them: seconds in digits, or text whose
+// largest unit is the hour; answered as hours, minutes and seconds (cloud-engines 2.4).
+
+import { parseDuration, showDuration } from "../../base/duration.ts";
+import { Failure } from "../../base/failure.ts";
+import type { Nanos } from "../../base/world.ts";
+
+/** Throws an "invalid" Failure that begins with `field`. Days are not accepted: "24h" is a day. */
+export function readGoDuration(field: string, text: string): Nanos {
+  const accepted = `${field} must be a whole number of seconds or text such as "90s" or "1h30m"; the largest unit is h`;
+  if (text.includes("d")) throw new Failure("invalid", "field-invalid", accepted);
+  try {
+    return parseDuration(text.trim());
+  } catch {
+    throw new Failure("invalid", "field-invalid", accepted);
+  }
+}
+
+/** 90 s is "1m30s", an hour "1h0m0s", nothing "0s". */
+export function showGoDuration(length: Nanos): string {
+  return showDuration(length);
+}

@@ -1,0 +1,100 @@
+// Names of what is made at the provider: by the template of the mount, within the provider's lengths and
+// letters (cloud-engines 2.7, 2.8).
+
+import { Failure } from "../../base/failure.ts";
+import type { Caller } from "../../endpoint/request.ts";
+import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
+import { Template } from "../cloud/template.ts";
+import { TemplateError } from "../cloud/template-lexer.ts";
+
+export interface NameInput {
+  readonly type: "IAM" | "STS";
+  readonly displayName: string;
+  readonly policyName: string;
+}
+
+const FIELDS = ["Type", "DisplayName", "PolicyName"];
+const CAPS = { IAM: 64, STS: 32 };
+const MOST_SESSION_NAME = 64;
+/** What a name keeps of its random letters at least, of twenty. */
+const LEAST_RANDOM = 8;
+const TIME_BETWEEN_HYPHENS = 12;
+
+/** What the names of a mount are made by unless its configuration says otherwise. Both cuts are exact:
+ *  with the usual prefix 36 characters are left for who and what. */
+export function defaultTemplate(prefix: string): string {
+  const inner = CAPS.IAM - prefix.length - TIME_BETWEEN_HYPHENS - LEAST_RANDOM;
+  const begin = JSON.stringify(prefix);
+  return (
+    `{{ if (eq .Type "STS") }}{{ printf "%s%s-%s" ${begin} (unix_time) (random 20) | truncate ${CAPS.STS} }}` +
+    `{{ else }}{{ printf "%s%s-%s-%s" ${begin} ` +
+    `(printf "%s-%s" .DisplayName .PolicyName | truncate ${inner}) (unix_time) (random 20) | truncate ${CAPS.IAM} }}` +
+    "{{ end }}"
+  );
+}
+
+/** Refuses what cannot be read, with the place of the fault. */
+export function checkTemplate(text: string): void {
+  try {
+    new Template(text, FIELDS); // oxlint-disable-line no-new -- it is read, and that is all
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    const { line, column, message } = error;
+    const where = `username_template: line ${line}, column ${column}`;
+    throw new Failure("invalid", "template-invalid", `${where}: ${message}`);
+  }
+}
+
+/** A fresh name. What cannot be used as one is a fault of the configuration, not of who asks. */
+export function generatedName(
+  given: Pick<EngineGiven, "clock" | "random">,
+  template: string,
+  { type, displayName, policyName }: NameInput,
+): string {
+  const fields = {
+    Type: type,
+    DisplayName: inLetters(displayName),
+    PolicyName: inLetters(policyName),
+  };
+  const name = run(template, fields, given);
+  const bytes = Buffer.byteLength(name, "utf8");
+  if (bytes > CAPS[type]) {
+    throw failed(`generated ${type} name has ${bytes} bytes, limit ${CAPS[type]}`);
+  }
+  if (name === "") throw failed(`generated ${type} name is empty`);
+  return name;
+}
+
+function run(
+  template: string,
+  fields: Readonly<Record<string, string>>,
+  given: Pick<EngineGiven, "clock" | "random">,
+): string {
+  try {
+    return new Template(template, FIELDS).run(fields, given);
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    const { line, column, message } = error;
+    throw failed(`username_template: line ${line}, column ${column}: ${message}`);
+  }
+}
+
+/** A session's name as it was asked for, as far as the provider allows it. */
+export function sessionName(text: string): string {
+  return inLetters(text).slice(0, MOST_SESSION_NAME);
+}
+
+/** Who asks, for names: what the token is called, or something by which it can be found. */
+export function callerName(caller: Caller | null): string {
+  if (caller === null) return "token";
+  return caller.name === "" ? `token-${caller.accessor.slice(0, 8)}` : caller.name;
+}
+
+/** Other letters than the provider's, each as one "_". */
+function inLetters(text: string): string {
+  return text.replace(/[^A-Za-z0-9+=,.@_-]/gu, "_");
+}
+
+function failed(message: string): Failure {
+  return new Failure("internal", "name-unusable", message);
+}

@@ -1,0 +1,57 @@
+// A policy document as text: that it is JSON, without insignificant white space, and its parts. It is never
+// parsed and written again: numbers, keys that stand twice and their order are the author's (2.5).
+
+import { JsonFault, jsonWords } from "./json-words.ts";
+
+export interface CompactDocument {
+  readonly text: string;
+  /** What is wrong with it, and where; null for nothing. The text is then as it was given. */
+  readonly fault: string | null;
+}
+
+export function compacted(text: string): CompactDocument {
+  try {
+    return { text: jsonWords(text).join(""), fault: null };
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    return { text, fault: `line ${error.line}, column ${error.column}` };
+  }
+}
+
+/** The texts of an object's members; of a key that stands twice the last, as most readers take it. None
+ *  for what is no object. */
+export function membersOf(document: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  const words = jsonWords(document);
+  if (words[0] !== "{") return members;
+  for (const [key = '""', , ...value] of parts(words)) {
+    members.set(String(JSON.parse(key)), value.join(""));
+  }
+  return members;
+}
+
+/** The texts of an array's elements. */
+export function elementsOf(document: string): string[] {
+  return parts(jsonWords(document)).map((part) => part.join(""));
+}
+
+/** What stands between the commas of the outermost object or array. */
+function parts(words: readonly string[]): string[][] {
+  const found: string[][] = [];
+  let part: string[] = [];
+  let depth = 0;
+  for (const word of words) {
+    const opens = word === "{" || word === "[";
+    const closes = word === "}" || word === "]";
+    if (closes) depth--;
+    const outermost = depth === 0 && (opens || closes);
+    if (depth === 1 && word === ",") {
+      found.push(part);
+      part = [];
+    } else if (!outermost) {
+      part.push(word);
+    }
+    if (opens) depth++;
+  }
+  return part.length === 0 ? found : [...found, part];
+}

@@ -1,0 +1,225 @@
+// The root configuration: what is stored, what a write makes of it, what a read shows (cloud-engines 2.2).
+// Nothing is sent to the provider here. The secret key is in it and is never shown.
+
+import { jsonCodec } from "../../base/codec.ts";
+import { SECOND } from "../../base/duration.ts";
+import { Failure } from "../../base/failure.ts";
+import type { Instant } from "../../base/world.ts";
+import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
+import type { EngineTx } from "../../../plugin-sdk/storage.ts";
+import { invalid } from "./failures.ts";
+import { checkTemplate } from "./names.ts";
+import { checkRegion } from "./region.ts";
+import { nextRotation } from "./root-schedule.ts";
+
+const VERSION = 1;
+const KEY = "config/root";
+const LEAST_PERIOD = 60; // as of static roles
+const MOST_TOKEN_TTL = 24 * 3600; // as of whoever signs them
+export const USUAL_TOKEN_TTL = 3600;
+
+export interface StoredRoot {
+  readonly version: number;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly region: string;
+  readonly iamEndpoint: string;
+  readonly stsEndpoint: string;
+  readonly maxRetries: number;
+  /** Empty: the built-in one. */
+  readonly usernameTemplate: string;
+  readonly stsRegion: string;
+  readonly stsFallbackEndpoints: readonly string[];
+  readonly stsFallbackRegions: readonly string[];
+  readonly roleArn: string;
+  readonly identityTokenAudience: string;
+  /** In seconds; 0: an hour. */
+  readonly identityTokenTtl: number;
+  readonly stsLeases: "record" | "virtual";
+  /** When we made the key, in seconds since 1970; null: somebody else did. */
+  readonly rootKeyCreated: number | null;
+  /** In seconds; 0: it is rotated only when somebody asks for it. */
+  readonly rotationPeriod: number;
+  readonly disableAutomatedRotation: boolean;
+  /** In seconds since 1970; null: never. */
+  readonly nextRotation: number | null;
+  /** The key before that one, until it is deleted at the provider. */
+  readonly replacedKey: ReplacedKey | null;
+}
+
+export interface ReplacedKey {
+  readonly id: string;
+  readonly username: string;
+  /** Left out where it is not known. */
+  readonly account?: string;
+  /** The write-ahead record that is settled when it is gone. */
+  readonly record: string;
+}
+
+export type RootChange = {
+  readonly [
+    K in Exclude<keyof StoredRoot, "version" | "rootKeyCreated" | "replacedKey" | "nextRotation">
+  ]?: StoredRoot[K] | undefined;
+};
+
+export const EMPTY: StoredRoot = {
+  version: VERSION,
+  accessKey: "",
+  secretKey: "",
+  region: "",
+  iamEndpoint: "",
+  stsEndpoint: "",
+  maxRetries: -1,
+  usernameTemplate: "",
+  stsRegion: "",
+  stsFallbackEndpoints: [],
+  stsFallbackRegions: [],
+  roleArn: "",
+  identityTokenAudience: "",
+  identityTokenTtl: 0,
+  stsLeases: "record",
+  rootKeyCreated: null,
+  rotationPeriod: 0,
+  disableAutomatedRotation: false,
+  nextRotation: null,
+  replacedKey: null,
+};
+
+const codec = jsonCodec<StoredRoot>();
+
+export class RootConfig {
+  readonly #given: EngineGiven;
+
+  constructor(given: EngineGiven) {
+    this.#given = given;
+  }
+
+  /** Null where it was never written. */
+  async read(): Promise<StoredRoot | null> {
+    return checked(await this.#given.storage.get(KEY, codec));
+  }
+
+  /** What is left out stays as it is, but for the template, which goes back to the built-in one. */
+  async write(change: RootChange): Promise<StoredRoot> {
+    const { storage, clock } = this.#given;
+    if ((change.identityTokenAudience ?? "") !== "") {
+      await this.#proveIdentity(this.#changed(await this.read(), change, clock.now()));
+    }
+    return storage.write((tx) => {
+      const after = this.#changed(checked(tx.get(KEY, codec)), change, tx.time);
+      tx.put(KEY, after, codec);
+      return after;
+    });
+  }
+
+  #changed(stored: StoredRoot | null, change: RootChange, now: Instant): StoredRoot {
+    const before = stored ?? EMPTY;
+    const given = Object.fromEntries(
+      Object.entries(change).filter(([, value]) => value !== undefined),
+    );
+    const merged: StoredRoot = {
+      ...before,
+      ...given,
+      usernameTemplate: change.usernameTemplate ?? "",
+      version: VERSION,
+    };
+    const same = merged.accessKey === before.accessKey;
+    const kept =
+      same &&
+      merged.rotationPeriod === before.rotationPeriod &&
+      merged.disableAutomatedRotation === before.disableAutomatedRotation;
+    const after = {
+      ...merged,
+      rootKeyCreated: same ? before.rootKeyCreated : null,
+      nextRotation: kept ? before.nextRotation : nextRotation(merged, now),
+    };
+    this.#check(after);
+    return after;
+  }
+
+  /** What rotate-root makes of it, in a transaction of its own. False where the configuration has
+   *  another access key by now than `expected`. */
+  change(
+    tx: EngineTx,
+    expected: string,
+    make: (before: StoredRoot) => Partial<StoredRoot>,
+  ): boolean {
+    const before = checked(tx.get(KEY, codec));
+    if (before === null || before.accessKey !== expected) return false;
+    tx.put(KEY, { ...before, ...make(before) }, codec);
+    return true;
+  }
+
+  #check(root: StoredRoot): void {
+    if ((root.accessKey === "") !== (root.secretKey === "")) {
+      throw invalid("root-keys", "access_key and secret_key go together");
+    }
+    checkKeyText("access_key", root.accessKey);
+    checkKeyText("secret_key", root.secretKey);
+    checkRegion("region", root.region);
+    checkRegion("sts_region", root.stsRegion);
+    for (const region of root.stsFallbackRegions) checkRegion("sts_fallback_regions", region);
+    this.#checkEndpoint("iam_endpoint", root.iamEndpoint);
+    this.#checkEndpoint("sts_endpoint", root.stsEndpoint);
+    for (const text of root.stsFallbackEndpoints) {
+      this.#checkEndpoint("sts_fallback_endpoints", text, { empty: false });
+    }
+    if (root.stsFallbackEndpoints.length !== root.stsFallbackRegions.length) {
+      const text = "sts_fallback_endpoints and sts_fallback_regions must have equally many items";
+      throw invalid("root-fallbacks", text);
+    }
+    if (root.identityTokenAudience !== "") {
+      if (root.accessKey !== "") {
+        throw invalid("root-sources", "access_key and identity_token_audience exclude each other");
+      }
+      if (root.roleArn === "") {
+        throw invalid("root-sources", "identity_token_audience needs role_arn");
+      }
+    }
+    if (root.identityTokenTtl > MOST_TOKEN_TTL) {
+      throw invalid("field-invalid", "identity_token_ttl must be at most 24 hours");
+    }
+    if (root.rotationPeriod > 0 && root.accessKey === "") {
+      throw invalid("root-period", "rotation_period needs access_key and secret_key");
+    }
+    if (root.rotationPeriod > 0 && root.rotationPeriod < LEAST_PERIOD) {
+      throw invalid("root-period", `rotation_period must be 0 or at least ${LEAST_PERIOD} seconds`);
+    }
+    if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate);
+  }
+
+  /** Fails now rather than at the first call (cloud-engines 3.10). */
+  async #proveIdentity(root: StoredRoot): Promise<void> {
+    const { identityTokenAudience: audience, identityTokenTtl: ttl } = root;
+    try {
+      const seconds = BigInt(ttl === 0 ? USUAL_TOKEN_TTL : ttl);
+      await this.#given.identity.token(audience, seconds * SECOND);
+    } catch (error) {
+      const why = error instanceof Failure ? `: ${error.message}` : "";
+      throw invalid(
+        "identity-token",
+        `identity_token_audience: no identity token can be made${why}`,
+      );
+    }
+  }
+
+  /** http too: spec 3 calls them HTTP endpoints (decision 54). */
+  #checkEndpoint(field: string, text: string, { empty = true } = {}): void {
+    if (text === "" && empty) return;
+    this.#given.outbound.endpoint(field, text, { plain: true });
+  }
+}
+
+function checked(root: StoredRoot | null): StoredRoot | null {
+  if (root !== null && root.version > VERSION) {
+    const text = "config/root was stored by a newer version";
+    throw new Failure("internal", "stored-by-newer", text);
+  }
+  return root;
+}
+
+/** Keys stand in headers of requests. */
+function checkKeyText(field: string, text: string): void {
+  if (/^[\u0021-\u007e]*$/.test(text)) return;
+  throw invalid("field-invalid", `${field} must be printable ASCII without white space`);
+}

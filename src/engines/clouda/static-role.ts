@@ -1,0 +1,151 @@
+// A static role: an existing user of the provider whose key this service makes anew every so often. How the
+// role and its key are kept, and when something is next to be done about it (cloud-engines 2.10).
+
+import { text, utf8 } from "../../base/bytes.ts";
+import type { Codec } from "../../base/codec.ts";
+import { SECOND } from "../../base/duration.ts";
+import { Failure } from "../../base/failure.ts";
+import type { Instant } from "../../base/world.ts";
+import { overlapTooLong, periodTooShort, usernameInvalid } from "./static-failures.ts";
+
+export const STATIC_ROLES = "static-roles/";
+export const STATIC_CREDS = "static-creds/";
+export const staticRoleKey = (name: string) => `${STATIC_ROLES}${name}`;
+export const staticCredsKey = (name: string) => `${STATIC_CREDS}${name}`;
+
+const ROLE_VERSION = 1;
+const CREDS_VERSION = 2;
+
+export interface StaticRole {
+  readonly name: string;
+  /** The provider's id of the user: a later one of the same name is another. */
+  readonly id: string;
+  readonly username: string;
+  /** In which the user is; left out where the provider did not say. */
+  readonly account?: string;
+  /** In seconds, as everything below. */
+  readonly rotationPeriod: number;
+  /** How long other keys live on beside a new one; null: until the next rotation. */
+  readonly overlap: number | null;
+}
+
+/** What is left out stays as it is. */
+export interface StaticRoleChange {
+  readonly username?: string | undefined;
+  /** In seconds. */
+  readonly rotationPeriod?: number | undefined;
+  /** In seconds; null: until the next rotation. */
+  readonly overlap?: number | null | undefined;
+}
+
+export interface StaticCreds {
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly createdAt: Instant;
+  /** When the key is to be replaced. */
+  readonly expiration: Instant;
+  /** The key before this one, which we made as well; null: there is none that is still good. */
+  readonly previousKey: string | null;
+  /** When other keys are to be deleted; null: that is done, or left to the next rotation. */
+  readonly retireAt: Instant | null;
+  /** Of the rotation that is due; 0: none has failed. */
+  readonly attempts: number;
+  readonly lastError: string;
+  /** When it is tried again; null: nothing has failed. */
+  readonly retryAt: Instant | null;
+}
+
+/** When something is next to be done. */
+export function dueOf({ expiration, retireAt, retryAt }: StaticCreds): Instant {
+  if (retryAt !== null) return retryAt;
+  return retireAt !== null && retireAt < expiration ? retireAt : expiration;
+}
+
+/** As long as it was promised, from now. */
+export function after(now: Instant, seconds: number): Instant {
+  return now + BigInt(seconds) * SECOND;
+}
+
+/** When a key made now has the user to itself; null: with the next one. */
+export function retirement({ overlap, rotationPeriod }: StaticRole, now: Instant): Instant | null {
+  return overlap === null || overlap >= rotationPeriod ? null : after(now, overlap);
+}
+
+const LEAST_PERIOD = 60;
+const USERNAME = /^[\w+=,.@-]{1,64}$/;
+
+export function checkChange({ username = "", rotationPeriod }: StaticRoleChange): void {
+  if (username !== "" && !USERNAME.test(username)) throw usernameInvalid();
+  if (rotationPeriod !== undefined && rotationPeriod < LEAST_PERIOD) throw periodTooShort();
+}
+
+export function checkOverlap(overlap: number | null, rotationPeriod: number): void {
+  if (overlap !== null && overlap > rotationPeriod) throw overlapTooLong();
+}
+
+/** Of a key that was made now. */
+export function freshCreds(
+  role: StaticRole,
+  key: { readonly id: string; readonly secret: string },
+  { previousKey, now }: { readonly previousKey: string | null; readonly now: Instant },
+): StaticCreds {
+  return {
+    accessKey: key.id,
+    secretKey: key.secret,
+    createdAt: now,
+    expiration: after(now, role.rotationPeriod),
+    previousKey,
+    retireAt: retirement(role, now),
+    attempts: 0,
+    lastError: "",
+    retryAt: null,
+  };
+}
+
+export const staticRoleCodec: Codec<StaticRole> = {
+  encode: (role) => utf8(JSON.stringify({ version: ROLE_VERSION, ...role })),
+  decode: (bytes) => {
+    const { version, ...role } = JSON.parse(text(bytes)) as StaticRole & Versioned;
+    checkVersion(version, ROLE_VERSION);
+    return role;
+  },
+};
+
+interface Versioned {
+  readonly version: number;
+}
+
+type Times = "createdAt" | "expiration";
+type OptionalTimes = "retireAt" | "retryAt";
+type StoredCreds = Omit<StaticCreds, Times | OptionalTimes> &
+  Readonly<Record<Times, string>> &
+  Readonly<Record<OptionalTimes, string | null>>;
+
+export const staticCredsCodec: Codec<StaticCreds> = {
+  encode: (creds) => {
+    const stored: StoredCreds = {
+      ...creds,
+      createdAt: String(creds.createdAt),
+      expiration: String(creds.expiration),
+      retireAt: creds.retireAt === null ? null : String(creds.retireAt),
+      retryAt: creds.retryAt === null ? null : String(creds.retryAt),
+    };
+    return utf8(JSON.stringify({ version: CREDS_VERSION, ...stored }));
+  },
+  decode: (bytes) => {
+    const { version, ...stored } = JSON.parse(text(bytes)) as StoredCreds & Versioned;
+    checkVersion(version, CREDS_VERSION);
+    return {
+      ...stored,
+      createdAt: BigInt(stored.createdAt),
+      expiration: BigInt(stored.expiration),
+      retireAt: stored.retireAt === null ? null : BigInt(stored.retireAt),
+      retryAt: stored.retryAt === null ? null : BigInt(stored.retryAt),
+    };
+  },
+};
+
+function checkVersion(version: number, known: number): void {
+  if (version <= known) return;
+  throw new Failure("internal", "newer-version", "stored by a newer version");
+}
