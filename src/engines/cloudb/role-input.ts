@@ -1,0 +1,98 @@
+// What a role grants as callers write it: a JSON array, as text or as it is, of objects with a few
+// members that are texts (cloud-engines 3.4, D51, D52).
+
+import { Failure } from "../../base/failure.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { assignmentId } from "./arm.ts";
+import * as failures from "./failures.ts";
+import { textIn } from "./provider-answer.ts";
+import type { Grant, GroupRef } from "./role.ts";
+import { encodedPath } from "./url-path.ts";
+
+const MAX_ELEMENTS = 100;
+const MAX_TEXT = 64 * 1024;
+const MAX_MEMBER = 1024;
+
+export function readGrants(field: string, given: unknown): Grant[] {
+  const grants = elementsOf(field, given).map((element, i) => grantOf(memberOf(field, element, i)));
+  for (const { roleId, roleName, scope } of grants) {
+    if (roleId === "" && roleName === "") {
+      throw failures.invalid(`${field}: every element needs a role_id or a role_name`);
+    }
+    checkPath(field, "scope", scope);
+    if (roleId !== "") checkPath(field, "role_id", `/${roleId.replace(/^\//, "")}`);
+  }
+  return grants;
+}
+
+/** For roles that name an application, whose grants count for nothing: any JSON will do (seed). */
+export function readIgnoredGrants(field: string, given: unknown): Grant[] {
+  const found = parsed(field, given);
+  return Array.isArray(found) ? found.slice(0, MAX_ELEMENTS).filter(isObject).map(grantOf) : [];
+}
+
+export function readGroups(field: string, given: unknown): GroupRef[] {
+  return elementsOf(field, given).map((element, i) => {
+    const member = memberOf(field, element, i);
+    const objectId = textIn(member, "object_id").trim();
+    const groupName = textIn(member, "group_name");
+    if (objectId === "" && groupName === "") {
+      throw failures.invalid(`${field}: every element needs an object_id or a group_name`);
+    }
+    if (/^\.{1,2}$/.test(objectId)) throw failures.invalid(`${field}: object_id is no id`);
+    return { objectId, groupName };
+  });
+}
+
+function grantOf(element: JsonObject): Grant {
+  return {
+    roleId: textIn(element, "role_id").trim(),
+    roleName: textIn(element, "role_name"),
+    scope: textIn(element, "scope").trim(),
+  };
+}
+
+function elementsOf(field: string, given: unknown): readonly JsonValue[] {
+  const found = parsed(field, given);
+  if (!Array.isArray(found)) throw failures.invalid(`${field} must be a JSON array`);
+  if (found.length > MAX_ELEMENTS) {
+    throw failures.invalid(`${field} must have at most ${MAX_ELEMENTS} elements`);
+  }
+  return found;
+}
+
+function parsed(field: string, given: unknown): JsonValue {
+  if (given === "") return [];
+  if (typeof given !== "string") return given as JsonValue; // as it came out of the body
+  if (given.length > MAX_TEXT) {
+    throw failures.invalid(`${field} must have at most ${MAX_TEXT} characters`);
+  }
+  try {
+    return JSON.parse(given) as JsonValue; // by definition
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it is no JSON";
+    throw failures.invalid(`${field}: ${why}`);
+  }
+}
+
+function memberOf(field: string, element: JsonValue, index: number): JsonObject {
+  if (!isObject(element))
+    throw failures.invalid(`${field}: element ${index + 1} must be an object`);
+  for (const [name, value] of Object.entries(element)) {
+    const long = typeof value === "string" && value.length > MAX_MEMBER;
+    if (long)
+      throw failures.invalid(`${field}: ${name} must have at most ${MAX_MEMBER} characters`);
+  }
+  return element;
+}
+
+/** It becomes part of an address: now is the time to say that it cannot. */
+function checkPath(field: string, name: string, given: string): void {
+  if (!given.startsWith("/")) throw failures.invalid(`${field}: ${name} must begin with /`);
+  try {
+    encodedPath(name === "scope" ? assignmentId(given, "x") : given);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw failures.invalid(`${field}: ${name} must be a path without empty parts, . and ..`);
+  }
+}
