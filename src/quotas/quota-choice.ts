@@ -2,21 +2,18 @@
 // before a shorter one, then the mount, the namespace, the nearest namespace above whose quota is
 // inherited, and last the one on every request. Roles of logins would come first; there are none yet.
 
-import type { Meter } from "./buckets.ts";
-import { matches, type Quota } from "./quota.ts";
+import { matches } from "./quota.ts";
 
 export interface Rule {
-  readonly name: string;
-  readonly quota: Quota;
-  readonly meter: Meter;
+  readonly quota: { readonly path: string; readonly inheritable: boolean };
 }
 
-export class QuotaChoice {
-  readonly #byPath = new Map<string, Rule>();
-  readonly #patterns: readonly Rule[];
+export class QuotaChoice<R extends Rule> {
+  readonly #byPath = new Map<string, R>();
+  readonly #patterns: readonly R[];
 
-  constructor(rules: Iterable<Rule>) {
-    const patterns: Rule[] = [];
+  constructor(rules: Iterable<R>) {
+    const patterns: R[] = [];
     for (const rule of rules) {
       if (rule.quota.path.endsWith("*")) patterns.push(rule);
       else this.#byPath.set(rule.quota.path, rule);
@@ -25,7 +22,7 @@ export class QuotaChoice {
   }
 
   /** `base` is the namespace with a slash at its end, or empty for root; `path` the whole path. */
-  choose(base: string, mountPoint: string, path: string): Rule | null {
+  choose(base: string, mountPoint: string, path: string): R | null {
     const byPath = this.#byPath;
     return (
       byPath.get(path) ??
@@ -36,7 +33,7 @@ export class QuotaChoice {
     );
   }
 
-  #inherited(base: string): Rule | null {
+  #inherited(base: string): R | null {
     for (let at = parentOf(base); at !== null; at = parentOf(at)) {
       const rule = this.#byPath.get(at);
       if (rule?.quota.inheritable) return rule;

@@ -27,7 +27,15 @@ export interface QuotaConfig {
 
 export const NO_CONFIG: QuotaConfig = { exemptPaths: [], auditRefusals: false, headers: false };
 
+/** On the number of leases below the path. */
+export interface LeaseQuota {
+  readonly path: string;
+  readonly maxLeases: number;
+  readonly inheritable: boolean;
+}
+
 export const quotaCodec = jsonCodec<Quota>();
+export const leaseQuotaCodec = jsonCodec<LeaseQuota>();
 export const configCodec = jsonCodec<QuotaConfig>();
 
 export interface QuotaAsked {
@@ -35,6 +43,13 @@ export interface QuotaAsked {
   readonly rate: number;
   readonly interval: Nanos;
   readonly blockInterval: Nanos;
+  readonly role: string;
+  readonly inheritable: boolean | undefined;
+}
+
+export interface LeaseQuotaAsked {
+  readonly path: string;
+  readonly maxLeases: number;
   readonly role: string;
   readonly inheritable: boolean | undefined;
 }
@@ -59,6 +74,16 @@ export function makeQuota(
     blockInterval: Number(asked.blockInterval),
     inheritable: inheritance(path, asked.inheritable, classify),
   };
+}
+
+export function makeLeaseQuota(
+  asked: LeaseQuotaAsked,
+  classify: (segments: readonly string[]) => PlaceKind | null,
+): LeaseQuota {
+  if (asked.role !== "") throw failures.roleUnsupported();
+  const path = canonicalPlace(asked.path, classify);
+  const inheritable = inheritance(path, asked.inheritable, classify);
+  return { path, maxLeases: asked.maxLeases, inheritable };
 }
 
 function canonicalPlace(

@@ -8,15 +8,15 @@ import { SECOND } from "../base/duration.ts";
 import type { Clock } from "../base/world.ts";
 import type { View } from "../barrier/view.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
-import { Meters, type Verdict } from "./buckets.ts";
+import { type Meter, Meters, type Verdict } from "./buckets.ts";
 import { clientOf } from "./client-address.ts";
 import * as failures from "./failures.ts";
 import * as quotas from "./quota.ts";
-import { QuotaChoice, type Rule } from "./quota-choice.ts";
+import { QuotaChoice } from "./quota-choice.ts";
+import { QuotaRecords } from "./quota-records.ts";
 
 const CONFIG = "config";
 const FOLDER = "rate-limit/";
-const MAX_QUOTAS = 1000; // patterns among them are tried one by one
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 export interface QuotasOptions {
@@ -29,6 +29,12 @@ export interface QuotasOptions {
   readonly onRefusal?: () => void;
 }
 
+interface Rule {
+  readonly name: string;
+  readonly quota: quotas.Quota;
+  readonly meter: Meter;
+}
+
 export interface QuotaConfigChange {
   readonly exemptPaths: readonly string[] | undefined;
   readonly auditRefusals: boolean | undefined;
@@ -37,29 +43,40 @@ export interface QuotaConfigChange {
 
 export class Quotas {
   readonly #options: QuotasOptions;
+  readonly #records: QuotaRecords<quotas.Quota>;
   readonly #meters = new Meters();
   readonly #rules = new Map<string, Rule>();
-  #choice = new QuotaChoice([]);
+  #choice = new QuotaChoice<Rule>([]);
   #config = quotas.NO_CONFIG;
-  #stopWatching: (() => void) | null = null;
+  #stopWatching: (() => void)[] = [];
 
   constructor(options: QuotasOptions) {
     this.#options = options;
+    this.#records = new QuotaRecords(options.view.sub(FOLDER), quotas.quotaCodec);
   }
 
   /** Loads what is stored and follows it. Buckets begin full. */
   open(): void {
     const { view } = this.#options;
-    this.#stopWatching = view.watch("", ({ keys }) => this.#follow(keys));
-    this.#follow([CONFIG, ...view.keys(FOLDER, { limit: MAX_QUOTAS })]);
+    const configure = () => {
+      this.#config = unlessDamaged(() => this.config, quotas.NO_CONFIG);
+    };
+    this.#stopWatching = [
+      view.watch(CONFIG, configure),
+      this.#records.follow((names) => {
+        for (const name of names) this.#reload(name);
+        this.#choice = new QuotaChoice(this.#rules.values());
+      }),
+    ];
+    configure();
   }
 
   close(): void {
-    this.#stopWatching?.();
-    this.#stopWatching = null;
+    for (const stop of this.#stopWatching) stop();
+    this.#stopWatching = [];
     for (const { meter } of this.#rules.values()) this.#meters.drop(meter);
     this.#rules.clear();
-    this.#choice = new QuotaChoice([]);
+    this.#choice = new QuotaChoice<Rule>([]);
     this.#config = quotas.NO_CONFIG;
   }
 
@@ -115,7 +132,7 @@ export class Quotas {
   }
 
   names(): string[] {
-    return this.#options.view.list(FOLDER, { limit: MAX_QUOTAS });
+    return this.#records.names();
   }
 
   has(name: string): boolean {
@@ -123,50 +140,26 @@ export class Quotas {
   }
 
   get(name: string): quotas.Quota {
-    quotas.checkName(name);
-    const quota = this.#options.view.get(FOLDER + name, quotas.quotaCodec);
-    if (quota === null) throw failures.unknownQuota();
-    return quota;
+    return this.#records.get(name);
   }
 
   /** Creates the quota or puts this one in its place; its counting begins anew. */
   async set(name: string, asked: quotas.QuotaAsked): Promise<void> {
     quotas.checkName(name);
-    const quota = quotas.makeQuota(asked, this.#options.classify);
-    await this.#options.view.write((tx) => {
-      const stored = tx.records(FOLDER, quotas.quotaCodec, { limit: MAX_QUOTAS + 1 });
-      const others = stored.filter(({ key }) => key !== FOLDER + name);
-      // Two on one path would leave it to chance which of them applies.
-      const same = others.find(({ value }) => value.path === quota.path);
-      if (same !== undefined) throw failures.pathTaken(same.key.slice(FOLDER.length));
-      if (others.length >= MAX_QUOTAS) throw failures.tooMany(MAX_QUOTAS);
-      tx.put(FOLDER + name, quota, quotas.quotaCodec);
-    });
+    await this.#records.set(name, quotas.makeQuota(asked, this.#options.classify));
   }
 
-  async delete(name: string): Promise<void> {
-    quotas.checkName(name);
-    await this.#options.view.write((tx) => {
-      if (tx.get(FOLDER + name, quotas.quotaCodec) !== null) tx.delete(FOLDER + name);
-    });
+  delete(name: string): Promise<void> {
+    return this.#records.delete(name);
   }
 
   // --- following what is stored ---
-
-  #follow(keys: readonly string[]): void {
-    for (const key of keys) {
-      if (key === CONFIG) this.#config = unlessDamaged(() => this.config, quotas.NO_CONFIG);
-      else this.#reload(key.slice(FOLDER.length));
-    }
-    this.#choice = new QuotaChoice(this.#rules.values());
-  }
 
   #reload(name: string): void {
     const before = this.#rules.get(name);
     if (before !== undefined) this.#meters.drop(before.meter);
     this.#rules.delete(name);
-    const read = () => this.#options.view.get(FOLDER + name, quotas.quotaCodec);
-    const quota = unlessDamaged(read, null);
+    const quota = unlessDamaged(() => this.#records.find(name), null);
     if (quota === null) return;
     const { rate, interval, blockInterval } = quota;
     const meter = this.#meters.meter({ rate, interval, block: blockInterval });
