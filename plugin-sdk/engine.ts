@@ -8,6 +8,7 @@ import type { Endpoint } from "../src/endpoint/endpoint.ts";
 import type { NamespaceRef } from "../src/endpoint/request.ts";
 import type { LockoutConfig } from "./lockout.ts";
 import type { EngineStorage } from "./storage.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 export interface EngineType<E> {
   /** As in `type` of a mount: "kv". */
@@ -38,6 +39,10 @@ export interface EngineType<E> {
   readonly periodic?: (engine: E, signal: AbortSignal) => Promise<void>;
   /** What disabling would leave behind outside, in words; null for nothing (D3). Default nothing. */
   readonly abandoned?: (engine: E) => Promise<string | null>;
+  /** The mount is being disabled and takes no more requests: what is outside, and neither a lease nor
+   *  noted, goes now. A failure stops the disabling, unless the operator has said to abandon. Called again
+   *  after a crash. Default nothing. */
+  readonly leave?: (engine: E, signal: AbortSignal) => Promise<void>;
   /** Stops what it has begun: before the mount goes, the node seals, or the engine is opened anew. */
   readonly close?: (engine: E) => void | Promise<void>;
   /** Called with keys that somebody else has changed (replication, another node). Default: it keeps
@@ -47,7 +52,7 @@ export interface EngineType<E> {
 
 export type EngineOptions = Readonly<Record<string, string>>;
 
-export interface EngineGiven {
+export interface EngineGiven extends Surroundings {
   readonly storage: EngineStorage;
   readonly writeAhead: WriteAhead;
   readonly clock: Clock;
@@ -87,6 +92,9 @@ export interface WriteAhead {
   note(id: string, data: JsonObject): Promise<void>;
   /** It was undone, or came to nothing. What a lease settles is removed with the lease. */
   drop(id: string): Promise<void>;
+  /** What a revocation had to leave behind although its secret is dead: operators see it at once, and
+   *  what undoes its `kind` is tried now and then, in the end every six hours. The same said twice is one. Gives its id. */
+  orphan(kind: string, data: JsonObject, cause: string): Promise<string>;
 }
 
 export interface LeaseFacts {

@@ -2,6 +2,7 @@
 // transaction may come from another process, so they are promises; inside one everything is at hand.
 
 import type { Codec } from "../src/base/codec.ts";
+import type { JsonObject } from "../src/base/json.ts";
 import type { Instant } from "../src/base/world.ts";
 
 export interface StorageRecord<T> {
@@ -44,4 +45,8 @@ export interface EngineTx {
   list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[];
   put<T>(key: string, value: T, codec: Codec<T>): void;
   delete(key: string): void;
+  /** Removes a write-ahead record with this transaction; one that is gone is no fault. */
+  settle(recordId: string): void;
+  /** Writes one with this transaction: it is durable when the transaction is. Gives its id. */
+  begin(kind: string, data: JsonObject): string;
 }

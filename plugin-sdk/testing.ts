@@ -4,10 +4,9 @@
 
 import { createSecretKey } from "node:crypto";
 import { Barrier } from "../src/barrier/barrier.ts";
-import type { View } from "../src/barrier/view.ts";
 import { CanonicalPath } from "../src/base/canonical-path.ts";
 import { HOUR } from "../src/base/duration.ts";
-import { invariant, InvariantError } from "../src/base/invariant.ts";
+import { invariant } from "../src/base/invariant.ts";
 import type { JsonObject } from "../src/base/json.ts";
 import type { Log } from "../src/base/log.ts";
 import type { Clock, Random, Timers } from "../src/base/world.ts";
@@ -17,10 +16,13 @@ import { namedValues, Router } from "../src/core/router.ts";
 import { serveMounted } from "../src/endpoint/endpoint.ts";
 import { Reply } from "../src/endpoint/reply.ts";
 import { type Asked, type MountRef, ROOT_NAMESPACE } from "../src/endpoint/request.ts";
+import { MountStorage } from "../src/mounts/mount-storage.ts";
+import { WriteAheadLog } from "../src/mounts/write-ahead.ts";
 import { MemoryDisk, MemoryEngine } from "../src/storage/engines/memory.ts";
 import { Store } from "../src/storage/store.ts";
-import type { EngineGiven, EngineOptions, EngineType, WriteAhead } from "./engine.ts";
+import type { EngineGiven, EngineOptions, EngineType } from "./engine.ts";
 import type { EngineStorage } from "./storage.ts";
+import { SOLITUDE, type Surroundings } from "./surroundings.ts";
 
 export interface EngineWorld {
   readonly clock: Clock;
@@ -37,30 +39,23 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Where engines of tests keep things; what is in it outlives an engine. */
-export async function testStorage(world: EngineWorld): Promise<EngineStorage> {
-  return engineStorage(await testView(world));
+/** What outlives an engine: what it keeps, and its write-ahead records. */
+export interface KeptByTests {
+  readonly storage: EngineStorage;
+  readonly writeAhead: WriteAheadLog;
 }
 
-async function testView(world: EngineWorld): Promise<View> {
+export async function testStorage(world: EngineWorld): Promise<KeptByTests> {
   const { clock, timers, random, log } = world;
   const store = new Store({ engine: new MemoryEngine(new MemoryDisk()), clock, timers, log });
   const barrier = new Barrier({ store, clock, timers, random, log });
   const key = (byte: number) => createSecretKey(Buffer.alloc(32, byte));
   const keys = { rootKey: key(1), treeKey: key(2) };
   await barrier.create(keys, { lineage: Buffer.alloc(16, 3), cluster: "test" }, () => {});
-  return barrier.view("shared/").sub("engine/");
-}
-
-/** A view as an engine sees it. */
-function engineStorage(view: View): EngineStorage {
-  return {
-    get: async (key, codec) => view.get(key, codec),
-    records: async (prefix, codec, page) => view.records(prefix, codec, page),
-    keys: async (prefix, page) => view.keys(prefix, page),
-    list: async (prefix, page) => view.list(prefix, page),
-    write: (fn) => view.write((tx) => fn(tx)),
-  };
+  const view = barrier.view("local/").sub("wal/");
+  const writeAhead = new WriteAheadLog({ view, clock, random, takesNew: () => true });
+  const data = barrier.view("shared/").sub("engine/");
+  return { storage: new MountStorage(data, { ended: false }, writeAhead), writeAhead };
 }
 
 export class TestedEngine<E> {
@@ -123,6 +118,7 @@ export class TestedEngine<E> {
       wrapTtl: null,
       caller: null,
       anonymous: false,
+      header: () => undefined,
       may: async (capability, where) => may?.(capability, where) ?? true,
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {
@@ -141,16 +137,30 @@ export class TestedEngine<E> {
   }
 }
 
-/** Opens an engine, mounted at `engine/`, over storage of its own unless some is handed in. */
+export interface OpenOptions {
+  readonly options?: EngineOptions;
+  /** Of an engine before this one. Default: all is new. */
+  readonly kept?: Partial<KeptByTests>;
+  /** What is around it; the rest is as in SOLITUDE. */
+  readonly around?: Partial<Surroundings>;
+}
+
+/** Opens an engine, mounted at `engine/`. Nothing rolls its write-ahead records back: see `undoAll`. */
 export async function openEngine<E>(
   type: EngineType<E>,
   world: EngineWorld,
-  { options = {}, storage }: { options?: EngineOptions; storage?: EngineStorage } = {},
+  { options = {}, kept = {}, around = {} }: OpenOptions = {},
 ): Promise<TestedEngine<E>> {
+  const { clock, timers, random, log } = world;
   const given: EngineGiven = {
-    ...world,
-    storage: storage ?? (await testStorage(world)),
-    writeAhead: noWriteAhead,
+    ...SOLITUDE,
+    ...around,
+    clock,
+    timers,
+    random,
+    log,
+    ...(await testStorage(world)),
+    ...kept,
     mount: {
       uuid: "00000000-0000-4000-8000-000000000001",
       accessor: `${type.type}_00000001`,
@@ -164,9 +174,17 @@ export async function openEngine<E>(
   return new TestedEngine(type, await type.open(given), given);
 }
 
-/** For engines that make nothing outside: a server has the real one. */
-const noWriteAhead: WriteAhead = {
-  begin: () => Promise.reject(new InvariantError("this engine makes nothing outside")),
-  note: async () => {},
-  drop: async () => {},
-};
+/** Undoes every record there is, as a rollback would whatever their age. Gives how many there were. */
+export async function undoAll<E>(
+  { type, engine }: TestedEngine<E>,
+  { writeAhead }: KeptByTests,
+): Promise<number> {
+  const records = writeAhead.page(undefined);
+  for (const record of records) {
+    const undo = type.undo?.[record.kind];
+    invariant(undo !== undefined, `nothing undoes a ${record.kind}`);
+    await undo(engine, record, new AbortController().signal);
+    await writeAhead.drop(record.id);
+  }
+  return records.length;
+}

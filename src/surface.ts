@@ -4,9 +4,12 @@
 import { auditApi } from "./audit/api.ts";
 import { browserApi } from "./browser/api.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
+import { identityApi } from "./identity/api.ts";
 import { introspectionApi } from "./introspection/api.ts";
 import { loggersApi } from "./introspection/api-loggers.ts";
 import { approleType } from "./engines/approle/approle.ts";
+import { cloudaType } from "./engines/clouda/clouda.ts";
+import { cloudbType } from "./engines/cloudb/cloudb.ts";
 import { cubbyholePaths } from "./engines/cubbyhole/engine.ts";
 import { kvEngine } from "./engines/kv/kv.ts";
 import { userpassType } from "./engines/userpass/userpass.ts";
@@ -21,6 +24,7 @@ import { governingApi } from "./policies/api-governing.ts";
 import { inspectionApi } from "./policies/api-inspect.ts";
 import { olderPoliciesApi, policiesApi } from "./policies/api.ts";
 import { quotasApi } from "./quotas/api.ts";
+import { leaseQuotasApi } from "./quotas/api-lease-count.ts";
 import { ceremonyApi } from "./seal/api-ceremonies.ts";
 import { nodeApi } from "./seal/api-node.ts";
 import { sealApi } from "./seal/api.ts";
@@ -45,6 +49,7 @@ export const surface: readonly DeclaredFile[] = [
   { file: "src/mounts/api-views.ts", endpoints: mountViewsApi },
   { file: "src/leases/api.ts", endpoints: [...leasesApi, ...olderLeasesApi] },
   { file: "src/wrapping/api.ts", endpoints: wrappingApi },
+  { file: "src/identity/api.ts", endpoints: identityApi },
   { file: "src/policies/api.ts", endpoints: [...policiesApi, ...olderPoliciesApi] },
   { file: "src/policies/api-governing.ts", endpoints: governingApi },
   { file: "src/policies/api-capabilities.ts", endpoints: capabilitiesApi },
@@ -52,6 +57,7 @@ export const surface: readonly DeclaredFile[] = [
   { file: "src/policies/api-acl-views.ts", endpoints: aclViewsApi },
   { file: "src/audit/api.ts", endpoints: auditApi },
   { file: "src/quotas/api.ts", endpoints: quotasApi },
+  { file: "src/quotas/api-lease-count.ts", endpoints: leaseQuotasApi },
   { file: "src/browser/api.ts", endpoints: browserApi },
   { file: "src/introspection/api.ts", endpoints: introspectionApi },
   { file: "src/introspection/api-loggers.ts", endpoints: loggersApi },
@@ -70,6 +76,8 @@ export const mountedSurface: readonly MountedEndpoints[] = [
   { title: "cubbyhole", at: "cubbyhole", endpoints: cubbyholePaths },
   { title: "kv, version 2", at: "<kv>", endpoints: kvEngine.paths({ version: "2" }) },
   { title: "kv, version 1", at: "<kv>", endpoints: kvEngine.paths({ version: "1" }) },
+  { title: "clouda", at: "<clouda>", endpoints: cloudaType.paths({}) },
+  { title: "cloudb", at: "<cloudb>", endpoints: cloudbType.paths({}) },
   { title: "userpass", at: "auth/<userpass>", endpoints: userpassType().paths({}) },
   { title: "approle", at: "auth/<approle>", endpoints: approleType().paths({}) },
   { title: "every type that makes something outside", at: "<mount>", endpoints: orphansApi },

@@ -34,6 +34,7 @@ const acceptedTable: readonly [raw: string, text: string, folder: boolean][] = [
   ["/%F0%9F%98%80", "😀", false],
   ["/a%22%3C%3E%23%3F%7B%7D%7C%5B%5D%5E%60", 'a"<>#?{}|[]^`', false],
   ["/a..b/c...d", "a..b/c...d", false],
+  ["/a/.well-known/keys", "a/.well-known/keys", false],
 ];
 for (const [raw, text, folder] of acceptedTable) {
   test(`${raw} is read as "${text}"`, () => {
@@ -195,7 +196,7 @@ test("what is left below a namespace keeps its slash", () => {
 });
 
 test("names: what stands in a path as one segment, and nothing else", () => {
-  for (const text of ["a", "a b", "é", "Team-1", "x".repeat(256), "~"]) {
+  for (const text of ["a", "a b", "é", "Team-1", "x".repeat(256), "~", ".well-known"]) {
     assert.equal(isSegment(text), true, text);
   }
   const bad = [
@@ -209,6 +210,7 @@ test("names: what stands in a path as one segment, and nothing else", () => {
     "+",
     " a",
     "a.",
+    ".well-knowns",
     "x".repeat(257),
     "\ud800",
   ];

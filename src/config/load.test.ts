@@ -82,6 +82,11 @@ test("a listener is all that must be said, and everything else has its default",
     },
     cacheBytes: 32 * 2 ** 20,
     outboundAllow: [],
+    clouds: {
+      defaultMounts: ["clouda", "cloudb"],
+      namePrefix: "service-",
+      cloudbEndpoints: null,
+    },
     pidFile: null,
     shutdownTimeout: 30n * SECOND,
   });
@@ -590,5 +595,32 @@ test("no message repeats a value", async () => {
   for (const text of texts) {
     const problems = await problemsOf({ "/etc/h.yaml": text });
     assert.ok(!problems.join("\n").includes(marker), problems.join("\n"));
+  }
+});
+
+test("what engines may call is a list of hosts, addresses and networks, none of them everything", async () => {
+  const allow = (...list: string[]) => `${LISTENER}outbound_allow = ${JSON.stringify(list)}\n`;
+  const good = [
+    "10.0.0.0/8",
+    "192.168.7.5",
+    "fc00::/7",
+    "::1",
+    "iam.internal.example",
+    "localhost",
+  ];
+  const { config } = await load({ "/etc/h.hcl": allow(...good) });
+  assert.deepEqual(config.outboundAllow, good);
+  for (const one of [
+    "0.0.0.0/0",
+    "::/0",
+    "10.0.0.0/7",
+    "10.0.0.0/08",
+    "127.1",
+    "http://h",
+    "h:80",
+  ]) {
+    const [problem = "", ...others] = await problemsOf(allow(one));
+    assert.match(problem, /"outbound_allow": expected hosts, addresses and networks/, one);
+    assert.deepEqual(others, []);
   }
 });

@@ -1,8 +1,10 @@
 // From settled values to a Config: what settings mean together, and what does not go together.
 
 import { resolve, join } from "node:path";
+import { readRange } from "../base/addresses.ts";
 import type { JsonObject } from "../base/json.ts";
 import { baseUrl, isHost, isNetwork } from "./address.ts";
+import { cloudsOf } from "./cloud-config.ts";
 import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";
 import { areasOf, overlaps, writtenFiles } from "./directories.ts";
 import { type Complaints, listenerOf } from "./listener-config.ts";
@@ -76,6 +78,7 @@ export function makeConfig(top: Top, making: Making): Config {
     },
     cacheBytes: values.disable_cache ? 0 : values.cache_size,
     outboundAllow: outboundOf(top, making),
+    clouds: cloudsOf(top, making),
     pidFile: orNull(values.pid_file),
     shutdownTimeout: values.shutdown_timeout,
     shown: making.shown,
@@ -209,10 +212,18 @@ function devicesOf(
 
 function outboundOf(top: Top, making: Making): readonly string[] {
   const { outbound_allow: given } = top.values;
-  if (!given.every((one) => isNetwork(one) || isHost(one))) {
-    complain(top, "outbound_allow", making, "expected hosts, addresses and networks (10.0.0.0/8)");
+  if (!given.every((one) => isAllowable(one) || isHost(one))) {
+    const text =
+      "expected hosts, addresses and networks that are no wider than 10.0.0.0/8 and fc00::/7";
+    complain(top, "outbound_allow", making, text);
   }
   return given;
+}
+
+/** Wider ones lie within no range that could be opened, and would be without effect. */
+function isAllowable(text: string): boolean {
+  const range = readRange(text);
+  return range !== null && isNetwork(text) && range.length >= (range.bits === 32 ? 8 : 7);
 }
 
 function complain(top: Top, key: keyof typeof SETTINGS, making: Making, text: string): void {

@@ -7,6 +7,7 @@ import {
   flag,
   headers,
   list,
+  listOr,
   oneOf,
   secret,
   size,
@@ -259,6 +260,19 @@ export const SETTINGS = {
     "Private addresses, networks and hosts that engines may call",
     "none; loopback and private addresses are refused",
   ),
+  default_mounts: listOr(
+    "Engines that initialisation mounts, at the name of their type; later changes have no effect",
+    ["clouda", "cloudb"],
+  ),
+  cloud_name_prefix: textOr(
+    "What names of things that engines make outside begin with",
+    "service-",
+  ),
+  cloudb_endpoints: section("Addresses instead of the provider's own; all three or none", {
+    authority: text("Where tokens are asked for; `http` for loopback only", "the provider's"),
+    graph: text("Where applications and groups are", "the provider's"),
+    arm: text("Where roles are assigned", "the provider's"),
+  }),
   pid_file: text("File with the process number, while the server runs", "none"),
   shutdown_timeout: duration(
     "How long running requests may take to end when the server is told to stop",

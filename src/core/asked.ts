@@ -109,6 +109,12 @@ export class AskedRequest implements Asked {
     return this.#passage.incoming.remote;
   }
 
+  header(name: string): string | undefined {
+    const low = name.toLowerCase();
+    const { mount, incoming } = this.#passage;
+    return mount?.headers?.request.has(low) === true ? incoming.header(low) : undefined;
+  }
+
   get listener(): ListenerTraits {
     return this.#passage.incoming.listener;
   }

@@ -117,7 +117,8 @@ export class Pipeline implements Core {
     const { input, warnings } = readInput(endpoint, passage.given(endpoint));
     // Here a standby will forward, and a secondary send on what belongs to another region.
     const told = advised(passage, warnings);
-    const answered = withWarnings(await endpoint.run(input, asked), told);
+    if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
+    const answered = withWarnings(passed(passage, await endpoint.run(input, asked)), told);
     const reply = await this.#settle(passage, asked, answered); // lease or token; wrapping
     await this.#recordResponse(passage, reply);
     return reply;
@@ -371,7 +372,9 @@ export class Pipeline implements Core {
     if (failure.code === "audit-failed" || !this.#isRecorded(passage, passage.endpoint)) {
       return failure;
     }
-    if (failure.kind === "rate-limited" && !quotas.auditRefusals) return failure;
+    // What was recorded when it came in has its second record too.
+    const unseen = passage.recorded === null;
+    if (failure.kind === "rate-limited" && unseen && !quotas.auditRefusals) return failure;
     try {
       const audited = passage.recorded ?? passage.audited();
       if (passage.recorded === null) await audit.request(audited, failure.message);
@@ -475,6 +478,18 @@ function help({ route }: Passage): Reply {
 function withWarnings(result: unknown, warnings: readonly string[]): Reply {
   const reply = result instanceof Reply ? (result as Reply) : new Reply(result as Reply["data"]);
   return warnings.length === 0 ? reply : reply.with({ warnings });
+}
+
+/** Of the headers that an engine answers with, those that its mount lets pass. */
+function passed({ mount }: Passage, result: unknown): unknown {
+  if (mount === null || !(result instanceof Reply)) return result;
+  const reply = result as Reply;
+  const names = Object.keys(reply.headers);
+  if (names.length === 0) return reply;
+  const kept = names.filter((name) => mount.headers?.response.has(name.toLowerCase()) === true);
+  return reply.with({
+    headers: Object.fromEntries(kept.map((name) => [name, reply.headers[name] ?? ""])),
+  });
 }
 
 /** Errors, empty lists and answers without a body are not wrapped; nor is what is not enveloped. */

@@ -58,6 +58,8 @@ export interface FoundMount {
 
 /** Where an answer with a secret that ends becomes a lease. */
 export interface Leasing {
+  /** Before the secret is made. Throws a Failure of kind "rate-limited" where a quota is full. */
+  admit(asked: Asked): void;
   issue(offer: LeaseOffer, asked: Asked): Promise<{ leased: Leased; warnings: readonly string[] }>;
 }
 

@@ -53,6 +53,8 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   /** Takes wrapping tokens, as a credential too: what it does with one, its handler says, which also
    *  spends it. Default false. */
   readonly unwraps?: boolean;
+  /** May answer with a secret that ends: not run where a quota on their number is full. Default false. */
+  readonly issues?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   readonly input: F;
@@ -115,6 +117,7 @@ export function endpointsOf<Room>() {
       tellsExpiry: false,
       login: false,
       unwraps: false,
+      issues: false,
       ...declared,
       parameters: parametersOf(path).names,
       exists: declared.exists ?? null,

@@ -81,6 +81,11 @@ export interface MountRef {
     readonly request: ReadonlySet<string>;
     readonly response: ReadonlySet<string>;
   };
+  /** Headers, by lower-case name, that its engine is told of and may answer with. Default none. */
+  readonly headers?: {
+    readonly request: ReadonlySet<string>;
+    readonly response: ReadonlySet<string>;
+  };
   /** What its type has opened: the room of its endpoints. */
   readonly engine: unknown;
 }
@@ -106,6 +111,9 @@ export interface Asked {
    *  without an override. */
   may(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean>;
   readonly remote: Remote;
+  /** A header of the request, where the mount's operators let it pass to the engine; undefined for
+   *  every other. */
+  header(name: string): string | undefined;
   readonly listener: ListenerTraits;
   /** Aborted when the client is gone or the time for this request is over. */
   readonly signal: AbortSignal;

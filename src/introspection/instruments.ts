@@ -13,6 +13,7 @@ import {
 import type { LoopDelay, RuntimeReading } from "../base/runtime-stats.ts";
 import type { Clock } from "../base/world.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
+import { CloudInstruments } from "./cloud-instruments.ts";
 
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
 const MOUNT_TYPE = {
@@ -67,6 +68,8 @@ export interface InstrumentSources {
   readonly leases?: () => { readonly leases: number; readonly irrevocable: number } | null;
   /** What engines made outside and could not remove, by the accessor of the mount. */
   readonly orphans?: () => readonly { readonly accessor: string; readonly count: number }[];
+  /** Whether there is a mount of this accessor. */
+  readonly mounted?: (accessor: string) => boolean;
   /** File descriptors in use, where the system tells. */
   readonly openDescriptors?: () => number | null;
   readonly barrierOps?: () => Readonly<Record<"seal" | "open" | "cached", number>>;
@@ -80,6 +83,7 @@ export interface InstrumentSources {
 
 export class Instruments {
   readonly registry = new Registry();
+  readonly clouds: CloudInstruments;
   readonly quotaViolations: Counter;
   readonly #requests: Family<readonly [Label, Label, Label], Histogram>;
   readonly #auditWrites: Family<readonly [Label, Label], Histogram>;
@@ -134,6 +138,8 @@ export class Instruments {
       { name: "holdfast_lease_revocations_total", help: "Tries to revoke a lease." },
       [REVOCATION],
     );
+    const { clock, mounted = () => false } = sources;
+    this.clouds = new CloudInstruments(registry, clock, mounted);
     readNode(registry, sources);
     readLeases(registry, sources);
     readBarrier(registry, sources);

@@ -68,6 +68,11 @@ export function sealing(): Failure {
   return new Failure("unavailable", "lease-sealing", "the node is being sealed");
 }
 
+/** When one ends is not told: it would say something of others' work. */
+export function tooManyLeases(): Failure {
+  return new Failure("rate-limited", "lease-count-exceeded", "lease count quota exceeded");
+}
+
 /** What a foreign error says is not told: it may quote a secret. */
 export function unexpected(cause: unknown): Failure {
   const message = "the engine failed for a reason of its own";

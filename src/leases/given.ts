@@ -25,6 +25,24 @@ export interface LeaseOwners {
   isThere(tx: Tx, owner: LeaseOwner): boolean;
 }
 
+/** A quota on the number of leases below a path: empty for all, a namespace or a mount with a slash at
+ *  its end, or a path of ids, with or without a star. */
+export interface LeaseLimit {
+  readonly name: string;
+  readonly quota: {
+    readonly path: string;
+    readonly maxLeases: number;
+    readonly inheritable: boolean;
+  };
+}
+
+export interface LeaseLimits {
+  /** The one that a lease given on `path`, relative to the mount's namespace, falls under. */
+  on(mount: MountRef, path: string): LeaseLimit | null;
+  /** Called when one is refused. */
+  refused?(): void;
+}
+
 /** The private space of a token, which goes with it. */
 export interface CubbyholeContents {
   wipe(tx: Tx, namespaceId: string, accessor: string): void;

@@ -16,6 +16,7 @@ import type { LeaseMounts, LeaseOwners } from "./given.ts";
 import type { Lease } from "./lease.ts";
 import { newLeaseId } from "./lease-id.ts";
 import type { LeaseRows } from "./lease-rows.ts";
+import type { Limiting } from "./lease-limits.ts";
 import { grantedAtIssue, inSeconds } from "./lifetime.ts";
 
 export interface Issued {
@@ -33,6 +34,7 @@ export interface IssuingParts {
   /** Relative to local/. */
   readonly writeAheadKey: (namespaceId: string, mountUuid: string, id: string) => string;
   readonly attempt: (lease: Lease) => Promise<Attempted>;
+  readonly limiting: Limiting;
 }
 
 export class Issuing {
@@ -43,7 +45,7 @@ export class Issuing {
   }
 
   async issue(offer: LeaseOffer, asked: Asked): Promise<Issued> {
-    const { mounts, rows } = this.#parts;
+    const { mounts, rows, limiting } = this.#parts;
     invariant(asked.mount !== null, "only mounts give secrets that end");
     const mount = mounts.byUuid(asked.mount.uuid);
     const granted = mount === null ? null : grantedAtIssue(offer, mount);
@@ -54,7 +56,8 @@ export class Issuing {
       if (granted === null) throw failures.mountGone();
       // Whoever asked for it is gone: the secret would live on with nobody who knows it.
       if (asked.signal.aborted) throw failures.requestOver();
-      await rows.local.write((tx) => this.#write(tx, lease, offer.settles ?? []));
+      const write = () => rows.local.write((tx) => this.#write(tx, lease, offer.settles ?? []));
+      await limiting.within(asked.mount, asked.path.text, write);
       const { id } = lease;
       const leased = { id, renewable, seconds: inSeconds(granted.ttl) };
       return { leased, warnings: granted.warnings };

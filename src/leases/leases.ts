@@ -7,11 +7,15 @@ import type { Clock, Instant, Random, Timers } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { LeaseOffer } from "../endpoint/lease.ts";
 import type { Asked, NamespaceRef } from "../endpoint/request.ts";
+import type { MountFacts } from "../../plugin-sdk/engine.ts";
+import type { OwnLeases } from "../../plugin-sdk/surroundings.ts";
 import { attempt } from "./attempt.ts";
 import { LeaseExpiry } from "./expiry.ts";
 import * as failures from "./failures.ts";
 import type {
   CubbyholeContents,
+  LeaseLimit,
+  LeaseLimits,
   LeaseMetrics,
   LeaseMounts,
   LeaseNamespaces,
@@ -19,10 +23,13 @@ import type {
 } from "./given.ts";
 import { type Issued, Issuing, type IssuingParts } from "./issuing.ts";
 import type { Lease, LeaseOwner } from "./lease.ts";
+import { IdCounts } from "./id-counts.ts";
 import { isKeyText, isLeaseIdOf } from "./lease-id.ts";
 import { COUNTS } from "./lease-keys.ts";
+import { Limiting } from "./lease-limits.ts";
 import { type LeaseCount, LeaseRows } from "./lease-rows.ts";
 import { LeaseTime } from "./lease-time.ts";
+import { MountLeases } from "./mount-leases.ts";
 import { Outcomes } from "./outcomes.ts";
 import { Renewing } from "./renewing.ts";
 import { Revocations } from "./revocations.ts";
@@ -44,6 +51,8 @@ export interface LeasesOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
+  /** Default: there may be any number. */
+  readonly limits?: LeaseLimits | undefined;
   /** Default: tokens have no private space. */
   readonly cubbyholes?: CubbyholeContents | undefined;
   /** Default: nobody counts. */
@@ -58,6 +67,8 @@ export class Leases {
   readonly #options: LeasesOptions;
   readonly #rows: LeaseRows;
   readonly #time: LeaseTime;
+  readonly #ids: IdCounts;
+  readonly #limiting: Limiting;
   readonly #issuing: Issuing;
   readonly #revocations: Revocations;
   readonly #expiry: LeaseExpiry;
@@ -91,7 +102,16 @@ export class Leases {
     this.#revocations = revocations;
     this.#sweeps = sweeps;
     this.#expiry = new LeaseExpiry({ rows, revocations, now, timers, log });
+    this.#ids = new IdCounts(rows);
+    this.#limiting = new Limiting({
+      limits: options.limits ?? { on: () => null },
+      mounts,
+      counts: this.#counts,
+      ids: this.#ids,
+      timers,
+    });
     this.#issuing = new Issuing({
+      limiting: this.#limiting,
       rows,
       mounts,
       owners,
@@ -133,6 +153,7 @@ export class Leases {
     this.#opened = Promise.withResolvers();
     this.#stop.abort();
     this.#unwatch();
+    this.#ids.close();
     await this.tidying.close();
     await this.#sweeps.close();
     await this.#revocations.close();
@@ -141,6 +162,16 @@ export class Leases {
   }
 
   // --- what others ask ---
+
+  /** Before a secret is made: refuses where there are as many leases as there may be. */
+  admit({ mount, path }: Asked): void {
+    if (mount !== null) this.#limiting.admit(mount, path.text);
+  }
+
+  /** How many leases there are below the path of a quota. */
+  counted(limit: LeaseLimit): Promise<number> {
+    return this.#limiting.counted(limit);
+  }
 
   issue(offer: LeaseOffer, asked: Asked): Promise<Issued> {
     return this.#issuing.issue(offer, asked);
@@ -160,6 +191,13 @@ export class Leases {
   ): Promise<void> {
     await unlessAborted(this.#opened.promise, signal);
     await this.revoking.revokeMount(uuid, signal, progress);
+  }
+
+  /** What an engine may ask of the leases that it has given. */
+  of(mount: Pick<MountFacts, "uuid" | "namespace" | "path">): OwnLeases {
+    const { timers } = this.#options;
+    const parts = { rows: this.#rows, sweeps: this.#sweeps, stuck: this.stuck, timers };
+    return new MountLeases(parts, mount);
   }
 
   /** From storage: what is decided by it must not depend on who opens first. */

@@ -15,6 +15,7 @@ import type { Mounts } from "./mounts.ts";
 const endpoint = endpointsOf<Mounts>();
 
 const WAIT = 60n * SECOND; // decision 57
+const SEAL_WRAP = "seal_wrap has no effect: there is no second seal around single entries";
 const ROOM_FOR_WAIT = 75n * SECOND;
 
 const disabling: Output<{ readonly state: "disabling"; readonly leases_left: number } | undefined> =
@@ -86,7 +87,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         config: wire.body("config").object("What can be tuned.").optional(),
         options: tuneInput.options,
         local: wire.body("local").boolean("Keep it out of performance replication.").optional(),
-        sealWrap: wire.body("seal_wrap").boolean("Kept for older clients.").optional(),
+        sealWrap: wire
+          .body("seal_wrap")
+          .boolean("Kept for older clients, without effect: the barrier encrypts everything.")
+          .optional(),
         entropy: wire.body("external_entropy_access").boolean("Kept for older clients.").optional(),
         version: tuneInput.version,
       },
@@ -100,7 +104,8 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
           config: read.change,
           version: version ?? read.version,
         });
-        return reply(undefined, { warnings: read.warnings });
+        const wraps = given.sealWrap === true ? [SEAL_WRAP] : [];
+        return reply(undefined, { warnings: [...read.warnings, ...wraps] });
       },
     }),
     endpoint({
@@ -128,7 +133,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         path,
         abandon: wire
           .query("abandon")
-          .flag("Leave behind what it made outside without leases.")
+          .flag("Leave behind what it made outside without leases, and what nobody can remove.")
           .default(false),
         wait: wire
           .query("wait")

@@ -70,7 +70,7 @@ export const CONFIG_FIELDS = {
   maxLeaseTtl: ttl("max_lease_ttl", "Longest lifetime of a lease."),
   forceNoCache: wire
     .body("force_no_cache")
-    .boolean("Kept for older clients: what is cached is never old.")
+    .boolean("Kept for older clients, without effect: nothing that is cached is ever old.")
     .optional(),
   clearRequestKeys: wire
     .body("audit_non_hmac_request_keys")
@@ -86,15 +86,15 @@ export const CONFIG_FIELDS = {
     .optional(),
   passthroughRequestHeaders: wire
     .body("passthrough_request_headers")
-    .list("Headers for plugins; built-in engines see none.", HEADERS)
+    .list("Headers of requests that the engine is told of.", HEADERS)
     .optional(),
   allowedResponseHeaders: wire
     .body("allowed_response_headers")
-    .list("Headers that plugins may answer with; built-in engines send none.", HEADERS)
+    .list("Headers that the engine may answer with.", HEADERS)
     .optional(),
   identityTokenKey: wire
     .body("identity_token_key")
-    .string("Name of the key for identity tokens.", { max: 128 })
+    .string("Name of the key for identity tokens: default.", { max: 128 })
     .optional(),
   tokenType: wire
     .body("token_type")

@@ -43,7 +43,10 @@ export class Disabling {
   async mark(mount: Mount, abandon: boolean): Promise<string[]> {
     const { rows } = this.#options;
     const { state } = mount.record;
-    if (state.kind === "disabling") return [];
+    if (state.kind === "disabling") {
+      if (abandon && !state.abandon) await this.#abandonNow(mount);
+      return [];
+    }
     const { type, opened } = mount;
     const left = opened === null ? null : ((await type?.abandoned?.(opened.ref.engine)) ?? null);
     if (left !== null && !abandon) throw failures.abandons(left);
@@ -57,6 +60,19 @@ export class Disabling {
       { essential: true },
     );
     return left === null ? [] : [`left behind: ${left}`];
+  }
+
+  /** Who finds that something cannot be removed may say so later. */
+  async #abandonNow(mount: Mount): Promise<void> {
+    const { rows } = this.#options;
+    await rows.viewOf(mount.record).write(
+      (tx) => {
+        const record = rows.current(tx, mount.record);
+        if (record?.state.kind !== "disabling") return;
+        rows.put(tx, { ...record, state: { kind: "disabling", abandon: true } });
+      },
+      { essential: true },
+    );
   }
 
   /** Begins, or begins again after a failure. */

@@ -1,9 +1,11 @@
 // What has to happen outside before a mount can go or move: everything that its engine has made there
 // is undone or revoked (engines contract 1.1.5). Repeated until nothing has come in meanwhile.
 
-import { SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { MINUTE, SECOND } from "../base/duration.ts";
+import { describe, Failure } from "../base/failure.ts";
+import type { Log } from "../base/log.ts";
 import type { Nanos, Timers } from "../base/world.ts";
+import { within } from "./deadline.ts";
 import * as failures from "./failures.ts";
 import type { Mount } from "./open-mount.ts";
 import type { Rollback } from "./rollback.ts";
@@ -20,15 +22,17 @@ export interface EvacuationParts {
   readonly leases: MountLeases;
   readonly rollback: Rollback;
   readonly timers: Timers;
+  readonly log: Log;
   /** Resolves when no request runs at the mount, or the time is over. */
   readonly requestsLeft: RequestsLeft;
 }
 
 export type RequestsLeft = (uuid: string, most: Nanos, signal: AbortSignal) => Promise<void>;
 
-/** Requests that were running have so long to settle what they have begun: the longest a path may
- *  declare is 180 s, and few do (decision 56). */
-const RUNNING_GRACE: Nanos = 90n * SECOND;
+/** Requests that were running have so long to settle what they have begun, and what one of them makes
+ *  afterwards nobody would undo: the longest that a path declares is 180 s (decision 56), and what fails
+ *  at its end is undone then. It is over as soon as none runs. */
+const RUNNING_GRACE: Nanos = (180n + 30n) * SECOND;
 
 export async function evacuate(
   mount: Mount,
@@ -40,6 +44,7 @@ export async function evacuate(
   const { uuid } = mount.record;
   // What a request is about to make must be there, or not, before it is undone.
   await parts.requestsLeft(uuid, RUNNING_GRACE, signal);
+  await leave(mount, parts, signal);
   for (;;) {
     if (mount.writeAhead.isEmpty && leases.countOf(uuid) === 0) return;
     if (mount.opened === null) throw failures.notReady(mount.trouble ?? "it is closed");
@@ -48,6 +53,24 @@ export async function evacuate(
     if (trouble !== null) throw new Failure("upstream", "rollback-failed", trouble);
     await leases.revokeMount(uuid, signal, progress);
     if (signal.aborted) throw stopped();
+  }
+}
+
+/** What its engine has outside beside leases and records. A mount that moves takes it along. */
+async function leave(mount: Mount, parts: EvacuationParts, signal: AbortSignal): Promise<void> {
+  const { rollback, timers, log } = parts;
+  const { type, opened, record } = mount;
+  const { uuid, path, state } = record;
+  if (state.kind !== "disabling" || opened === null || type?.leave === undefined) return;
+  await rollback.lookedAt(uuid); // its periodic work could still be using it
+  const { leave: work, jobDeadline: length = MINUTE } = type;
+  try {
+    await within({ timers, length, signal }, (limit) => work(opened.ref.engine, limit));
+  } catch (error) {
+    if (signal.aborted) throw stopped();
+    if (!state.abandon) throw error;
+    const cause = error instanceof Failure ? describe(error) : "unexpected error";
+    log.error("something is left behind: its mount is disabled with abandon", { path, cause });
   }
 }
 

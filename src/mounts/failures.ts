@@ -35,6 +35,18 @@ export function ttlsCrossed(): Failure {
   return new Failure("invalid", "mount-ttls-crossed", message);
 }
 
+export function headerRefused(field: string): Failure {
+  const message =
+    `${field} has names of headers, and none of those that carry credentials, frame an answer or ` +
+    "are the server's own";
+  return new Failure("invalid", "mount-headers", message);
+}
+
+export function identityKeyUnknown(): Failure {
+  const message = 'identity_token_key: there is one key, which is called "default"';
+  return new Failure("invalid", "mount-identity-key", message);
+}
+
 export function notMounted(kind: "secret" | "auth", path: string): Failure {
   const what = kind === "auth" ? "no auth method" : "no secret engine";
   return new Failure("invalid", "mount-not-found", `${what} is mounted at ${path}`);

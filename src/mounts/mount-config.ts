@@ -5,6 +5,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import { type LockoutConfig, readLockout, shownLockout } from "../../plugin-sdk/lockout.ts";
 import * as failures from "./failures.ts";
+import { checkHeaders } from "./passed-headers.ts";
 
 export interface MountConfig {
   /** Seconds; 0: as the server says. */
@@ -75,8 +76,10 @@ export function lockoutOf({ lockout }: MountConfig): LockoutConfig {
 }
 
 /** A default that nobody set is cut; one that somebody set must fit. */
-export function checkTtls(config: MountConfig, server: ServerTtls): void {
-  const { defaultLeaseTtl } = config;
-  if (defaultLeaseTtl === 0) return;
-  if (BigInt(defaultLeaseTtl) * SECOND > maxTtlOf(config, server)) throw failures.ttlsCrossed();
+export function checkConfig(config: MountConfig, server: ServerTtls): void {
+  const { defaultLeaseTtl, identityTokenKey } = config;
+  const usual = BigInt(defaultLeaseTtl) * SECOND;
+  if (usual > 0n && usual > maxTtlOf(config, server)) throw failures.ttlsCrossed();
+  if (!["", "default"].includes(identityTokenKey)) throw failures.identityKeyUnknown();
+  checkHeaders(config);
 }

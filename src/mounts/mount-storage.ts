@@ -3,7 +3,9 @@
 // wiped.
 
 import type { Codec } from "../base/codec.ts";
-import type { View } from "../barrier/view.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Instant } from "../base/world.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import type {
   EngineStorage,
   EngineTx,
@@ -11,6 +13,7 @@ import type {
   StorageRecord,
 } from "../../plugin-sdk/storage.ts";
 import * as failures from "./failures.ts";
+import type { WriteAheadLog } from "./write-ahead.ts";
 
 /** One opening of an engine. */
 export interface Life {
@@ -20,10 +23,12 @@ export interface Life {
 export class MountStorage implements EngineStorage {
   readonly #view: View;
   readonly #life: Life;
+  readonly #writeAhead: WriteAheadLog;
 
-  constructor(view: View, life: Life) {
+  constructor(view: View, life: Life, writeAhead: WriteAheadLog) {
     this.#view = view;
     this.#life = life;
+    this.#writeAhead = writeAhead;
   }
 
   async get<T>(key: string, codec: Codec<T>): Promise<T | null> {
@@ -56,11 +61,58 @@ export class MountStorage implements EngineStorage {
   write<T>(fn: (tx: EngineTx) => T): Promise<T> {
     return this.#view.write((tx) => {
       this.#check();
-      return fn(tx);
+      return fn(new MountTx(tx, this.#writeAhead));
     });
   }
 
   #check(): void {
     if (this.#life.ended) throw failures.gone();
+  }
+}
+
+/** One transaction over what the engine keeps and its write-ahead records, which lie elsewhere. */
+class MountTx implements EngineTx {
+  readonly index: bigint;
+  readonly time: Instant;
+  readonly #tx: Tx;
+  readonly #writeAhead: WriteAheadLog;
+
+  constructor(tx: Tx, writeAhead: WriteAheadLog) {
+    this.index = tx.index;
+    this.time = tx.time;
+    this.#tx = tx;
+    this.#writeAhead = writeAhead;
+  }
+
+  get<T>(key: string, codec: Codec<T>): T | null {
+    return this.#tx.get(key, codec);
+  }
+
+  records<T>(prefix: string, codec: Codec<T>, page: StoragePage): StorageRecord<T>[] {
+    return this.#tx.records(prefix, codec, page);
+  }
+
+  keys(prefix: string, page: StoragePage): string[] {
+    return this.#tx.keys(prefix, page);
+  }
+
+  list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[] {
+    return this.#tx.list(prefix, page);
+  }
+
+  put<T>(key: string, value: T, codec: Codec<T>): void {
+    this.#tx.put(key, value, codec);
+  }
+
+  delete(key: string): void {
+    this.#tx.delete(key);
+  }
+
+  settle(recordId: string): void {
+    this.#writeAhead.settleWith(this.#tx, recordId);
+  }
+
+  begin(kind: string, data: JsonObject): string {
+    return this.#writeAhead.beginWith(this.#tx, kind, data);
   }
 }

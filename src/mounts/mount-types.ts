@@ -6,7 +6,7 @@ import type { NamespaceRef } from "../endpoint/request.ts";
 import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
 import { sortedOptions } from "./engine-routes.ts";
 import * as failures from "./failures.ts";
-import { changed, checkTtls, DEFAULT_CONFIG, type ServerTtls } from "./mount-config.ts";
+import { changed, checkConfig, DEFAULT_CONFIG, type ServerTtls } from "./mount-config.ts";
 import { isProtected, readMountPath } from "./mount-path.ts";
 import type { MountKind, MountRecord } from "./mount-record.ts";
 import type { NewMount, TypeAlias } from "./mounts-given.ts";
@@ -51,7 +51,7 @@ export class MountTypes {
     if (type === null) throw failures.typeUnknown(this.#names(kind));
     checkVersion(type, given.version);
     const whole = changed(DEFAULT_CONFIG, config);
-    checkTtls(whole, ttls);
+    checkConfig(whole, ttls);
     return {
       uuid: random.uuid(),
       accessor: this.#newAccessor(name, taken),

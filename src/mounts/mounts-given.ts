@@ -7,11 +7,13 @@ import type { Served } from "../endpoint/endpoint.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
+import type { Surroundings } from "../../plugin-sdk/surroundings.ts";
 import type { Routes } from "./engine-routes.ts";
 import type { MountLeases, RequestsLeft } from "./evacuation.ts";
 import type { FixedMount } from "./fixed-mounts.ts";
 import type { ConfigChange, ServerTtls } from "./mount-config.ts";
 import type { MountKind, MountRecord } from "./mount-record.ts";
+import type { SurroundedMount } from "./open-mount.ts";
 
 export interface MountsOptions {
   /** shared/ and local/ */
@@ -38,6 +40,8 @@ export interface MountsOptions {
   readonly log: Log;
   /** Default 20,000. */
   readonly most?: number;
+  /** Of the engine of a mount, asked for when it is opened. Default: nothing outside is reached. */
+  readonly surroundings?: (mount: SurroundedMount) => Surroundings;
 }
 
 export interface NamespacesKnown extends PathsTaken {

@@ -9,13 +9,14 @@ import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineType } from "../../plugin-sdk/engine.ts";
+import { SOLITUDE } from "../../plugin-sdk/surroundings.ts";
 import { orphansApi } from "./api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";
 import { stopped } from "./evacuation.ts";
 import * as failures from "./failures.ts";
 import { FixedMounts } from "./fixed-mounts.ts";
-import { changed, checkTtls, type ServerTtls } from "./mount-config.ts";
+import { changed, checkConfig, type ServerTtls } from "./mount-config.ts";
 import { readMountPath } from "./mount-path.ts";
 import type { MountKind, MountRecord } from "./mount-record.ts";
 import { MountRows } from "./mount-rows.ts";
@@ -59,7 +60,9 @@ export class Mounts implements PathsTaken, NamespaceContents {
       besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
     });
     const routes = this.#routes;
-    const world: MountWorld = { shared, local, clock, timers, random, log, ttls, routes };
+    const { surroundings = () => SOLITUDE } = options;
+    const parts = { shared, local, clock, timers, random, log, ttls };
+    const world: MountWorld = { ...parts, routes, surroundings };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);
     const { types, aliases = new Map() } = options;
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
@@ -67,7 +70,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     this.#table = new Table({ rows: this.rows, world, typeOf, namespaces });
     this.#rollback = new Rollback({ mounts: () => this.#table.all(), clock, timers, log });
     const { leases, requestsLeft } = options;
-    const evacuation = { leases, rollback: this.#rollback, requestsLeft, timers };
+    const evacuation = { leases, rollback: this.#rollback, requestsLeft, timers, log };
     this.#disabling = new Disabling({ rows: this.rows, evacuation, log });
     this.moves = new Moves({
       rows: this.rows,
@@ -124,6 +127,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** Also one that is being disabled; null while its engine is not there. */
   byUuid(uuid: string): OpenMount | null {
     return (this.#table.byUuid(uuid) ?? this.#fixed.byUuid(uuid))?.opened ?? null;
+  }
+
+  hasAccessor(accessor: string): boolean {
+    return this.#accessors().has(accessor);
   }
 
   get types(): readonly EngineType<unknown>[] {
@@ -217,7 +224,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
       if (record === null) throw failures.notMounted(kind, mount.record.path);
       if (record.state.kind !== "active") throw failures.busy(record.state.kind);
       const config = changed(record.config, change.config);
-      checkTtls(config, this.ttls);
+      checkConfig(config, this.ttls);
       const description = change.description ?? record.description;
       const next = options === undefined ? record.options : changedOptions(type, record, options);
       this.rows.put(tx, { ...record, config, description, options: next });

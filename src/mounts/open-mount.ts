@@ -9,11 +9,13 @@ import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
 import type { View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
 import type { EngineGiven, EngineType, MountFacts } from "../../plugin-sdk/engine.ts";
+import type { Surroundings } from "../../plugin-sdk/surroundings.ts";
 import type { EngineRoutes, Routes } from "./engine-routes.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./mount-config.ts";
 import { segmentsOf } from "./mount-path.ts";
-import { dataOf, type MountRecord } from "./mount-record.ts";
+import { dataOf, type MountKind, type MountRecord } from "./mount-record.ts";
 import { type Life, MountStorage } from "./mount-storage.ts";
+import { passedHeaders } from "./passed-headers.ts";
 import { WriteAheadLog } from "./write-ahead.ts";
 import { writeAheadOf } from "./write-ahead-keys.ts";
 
@@ -43,6 +45,14 @@ export interface MountWorld {
   readonly log: Log;
   readonly ttls: ServerTtls;
   readonly routes: EngineRoutes;
+  readonly surroundings: (mount: SurroundedMount) => Surroundings;
+}
+
+/** What it takes to know what is around a mount's engine. */
+export interface SurroundedMount {
+  readonly facts: MountFacts;
+  readonly type: string;
+  readonly kind: MountKind;
 }
 
 export class Mount {
@@ -195,15 +205,17 @@ export class Mount {
 
   #given(life: Life): EngineGiven {
     const { clock, timers, random, log } = this.#world;
-    const { options, type } = this.#record;
+    const { options, type, kind } = this.#record;
+    const facts = this.#facts();
     return {
-      storage: new MountStorage(this.#data(), life),
+      ...this.#world.surroundings({ facts, type, kind }),
+      storage: new MountStorage(this.#data(), life, this.#writeAhead),
       writeAhead: this.#writeAhead,
       clock,
       timers,
       random,
       log: log.child(type),
-      mount: this.#facts(),
+      mount: facts,
       options,
     };
   }
@@ -278,6 +290,7 @@ export class Mount {
     const response = new Set(config.clearResponseKeys);
     const readable = { request, response };
     const engine = this.#engine?.value ?? null;
-    return { uuid, accessor, type, path, namespace: this.#namespace, readable, engine };
+    const headers = passedHeaders(config);
+    return { uuid, accessor, type, path, namespace: this.#namespace, readable, headers, engine };
   }
 }

@@ -7,7 +7,8 @@ import type { Clock } from "../base/world.ts";
 import type { MountRef } from "../endpoint/request.ts";
 import * as failures from "./failures.ts";
 import type { Table } from "./mount-table.ts";
-import { isOrphan, recordsOf } from "./rollback.ts";
+import { recordsOf } from "./rollback.ts";
+import { isOrphan } from "./write-ahead.ts";
 
 const MOST_SHOWN = 1000;
 

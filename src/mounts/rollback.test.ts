@@ -8,8 +8,7 @@ import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { refused, until } from "../../tests/support/made-namespaces.ts";
 import { madeMounts, Stage, toyAt } from "../../tests/support/made-mounts.ts";
 
-async function staged() {
-  const stage = new Stage();
+async function staged(stage = new Stage()) {
   const made = await madeMounts(stage);
   await made.mounts.enable(ROOT_NAMESPACE, { kind: "secret", path: "a", type: "toy" });
   const { writeAhead } = toyAt(made.mounts, "a").given;
@@ -109,6 +108,48 @@ test("an undoing that hangs is left behind at its deadline, and others go on", a
   assert.deepEqual(stage.undone, [other]);
 });
 
+test("D11: whatever an engine allows, an undoing that hangs has failed, and the tick goes on", async () => {
+  const stage = new Stage();
+  stage.jobDeadline = 180n * SECOND;
+  const { mounts, writeAhead, world, ref } = await staged(stage);
+  const hanging = await writeAhead.begin("thing", { name: "hangs" });
+  const other = await writeAhead.begin("thing", { name: "fine" });
+  stage.undoing = ({ id }) => (id === hanging ? new Promise(() => {}) : Promise.resolve());
+  world.clock.pass(HOUR);
+  const tries = () => stage.order.filter((one) => one === "undo").length;
+  const tick = mounts.tick();
+  await until(() => stage.order.length > 0);
+  await world.timers.advance(61n * SECOND);
+  await until(() => stage.periods > 0); // periodic work is done also then
+  await tick;
+  assert.deepEqual(stage.undone, [other]);
+  assert.equal(tries(), 2);
+  await mounts.tick();
+  assert.equal(tries(), 2, "it is tried again later");
+  for (let passed = 0n; passed < DAY + HOUR; passed += 10n * MINUTE) {
+    world.clock.pass(9n * MINUTE);
+    await world.timers.advance(MINUTE);
+  }
+  await world.timers.advance(2n * MINUTE);
+  await until(() => mounts.orphans.list(ref()).keys.length > 0);
+  assert.deepEqual(mounts.orphans.list(ref()).keys, [hanging]);
+});
+
+test("a mount that takes long does not slow down the others", async () => {
+  const { mounts, stage, writeAhead, world } = await staged();
+  await mounts.enable(ROOT_NAMESPACE, { kind: "secret", path: "b", type: "toy" });
+  for (const name of ["one", "two"]) await writeAhead.begin("thing", { name });
+  stage.undoing = () => new Promise(() => {});
+  world.clock.pass(HOUR);
+  await world.timers.advance(1n);
+  await until(() => stage.order.length === 1 && stage.periods === 1);
+  await world.timers.advance(MINUTE); // the other's second time, while the first record times out
+  await until(() => stage.order.length === 2 && stage.periods === 2);
+  await world.timers.advance(16n * SECOND); // and the second one
+  await until(() => stage.periods === 3);
+  await mounts.stop();
+});
+
 test("a kind that nothing undoes is kept, and told", async () => {
   const { mounts, writeAhead, world } = await staged();
   await writeAhead.begin("other", { name: "one" });
@@ -128,4 +169,69 @@ test("nothing begins in a mount that is being disabled", async () => {
   await assert.rejects(writeAhead.begin("thing", {}), refused("mount-gone"));
   letGo();
   assert.deepEqual(await asked, { done: true, leasesLeft: 0, warnings: [] });
+});
+
+test("D61: what a revocation leaves behind is seen at once, said once, and tried ever more seldom", async () => {
+  const { mounts, stage, writeAhead, world, ref } = await staged();
+  let tries = 0;
+  stage.undoing = async () => {
+    tries++;
+    throw new Failure("upstream", "locked", "the scope is locked");
+  };
+  const long = "x".repeat(500);
+  const id = await writeAhead.orphan("thing", { assignment: "a1" }, long);
+  assert.equal(await writeAhead.orphan("thing", { assignment: "a1" }, "again"), id);
+  const { keys, key_info: info } = mounts.orphans.list(ref());
+  assert.deepEqual(keys, [id]);
+  assert.deepEqual(info[id]?.["object"], { assignment: "a1" });
+  assert.equal(info[id]?.["last_error"], long.slice(0, 240));
+  for (let passed = 0n; passed < 24n * HOUR; passed += MINUTE) {
+    world.clock.pass(MINUTE);
+    await mounts.tick();
+  }
+  assert.equal(tries, 11); // after 10 min, and then twice as long each time until six hours
+  for (const expected of [12, 13]) {
+    world.clock.pass(6n * HOUR);
+    await mounts.tick();
+    assert.equal(tries, expected);
+    world.clock.pass(1n);
+    await mounts.tick();
+    assert.equal(tries, expected, "not before");
+  }
+  assert.equal(mounts.orphans.list(ref()).key_info[id]?.["last_error"], "the scope is locked");
+  stage.undoing = async () => {};
+  world.clock.pass(6n * HOUR);
+  await mounts.tick();
+  assert.deepEqual(mounts.orphans.list(ref()).keys, []);
+});
+
+test("an orphan keeps its mount from being disabled, until somebody says to abandon it", async () => {
+  const { mounts, stage, writeAhead, world } = await staged();
+  stage.undoing = async ({ data }) => {
+    if (data["assignment"] === "a1") throw new Failure("upstream", "locked", "the scope is locked");
+  };
+  await writeAhead.orphan("thing", { assignment: "a1" }, "locked");
+  const disable = (abandon: boolean) =>
+    mounts.disable(ROOT_NAMESPACE, "secret", "a", { abandon, wait: HOUR });
+  await assert.rejects(disable(false), refused("mount-not-disabled"));
+  const left = await disable(true);
+  assert.equal(left?.done, true);
+  assert.ok(world.lines.some((line) => /ERROR.*abandon/.test(line) && line.includes("a1")));
+  await mounts.enable(ROOT_NAMESPACE, { kind: "secret", path: "a", type: "toy" });
+});
+
+test("abandoning gives up orphans alone: what has not failed for a day stops it still", async () => {
+  const { mounts, stage, writeAhead, world } = await staged();
+  stage.undoing = async () => {
+    throw new Failure("upstream", "down", "the provider is down");
+  };
+  const id = await writeAhead.begin("thing", { name: "one" });
+  const disable = () =>
+    mounts.disable(ROOT_NAMESPACE, "secret", "a", { abandon: true, wait: HOUR });
+  await assert.rejects(disable(), refused("mount-not-disabled"));
+  world.clock.pass(DAY);
+  stage.undoing = async ({ id: tried }) => {
+    assert.equal(tried, id);
+  };
+  assert.equal((await disable())?.done, true);
 });

@@ -1,10 +1,13 @@
 // Write-ahead records of one mount (engines contract 1.5): notes of what is about to be made outside.
 // Whoever settles one removes it; what is left after a crash is undone by rollback.ts.
 
+import { createHash } from "node:crypto";
 import { type Codec, jsonCodec } from "../base/codec.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Clock, Instant, Random } from "../base/world.ts";
-import type { View } from "../barrier/view.ts";
+import { DAY, HOUR, MINUTE } from "../base/duration.ts";
+import { uuidOfDigits } from "../base/uuid.ts";
+import type { Clock, Instant, Nanos, Random } from "../base/world.ts";
+import type { Tx, View } from "../barrier/view.ts";
 import type { WriteAhead, WriteAheadRecord } from "../../plugin-sdk/engine.ts";
 import * as failures from "./failures.ts";
 
@@ -32,6 +35,10 @@ interface Stored {
 
 const codec: Codec<Stored> = jsonCodec();
 const PAGE = 100;
+const MAX_ERROR = 240; // characters
+/** From when on a record that cannot be undone is one for operators to see. */
+export const ORPHANED_AFTER: Nanos = DAY;
+export const ORPHAN_PAUSE: Nanos = 6n * HOUR;
 
 export interface WriteAheadOptions {
   /** local/ns/<namespace>/mounts/<uuid>/wal/ */
@@ -49,15 +56,21 @@ export class WriteAheadLog implements WriteAhead {
     this.#options = options;
   }
 
-  async begin(kind: string, data: JsonObject): Promise<string> {
+  begin(kind: string, data: JsonObject): Promise<string> {
+    return this.#options.view.write((tx) => this.beginWith(tx, kind, data));
+  }
+
+  /** With whatever else the transaction does. */
+  beginWith(tx: Tx, kind: string, data: JsonObject): string {
     const { view, clock, random, takesNew } = this.#options;
+    if (!takesNew()) throw failures.gone();
     const id = random.uuid();
-    const record: Stored = { kind, data, created: String(clock.now()) };
-    await view.write((tx) => {
-      if (!takesNew()) throw failures.gone();
-      tx.put(id, record, codec);
-    });
+    tx.on(view).put(id, { kind, data, created: String(clock.now()) }, codec);
     return id;
+  }
+
+  settleWith(tx: Tx, id: string): void {
+    tx.on(this.#options.view).delete(id);
   }
 
   /** One that is no longer there stays away: its undoing has begun and ended. */
@@ -71,6 +84,27 @@ export class WriteAheadLog implements WriteAhead {
 
   async drop(id: string): Promise<void> {
     await this.#options.view.write((tx) => tx.delete(id), { essential: true });
+  }
+
+  /** Also in a mount that is being disabled: what its leases leave behind is not to be forgotten. */
+  async orphan(kind: string, data: JsonObject, cause: string): Promise<string> {
+    const { view, clock } = this.#options;
+    const id = nameOf(kind, data);
+    const now = clock.now();
+    const record: Stored = {
+      kind,
+      data,
+      created: String(now),
+      tries: 1,
+      failedSince: String(now - ORPHANED_AFTER),
+      nextTry: String(now + MINUTE),
+      lastError: cause.slice(0, MAX_ERROR),
+    };
+    const note = (tx: Tx) => {
+      if (tx.get(id, codec) === null) tx.put(id, record, codec);
+    };
+    await view.write(note, { essential: true });
+    return id;
   }
 
   get(id: string): NotedRecord | null {
@@ -94,10 +128,26 @@ export class WriteAheadLog implements WriteAhead {
       if (found === null) return;
       const { tries, failedSince, nextTry, lastError, toldAt } = record;
       const since = failedSince === null ? null : String(failedSince);
-      const state = { tries, failedSince: since, nextTry: String(nextTry), lastError };
+      const error = lastError.slice(0, MAX_ERROR);
+      const state = { tries, failedSince: since, nextTry: String(nextTry), lastError: error };
       tx.put(record.id, { ...found, ...state, toldAt: String(toldAt) }, codec);
     });
   }
+}
+
+/** After a day of failures, or by what an engine has said itself. */
+export function isOrphan(record: NotedRecord | null, now: Instant): boolean {
+  return (
+    record !== null && record.failedSince !== null && now - record.failedSince >= ORPHANED_AFTER
+  );
+}
+
+/** Of the form of the others: a revocation that a crash cut off says the same again. */
+function nameOf(kind: string, data: JsonObject): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([kind, data]))
+    .digest("hex");
+  return uuidOfDigits(digest.slice(0, 32));
 }
 
 function shown(id: string, stored: Stored): NotedRecord {

@@ -11,6 +11,7 @@ import * as failures from "./failures.ts";
 import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
 import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts";
 import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
+import { placeWarnings, type RulePlaces } from "./rule-places.ts";
 import { readPolicyText } from "./policy-text.ts";
 import { endOf, nameOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
 
@@ -18,6 +19,8 @@ export interface PoliciesOptions {
   /** Of everything below shared/. */
   readonly shared: View;
   readonly clock: Clock;
+  /** For warnings about rules that lead nowhere. Default: none are given. */
+  readonly places?: RulePlaces;
 }
 
 export class Policies {
@@ -25,8 +28,10 @@ export class Policies {
   readonly #clock: Clock;
   readonly #rows: PolicyRows<PolicyRecord>;
   readonly #rgps: PolicyRows<GoverningRecord>; // they share the names
+  readonly #places: RulePlaces | null;
 
-  constructor({ shared, clock }: PoliciesOptions) {
+  constructor({ shared, clock, places }: PoliciesOptions) {
+    this.#places = places ?? null;
     this.#shared = shared;
     this.#clock = clock;
     this.#rows = aclRows({ shared, clock });
@@ -118,7 +123,11 @@ export class Policies {
       return record;
     };
     const record = change.trial === true ? next(null) : await this.#shared.write(put);
-    warnings.push(...(given?.document.warnings ?? []));
+    if (given !== null) {
+      warnings.push(...given.document.warnings);
+      const { rules } = given.document;
+      if (this.#places !== null) warnings.push(...placeWarnings(rules, namespaceId, this.#places));
+    }
     return { name, version: record.version, record, warnings };
   }
 

@@ -3,6 +3,8 @@
 import type { FixedMount } from "../mounts/fixed-mounts.ts";
 import type { DefaultMount, TypeAlias } from "../mounts/mounts-given.ts";
 import { approleType } from "../engines/approle/approle.ts";
+import { cloudaType } from "../engines/clouda/clouda.ts";
+import { cloudbType } from "../engines/cloudb/cloudb.ts";
 import type { PrivateSpaces } from "../engines/cubbyhole/cubbyhole.ts";
 import { cubbyholeEngine } from "../engines/cubbyhole/engine.ts";
 import { kvEngine } from "../engines/kv/kv.ts";
@@ -10,7 +12,13 @@ import { userpassType } from "../engines/userpass/userpass.ts";
 import { anyEngine, type EngineType } from "../../plugin-sdk/engine.ts";
 
 export function builtInTypes(): EngineType<unknown>[] {
-  return [anyEngine(kvEngine), anyEngine(userpassType()), anyEngine(approleType())];
+  return [
+    anyEngine(kvEngine),
+    anyEngine(cloudaType),
+    anyEngine(cloudbType),
+    anyEngine(userpassType()),
+    anyEngine(approleType()),
+  ];
 }
 
 /** Those that every namespace has. */
@@ -25,13 +33,21 @@ export function typeAliases(compat: boolean): ReadonlyMap<string, TypeAlias> {
     ["kv-v1", { type: "kv", options: { version: "1" } }],
     ["kv-v2", { type: "kv", options: { version: "2" } }],
     ["generic", { type: "kv", options: { version: "1" } }],
+    ["aws", { type: "clouda", options: {} }],
+    ["azure", { type: "cloudb", options: {} }],
   ];
   return new Map(compat ? aliases : []);
 }
 
-/** Made once, at initialisation (decision 19, core contract 16.2). */
-export function defaultMounts({ dev }: { readonly dev: boolean }): DefaultMount[] {
-  const clouds = ["clouda", "cloudb"].map((type) => ({ path: type, type }));
+/** Made once, at initialisation (decision 19, core contract 16.2; cloud-engines D1). */
+export function defaultMounts({
+  dev,
+  clouds,
+}: {
+  readonly dev: boolean;
+  readonly clouds: readonly string[];
+}): DefaultMount[] {
   const secret = { path: "secret", type: "kv", description: "key/value secrets" };
-  return dev ? [secret, ...clouds] : clouds;
+  const mounted = clouds.map((type) => ({ path: type, type }));
+  return dev ? [secret, ...mounted] : mounted;
 }

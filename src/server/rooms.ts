@@ -12,6 +12,7 @@ import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
 import { homeOf } from "../core/passage.ts";
 import { Router } from "../core/router.ts";
+import { Identity } from "../identity/identity.ts";
 import type { Instruments } from "../introspection/instruments.ts";
 import { VersionHistory } from "../introspection/version-history.ts";
 import { Leases } from "../leases/leases.ts";
@@ -20,12 +21,14 @@ import type { MountsOptions } from "../mounts/mounts-given.ts";
 import { writeAheadKey } from "../mounts/write-ahead-keys.ts";
 import { MountSight } from "../mounts/mount-sight.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
+import { OutboundCalls } from "../outbound/outbound-calls.ts";
 import { CapabilityQueries } from "../policies/capability-queries.ts";
 import { Governing } from "../policies/governing.ts";
 import { GoverningPolicies } from "../policies/governing-policies.ts";
 import { Policies } from "../policies/policies.ts";
 import { Inspection, type InspectionOptions } from "../policies/inspection.ts";
 import { Rights } from "../policies/rights.ts";
+import { LeaseQuotas } from "../quotas/lease-quotas.ts";
 import { Quotas } from "../quotas/quotas.ts";
 import { AuthTokens } from "../tokens/auth-tokens.ts";
 import { FairTurns } from "../tokens/fair-turns.ts";
@@ -34,8 +37,10 @@ import { TokenDesk } from "../tokens/token-desk.ts";
 import { Tokens } from "../tokens/tokens.ts";
 import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { Wrapping } from "../wrapping/wrapping.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
+import type { EngineType, MountFacts } from "../../plugin-sdk/engine.ts";
+import type { EnvironmentVariables } from "../../plugin-sdk/surroundings.ts";
 import { declaredDevices } from "./audit-devices.ts";
+import { MountedPlaces } from "./rule-places.ts";
 import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 
 /** Where an operator puts the number that opens the bootstrap again (acl-tokens 13). */
@@ -57,6 +62,10 @@ export interface RoomsGiven {
   readonly requestsLeft: MountsOptions["requestsLeft"];
   /** Types of engines beside the built-in ones. */
   readonly engineTypes: readonly EngineType<unknown>[];
+  /** Variables of the server's environment, for engines that look there. */
+  readonly environment: EnvironmentVariables;
+  /** Where clients reach this node, as far as it is known. */
+  readonly apiAddress: () => string;
   /** What answers on a path. */
   readonly declared: InspectionOptions["declared"];
 }
@@ -72,7 +81,8 @@ export function makeRooms(given: RoomsGiven) {
   const node = barrier.view("core/");
 
   const turns = new FairTurns({ clock, timers }); // one for all: together they are to take little
-  const policies = new Policies({ shared, clock });
+  const places = new MountedPlaces({ mounts: () => mounts, namespaces: () => namespaces });
+  const policies = new Policies({ shared, clock, places });
   const governingPolicies = new GoverningPolicies({ shared, clock, timers });
   const rights = new Rights({ policies, clock, turns });
   const namespaces: Namespaces = new Namespaces({
@@ -108,14 +118,33 @@ export function makeRooms(given: RoomsGiven) {
     bootstrap: config.acl.bootstrap,
     resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
   });
+  const outbound = new OutboundCalls({
+    allow: config.outboundAllow,
+    dev: dev !== undefined,
+    timers,
+    net: world.net,
+  });
+  const identity = new Identity({
+    view: shared.sub("identity/"),
+    clock,
+    random,
+    apiAddress: given.apiAddress,
+  });
+  const bearer = ({ namespace, accessor }: MountFacts, kind: "secret" | "auth") => ({
+    namespaceId: namespace.id,
+    kind,
+    accessor,
+  });
   const cubbyholes = new CubbyholeContents(local);
+  const { namePrefix, cloudbEndpoints } = config.clouds;
+  const settings = { namePrefix, cloudbEndpoints, compat: config.compat };
   const mounts: Mounts = new Mounts({
     shared,
     local,
     types: [...builtInTypes(), ...given.engineTypes],
     fixed: fixedMounts(cubbyholes),
     aliases: typeAliases(config.compat),
-    defaults: defaultMounts({ dev: dev !== undefined }),
+    defaults: defaultMounts({ dev: dev !== undefined, clouds: config.clouds.defaultMounts }),
     namespaces,
     leases: {
       revokeMount: (uuid, signal, progress) => leases.revokeMount(uuid, signal, progress),
@@ -124,6 +153,14 @@ export function makeRooms(given: RoomsGiven) {
     requestsLeft: given.requestsLeft,
     routes: (endpoints) => new Router(endpoints),
     ttls: { usual: config.defaultLeaseTtl, most: config.maxLeaseTtl },
+    surroundings: ({ facts, type, kind }) => ({
+      outbound: outbound.for(facts.uuid),
+      environment: given.environment,
+      settings,
+      leases: leases.of(facts),
+      identity: { token: (audience, ttl) => identity.token(bearer(facts, kind), audience, ttl) },
+      metrics: instruments.clouds.of({ type, accessor: facts.accessor }),
+    }),
     clock,
     timers,
     random,
@@ -146,6 +183,10 @@ export function makeRooms(given: RoomsGiven) {
     log,
     cubbyholes,
     metrics: { revoked: (result) => instruments.leaseRevoked(result) },
+    limits: {
+      on: (mount, path) => leaseQuotas.on(mount, path),
+      refused: () => instruments.quotaViolations.add(),
+    },
   });
   const mountSight = new MountSight({ mounts, sight: rights });
   const logins = new LoginTokens({
@@ -229,6 +270,11 @@ export function makeRooms(given: RoomsGiven) {
     clock,
     turns,
   });
+  const leaseQuotas: LeaseQuotas = new LeaseQuotas({
+    view: shared.sub("quotas/lease-count/"),
+    classify: (segments) => placeKind(namespaces, mounts, segments),
+    counted: (limit) => leases.counted(limit),
+  });
   const quotas = new Quotas({
     view: shared.sub("quotas/"),
     clock,
@@ -246,6 +292,8 @@ export function makeRooms(given: RoomsGiven) {
     capabilityQueries,
     inspection,
     namespaces,
+    identity,
+    outbound,
     mounts,
     mountSight,
     leases,
@@ -256,6 +304,7 @@ export function makeRooms(given: RoomsGiven) {
     authTokens,
     audit,
     quotas,
+    leaseQuotas,
     browser,
     versions,
   };

@@ -16,6 +16,7 @@ import { Running } from "../core/running.ts";
 import { access } from "../endpoint/access.ts";
 import { type Served, serve } from "../endpoint/endpoint.ts";
 import { type Bound, HttpServer } from "../http/server.ts";
+import { identityApi } from "../identity/api.ts";
 import { introspectionApi } from "../introspection/api.ts";
 import { loggersApi } from "../introspection/api-loggers.ts";
 import { Instruments } from "../introspection/instruments.ts";
@@ -34,6 +35,7 @@ import { inspectionApi } from "../policies/api-inspect.ts";
 import { olderPoliciesApi, policiesApi } from "../policies/api.ts";
 import type { Policies } from "../policies/policies.ts";
 import { quotasApi } from "../quotas/api.ts";
+import { leaseQuotasApi } from "../quotas/api-lease-count.ts";
 import { ceremonyApi } from "../seal/api-ceremonies.ts";
 import { nodeApi } from "../seal/api-node.ts";
 import { sealApi, type SealDesk } from "../seal/api.ts";
@@ -60,7 +62,6 @@ export { exitCodeOf } from "./ground.ts";
 
 /** Running requests have this long to end when the node seals (core contract 4.4). */
 const SEAL_GRACE = 10n * SECOND;
-/** In the server's directory: the file by which an operator allows one more bootstrap. */
 
 export interface ServerParts {
   readonly world: World;
@@ -80,6 +81,8 @@ export interface ServerParts {
   readonly engine?: Engine;
   /** Types of engines beside the built-in ones. Default none. */
   readonly engineTypes?: readonly EngineType<unknown>[];
+  /** Variables that engines look for: of the process, or of a test. Default none. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Server {
@@ -105,6 +108,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   const { clock, timers, random, fs } = world;
   const { operatorFiles = fs } = parts;
   let current = config;
+  const bound: Bound[] = [];
+  const apiAddress = () => config.apiAddr ?? bound[0]?.url ?? "";
 
   // --- the ground ---
   const runtime = new RuntimeStats();
@@ -123,6 +128,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     auditDevicesHealthy: () => healthyDevices,
     leases: () => (keeper.sealed ? null : leases.total),
     orphans: () => (keeper.sealed ? [] : mounts.orphanCounts()),
+    mounted: (accessor) => mounts.hasAccessor(accessor),
   });
   let healthyDevices: number | null = null;
   const engine = new TimedEngine(parts.engine ?? (await openEngine(config, world)), clock, {
@@ -162,6 +168,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     capabilityQueries,
     inspection,
     namespaces,
+    identity,
+    outbound,
     mounts,
     mountSight,
     leases,
@@ -172,6 +180,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     authTokens,
     audit,
     quotas,
+    leaseQuotas,
     browser,
     versions,
   } = makeRooms({
@@ -184,6 +193,8 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     buildDate,
     dev,
     engineTypes: parts.engineTypes ?? [],
+    environment: (name) => variableOf(parts.environment ?? {}, name),
+    apiAddress,
     requestsLeft: (uuid, most, signal) => running.left(uuid, most, signal),
     clusterId: () => keeper.clusterId,
     devicesHealthy: (devices) => {
@@ -200,6 +211,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     tokens,
     tokenDesk,
     wrapping,
+    identity,
     mounts,
     leases,
     { open: () => mounts.start(), close: () => mounts.stop() },
@@ -207,6 +219,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     { open: () => {}, close: () => governing.close() },
     audit,
     quotas,
+    leaseQuotas,
     browser,
     versions,
     { open: () => trimmer.start(), close: () => trimmer.stop() },
@@ -267,7 +280,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     reload: (what) => reloadPart(what),
     node: () => ({
       hostname: config.nodeId,
-      apiAddress: config.apiAddr ?? bound[0]?.url ?? "",
+      apiAddress: apiAddress(),
       clusterAddress: config.clusterAddr ?? "",
       active: true,
       version,
@@ -294,6 +307,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...serve(leases, leasesApi),
     ...serve(leases, olderLeasesApi),
     ...serve(wrapping, wrappingApi),
+    ...serve(identity, identityApi),
     ...serve(policies, policiesApi),
     ...serve(governingPolicies, governingApi),
     ...serve(policies, olderPoliciesApi),
@@ -302,6 +316,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...serve(policies, aclViewsApi),
     ...serve(audit, auditApi),
     ...serve(quotas, quotasApi),
+    ...serve(leaseQuotas, leaseQuotasApi),
     ...serve(browser, browserApi),
     ...serve(introspection, introspectionApi),
     ...serve(introspection, loggersApi),
@@ -363,7 +378,6 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       }
     },
   });
-  const bound: Bound[] = [];
 
   async function reloadPart(what: string): Promise<void> {
     const problems =
@@ -381,6 +395,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     await mounts.stop(); // what was begun goes on after the next start
     await http.close(current.shutdownTimeout);
     await keeper.seal();
+    outbound.close(); // engines are closed by now
     runtime.stop();
     await store.close();
   };
@@ -424,6 +439,14 @@ function tokenEndpoints(desk: TokenDesk): Served[] {
   return endpoints.map((endpoint) =>
     endpoint.name === "readSelfToken" ? { ...endpoint, access: access.openWithCaller } : endpoint,
   );
+}
+
+/** An empty one counts as none; names of a prototype are none. */
+function variableOf(
+  variables: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | null {
+  return (Object.hasOwn(variables, name) ? variables[name] : undefined) || null;
 }
 
 function unknownPart(all: boolean): Failure {

@@ -9,11 +9,14 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
   {
     // Resolves "..", turns "\" into "/" and reads "//host" as an address (threats 3.1).
     what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
-    files: /^src\/(?:client\/|cli\/|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$)/,
+    // Addresses of others: of servers that commands call, and of clouds that engines call.
+    files:
+      /^src\/(?:client\/|cli\/|outbound\/|config\/cloud-config\.ts$|engines\/cloud(?:a\/sdk-handler|b\/bearer-calls|b\/token|\/provider-error)\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$)/,
   },
   {
+    // Documents of policies come percent-encoded from their provider.
     what: /\bdecodeURI(?:Component)?\b|(?<![.\w$#]|function\s+)unescape\s*\(/g,
-    files: /^src\/base\/(?:canonical-path|query)\.ts$/,
+    files: /^src\/(?:base\/(?:canonical-path|query)|engines\/clouda\/sdk-policies)\.ts$/,
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,

@@ -54,13 +54,18 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     file: /^src\/daemon\/system-host\.ts$/,
-    may: ["files", "loader", "sockets"],
-    why: "the process and its host: links, /proc, process number, Unix sockets, compile cache",
+    may: ["files", "loader", "sockets", "processes"],
+    why: "the process and its host: links, /proc, process number, Unix sockets, compile cache, helpers",
   },
   {
     file: /^src\/daemon\/dev-certificate\.ts$/,
     may: ["randomness"],
     why: "WebCrypto makes the key pair of a development certificate",
+  },
+  {
+    file: /^src\/identity\/rsa-key\.ts$/,
+    may: ["randomness"],
+    why: "the runtime makes RSA keys from its own source; no simulator runs what they sign",
   },
   {
     file: /^src\/base\/append-file\.ts$/,
@@ -79,6 +84,11 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "HTTP and TLS need the sockets themselves: half-closing, resetting, the bytes before the parser",
   },
   {
+    file: /^src\/outbound\/(connections|dialling|endpoint-url|exchange|system-resolver)\.ts$/,
+    may: ["sockets"],
+    why: "HTTP and TLS as a client, and the system's name service; connections come from base/net.ts",
+  },
+  {
     file: /^src\/storage\/engines\/sqlite[a-z-]*\.ts$/,
     may: ["sqlite", "threads", "files"],
     why: "storage engines are a part of the world themselves",
@@ -92,6 +102,11 @@ export const PERMISSIONS: readonly Permission[] = [
     file: /^src\/cli\/user-file\.ts$/,
     may: ["files"],
     why: "files that a user names may be links and pipes, which base/fs.ts refuses",
+  },
+  {
+    file: /^src\/cli\/child-command\.ts$/,
+    may: ["processes"],
+    why: "`holdfast exec` runs a command for its user",
   },
   { file: /^src\/main\.ts$/, may: ["environment"], why: "the environment is read here, once" },
 ];

@@ -9,8 +9,11 @@ import { join } from "node:path";
 import test from "node:test";
 import type { Served } from "../../src/endpoint/endpoint.ts";
 import type { Schema } from "../../src/endpoint/schema.ts";
+import { mountedSurface } from "../../src/surface.ts";
 import { type Answer, at } from "../support/http-client.ts";
 import { startServer, type TestServer } from "../support/test-server.ts";
+
+const UUID = "6f0d5d6c-3d53-4a4e-9a0a-0f4a3c7d2b11";
 
 class Markers {
   #next = 0;
@@ -49,10 +52,23 @@ function marked(schema: Schema, mark: () => string): unknown {
   }
 }
 
-async function sweep(server: TestServer, markers: Markers, token: string): Promise<Answer[]> {
+/** Endpoints, and where they are. */
+interface Swept {
+  readonly endpoints: readonly Asked[];
+  readonly at: string;
+}
+
+type Asked = Pick<Served, "name" | "method" | "path" | "input">;
+
+async function sweep(
+  server: TestServer,
+  markers: Markers,
+  token: string,
+  { endpoints, at: place }: Swept = { endpoints: server.server.endpoints, at: "" },
+): Promise<Answer[]> {
   const agent = new Agent({ keepAlive: true });
   const answers: Answer[] = [];
-  const ask = async (endpoint: Served, shape: "right" | "wrong", credential: string) => {
+  const ask = async (endpoint: Asked, shape: "right" | "wrong", credential: string) => {
     const mark = (field: string) => markers.mark(`${endpoint.name}.${field} (${shape})`);
     const fields = Object.values(endpoint.input);
     const body = Object.fromEntries(
@@ -67,7 +83,7 @@ async function sweep(server: TestServer, markers: Markers, token: string): Promi
       .filter(({ source }) => source === "query")
       .map(({ name }) => `${name}=${mark(name)}`)
       .join("&");
-    const path = endpoint.path.replaceAll(/:(\w+)\+?/g, "x-$1");
+    const path = place + endpoint.path.replaceAll(/:(\w+)\+?/g, "x-$1");
     const sends = !["GET", "LIST"].includes(endpoint.method);
     answers.push(
       await server.call(endpoint.method, `/v1${path}${query === "" ? "" : `?${query}`}`, {
@@ -78,7 +94,7 @@ async function sweep(server: TestServer, markers: Markers, token: string): Promi
       }),
     );
   };
-  for (const endpoint of server.server.endpoints) {
+  for (const endpoint of endpoints) {
     // These would end the sweep; their fields are none.
     if (endpoint.name === "seal" || endpoint.name === "authTokenRevokeSelf") continue;
     await ask(endpoint, "right", token);
@@ -115,6 +131,82 @@ test("R29 T-G01 T-O01 T-O03: no marker of any field is found where it must not b
   assert.deepEqual(markers.foundIn(trail.replaceAll(names, "")), []);
   assert.deepEqual(markers.foundIn(server.lines.join("")), []);
   assert.ok(markers.made.length > 400);
+});
+
+test("R29 T-G01 T-I06: nor is a marker of any field of the engines of clouds, whose providers are out of reach", async (t) => {
+  // Loopback is not allowed here, so that every call ends where the address is looked at.
+  const nowhere = "http://127.0.0.1:9";
+  const settings = { cloudb_endpoints: { authority: nowhere, graph: nowhere, arm: nowhere } };
+  const server = await startServer({ settings });
+  t.after(() => server.stop());
+  const markers = new Markers();
+  const { token } = await server.open();
+  const file = join(server.auditDirectory, "canary.log");
+  const device = { type: "file", options: { file_path: file } };
+  await server.call("POST", "/v1/sys/audit/canary", { token, body: device });
+  const secret = (where: string) => markers.mark(where);
+  const written: readonly (readonly [string, object])[] = [
+    [
+      "clouda/config/root",
+      {
+        access_key: "AKIAAAAAAAAAAAAAAAAA",
+        secret_key: secret("secret_key"),
+        region: "us-east-1",
+        iam_endpoint: nowhere,
+        sts_endpoint: nowhere,
+        max_retries: 0,
+      },
+    ],
+    [
+      "clouda/roles/x-name",
+      { credential_type: "iam_user", policy_arns: ["arn:aws:iam::aws:policy/A"] },
+    ],
+    [
+      "cloudb/config",
+      {
+        tenant_id: UUID,
+        subscription_id: UUID,
+        client_id: UUID,
+        client_secret: secret("client_secret"),
+      },
+    ],
+  ];
+  for (const [path, body] of written) {
+    const answer = await server.call("POST", `/v1/${path}`, { token, body });
+    assert.ok(answer.status < 300, `${path}: ${answer.status} ${answer.text}`);
+  }
+  const roles = JSON.stringify([{ role_name: secret("role"), scope: "/subscriptions/x" }]);
+  const calling: readonly (readonly [string, string, object?])[] = [
+    ["GET", "clouda/creds/x-name"],
+    ["POST", "cloudb/roles/x-name", { cloudb_roles: roles }],
+  ];
+  for (const [method, path, body] of calling) {
+    const answer = await server.call(method, `/v1/${path}`, { token, body });
+    assert.equal(answer.status, 502, answer.text);
+    assert.deepEqual(markers.foundIn(answer.text), []);
+  }
+  for (const type of ["clouda", "cloudb"]) {
+    const found = mountedSurface.find(({ title }) => title === type);
+    assert.ok(found !== undefined);
+    const answers = await sweep(server, markers, token, {
+      endpoints: found.endpoints,
+      at: `/${type}`,
+    });
+    const known = new Set([200, 204, 400, 403, 404, 405, 502]);
+    for (const { status, text } of answers) {
+      assert.ok(known.has(status), `${type}: ${status} ${text}`);
+      if (status >= 400) assert.deepEqual(markers.foundIn(text), [], text);
+    }
+  }
+  const names = /"k?(canary\d{6}q)":/g;
+  const metrics = await server.call("GET", "/v1/sys/metrics?format=prometheus", { token });
+  for (const text of [
+    readFileSync(file, "utf8").replaceAll(names, ""),
+    server.lines.join(""),
+    metrics.text,
+  ]) {
+    assert.deepEqual(markers.foundIn(text), []);
+  }
 });
 
 test("R29 T-F06: no share, token or one-time password is found where it must not be", async (t) => {

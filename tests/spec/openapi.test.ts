@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
+import { orphansApi } from "../../src/mounts/api-orphans.ts";
 import { at } from "../support/http-client.ts";
 import { startServer } from "../support/test-server.ts";
 
@@ -33,13 +34,16 @@ test("19.18 the document has every endpoint, and nothing else, and it is valid",
       .filter((method) => method !== "parameters" && method !== "put")
       .map((method) => `${method} ${path}`),
   );
-  // A new server has one mount: the one that every namespace has.
-  const cubbyhole = mountedSurface.find(({ title }) => title === "cubbyhole");
-  const mounted = (cubbyhole?.endpoints ?? []).map((endpoint) => ({
-    ...endpoint,
-    path: `/cubbyhole${endpoint.path}`.replace(/\/$/, ""),
-  }));
-  assert.ok(mounted.length > 3);
+  // A new server has the mount that every namespace has, and the two of D1.
+  const mounted = ["cubbyhole", "clouda", "cloudb"].flatMap((place) => {
+    const own = mountedSurface.find(({ title }) => title === place)?.endpoints ?? [];
+    assert.ok(own.length > 3, place);
+    const all = place === "cubbyhole" ? own : [...own, ...orphansApi];
+    return all.map((endpoint) => ({
+      ...endpoint,
+      path: `/${place}${endpoint.path}`.replace(/\/$/, ""),
+    }));
+  });
   const declared = [...everyEndpoint, ...mounted].flatMap(documented);
   assert.deepEqual(told.toSorted(), declared.toSorted());
 });

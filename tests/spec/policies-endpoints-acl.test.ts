@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { at } from "../support/http-client.ts";
+import { at, type CallOptions } from "../support/http-client.ts";
 import {
   dataOf,
   done,
@@ -88,12 +88,64 @@ test("78–82: documents are refused with the texts of the contract", async (t) 
 
 test("P10: what is legal and hardly ever meant is stored, with a warning", async (t) => {
   const server = await policyServer(t);
-  const policy = grants("kv/*/x", "read") + grants("a", "sudo");
+  const policy = grants("kv/*/x", "read") + grants("kv/a", "sudo");
   const warnings = warningsOf(await server.sys("POST", "policies/acl/p", { policy })) as string[];
   assert.equal(warnings.length, 2);
   assert.match(String(warnings[0]), /^path "kv\/\*\/x" on line 1: a \* that is not the last/);
-  assert.match(String(warnings[1]), /^path "a" on line 2: sudo grants nothing alone/);
+  assert.match(String(warnings[1]), /^path "kv\/a" on line 2: sudo grants nothing alone/);
   assert.equal(dataOf(await server.sys("GET", "policies/acl/p"))["policy"], policy);
+});
+
+test("P10: a rule that leads to no mount, or to no path of one, is stored with a warning", async (t) => {
+  const server = await policyServer(t);
+  await server.namespace("team");
+  const mount = (path: string, type: string) => server.sys("POST", `mounts/${path}`, { type });
+  done(await mount("secret", "kv"));
+  done(await mount("apps/keys", "kv"));
+  const warned = async (label: string, options: CallOptions = {}) => {
+    const policy = grants(label, "read");
+    const answer = await server.sys("POST", "policies/acl/p", { policy }, options);
+    if (answer.status === 204) return null;
+    const [warning, ...more] = warningsOf(answer) as string[];
+    assert.deepEqual(more, []);
+    return warning?.replace(`path ${JSON.stringify(label)} on line 1: `, "");
+  };
+  const right = [
+    "*",
+    "+/x",
+    "sec*",
+    "secret/*",
+    "secret/data/app",
+    "/secret/metadata/*",
+    "secret/+/app",
+    "secret/d*",
+    "kv/whatever",
+    "apps/*",
+    "apps/keys/data/x",
+    "cubbyhole/x",
+    "sys/mounts",
+    "auth/people/login/*",
+    "team/*",
+    "team/kv/x",
+    "clouda/creds/deploy",
+    "secret/{{token.name}}/x",
+    "{{token.name}}/x",
+  ];
+  for (const label of right) assert.equal(await warned(label), null, label);
+  assert.equal(await warned("none/x"), 'nothing is mounted at "none/"');
+  assert.equal(await warned("team/none/x"), 'nothing is mounted at "none/"');
+  assert.equal(await warned("apps/other/x"), 'nothing is mounted at "apps/"');
+  assert.equal(
+    await warned("secret/data/x", { namespace: "team" }),
+    'nothing is mounted at "secret/"',
+  );
+  // The mistake of every first policy.
+  assert.match(
+    (await warned("secret/app")) ?? "",
+    /^the mount secret\/ of type kv has no such path/,
+  );
+  assert.match((await warned("secret/app/*")) ?? "", /begin with .*data, .*metadata/);
+  assert.match((await warned("clouda/role/x")) ?? "", /begin with config, creds, orphans, roles/);
 });
 
 test("84: built-in policies are protected, and default can be edited", async (t) => {
@@ -299,7 +351,7 @@ test("4.1: PATCH changes what is sent, and nothing else", async (t) => {
     [READS, 2, true, "2999-01-01T00:00:00Z"],
   );
   refused(await patch({}), 400, "check-and-set parameter required for this call");
-  const other = grants("x", "read");
+  const other = grants("kv/x", "read");
   done(await patch({ policy: Buffer.from(other).toString("base64"), cas: 2, expiration: null }));
   const changed = await read();
   assert.deepEqual(
@@ -358,7 +410,7 @@ test("93: the older endpoints: keys and policies, rules, and the older name of t
   }
   const read = dataOf(await server.sys("GET", "policy/dev"));
   assert.deepEqual([read["name"], read["rules"], "policy" in read], ["dev", READS, false]);
-  const other = grants("x", "read");
+  const other = grants("kv/x", "read");
   const old = await server.sys("POST", "policy/dev", { rules: other });
   assert.deepEqual(warningsOf(old), ["'rules' is deprecated, please use 'policy' instead"]);
   assert.equal(dataOf(await server.sys("GET", "policies/acl/dev"))["policy"], other);

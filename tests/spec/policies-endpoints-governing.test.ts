@@ -347,5 +347,5 @@ test("1.2: each namespace has its own set", async (t) => {
   assert.deepEqual(dataOf(await server.sys("LIST", "policies/egp", undefined, team))["keys"], [
     "p",
   ]);
-  await server.write("acl/p", { policy: grants("a", "read") }); // the name is free here
+  await server.write("acl/p", { policy: grants("kv/a", "read") }); // the name is free here
 });

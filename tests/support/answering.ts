@@ -23,6 +23,7 @@ export const ASKED: Asked = {
   allow: () => {},
   recheck: () => null,
   anonymous: false,
+  header: () => undefined,
   stepAside: () => {},
 };
 

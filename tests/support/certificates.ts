@@ -8,6 +8,16 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as con
 type KeyPair = Awaited<ReturnType<typeof makeKeys>>;
 const DAY_MS = 86_400_000;
 
+export interface IssueOptions {
+  /** Default: localhost and 127.0.0.1. */
+  readonly names?: readonly { readonly type: "dns" | "ip"; readonly value: string }[];
+  /** In days from now. Default: yesterday to tomorrow. */
+  readonly from?: number;
+  readonly to?: number;
+  /** What it may be used for, by object id. Default: not said. */
+  readonly usages?: readonly string[];
+}
+
 export interface Pem {
   readonly cert: string;
   readonly key: string;
@@ -49,10 +59,15 @@ export class TestAuthority {
   }
 
   /** For a server at 127.0.0.1 and localhost, or for a client. */
-  async issue(commonName: string, serialNumber = "02"): Promise<Pem> {
+  async issue(
+    commonName: string,
+    serialNumber = "02",
+    { names, from = -1, to = 1, usages = [] }: IssueOptions = {},
+  ): Promise<Pem> {
     const {
       AuthorityKeyIdentifierExtension,
       BasicConstraintsExtension,
+      ExtendedKeyUsageExtension,
       KeyUsageFlags,
       KeyUsagesExtension,
       SubjectAlternativeNameExtension,
@@ -63,17 +78,20 @@ export class TestAuthority {
       serialNumber,
       subject: `CN=${commonName}`,
       issuer: this.#name,
-      notBefore: new Date(Date.now() - DAY_MS),
-      notAfter: new Date(Date.now() + DAY_MS),
+      notBefore: new Date(Date.now() + from * DAY_MS),
+      notAfter: new Date(Date.now() + to * DAY_MS),
       signingAlgorithm: ALGORITHM,
       publicKey: keys.publicKey,
       signingKey: this.#keys.privateKey,
       extensions: [
         new BasicConstraintsExtension(false, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+        ...(usages.length === 0 ? [] : [new ExtendedKeyUsageExtension([...usages])]),
         new SubjectAlternativeNameExtension([
-          { type: "dns", value: "localhost" },
-          { type: "ip", value: "127.0.0.1" },
+          ...(names ?? [
+            { type: "dns", value: "localhost" },
+            { type: "ip", value: "127.0.0.1" },
+          ]),
         ]),
         await AuthorityKeyIdentifierExtension.create(this.#keys.publicKey),
       ],

@@ -5,7 +5,7 @@ import type { Fs, Net, World } from "../../src/base/world.ts";
 import { Failure } from "../../src/base/failure.ts";
 import { Secret } from "../../src/base/secret.ts";
 import type { Config } from "../../src/config/config.ts";
-import type { Host, SignalName } from "../../src/daemon/host.ts";
+import type { Helper, Host, SignalName } from "../../src/daemon/host.ts";
 import type {
   KeeperPart,
   ServerModule,
@@ -31,6 +31,9 @@ export class FakeHost implements Host {
   readonly links = new Map<string, string>();
   readonly sockets = new Map<string, string>();
   readonly removed: string[] = [];
+  /** What programs beside us print, by path. */
+  readonly helpers = new Map<string, string>();
+  readonly stopped: string[] = [];
   writable = true;
   starts = 0;
   readonly #signals = new Map<SignalName, (() => void)[]>();
@@ -82,6 +85,12 @@ export class FakeHost implements Host {
 
   async socketProblem(path: string): Promise<string | null> {
     return this.sockets.get(path) ?? null;
+  }
+
+  async startHelper(file: string): Promise<Helper> {
+    const line = this.helpers.get(file);
+    if (line === undefined) throw new Error("it ended");
+    return { line, stop: () => void this.stopped.push(file) };
   }
 
   measures() {

@@ -76,7 +76,7 @@ export async function madeKv(
   const { version, storage } = options;
   const tested = await openEngine(kvEngine, world, {
     options: version === undefined ? {} : { version },
-    ...(storage === undefined ? {} : { storage }),
+    ...(storage === undefined ? {} : { kept: { storage } }),
   });
   return new MadeKv(tested, world);
 }

@@ -4,8 +4,10 @@ import { jsonCodec } from "../../src/base/codec.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
 import { MountStorage } from "../../src/mounts/mount-storage.ts";
+import { WriteAheadLog } from "../../src/mounts/write-ahead.ts";
 import type { EngineGiven, EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
 import { type LockoutConfig, USUAL_LOCKOUT } from "../../plugin-sdk/lockout.ts";
+import { SOLITUDE } from "../../plugin-sdk/surroundings.ts";
 import { type Ask, answering } from "./answering.ts";
 import { type MadeBarrier, madeBarrier } from "./made-barrier.ts";
 
@@ -35,11 +37,17 @@ export async function madeLoginEngine<E>(
 ): Promise<MadeLoginEngine<E>> {
   const made = await madeBarrier();
   const data = made.barrier.view("shared/").sub(`ns/root/mounts/${UUID}/data/`);
+  const writeAhead = new WriteAheadLog({
+    view: made.barrier.view("local/").sub("wal/"),
+    ...made.world,
+    takesNew: () => false, // a login makes nothing outside
+  });
   const tuned = { lockout: USUAL_LOCKOUT };
   const given: EngineGiven = {
     ...made.world,
-    storage: new MountStorage(data, { ended: false }),
-    writeAhead: { begin: refuse, note: refuse, drop: refuse },
+    ...SOLITUDE,
+    storage: new MountStorage(data, { ended: false }, writeAhead),
+    writeAhead,
     mount: {
       uuid: UUID,
       accessor: `${type.type}_1`,
@@ -56,8 +64,4 @@ export async function madeLoginEngine<E>(
   const keys = () => data.keys("", { limit: 10_000 });
   const stored = (key: string) => data.get(key, jsonCodec<JsonObject>());
   return { ...made, method, type, ask, tuned, keys, stored, again: async () => type.open(given) };
-}
-
-function refuse(): Promise<never> {
-  throw new Error("a login makes nothing outside");
 }

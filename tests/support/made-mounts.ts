@@ -46,6 +46,8 @@ export class Stage {
   revoking: () => Promise<void> = async () => {};
   opening: () => Promise<void> | void = () => {};
   periods = 0;
+  /** Of the engine's type, as it is when the room is made; null: it says nothing. */
+  jobDeadline: bigint | null = null;
 }
 
 export interface MadeMounts extends MadeBarrier {
@@ -147,6 +149,7 @@ function toyType(stage: Stage): EngineType<unknown> {
         stage.undone.push(record.id);
       },
     },
+    ...(stage.jobDeadline === null ? {} : { jobDeadline: stage.jobDeadline }),
     periodic: async () => void stage.periods++,
     close: (toy) => {
       stage.order.push("close");

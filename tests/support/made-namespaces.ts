@@ -107,6 +107,7 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): Asked {
     allow: () => {},
     recheck: () => null,
     anonymous: false,
+    header: () => undefined,
     stepAside: () => {},
   };
 }

@@ -44,6 +44,13 @@ export class PolicyServer {
   async namespace(path: string): Promise<void> {
     const made = await this.sys("POST", `namespaces/${path}`, {});
     assert.equal(made.status, 200, made.text);
+    await this.kv(path);
+  }
+
+  /** What most rules of tests are about: without it each of them would be warned of. */
+  async kv(namespace = ""): Promise<void> {
+    const body = { type: "kv", options: { version: "1" } };
+    done(await this.sys("POST", "mounts/kv", body, { namespace }));
   }
 }
 
@@ -55,7 +62,9 @@ export async function policyServer(
   const test = await startServer({ ...options, world: { clock, ...options.world } });
   t.after(() => test.stop());
   const { token } = await test.open();
-  return new PolicyServer(test, clock, token);
+  const server = new PolicyServer(test, clock, token);
+  await server.kv();
+  return server;
 }
 
 /** An ACL document: `grants("kv/*", "read")`. */

@@ -101,7 +101,7 @@ export class SmallHouse {
         resolve: (base, segments) => this.#resolve(base, segments),
       },
       mounts: { find: () => null },
-      leases: { issue: () => Promise.reject(new Error("no leases here")) },
+      leases: { admit: () => {}, issue: () => Promise.reject(new Error("no leases here")) },
       logins: { login: () => Promise.reject(new Error("no logins here")) },
       wrapping: { wrap: () => Promise.reject(new Error("no wrapping here")) },
       decisions: { decide: (_, question) => this.#decideAfter(this.rights, question) },

@@ -29,6 +29,8 @@ export interface TestServerOptions {
   readonly dev?: { readonly rootToken: string | null };
   /** Beside the built-in ones. */
   readonly engineTypes?: readonly EngineType<unknown>[];
+  /** Variables that engines look for. Default none. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface Opened {
@@ -135,9 +137,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const write = (line: string) => void lines.push(line);
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
   const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
-  const { dev, engineTypes = [] } = options;
+  const { dev, engineTypes = [], environment = {} } = options;
   const common = { world, log, dial, version: "1.2.3", buildDate: "2026-11-15", engine };
-  const parts = { ...common, engineTypes };
+  const parts = { ...common, engineTypes, environment };
   const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
   return new TestServer(server, lines, directory, engine);
 }

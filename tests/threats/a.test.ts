@@ -314,6 +314,8 @@ test("T-A18: an operation is named by the verb alone", async (t) => {
 // The declarations, seen as a list of rights: an endpoint that becomes open, loses its sudo or falls
 // into child namespaces shows up here, whatever prefix it lies under.
 const OPEN = [
+  "GET /identity/oidc/plugins/.well-known/keys",
+  "GET /identity/oidc/plugins/.well-known/openid-configuration",
   "GET /sys/health",
   "GET /sys/init",
   "GET /sys/internal/specs/openapi",

@@ -1,0 +1,37 @@
+// Warnings about rules whose path leads nowhere (policies-and-plugins P10): no mount is there, or no such
+// path in the mount. Policies may be written before what they are about, so it is never more than that.
+
+import type { AclRule } from "../policy/acl-rule.ts";
+import { showName } from "../policy/document-failure.ts";
+
+const MOST = 100; // an answer is read by people
+
+/** What is mounted, as far as rules are concerned. */
+export interface RulePlaces {
+  /** Of a path in the namespace, whose segments so far are known. Null: nothing is wrong with it. */
+  problemOf(namespaceId: string, segments: readonly string[]): string | null;
+}
+
+export function placeWarnings(
+  rules: readonly AclRule[],
+  namespaceId: string,
+  places: RulePlaces,
+): string[] {
+  const warnings: string[] = [];
+  for (const rule of rules) {
+    const problem = places.problemOf(namespaceId, knownSegments(rule));
+    if (problem === null) continue;
+    warnings.push(`path ${showName(rule.label)} on line ${rule.position.line}: ${problem}`);
+    if (warnings.length >= MOST) break;
+  }
+  return warnings;
+}
+
+/** Whole segments before the first wildcard or directive; of an exact path all of them. */
+function knownSegments({ pattern, template, label }: AclRule): string[] {
+  const text = pattern === null ? (template?.[0] ?? "") : pattern.text.slice(0, pattern.first);
+  const whole = pattern?.kind === "exact";
+  const segments = (text.startsWith("/") ? text.slice(1) : text).split("/");
+  if (!whole) segments.pop(); // it may go on, or is empty
+  return label.includes("//") ? [] : segments.filter((segment) => segment !== "");
+}

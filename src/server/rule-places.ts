@@ -1,0 +1,61 @@
+// Where the paths of policies' rules lead (policies-and-plugins P10), by the mounts and namespaces that
+// there are now.
+
+import type { RulePlaces } from "../policies/rule-places.ts";
+import type { NamespaceRef } from "../endpoint/request.ts";
+import type { Mounts } from "../mounts/mounts.ts";
+import type { Namespaces } from "../namespaces/namespaces.ts";
+
+/** Parts of the server, which are no mounts. */
+const OWN: ReadonlySet<string> = new Set(["sys", "acl", "auth", "identity"]);
+const MOST_NAMED = 12;
+
+export class MountedPlaces implements RulePlaces {
+  readonly #mounts: () => Mounts;
+  readonly #namespaces: () => Namespaces;
+
+  constructor(parts: { readonly mounts: () => Mounts; readonly namespaces: () => Namespaces }) {
+    this.#mounts = parts.mounts;
+    this.#namespaces = parts.namespaces;
+  }
+
+  problemOf(namespaceId: string, segments: readonly string[]): string | null {
+    const base = this.#namespaces().byId(namespaceId);
+    if (base === null || segments.length === 0) return null;
+    const { namespace, taken } = this.#namespaces().resolve(base, segments);
+    const rest = segments.slice(taken);
+    const [first] = rest;
+    if (first === undefined || OWN.has(first)) return null;
+    const served = this.#mounts().serving(namespace, rest);
+    if (served === null) return this.#leadsOn(namespace, rest) ? null : nothingAt(first);
+    const { path, type } = served.record;
+    const word = rest[path.split("/").length - 1];
+    if (word === undefined) return null;
+    const words = this.#firstWords(served.record);
+    if (words === null || words.has(word)) return null;
+    const known = [...words].toSorted().slice(0, MOST_NAMED).join(", ");
+    return `the mount ${path} of type ${type} has no such path: they begin with ${known}`;
+  }
+
+  /** A mount with several parts in its path may be further on. */
+  #leadsOn(namespace: NamespaceRef, segments: readonly string[]): boolean {
+    const start = `${segments.join("/")}/`;
+    const mounts = this.#mounts().list(namespace, "secret");
+    return mounts.some(({ record }) => record.path.startsWith(start));
+  }
+
+  /** Null where anything may follow. */
+  #firstWords(record: Parameters<Mounts["endpointsOf"]>[0]): Set<string> | null {
+    const words = new Set<string>();
+    for (const { path } of this.#mounts().endpointsOf(record)) {
+      const [, word = ""] = path.split("/");
+      if (word.startsWith(":")) return null;
+      if (word !== "") words.add(word);
+    }
+    return words;
+  }
+}
+
+function nothingAt(first: string): string {
+  return `nothing is mounted at ${JSON.stringify(`${first}/`)}`;
+}
