@@ -12,10 +12,11 @@ if (command === "server") {
 } else {
   const { runCli } = await import("./cli/run.ts");
   const { env, stdin, stdout, stderr } = process;
-  const onInterrupt = (call: () => void) => {
-    process.on("SIGINT", call);
-    return () => void process.off("SIGINT", call);
+  const onSignal = (name: NodeJS.Signals, call: () => void) => {
+    process.on(name, call);
+    return () => void process.off(name, call);
   };
-  const io = { env, stdin, stdout, stderr, onInterrupt };
+  const onInterrupt = (call: () => void) => onSignal("SIGINT", call);
+  const io = { env, stdin, stdout, stderr, onInterrupt, onSignal };
   process.exitCode = await runCli(process.argv.slice(2), io);
 }

@@ -1,7 +1,9 @@
-// Any answer of the API as people see it: lease, token and wrapping of an envelope, then its data.
+// Any answer of the API as people see it: lease, token and wrapping of an envelope, then its data, and
+// credentials of a cloud once more as lines for a shell.
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { Answer } from "../client/client.ts";
+import { credentialVariables, exportLines } from "./credential-variables.ts";
 import type { Output, View } from "./terminal/output.ts";
 
 /** Prints an answer; for one without data the sentence. */
@@ -26,7 +28,9 @@ function viewOf(body: JsonValue, data: JsonValue | undefined): View {
     : data === undefined
       ? []
       : [["value", data]];
-  return { pairs: [...parts, ...members] };
+  const view = { pairs: [...parts, ...members] };
+  const variables = isObject(body) ? credentialVariables(body["mount_type"], data) : null;
+  return variables === null ? view : { parts: [view, { text: exportLines(variables) }] };
 }
 
 /** What an envelope says besides its data, under the names that people know. */

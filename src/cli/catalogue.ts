@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   list: async () => (await import("./commands/list.ts")).list,
   wrap: async () => (await import("./commands/wrap.ts")).wrap,
   unwrap: async () => (await import("./commands/unwrap.ts")).unwrap,
+  exec: async () => (await import("./commands/exec.ts")).exec,
   "kv get": async () => (await import("./commands/kv-get.ts")).kvGet,
   "kv put": async () => (await import("./commands/kv-put.ts")).kvPut,
   "kv patch": async () => (await import("./commands/kv-patch.ts")).kvPatch,

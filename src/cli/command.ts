@@ -5,6 +5,7 @@
 import type { Clock, Fs, Timers } from "../base/world.ts";
 import type { Client } from "../client/client.ts";
 import type { Argument, Arguments, ArgumentValues } from "./argument.ts";
+import type { ChildCommands, PassedSignal } from "./child-command.ts";
 import type { Flag, Flags, FlagValues } from "./flag.ts";
 import type { Settings } from "./settings.ts";
 import type { Output } from "./terminal/output.ts";
@@ -21,6 +22,11 @@ export interface Context {
   readonly fs: Fs;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly children: ChildCommands;
+  /** Whether keys such as Ctrl-C come from a terminal that we share with the commands we run. */
+  readonly onTerminal: boolean;
+  /** Hears of a signal, which then does nothing by itself, until what it returns is called. */
+  onSignal(name: PassedSignal, call: () => void): () => void;
   /**
    * For work without an end of its own: Ctrl-C, or a reader of the output that goes away, aborts the
    * signal and throws Interrupted.

@@ -10,6 +10,7 @@ import { ApiError } from "../client/api-error.ts";
 import { adviceFor } from "./advice.ts";
 import { readArguments } from "./argument.ts";
 import { findCommand, loadCommand, type Group } from "./catalogue.ts";
+import { SystemChildCommands } from "./child-command.ts";
 import { byName, readFlags, readLine, type Line } from "./command-line.ts";
 import type { Command } from "./command.ts";
 import type { FlagValues } from "./flag.ts";
@@ -175,5 +176,6 @@ function systemWorld(): CliWorld {
     timers: new SystemTimers(),
     fs: new SystemFs(),
     files: new SystemUserFiles(),
+    children: new SystemChildCommands(),
   };
 }

@@ -3,6 +3,7 @@
 import { showDuration } from "../base/duration.ts";
 import { Client, type Watcher } from "../client/client.ts";
 import { Transport } from "../client/transport.ts";
+import type { PassedSignal } from "./child-command.ts";
 import type { Context } from "./command.ts";
 import type { CliIo, CliWorld } from "./io.ts";
 import type { Settings } from "./settings.ts";
@@ -18,6 +19,8 @@ export class Running implements Context {
   readonly files: CliWorld["files"];
   readonly clock: CliWorld["clock"];
   readonly timers: CliWorld["timers"];
+  readonly children: CliWorld["children"];
+  readonly onTerminal: boolean;
   readonly #io: CliIo;
   readonly #activity: Activity;
   #client: Client | null = null;
@@ -38,6 +41,8 @@ export class Running implements Context {
     this.files = world.files;
     this.clock = world.clock;
     this.timers = world.timers;
+    this.children = world.children;
+    this.onTerminal = [stdin, stdout, stderr].some((stream) => stream.isTTY === true);
     this.#activity = new Activity(stderr, world.clock, world.timers);
   }
 
@@ -67,6 +72,10 @@ export class Running implements Context {
       forget?.();
       stdout.off("error", stop);
     }
+  }
+
+  onSignal(name: PassedSignal, call: () => void): () => void {
+    return this.#io.onSignal?.(name, call) ?? (() => {});
   }
 
   progress(text: string): void {

@@ -1,5 +1,7 @@
 // What a dev server says of itself, with commands that work as they stand.
 
+import { shellWord } from "../base/shell-text.ts";
+
 export interface Banner {
   readonly version: string;
   readonly address: string;
@@ -12,14 +14,30 @@ export interface Banner {
   readonly tokenNote: string | null;
   /** `npx holdfast`, or the path of the program where npx would not find it. */
   readonly command: string;
+  /** Where stand-ins for clouds show what they hold; empty when there are none. */
+  readonly clouds: readonly string[];
+}
+
+function cloudLines({ clouds, command }: Banner): string[] {
+  if (clouds.length === 0) return [];
+  return [
+    "",
+    "Both clouds have stand-ins here. Make credentials, see what they stand for, and end them:",
+    "",
+    `  ${command} read clouda/creds/reader`,
+    `  ${command} read cloudb/creds/app`,
+    ...clouds.map((url) => `  curl -s ${shellWord(url)}`),
+    `  ${command} exec clouda/creds/deploy -- sh -c 'env | grep AWS_'`,
+    `  ${command} lease revoke -yes -prefix clouda cloudb`,
+  ];
 }
 
 export function showBanner(banner: Banner): string {
   const { address, authority, rootToken, tokenFile, tokenNote, command } = banner;
   const variables = [
-    `HOLDFAST_ADDR=${quote(address)}`,
-    ...(authority === null ? [] : [`HOLDFAST_CACERT=${quote(authority)}`]),
-    ...(rootToken === null || tokenFile !== null ? [] : [`HOLDFAST_TOKEN=${quote(rootToken)}`]),
+    `HOLDFAST_ADDR=${shellWord(address)}`,
+    ...(authority === null ? [] : [`HOLDFAST_CACERT=${shellWord(authority)}`]),
+    ...(rootToken === null || tokenFile !== null ? [] : [`HOLDFAST_TOKEN=${shellWord(rootToken)}`]),
   ];
   const token = rootToken ?? "none: the bootstrap is open";
   const place =
@@ -39,15 +57,12 @@ export function showBanner(banner: Banner): string {
     "",
     `  export ${variables.join(" ")}`,
     `  ${command} status`,
-    `  ${command} operator key-status`,
+    `  ${command} kv put secret/hello who=world`,
+    `  ${command} kv get secret/hello`,
+    ...cloudLines(banner),
     "",
     "Stop with Ctrl-C.",
     "",
   ];
   return `\n${lines.join("\n")}\n`;
-}
-
-/** For a shell: as it stands where that is safe. */
-export function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

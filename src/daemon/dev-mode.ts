@@ -7,11 +7,14 @@ import { Failure } from "../base/failure.ts";
 import type { Fs, World } from "../base/world.ts";
 import { parseHostPort } from "../config/address.ts";
 import { showBanner } from "./banner.ts";
+import type { DevClouds } from "./dev-clouds.ts";
 import { type DevKeys, keysMissing, readDevKeys, writeDevKeys } from "./dev-keys.ts";
 import type { DevFlags } from "./flags.ts";
 import type { Host } from "./host.ts";
 import type { ServerPart } from "./server-part.ts";
 import { offerToken } from "./token-file.ts";
+
+const MAX_PEM = 64 * 1024;
 
 export interface DevPlace {
   readonly directory: string;
@@ -21,10 +24,15 @@ export interface DevPlace {
   readonly authority: string | null;
   /** The configuration as a document. */
   readonly document: string;
+  readonly clouds: DevClouds | null;
 }
 
-/** Makes directory and certificate, and the configuration that names them. */
+/** Makes directory, certificate and stand-ins for clouds, and the configuration that names them. */
 export async function prepareDev(flags: DevFlags, host: Host, world: World): Promise<DevPlace> {
+  // First: where it is refused, nothing is left behind.
+  const clouds = flags.clouds
+    ? await (await import("./dev-clouds.ts")).startDevClouds(host, world.fs)
+    : null;
   const temporary = flags.persist === null;
   const directory =
     flags.persist === null ? host.makeTemporary() : resolve(host.directory, flags.persist);
@@ -41,9 +49,10 @@ export async function prepareDev(flags: DevFlags, host: Host, world: World): Pro
           : { tls_cert_file: literal(tls.certFile), tls_key_file: literal(tls.keyFile) }),
       },
     },
+    ...(clouds === null ? {} : { cloudb_endpoints: clouds.cloudbEndpoints }),
   };
   const authority = tls?.authorityFile ?? null;
-  return { directory, temporary, authority, document: JSON.stringify(document) };
+  return { directory, temporary, authority, document: JSON.stringify(document), clouds };
 }
 
 /** A path is what it is: nothing in it is to be substituted. */
@@ -77,6 +86,24 @@ export async function openDev(
   return keys;
 }
 
+/** Tells the engines of the stand-ins for clouds, where there are any. */
+export async function prepareClouds(
+  server: ServerPart,
+  { rootToken }: DevKeys,
+  { clouds, authority }: DevPlace,
+  { fs, timers }: Pick<World, "fs" | "timers">,
+): Promise<void> {
+  if (clouds === null) return;
+  if (rootToken === null) {
+    const message = "--dev-clouds needs a root token, and this store was left without one";
+    throw new Failure("invalid", "dev-clouds-tokenless", message);
+  }
+  const { configureDevClouds } = await import("./dev-clouds.ts");
+  const pem = authority === null ? null : (fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);
+  const [address = ""] = server.addresses;
+  await configureDevClouds(clouds, { address, authority: pem, token: rootToken, timers });
+}
+
 export function announceDev(
   server: ServerPart,
   keys: DevKeys,
@@ -98,6 +125,7 @@ export function announceDev(
     tokenFile: offered?.written === true ? offered.path : null,
     tokenNote: offered?.written === false ? offered.why : null,
     command,
+    clouds: place.clouds?.states ?? [],
   });
   host.out(text);
 }

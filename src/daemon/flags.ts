@@ -20,6 +20,8 @@ export interface DevFlags {
   readonly rootToken: string | null;
   readonly persist: string | null;
   readonly tls: boolean;
+  /** Stand-ins for the clouds beside it. */
+  readonly clouds: boolean;
 }
 
 const OPTIONS = {
@@ -33,6 +35,7 @@ const OPTIONS = {
   "dev-listen-address": { type: "string" },
   "dev-persist": { type: "string" },
   "dev-tls": { type: "boolean" },
+  "dev-clouds": { type: "boolean" },
   "dev-insecure-listen": { type: "boolean" },
 } as const;
 
@@ -53,6 +56,7 @@ Development mode: initialised, unsealed, in memory, on loopback without TLS. Nev
   --dev-listen-address H:P  listen here instead of 127.0.0.1:8200
   --dev-persist DIR         keep data in DIR, and come up unsealed from it the next time
   --dev-tls                 TLS with a certificate made for the occasion
+  --dev-clouds              with stand-ins for both clouds, and engines that use them (in a checkout)
   --dev-insecure-listen     allow an address that other machines can reach
 
 Exit codes: 0 normal, 1 failure at run time, 2 bad configuration or arguments, 3 storage in use.
@@ -118,7 +122,8 @@ function devFlags(values: Parsed): DevFlags {
   }
   const persist = values["dev-persist"] ?? null;
   if (persist === "") throw refused("--dev-persist takes a directory");
-  return { address, rootToken, persist, tls: values["dev-tls"] === true };
+  const [tls, clouds] = [values["dev-tls"] === true, values["dev-clouds"] === true];
+  return { address, rootToken, persist, tls, clouds };
 }
 
 function refused(message: string): Failure {

@@ -37,9 +37,18 @@ export interface Host {
   /** Why a Unix socket cannot be bound at the path; null when it can. */
   socketProblem(path: string): Promise<string | null>;
 
+  /** Runs another program of ours that ends with us, however we end; resolves with its first line. */
+  startHelper(file: string): Promise<Helper>;
+
   measures(): Measures;
   /** The start is over: what helps the next one may be written down. */
   started(): void;
+}
+
+export interface Helper {
+  /** What it printed first. */
+  readonly line: string;
+  stop(): void;
 }
 
 export interface Runtime {

@@ -9,7 +9,7 @@ import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
-import { announceDev, type DevPlace, openDev } from "./dev-mode.ts";
+import { announceDev, type DevPlace, openDev, prepareClouds } from "./dev-mode.ts";
 import { dump } from "./diagnostics.ts";
 import type { DevFlags } from "./flags.ts";
 import { FollowedFiles } from "./followed-files.ts";
@@ -92,6 +92,7 @@ class ProcessLife {
         operatorFiles: new FollowedFiles(world.fs, host),
         version: VERSION,
         buildDate: BUILD_DATE,
+        environment: host.env,
         reload: () => this.#reloads.run(),
         ...(dev === null ? {} : { dev: { rootToken: dev.flags.rootToken } }),
       });
@@ -144,6 +145,7 @@ class ProcessLife {
     const { host, world } = around;
     if (dev !== null) {
       const keys = await openDev(server, dev.flags, dev.place, world.fs);
+      await prepareClouds(server, keys, dev.place, world);
       announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION });
     }
     const { sealed, initialized } = server.keeper.status();

@@ -154,6 +154,28 @@ test("without a configuration, with an unknown flag, or with flags that do not g
   }
 });
 
+test("--dev-clouds is refused where there is no checkout, and where a stand-in does not start", async () => {
+  const bare = fakeDaemon();
+  assert.equal(await ends(bare, "--dev", "--dev-clouds"), 1);
+  assert.match(bare.host.errors.join(""), /in a checkout of the source only: there is no \/opt\//);
+  assert.equal(await ends(fakeDaemon(), "--dev-clouds"), 2);
+
+  const [a, b] = ["a", "b"].map((one) => `/opt/holdfast/tests/fakes/cloud${one}/main.ts`);
+  assert.ok(a !== undefined && b !== undefined);
+  const keys = { accessKeyId: "AKIA", secretAccessKey: "very-secret" };
+  for (const says of [null, "no JSON very-secret", "{}"]) {
+    const daemon = fakeDaemon({ [a]: "", [b]: "" });
+    daemon.host.helpers.set(a, JSON.stringify({ url: "http://127.0.0.1:1", ...keys }));
+    if (says !== null) daemon.host.helpers.set(b, says);
+    assert.equal(await ends(daemon, "--dev", "--dev-clouds"), 1);
+    const told = daemon.host.errors.join("");
+    assert.match(told, /the stand-ins for the clouds could not be started/);
+    assert.doesNotMatch(told, /very-secret/);
+    assert.ok(daemon.host.stopped.includes(a), "the other one is ended");
+    assert.equal(daemon.opened.length, 0);
+  }
+});
+
 test("--help prints the usage and exits with 0", async () => {
   for (const help of ["--help", "-help", "-h"]) {
     const daemon = fakeDaemon();
@@ -439,7 +461,7 @@ test("dev mode is memory on loopback, initialised and unsealed, with a banner an
     "Unseal key  c2hhcmU=\n",
     "Root token  root-token\n",
     "also in /home/me/.holdfast-token",
-    "\n  export HOLDFAST_ADDR=http://127.0.0.1:8200\n  /opt/holdfast/bin/holdfast status\n  /opt/holdfast/bin/holdfast operator key-status\n",
+    "\n  export HOLDFAST_ADDR=http://127.0.0.1:8200\n  /opt/holdfast/bin/holdfast status\n  /opt/holdfast/bin/holdfast kv put secret/hello who=world\n  /opt/holdfast/bin/holdfast kv get secret/hello\n",
   ]) {
     assert.ok(banner.includes(part), `${part} in ${banner}`);
   }

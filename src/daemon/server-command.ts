@@ -37,6 +37,7 @@ export async function runServer(args: readonly string[], around: Surroundings): 
   } catch (error) {
     return complain(host, describe(error), 1);
   } finally {
+    place?.clouds?.stop();
     if (place?.temporary === true) host.removeTemporary(place.directory);
   }
 }

@@ -38,6 +38,8 @@ export interface ServerParts {
   readonly reload: () => Promise<void>;
   /** Development mode: insecure by definition. A root token may be chosen. */
   readonly dev?: { readonly rootToken: string | null };
+  /** Variables that engines look for. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** The composition root, loaded only when a server is really started. */

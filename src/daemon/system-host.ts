@@ -15,7 +15,7 @@ import { connect, createServer } from "node:net";
 import { homedir, hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../config/substitution.ts";
-import type { Host, Measures, Runtime, SignalName } from "./host.ts";
+import type { Helper, Host, Measures, Runtime, SignalName } from "./host.ts";
 
 export class SystemHost implements Host {
   readonly env: Environment;
@@ -96,6 +96,29 @@ export class SystemHost implements Host {
     const problem = await tryBinding(path);
     // What a process that ended badly left behind; the listener takes its place in the same way.
     return problem === "EADDRINUSE" ? null : problem;
+  }
+
+  async startHelper(file: string): Promise<Helper> {
+    const { spawn } = await import("node:child_process");
+    const { PATH } = this.env;
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", file], {
+      // It ends with its standard input, which is closed when we are gone.
+      stdio: ["pipe", "pipe", "inherit"],
+      detached: true, // Ctrl-C is for us: what we still have to do may need it
+      env: { PATH },
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+      if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`${basename(file)} ended with ${code}`)));
+    child.stdin.on("error", () => {}); // it is gone, and with it what we would stop
+    const line = await promise;
+    child.unref();
+    return { line, stop: () => void child.stdin.end() };
   }
 
   measures(): Measures {

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { SystemClock } from "../../src/base/clock.ts";
 import { SystemFs } from "../../src/base/fs.ts";
 import { SystemTimers } from "../../src/base/timers.ts";
+import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { startServer } from "../support/test-server.ts";
@@ -117,6 +118,7 @@ test("list -watch sees each change on the server, and info -watch the end of a t
         timers: new SystemTimers(),
         fs: new SystemFs(),
         files: new SystemUserFiles(),
+        children: new SystemChildCommands(),
       },
     );
     const shows = async (text: string) => {

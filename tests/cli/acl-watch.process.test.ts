@@ -9,6 +9,7 @@ import { SECOND } from "../../src/base/duration.ts";
 import { SystemFs } from "../../src/base/fs.ts";
 import { SystemTimers } from "../../src/base/timers.ts";
 import type { Nanos, Timers } from "../../src/base/world.ts";
+import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
@@ -76,6 +77,7 @@ class Watched {
         timers,
         fs: new SystemFs(),
         files: new SystemUserFiles(),
+        children: new SystemChildCommands(),
       },
     );
   }

@@ -8,6 +8,7 @@ import { SystemClock } from "../../src/base/clock.ts";
 import { Failure } from "../../src/base/failure.ts";
 import { SystemFs } from "../../src/base/fs.ts";
 import { SystemTimers } from "../../src/base/timers.ts";
+import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { countingEngine } from "../support/counting-engine.ts";
@@ -132,6 +133,7 @@ test(
         timers: new SystemTimers(),
         fs: new SystemFs(),
         files: new SystemUserFiles(),
+        children: new SystemChildCommands(),
       },
     );
     assert.equal(await ended, 130, stderr.text);

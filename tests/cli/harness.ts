@@ -10,6 +10,7 @@ import { SystemFs } from "../../src/base/fs.ts";
 import { SystemTimers } from "../../src/base/timers.ts";
 import type { CliWorld } from "../../src/cli/io.ts";
 import { runCli } from "../../src/cli/run.ts";
+import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 
 export interface RunOptions {
@@ -95,6 +96,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
       timers: new SystemTimers(),
       fs: new SystemFs(),
       files: new SystemUserFiles(),
+      children: new SystemChildCommands(),
       ...world,
     },
   );

@@ -9,6 +9,7 @@ import { SystemFs } from "../../src/base/fs.ts";
 import { SystemTimers } from "../../src/base/timers.ts";
 import type { Nanos, Timers } from "../../src/base/world.ts";
 import { AUTH, SECRETS } from "../../src/cli/mount-kinds.ts";
+import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { everyEndpoint } from "../../src/surface.ts";
@@ -193,6 +194,7 @@ test("Ctrl-C ends the waiting alone, and the same command takes it up without a 
       timers: new QuickTimers(),
       fs: new SystemFs(),
       files: new SystemUserFiles(),
+      children: new SystemChildCommands(),
     },
   );
   await waiting.promise;

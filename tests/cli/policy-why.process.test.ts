@@ -88,6 +88,8 @@ test("why names policy, rule, line, what else matched, and what would allow it",
   const server = await startServer();
   t.after(() => server.stop());
   const { token } = await server.open();
+  const body = { type: "kv", options: { version: "1" } };
+  await server.call("POST", "/v1/sys/mounts/secret", { token, body });
   const home = makeHome((call) => t.after(call));
   const file = join(home, "new.hcl");
   writeFileSync(file, 'path "secret/shop/*" { capabilities = ["update"] }');

@@ -28,7 +28,8 @@ async function startServer(t: TestContext): Promise<{ address: string; directory
   const config = join(directory, "server.hcl");
   writeFileSync(
     config,
-    `data_dir = "${join(directory, "data")}"
+    `data_dir       = "${join(directory, "data")}"
+default_mounts = []
 storage "memory" {}
 listener "tcp" {
   address     = "127.0.0.1:0"
@@ -60,13 +61,32 @@ listener "tcp" {
   return { address, directory };
 }
 
+function tokenOf(known: ReadonlyMap<string, string>) {
+  return { HOLDFAST_TOKEN: known.get("root_token")! };
+}
+
+async function mounted(path: string, env: Record<string, string>): Promise<void> {
+  const { code, all } = await run(["secrets", "enable", "-path", path, "kv-v1"], { env });
+  assert.equal(code, 0, all);
+}
+
+async function unmounted(path: string, env: Record<string, string>): Promise<void> {
+  const { code, all } = await run(["secrets", "disable", "-yes", path], { env });
+  assert.equal(code, 0, all);
+}
+
 test("the transcripts hold on the server itself", async (t) => {
   const { address, directory } = await startServer(t);
   const env = { HOLDFAST_ADDR: address, HOME: join(directory, "home") };
   const all = new Map(transcripts());
   assert.deepEqual([...all.keys()], ORDER.toSorted(), "each has its place in the order");
   const known = new Map([["audit_dir", join(directory, "data", "audit")]]);
-  for (const name of ORDER) await runTranscript(name, all.get(name)!, env, known);
+  for (const name of ORDER) {
+    // Rules about places where nothing is mounted come with a warning.
+    if (name === "policies.txt") await mounted("secret", { ...env, ...tokenOf(known) });
+    await runTranscript(name, all.get(name)!, env, known);
+    if (name === "policies.txt") await unmounted("secret", { ...env, ...tokenOf(known) });
+  }
 
   const root = { env: { ...env, HOLDFAST_TOKEN: known.get("root_token")! } };
   const help = await run(["path-help", "sys/unseal"], root);

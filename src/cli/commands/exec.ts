@@ -1,0 +1,131 @@
+// `holdfast exec`
+
+import { isObject } from "../../base/json.ts";
+import { tokenFrom } from "../../client/environment.ts";
+import type { Answer } from "../../client/client.ts";
+import { typedPath } from "../../client/request-path.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
+import { argument } from "../argument.ts";
+import { NotStarted, signalCode } from "../child-command.ts";
+import { command, type Context } from "../command.ts";
+import { credentialVariables, type CredentialVariables } from "../credential-variables.ts";
+import { flag } from "../flag.ts";
+import { endLease, heldLease, keepLease } from "../held-lease.ts";
+import { PassedSignals } from "../passed-signals.ts";
+import { memberOf, shown } from "../terminal/value.ts";
+import { UsageError } from "../usage-error.ts";
+
+const USAGE = "holdfast exec PATH -- COMMAND [ARGUMENTS]";
+
+export const exec = command({
+  name: "exec",
+  summary: "Run a command with credentials in its environment, and end them with it",
+  description:
+    "Reads PATH and runs the command with what the answer holds, under the names that tools of the " +
+    "provider know, or under those given by -env. The lease is renewed while the command runs " +
+    "and revoked when it ends, however it ends. Signals go to the command, and its exit code comes " +
+    "back. The command does not get the token that was used.",
+  examples: [
+    "holdfast exec clouda/creds/deploy -- aws s3 ls",
+    "holdfast exec -param ttl=20m clouda/sts/audit -- ./report.sh",
+    "holdfast exec -env DB_PASSWORD=data.password secret/data/db -- psql",
+  ],
+  flags: {
+    env: flag
+      .pair("Variable and the member of the answer for it, NAME=MEMBER, instead of the usual ones")
+      .repeated(),
+    param: flag.pair("Parameter of the request").repeated(),
+  },
+  args: {
+    path: argument.required("Path that gives the credentials"),
+    command: argument.rest("The command and its arguments, after --"),
+  },
+  async run(context, { path, command: words, env, param }) {
+    const [program, ...args] = words;
+    if (program === undefined || program === "") {
+      throw new UsageError("COMMAND is missing: the program to run", USAGE);
+    }
+    const bad = env.find(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+    if (bad !== undefined) {
+      throw new UsageError("-env takes NAME=MEMBER, NAME out of letters, digits and _");
+    }
+    const { client, children } = context;
+    const signals = new PassedSignals(context);
+    try {
+      const query = Object.fromEntries(param);
+      const answer = await signals.unlessImpatient(
+        client.request("GET", typedPath(path), { query }),
+      );
+      return await withLease(context, answer, signals, async () => {
+        const variables = env.length > 0 ? chosen(env, answer) : usual(answer);
+        if (signals.first !== null) return signalCode(signals.first);
+        const around = environmentOf(context, variables);
+        return signals.passTo(await children.start(program, args, around));
+      });
+    } catch (error) {
+      if (!(error instanceof NotStarted)) throw error;
+      context.out.error(error.message, null);
+      return error.exitCode;
+    } finally {
+      signals.close();
+    }
+  },
+});
+
+/** Whatever happens in between, the lease is ended. */
+async function withLease(
+  context: Context,
+  { body }: Answer,
+  signals: PassedSignals,
+  work: () => Promise<number>,
+): Promise<number> {
+  const lease = heldLease(body);
+  if (lease === null) return work();
+  const stop = new AbortController();
+  const kept = keepLease(lease, context, stop.signal);
+  try {
+    return await work();
+  } finally {
+    stop.abort();
+    await kept;
+    await endLease(lease, context, signals.hurry);
+  }
+}
+
+function usual({ body, data }: Answer): CredentialVariables {
+  const variables = credentialVariables(isObject(body) ? body["mount_type"] : undefined, data);
+  if (variables !== null) return variables;
+  const members = isObject(data) ? Object.keys(data).slice(0, 20).join(", ") : "";
+  throw new AdvisedFailure(
+    "invalid",
+    "no-usual-names",
+    "the answer holds no credentials of a cloud, and no -env says how to call what it holds",
+    members === "" ? "check the path" : `give -env NAME=MEMBER; there is ${members}`,
+  );
+}
+
+function chosen(
+  env: readonly (readonly [string, string])[],
+  { data }: Answer,
+): CredentialVariables {
+  const set = env.map(([name, member]) => {
+    const value = memberOf(data, member);
+    if (value === undefined || value === null) {
+      throw new UsageError(`-env ${name}: the answer has no ${member}`);
+    }
+    const text = typeof value === "string" ? value : shown(value);
+    if (text.includes("\0")) throw new UsageError(`-env ${name}: ${member} holds a zero byte`);
+    return [name, text] as const;
+  });
+  return { set, unset: [] };
+}
+
+/** Ours with the credentials, and without the token: it could do more than they can. */
+function environmentOf(
+  { settings }: Context,
+  { set, unset }: CredentialVariables,
+): Record<string, string | undefined> {
+  const withheld = ["HOLDFAST_TOKEN", tokenFrom(settings.env)?.from ?? "", ...unset];
+  const inherited = Object.entries(settings.env).filter(([name]) => !withheld.includes(name));
+  return { ...Object.fromEntries(inherited), ...Object.fromEntries(set) };
+}

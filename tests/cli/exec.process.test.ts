@@ -1,0 +1,330 @@
+// Credentials of clouds on the command line: under which names they are shown and handed to a command,
+// and that the lease lives exactly as long as the command does. The commands are real ones.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { anyEngine } from "../../plugin-sdk/engine.ts";
+import { SECOND } from "../../src/base/duration.ts";
+import type { Nanos, Timer, Timers } from "../../src/base/world.ts";
+import { DEFAULT_TIMEOUT } from "../../src/client/environment.ts";
+import type { ChildCommands } from "../../src/cli/child-command.ts";
+import { credentialVariables, exportLines } from "../../src/cli/credential-variables.ts";
+import { countingEngine } from "../support/counting-engine.ts";
+import { Outside } from "../support/outside.ts";
+import { FakeClock, nextTurn } from "../support/fake-world.ts";
+import { startServer } from "../support/test-server.ts";
+import { FakeServer, ROOT_TOKEN, type Answered } from "./fake-server.ts";
+import { makeHome, run, type RunOptions } from "./harness.ts";
+import { runTranscript } from "./transcript.ts";
+
+const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "holdfast");
+const LEASE = "clouda/creds/ci/8sTnqV0tQ3xWn5Yb1R7pKd2f";
+const HOSTILE = `a'b"$(touch x)\`y\`;&\\ c`;
+
+function credentials(data: object, more: object = {}): Answered {
+  const lease = { lease_id: LEASE, lease_duration: 3600, renewable: true };
+  const body = { request_id: "r", ...lease, data, mount_type: "clouda", warnings: null, ...more };
+  return { status: 200, body };
+}
+
+const KEYS = { access_key: "AKIAEXAMPLE", secret_key: "s/+1", session_token: null };
+
+async function fakeFor(t: TestContext) {
+  const server = (await FakeServer.start()).opened();
+  t.after(() => server.stop());
+  const env = {
+    HOLDFAST_ADDR: server.address,
+    HOLDFAST_TOKEN: ROOT_TOKEN,
+    HOME: makeHome((call) => t.after(call)),
+    PATH: process.env["PATH"] ?? "",
+  };
+  server.instead.set("GET clouda/creds/ci", credentials(KEYS));
+  server.leases.add(LEASE);
+  const cli = (args: readonly string[], options: RunOptions = {}) => run(args, { env, ...options });
+  const asked = () => server.seen.map(({ method, path }) => `${method} ${path}`);
+  return { server, env, cli, asked };
+}
+
+/** The whole program, as a user starts it. */
+function started(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(PROGRAM, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const texts = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (texts.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (texts.err += text));
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const says = (what: string) =>
+    new Promise<void>((resolve, reject) => {
+      void ended.then((code) => reject(new Error(`it ended with ${code}: ${texts.err}`)));
+      const look = () => texts.out.includes(what) && resolve();
+      child.stdout.on("data", look);
+      look();
+    });
+  return { child, texts, ended, says };
+}
+
+const SHOWN = `
+$ holdfast read clouda/creds/ci
+Key                Value
+---                -----
+lease_id           ${LEASE}
+lease_duration     3600
+lease_renewable    true
+access_key         AKIAEXAMPLE
+secret_key         s/+1
+session_token      <none>
+
+unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN AWS_SECURITY_TOKEN
+export AWS_ACCESS_KEY_ID=AKIAEXAMPLE
+export AWS_SECRET_ACCESS_KEY=s/+1
+
+$ holdfast read -field secret_key clouda/creds/ci
+s/+1
+`;
+
+test("credentials of a cloud are shown with their lease and once more as lines to paste", async (t) => {
+  const { env, cli } = await fakeFor(t);
+  await runTranscript("credentials", SHOWN, env);
+  const json = await cli(["read", "-format", "json", "clouda/creds/ci"]);
+  assert.deepEqual(JSON.parse(json.stdout).data, KEYS, "programs get the answer alone");
+});
+
+test("what is pasted means the same texts in a shell, whatever is in them", () => {
+  const data = { access_key: HOSTILE, secret_key: "plain", session_token: "=x" };
+  const variables = credentialVariables("clouda", data);
+  assert.ok(variables !== null);
+  const script = `AWS_PROFILE=old; ${exportLines(variables)}`;
+  const print = `printf '%s\\n' "$AWS_ACCESS_KEY_ID" "$AWS_SESSION_TOKEN" "[$AWS_PROFILE]"`;
+  const { stdout, stderr } = spawnSync("sh", ["-c", `${script}${print}`], { encoding: "utf8" });
+  assert.equal(stdout, `${HOSTILE}\n=x\n[]\n`, stderr);
+});
+
+test("names follow the type of the mount, and only whole credentials get any", () => {
+  const pair = { client_id: "i", client_secret: "s", tenant_id: "t", subscription_id: "u" };
+  assert.deepEqual(credentialVariables("cloudb", pair)?.set, [
+    ["AZURE_CLIENT_ID", "i"],
+    ["ARM_CLIENT_ID", "i"],
+    ["AZURE_CLIENT_SECRET", "s"],
+    ["ARM_CLIENT_SECRET", "s"],
+    ["AZURE_TENANT_ID", "t"],
+    ["ARM_TENANT_ID", "t"],
+    ["AZURE_SUBSCRIPTION_ID", "u"],
+    ["ARM_SUBSCRIPTION_ID", "u"],
+  ]);
+  assert.deepEqual(credentialVariables("azure", pair), credentialVariables("cloudb", pair));
+  assert.deepEqual(credentialVariables("aws", KEYS), credentialVariables("clouda", KEYS));
+  const session = credentialVariables("clouda", { ...KEYS, session_token: "t" });
+  assert.deepEqual(session?.set.at(-1), ["AWS_SESSION_TOKEN", "t"]);
+  assert.ok(session.unset.every((name) => name !== "AWS_SESSION_TOKEN"));
+  for (const [type, data] of [
+    ["kv", KEYS],
+    ["clouda", { access_key: "AKIA", region: "" }],
+    ["clouda", { ...KEYS, secret_key: "two\nlines" }],
+    ["clouda", { ...KEYS, secret_key: "\u001b[2J" }],
+    ["clouda", null],
+  ] as const) {
+    assert.equal(credentialVariables(type, data), null);
+  }
+});
+
+test("exec hands credentials to the command by its environment alone, and ends the lease", async (t) => {
+  const { server, env, asked } = await fakeFor(t);
+  const script =
+    'echo "$AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY [$AWS_SESSION_TOKEN] [$HOLDFAST_TOKEN] $1"; ' +
+    "tr '\\0' ' ' < /proc/$PPID/cmdline; exit 7";
+  const args = ["exec", "clouda/creds/ci", "--", "sh", "-c", script, "-", "-x"];
+  const { ended, texts } = started(args, { ...env, AWS_SESSION_TOKEN: "of-an-older-session" });
+  assert.equal(await ended, 7, texts.err);
+  const [first, commandLine = ""] = texts.out.split("\n");
+  assert.equal(first, "AKIAEXAMPLE s/+1 [] [] -x");
+  assert.ok(commandLine.includes("exec clouda/creds/ci"));
+  assert.ok(!commandLine.includes("s/+1"));
+  assert.equal(texts.err, "");
+  assert.deepEqual(asked(), ["GET clouda/creds/ci", "POST sys/leases/revoke"]);
+  assert.deepEqual(server.seen.at(-1)?.body, { lease_id: LEASE, sync: true });
+});
+
+test("exec gives members of any answer under names of one's own, with parameters in the request", async (t) => {
+  const { server, env } = await fakeFor(t);
+  const answer = credentials({ data: { password: "correct horse", n: 3 } }, { lease_id: "" });
+  server.instead.set("GET secret/data/db", answer);
+  const flags = ["-env", "DB=data.password", "-env", "N=data.n", "-param", "version=2"];
+  const args = ["exec", ...flags, "secret/data/db", "--", "sh", "-c", 'echo "$DB $N"'];
+  const { ended, texts } = started(args, env);
+  assert.equal(await ended, 0, texts.err);
+  assert.equal(texts.out, "correct horse 3\n");
+  assert.equal(server.seen[0]?.query.get("version"), "2");
+  assert.equal(server.seen.length, 1, "there is no lease to end");
+});
+
+test("exec passes signals on, and its code tells of the one that ended the command", async (t) => {
+  const { env, asked } = await fakeFor(t);
+  const tidy =
+    "trap 'echo tidied; exit 9' TERM; trap 'echo two' USR2; echo ready; while :; do sleep 0.05; done";
+  const one = started(["exec", "clouda/creds/ci", "--", "sh", "-c", tidy], env);
+  await one.says("ready");
+  one.child.kill("SIGUSR2");
+  await one.says("two");
+  one.child.kill("SIGTERM");
+  assert.equal(await one.ended, 9, one.texts.err);
+  assert.match(one.texts.out, /tidied/);
+  const plain = "echo ready; exec sleep 60";
+  const two = started(["exec", "clouda/creds/ci", "--", "sh", "-c", plain], env);
+  await two.says("ready");
+  two.child.kill("SIGINT");
+  assert.equal(await two.ended, 130, two.texts.err);
+  assert.equal(asked().filter((what) => what === "POST sys/leases/revoke").length, 2);
+});
+
+test("a command that is not there, or an answer without credentials, ends the lease as well", async (t) => {
+  const { server, env, cli, asked } = await fakeFor(t);
+  const absent = started(["exec", "clouda/creds/ci", "--", "no-such-program-here"], env);
+  assert.equal(await absent.ended, 127);
+  assert.match(absent.texts.err, /no-such-program-here/);
+  const refused = started(["exec", "clouda/creds/ci", "--", "/"], env);
+  assert.equal(await refused.ended, 126);
+  server.instead.set("GET clouda/creds/ci", credentials({ object: "o" }, { mount_type: "other" }));
+  const other = await cli(["exec", "clouda/creds/ci", "--", "true"]);
+  assert.equal(other.code, 2, other.all);
+  assert.match(other.stderr, /Next: give -env NAME=MEMBER; there is object/);
+  const missing = await cli(["exec", "-env", "A=b", "clouda/creds/ci", "--", "true"]);
+  assert.match(missing.stderr, /-env A: the answer has no b/);
+  assert.equal(asked().filter((what) => what === "POST sys/leases/revoke").length, 4);
+});
+
+test("exec without a command, or with a name that no variable has, asks for nothing", async (t) => {
+  const { server, cli } = await fakeFor(t);
+  assert.equal((await cli(["exec", "clouda/creds/ci"])).code, 2);
+  assert.equal((await cli(["exec", "-env", "A-B=x", "clouda/creds/ci", "--", "true"])).code, 2);
+  assert.equal((await cli(["exec", "clouda/creds/none", "--", "true"])).code, 3);
+  assert.deepEqual(
+    server.seen.map(({ path }) => path),
+    ["clouda/creds/none"],
+  );
+});
+
+test("what cannot be ended at once is left to the server, and told", async (t) => {
+  const { server, cli } = await fakeFor(t);
+  let times = 0;
+  server.instead.set("POST sys/leases/revoke", async () => {
+    const refusal = { status: 502, body: { errors: ["DeleteUser: Throttling"] } };
+    return times++ === 0 ? refusal : { status: 202 };
+  });
+  const queued = await cli(["exec", "clouda/creds/ci", "--", "true"]);
+  assert.equal(queued.code, 0);
+  assert.match(
+    queued.stderr,
+    /the server ends lease clouda\/creds\/ci\/.* in its own time: .*Throttling/,
+  );
+  assert.deepEqual(server.seen.at(-1)?.body, { lease_id: LEASE, sync: false });
+  server.instead.set("POST sys/leases/revoke", { status: 403, body: { errors: ["denied"] } });
+  const left = await cli(["exec", "clouda/creds/ci", "--", "true"]);
+  assert.equal(left.code, 0, "the command did its work");
+  assert.match(left.stderr, /could not be ended[^]*`holdfast lease revoke clouda\/creds\/ci\//);
+});
+
+/** A command that runs until it is told to end, on time that a test moves. */
+function held() {
+  const ended = Promise.withResolvers<number>();
+  const children: ChildCommands = {
+    start: async () => ({ ended: ended.promise, signal: () => {} }),
+  };
+  return { children, end: ended.resolve };
+}
+
+/** Waits end when a test says so; that of a request for its answer never does. */
+class HeldTimers implements Timers {
+  readonly clock = new FakeClock();
+  #waits: { readonly delay: Nanos; readonly call: () => void }[] = [];
+  #armed = Promise.withResolvers<void>();
+
+  after(delay: Nanos, call: () => void): Timer {
+    if (delay !== DEFAULT_TIMEOUT) {
+      this.#waits.push({ delay, call });
+      this.#armed.resolve();
+    }
+    return { cancel: () => {} };
+  }
+
+  turn(): Promise<void> {
+    return nextTurn();
+  }
+
+  /** Lets the next wait pass, and gives its seconds. */
+  async pass(): Promise<number> {
+    await this.#armed.promise;
+    const { delay, call } = this.#waits.shift()!;
+    this.#armed = Promise.withResolvers<void>();
+    this.clock.pass(delay);
+    call();
+    return Number(delay / SECOND);
+  }
+}
+
+test("the lease is renewed while the command runs, until the server gives no more", async (t) => {
+  const { server, cli, asked } = await fakeFor(t);
+  const timers = new HeldTimers();
+  const busy = { status: 503, body: { errors: ["busy"] } };
+  const answers = [3600, null, 3600, 900].map((lease_duration) =>
+    lease_duration === null ? busy : credentials({}, { lease_duration }),
+  );
+  server.instead.set("POST sys/leases/renew", async () => answers.shift() ?? busy);
+  const child = held();
+  const world = { children: child.children, timers, clock: timers.clock };
+  const ran = cli(["exec", "clouda/creds/ci", "--", "x"], { world });
+  // Two thirds; after a failure at most 30 s; then what was granted last, and no longer.
+  const waits = [2400, 2400, 30, 2400, 1200];
+  for (const wait of waits) assert.equal(await timers.pass(), wait);
+  child.end(0);
+  const { code, stderr } = await ran;
+  assert.equal(code, 0);
+  assert.match(stderr, /the credentials of lease .* have ended; the command runs on/);
+  assert.equal(asked().filter((what) => what === "POST sys/leases/renew").length, 4);
+  assert.equal(asked().at(-1), "POST sys/leases/revoke");
+});
+
+test("a lease that may not be renewed is told with the time that it has left", async (t) => {
+  const { server, cli, asked } = await fakeFor(t);
+  const timers = new HeldTimers();
+  const refusal = { status: 400, body: { errors: ["maximum lifetime reached"] } };
+  server.instead.set("POST sys/leases/renew", refusal);
+  const child = held();
+  const world = { children: child.children, timers, clock: timers.clock };
+  const ran = cli(["exec", "clouda/creds/ci", "--", "x"], { world });
+  assert.equal(await timers.pass(), 2400);
+  assert.equal(await timers.pass(), 1200);
+  child.end(3);
+  const { code, stderr } = await ran;
+  assert.equal(code, 3);
+  assert.match(stderr, /could not be renewed, and ends in 20m0s: maximum lifetime reached/);
+  assert.equal(asked().at(-1), "POST sys/leases/revoke");
+});
+
+test("exec on the server itself: the object is there while the command runs, and gone after it", async (t) => {
+  const outside = new Outside();
+  const server = await startServer({ engineTypes: [anyEngine(countingEngine(outside))] });
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const env = {
+    HOLDFAST_ADDR: server.url,
+    HOLDFAST_TOKEN: token,
+    HOME: makeHome((call) => t.after(call)),
+    PATH: process.env["PATH"] ?? "",
+  };
+  await run(["secrets", "enable", "counting"], { env });
+  await run(["write", "counting/roles/r", "ttl=2"], { env });
+  const script = "echo ready $OBJECT; trap 'exit 0' TERM; while :; do sleep 0.05; done";
+  const args = ["exec", "-env", "OBJECT=object", "counting/creds/r", "--", "sh", "-c", script];
+  const { child, texts, ended, says } = started(args, env);
+  await says("ready");
+  const [object = ""] = outside.objects;
+  assert.ok(object !== "" && texts.out.includes(object));
+  const read = () => server.call("POST", "/v1/sys/leases/lookup", { token, body: { lease_id } });
+  const listed = await server.call("LIST", "/v1/sys/leases/lookup/counting/creds/r", { token });
+  const lease_id = `counting/creds/r/${/"keys":\["([^"]+)"/.exec(listed.text)?.[1] ?? ""}`;
+  while (!/"last_renewal":"/.test((await read()).text)) await nextTurn();
+  child.kill("SIGTERM");
+  assert.equal(await ended, 0, texts.err);
+  assert.deepEqual(outside.objects, []);
+});
