@@ -14,16 +14,18 @@ export interface ReadyNode {
   readonly records: () => Promise<number>;
 }
 
+/** `settings`: lines of HCL beside those that every node has. */
 export async function withNode<T>(
   directory: string,
   use: (node: ReadyNode) => Promise<T>,
+  settings = "",
 ): Promise<T> {
   const port = await freePort();
   const data = join(directory, "data");
   const audit = join(data, "audit", "audit.log");
   const config = join(directory, "server.hcl");
   mkdirSync(data, { mode: 0o700 });
-  writeFileSync(config, configuration(data, port), { mode: 0o600 });
+  writeFileSync(config, configuration(data, port) + settings, { mode: 0o600 });
   const args = ["--config", config];
   return await withServer({ directory, port, args, ready: [] }, async (server) => {
     const caller = await unsealed(server.url);

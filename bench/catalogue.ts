@@ -1,6 +1,7 @@
 // Every row there is, in the order of the table.
 
 import { apiRows } from "./api.ts";
+import { cloudRows } from "./clouds.ts";
 import { commitRows } from "./commits.ts";
 import { getRows } from "./gets.ts";
 import { governingRows } from "./governing.ts";
@@ -25,6 +26,7 @@ export const ROWS: readonly Row[] = [
   ...apiRows,
   ...kvRows,
   ...leaseRows,
+  ...cloudRows,
   ...tokenRows,
   ...millionRows,
   ...policyRows,

@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Runs api-target.ts with these options instead of the program. */
   readonly target?: object;
+  /** More lines of the configuration. Default none. */
+  readonly settings?: string;
 }
 
 export class ServerProcess {
@@ -54,19 +56,27 @@ export class ServerProcess {
   #log = "";
 
   constructor(options: ServerOptions) {
-    const { place, beside, listener = "tls_disable = true", env = {}, target } = options;
+    const {
+      place,
+      beside,
+      listener = "tls_disable = true",
+      env = {},
+      target,
+      settings = "",
+    } = options;
     mkdirSync(beside, { recursive: true });
     const config = join(beside, "server.hcl");
-    writeFileSync(config, configuration(place.data, listener));
+    writeFileSync(config, configuration(place.data, listener) + settings);
     const args = ["server", "--config", config];
     const [program, first] =
       target === undefined
         ? [PROGRAM, []]
         : [process.execPath, ["--no-warnings", TARGET, JSON.stringify(target)]];
     this.process = spawn(program, [...first, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [target === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       env: { PATH: process.env["PATH"], HOME: beside, ...env },
     });
+    this.process.stdin?.on("error", () => {}); // it was killed while we spoke
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     this.ready = promise;
     promise.catch(() => {}); // also where nobody waits for it
@@ -90,6 +100,11 @@ export class ServerProcess {
 
   get log(): string {
     return this.#log;
+  }
+
+  /** A line for the target. */
+  say(line: string): void {
+    this.process.stdin?.write(`${line}\n`);
   }
 
   async kill(): Promise<Ended> {

@@ -8,10 +8,10 @@ import { requestBytes } from "../bench/api-caller.ts";
 import { residentBytesOf } from "../bench/api-usage.ts";
 import { LoadConnection } from "../bench/load-connection.ts";
 import { quantile } from "../bench/measure.ts";
+import { pacedLoad } from "../bench/paced-load.ts";
 import type { Api } from "./api-server.ts";
 import { OutsideJournal } from "./engine-ledger.ts";
 import { type FreshServer, withFreshServer } from "./fresh-server.ts";
-import { pacedReads } from "./paced-reads.ts";
 import { type Result, resultOf } from "./result.ts";
 
 export interface LeaseStormOptions {
@@ -67,7 +67,7 @@ async function storm(
   const living = journal.objects.size - PROBE;
   if (living !== n) wrong.push(`${living} of ${n} leases were alive when the last was issued`);
   const read = requestBytes({ url, headers: tokenOf(api) }, "GET", "kv/data/secret");
-  const quiet = await pacedReads(new URL(url), read, pause(QUIET_MS));
+  const quiet = await pacedLoad(new URL(url), read, pause(QUIET_MS));
   await pause(Math.max(0, end - 1000 - Date.now()));
 
   const before = residentBytesOf(pid);
@@ -81,7 +81,7 @@ async function storm(
       await pause(100);
     }
   })();
-  const [latencies] = await Promise.all([pacedReads(new URL(url), read, over), over]);
+  const [latencies] = await Promise.all([pacedLoad(new URL(url), read, over), over]);
   const seconds = (performance.now() - began) / 1000;
 
   const waited = (waitedMillis(pid) - waitedBefore) / (seconds * 10);

@@ -5,6 +5,9 @@ import { parseArgs } from "node:util";
 import { apiKill9 } from "./api-kill9.ts";
 import { apiPowerloss } from "./api-powerloss.ts";
 import { bitflip } from "./bitflip.ts";
+import { cloudCrash } from "./cloud-crash.ts";
+import { cloudRate } from "./cloud-rate.ts";
+import { cloudThrottle } from "./cloud-throttle.ts";
 import { engineKill9 } from "./engine-kill9.ts";
 import { fsyncfail } from "./fsyncfail.ts";
 import { compareParsers } from "./fuzz-http.ts";
@@ -15,6 +18,7 @@ import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
 import { powerloss } from "./powerloss.ts";
 import type { Result } from "./result.ts";
+import { staticCatchup } from "./static-catchup.ts";
 import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
 import { slow } from "./slow.ts";
@@ -31,6 +35,10 @@ const USAGE = `usage: npm run soak -- NAME [options]
   one-time       one exchange, whatever happens     --rounds N (100)  --cycles N (50)
   engine-kill9   SIGKILL inside issue and revoke    --rounds N (500)
   lease-storm    leases that end in one second      --n N (100000)
+  cloud-crash    SIGKILL at each call to a cloud    --stride N (1)  --only TEXT (all flows)
+  cloud-throttle clouds that throttle every other   --n N (500)
+  cloud-rate     a cloud that takes 20 in a second  --n N (1000)
+  static-catchup overdue keys after a day           --n N (1000)
   unwraps        one unwrap of a token, 64 at once  --rounds N (100)
   hostile        requests that are dear to answer   --quick  --only TEXT (all)
   slow           clients that do not get on         --quick
@@ -55,6 +63,10 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "one-time": ["rounds", "cycles", "seed", "plant"],
   "engine-kill9": ["rounds", "seed", "plant"],
   "lease-storm": ["n", "plant"],
+  "cloud-crash": ["stride", "only", "plant"],
+  "cloud-throttle": ["n", "plant"],
+  "cloud-rate": ["n", "plant"],
+  "static-catchup": ["n", "seed", "plant"],
   unwraps: ["rounds", "plant"],
   hostile: ["quick", "only", "plant"],
   slow: ["quick", "plant"],
@@ -141,6 +153,14 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
     engineKill9({ rounds, seed, say, ...(plant ? { plant: "no-undo" } : {}) }),
   "lease-storm": ({ n = 100_000 }, plant) =>
     leaseStorm({ n, say, ...(plant ? { plant: "blocking" } : {}) }),
+  "cloud-crash": ({ stride, only }, plant) =>
+    cloudCrash({ stride, only, say, ...(plant ? { plant: "no-rollback" } : {}) }),
+  "cloud-throttle": ({ n = 500 }, plant) =>
+    cloudThrottle({ n, say, ...(plant ? { plant: "refusing" } : {}) }),
+  "cloud-rate": ({ n = 1000 }, plant) =>
+    cloudRate({ n, say, ...(plant ? { plant: "refusing" } : {}) }),
+  "static-catchup": ({ n = 1000 }, plant) =>
+    staticCatchup({ n, seed, say, ...(plant ? { plant: "lost-key" } : {}) }),
   unwraps: ({ rounds = 100 }, plant) =>
     unwraps({ rounds, say, ...(plant ? { plant: "never-taken" } : {}) }),
   hostile: ({ quick, only }, plant) =>
@@ -161,6 +181,10 @@ const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
   waiters: { green: size({ n: 1000 }), red: size({ n: 100 }) },
   "one-time": { green: size({ rounds: 20, cycles: 4 }), red: size({ cycles: 4 }) },
   "engine-kill9": { green: size({ rounds: 12 }), red: size({ rounds: 12 }) },
+  "cloud-crash": { green: size({ stride: 6 }), red: size({ only: "issue" }) },
+  "cloud-throttle": { green: size({ n: 8 }), red: size({ n: 4 }) },
+  "cloud-rate": { green: size({ n: 24 }), red: size({ n: 8 }) },
+  "static-catchup": { green: size({ n: 20 }), red: size({ n: 6 }) },
   unwraps: { green: size({ rounds: 20 }), red: size({ rounds: 3 }) },
   hostile: { green: size({ quick: true }), red: size({ quick: true }) },
   slow: { green: size({ quick: true }), red: size({ quick: true }) },

@@ -1,25 +1,31 @@
-// Reads that come in at a steady pace, whether or not the ones before were answered: their latency counts
-// from when they were due, so that a server that stands still is not asked less.
+// Requests that are sent at a steady pace, whether or not the ones before were answered: their latency
+// counts from when they were due, so that a server that stands still is not asked less.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { LoadConnection } from "../bench/load-connection.ts";
+import { LoadConnection } from "./load-connection.ts";
 
-const EVERY_MS = 5;
+const EVERY_MS = 5; // 200 in a second
 const CONNECTIONS = 16;
 
+export interface PacedOptions {
+  /** Default 16; more where the server itself waits for others. */
+  readonly connections?: number;
+}
+
 /** Until `over` resolves; gives the latencies in ms. Any status but 200 is an error. */
-export async function pacedReads(
+export async function pacedLoad(
   url: URL,
   request: Buffer,
   over: Promise<unknown>,
+  { connections = CONNECTIONS }: PacedOptions = {},
 ): Promise<number[]> {
   const latencies: number[] = [];
   let [ended, next] = [false, 0];
   void over.finally(() => (ended = true)).catch(() => {}); // whoever made it hears of it
   const connect = () => LoadConnection.open(url);
-  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, connect));
+  const opened = await Promise.all(Array.from({ length: connections }, connect));
   const began = performance.now();
-  const reader = async (first: LoadConnection) => {
+  const client = async (first: LoadConnection) => {
     let connection = first;
     try {
       while (!ended) {
@@ -27,7 +33,7 @@ export async function pacedReads(
         const wait = due - performance.now();
         if (wait > 0) await pause(wait);
         const { status, closes } = await connection.exchange(request);
-        if (status !== 200) throw new Error(`a read was answered ${status}`);
+        if (status !== 200) throw new Error(`a request was answered ${status}`);
         latencies.push(performance.now() - due);
         if (!closes) continue;
         connection.close();
@@ -37,6 +43,6 @@ export async function pacedReads(
       connection.close();
     }
   };
-  await Promise.all(connections.map(reader));
+  await Promise.all(opened.map(client));
   return latencies;
 }
