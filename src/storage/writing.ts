@@ -17,6 +17,7 @@ import { Pending } from "./pending.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, slotOf } from "./rows/merkle.ts";
 import { Settling } from "./settling.ts";
+import { RecentLeaves } from "./recent-leaves.ts";
 import type { SlotLeaves } from "./slot-leaves.ts";
 import { SpaceGuard } from "./space.ts";
 import type { Tip } from "./tip.ts";
@@ -90,6 +91,7 @@ export class Writing {
   readonly #space: SpaceGuard;
   readonly #committer: Committer;
   readonly #pending = new Pending();
+  readonly #leaves = new RecentLeaves();
   readonly #below: Below;
   readonly #settling = new Settling();
   readonly #line: Line; // writers that wait for room
@@ -134,7 +136,8 @@ export class Writing {
       // A failed read stops the store even if the transaction's function catches the error.
       get: (key) => trust.orFail(() => state.get(key), EngineError),
       isPending: (key) => state.isPending(key),
-      has: (key) => trust.orFail(() => state.has(key), EngineError),
+      has: (key) =>
+        this.#leaves.get(key) !== undefined || trust.orFail(() => state.has(key), EngineError),
       rows: (range) => trust.orFail(() => state.rows(range), EngineError),
       keys: (range) => trust.orFail(() => state.keys(range), EngineError),
     };
@@ -222,6 +225,7 @@ export class Writing {
     this.#tip?.wipe();
     this.#tip = null;
     this.#treeKey = null;
+    this.#leaves.clear();
     this.#trees = new Forest();
     this.#locking = null;
   }
@@ -264,6 +268,7 @@ export class Writing {
   mend(fn: (mending: Mending) => MendedRows | null): Promise<void> {
     return this.#settleAfter(this.#settling.last, () => {
       const mending = this.#mending(this.requireTip());
+      this.#leaves.clear();
       // A throw in between would leave the tip half mended.
       const rows = this.#trust.orFail(() => fn(mending));
       if (rows === null) return this.#whenDurable(this.#settling.last);
@@ -341,7 +346,8 @@ export class Writing {
       if (!ignored || control !== null) throw failures.storeLocked();
       rows = { ...NOTHING, changes };
     } else {
-      const leafBefore = (slot: number, key: string) => this.state.leaf(slot, key);
+      const leafBefore = (slot: number, key: string) =>
+        this.#leaves.get(key) ?? this.state.leaf(slot, key);
       const made = this.#trust.orFail(() => tip.accept(changes, control, tx.time, leafBefore));
       const moves = made.log !== null || how.meta !== undefined;
       rows = { ...made, changes, head: moves ? made.head : null };
@@ -354,6 +360,7 @@ export class Writing {
       this.#pending.put(key, { value, leaf, sequence });
     }
     invariant(at === rows.leaves.length, "a leaf of no change");
+    this.#leaves.accepted(rows.leaves);
     const accepted = { ...NOTHING, ...rows, meta: how.meta ?? NOTHING.meta, bytes, sequence };
     const onConflict = how.meta === undefined ? null : () => this.#onTaken(accepted);
     this.#push({ ...accepted, onConflict });
@@ -433,6 +440,7 @@ export class Writing {
   #onTaken({ sequence, changes, bytes }: Pick<Accepted, "sequence" | "changes" | "bytes">): void {
     this.#pendingBytes -= bytes;
     for (const key of changes.keys()) this.#pending.settle(key, sequence);
+    this.#leaves.clear();
     this.#settling.reach(sequence);
     this.#uncreate();
     this.#adoptHead();
@@ -444,7 +452,10 @@ export class Writing {
     if (this.#trust.hasFailed || this.#creating !== null) return; // a conflict tells creation
     if (this.#tip !== null || this.#settling.pending > 0) {
       this.#trust.fail(new EngineError("another writer has changed the storage"));
-    } else this.#committer.follow(this.#adoptHead());
+    } else {
+      this.#leaves.clear();
+      this.#committer.follow(this.#adoptHead());
+    }
   }
 
   /** Another node has created or moved the head while we wrote nothing. */
