@@ -172,10 +172,10 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
 
 /** The short forms of every CI run. */
 const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
-  kill9: { green: size({ cycles: 40 }), red: size({ cycles: 40 }) },
-  powerloss: { green: size({ images: 500 }), red: size({ images: 100 }) },
-  fsyncfail: { green: size({ stride: 4 }), red: size({ stride: 8 }) },
-  bitflip: { green: size({ images: 300 }), red: size({ images: 200 }) },
+  kill9: { green: size({ cycles: 30 }), red: size({ cycles: 40 }) },
+  powerloss: { green: size({ images: 300 }), red: size({ images: 60 }) },
+  fsyncfail: { green: size({ stride: 7 }), red: size({ stride: 12 }) },
+  bitflip: { green: size({ images: 200 }), red: size({ images: 200 }) },
   "api-kill9": { green: size({ cycles: 12 }), red: size({ cycles: 8 }) },
   "api-powerloss": { green: size({ images: 12 }), red: size({ images: 20 }) },
   waiters: { green: size({ n: 1000 }), red: size({ n: 100 }) },
