@@ -126,6 +126,18 @@ test("rows and tail go in one commit, in small ones in a row", async () => {
   }
 });
 
+test("large entries go about a megabyte at a time: commits wait for each step", async () => {
+  const made = await madeStore();
+  for (let i = 0; i < 9; i++) {
+    await made.store.write((tx) => tx.put("shared/a", new Uint8Array(400 * 1024)));
+  }
+  made.engine.batches.length = 0;
+  assert.equal(await trimLog(made.store, made.world, { leastEntries: 1n }), 8);
+  const ends = made.engine.batches.map(({ trimLogBelow }) => trimLogBelow);
+  assert.deepEqual(ends, [4n, 7n, 9n]);
+  await assertWhole(made);
+});
+
 test("trimming goes on beside writes, and the log stays whole", async () => {
   const made = await withEntries(150);
   const trimming = trimLog(made.store, made.world, { leastEntries: 20n });

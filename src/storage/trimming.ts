@@ -2,6 +2,7 @@
 // acknowledged, but never more than a size or an age, and never less than 16,384 entries.
 
 import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";
+import type { LogRow } from "./engines/engine.ts";
 import type { Head, Tail } from "./rows/head.ts";
 import { decodeEntryHeader } from "./rows/log-entry.ts";
 import { Slices } from "./slices.ts";
@@ -9,7 +10,9 @@ import type { Store } from "./store.ts";
 
 const HOUR: Nanos = 3_600_000_000_000n;
 const EVERY = 1024n; // transactions between two looks
-const CHUNK = 64; // entries removed in one transaction; each is read whole
+const CHUNK = 64; // entries removed in one transaction
+// Each is read whole, and what is removed is overwritten: commits wait that long.
+const CHUNK_BYTES = 1024 * 1024;
 
 export interface Retention {
   /** Default 2 GiB. */
@@ -96,9 +99,8 @@ function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention:
   let { first, chainBefore, logBytesBefore } = tail;
   // Entries may have megabytes: those that stay whatever they hold are not read.
   const beyond = head.index - tail.first - least + 1n;
-  if (beyond <= 0n) return tail;
   const limit = beyond < CHUNK ? Number(beyond) : CHUNK;
-  for (const { index, entry: bytes } of store.logs(tail.first, limit)) {
+  for (const { index, entry: bytes } of oldest(store, tail.first, limit)) {
     if (head.index - index < least) break; // the log has a gap
     const entry = decodeEntryHeader(bytes);
     const tooLarge = head.logBytes - logBytesBefore > most;
@@ -109,4 +111,19 @@ function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention:
     logBytesBefore += BigInt(bytes.length);
   }
   return { first, chainBefore, logBytesBefore };
+}
+
+/** At most `limit` entries, and no further one after a megabyte; large ones are read one by one. */
+function* oldest(store: Store, from: bigint, limit: number): Generator<LogRow> {
+  let left = CHUNK_BYTES;
+  for (let count = 0, next = from; count < limit && left > 0;) {
+    const average = count === 0 ? CHUNK_BYTES : (CHUNK_BYTES - left) / count;
+    const fit = Math.max(1, Math.floor(left / average));
+    const rows = store.logs(next, Math.min(limit - count, fit));
+    if (rows.length === 0) return;
+    yield* rows;
+    for (const { entry } of rows) left -= entry.length;
+    count += rows.length;
+    next = rows.at(-1)!.index + 1n;
+  }
 }
