@@ -5,7 +5,9 @@ import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../base/failure.ts";
 
 export const APPLICATION_ID = 0x484f4c44; // "HOLD"
-export const FORMAT = 1;
+export const FORMAT = 2;
+
+const RECENT = "CREATE TABLE recent (id INTEGER PRIMARY KEY, sums BLOB NOT NULL) STRICT;";
 
 /** Own tables, not one catch-all: each family keeps its own order and its own short keys. */
 export const SCHEMA = `
@@ -15,11 +17,15 @@ export const SCHEMA = `
     PRIMARY KEY (slot, key)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE sum (slot INTEGER PRIMARY KEY, sum BLOB NOT NULL, count INTEGER NOT NULL) STRICT;
+  ${RECENT}
   CREATE TABLE log (idx INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
   CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${FORMAT};
 `;
+
+/** From format 1, which wrote every sum to its place at once. */
+export const RAISE = `${RECENT} PRAGMA user_version = ${FORMAT};`;
 
 interface Use {
   readonly readOnly: boolean;
@@ -57,10 +63,11 @@ export function pragma(db: DatabaseSync, name: string): unknown {
 }
 
 /** Whether the store has no tables yet. Refuses what is not ours, and what a later version wrote. */
-export function inspectFormat(db: DatabaseSync, path: string): "empty" | "ours" {
+export function inspectFormat(db: DatabaseSync, path: string): "empty" | "older" | "ours" {
   const application = pragma(db, "application_id");
   const format = pragma(db, "user_version");
   if (application === APPLICATION_ID && format === FORMAT) return "ours";
+  if (application === APPLICATION_ID && format === 1) return "older";
   if (application === APPLICATION_ID && Number(format) > FORMAT) {
     const message =
       `${path} was written by a newer version of Holdfast (format ${String(format)}; this ` +

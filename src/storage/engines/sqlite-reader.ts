@@ -6,6 +6,7 @@ import { compareKeys } from "../key.ts";
 import { invariant } from "../../base/invariant.ts";
 import { EngineError } from "./engine.ts";
 import { connect, pragma } from "./sqlite-format.ts";
+import { latestSums, mergeSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Leaf, LeafRow, LogRow, Range, Reads, Row, SumRow } from "./engine.ts";
 import type { FailStop } from "./sqlite-failure.ts";
@@ -31,6 +32,7 @@ export class SqliteReader implements Reads {
   readonly #leaf: StatementSync;
   readonly #leaves: StatementSync;
   readonly #sums: StatementSync;
+  readonly #recent: StatementSync;
   readonly #logs: StatementSync;
   readonly #lastLog: StatementSync;
   readonly #meta: StatementSync;
@@ -54,6 +56,7 @@ export class SqliteReader implements Reads {
       "SELECT slot, key, hash, scope FROM leaf WHERE (slot, key) > (?, ?) ORDER BY slot, key LIMIT ?",
     );
     this.#sums = prepare("SELECT slot, sum, count FROM sum WHERE slot >= ? ORDER BY slot LIMIT ?");
+    this.#recent = prepare("SELECT sums FROM recent ORDER BY id");
     this.#logs = prepare("SELECT idx, entry FROM log WHERE idx >= ? ORDER BY idx LIMIT ?");
     this.#logs.setReadBigInts(true);
     this.#lastLog = prepare("SELECT max(idx) FROM log");
@@ -138,7 +141,9 @@ export class SqliteReader implements Reads {
         sum: bytes(row[1]),
         count: Number(row[2]),
       }));
-      return inOrder(rows, (a, b) => a.slot - b.slot, { slot: from });
+      const recent = this.#recent.all().map((row) => bytes(row[0]));
+      const written = inOrder(rows, (a, b) => a.slot - b.slot, { slot: from });
+      return mergeSums(written, latestSums(recent, from), limit);
     });
   }
 

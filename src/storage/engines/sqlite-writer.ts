@@ -8,7 +8,8 @@ import { equalBytes } from "../../base/bytes.ts";
 import { invariant } from "../../base/invariant.ts";
 import { unpackBatch } from "./sqlite-batch.ts";
 import { describeSqlite } from "./sqlite-failure.ts";
-import { connect, inspectFormat, pragma, SCHEMA } from "./sqlite-format.ts";
+import { connect, inspectFormat, pragma, RAISE, SCHEMA } from "./sqlite-format.ts";
+import { latestSums, packSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Reply, Request, WriterOptions } from "./sqlite-thread.ts";
 
@@ -25,7 +26,9 @@ class SqliteWriter {
   readonly #rollback: StatementSync;
   readonly #meta: StatementSync;
   readonly #logSize: StatementSync;
-  readonly #put: Record<"data" | "leaf" | "sum" | "log" | "meta", StatementSync>;
+  readonly #recent: StatementSync;
+  readonly #forgetRecent: StatementSync;
+  readonly #put: Record<"data" | "leaf" | "sum" | "recent" | "log" | "meta", StatementSync>;
   readonly #delete: Record<"data" | "leaf" | "log" | "meta", StatementSync>;
 
   constructor({ path, synchronous }: WriterOptions) {
@@ -42,7 +45,9 @@ class SqliteWriter {
     // A pragma that cannot be obeyed is passed over in silence, so both are read back.
     invariant(pragma(db, "journal_mode") === "wal", "SQLite refused WAL mode");
     invariant(pragma(db, "synchronous") === SYNCHRONOUS[synchronous], "SQLite refused to sync");
-    if (inspectFormat(db, path) === "empty") db.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`);
+    const format = inspectFormat(db, path);
+    if (format !== "ours")
+      db.exec(`BEGIN IMMEDIATE; ${format === "empty" ? SCHEMA : RAISE} COMMIT`);
 
     const prepare = (sql: string) => {
       const statement = db.prepare(sql);
@@ -56,10 +61,13 @@ class SqliteWriter {
     this.#rollback = prepare("ROLLBACK");
     this.#meta = prepare("SELECT value FROM meta WHERE name = ?");
     this.#logSize = prepare("PRAGMA wal_checkpoint(NOOP)");
+    this.#recent = prepare("SELECT sums FROM recent ORDER BY id");
+    this.#forgetRecent = prepare("DELETE FROM recent");
     this.#put = {
       data: prepare("REPLACE INTO data (key, value) VALUES (?, ?)"),
       leaf: prepare("REPLACE INTO leaf (slot, key, hash, scope) VALUES (?, ?, ?, ?)"),
       sum: prepare("REPLACE INTO sum (slot, sum, count) VALUES (?, ?, ?)"),
+      recent: prepare("INSERT INTO recent (sums) VALUES (?)"),
       log: prepare("REPLACE INTO log (idx, entry) VALUES (?, ?)"),
       meta: prepare("REPLACE INTO meta (name, value) VALUES (?, ?)"),
     };
@@ -90,11 +98,22 @@ class SqliteWriter {
     return blocked;
   }
 
+  /** Writes the sums that changed since the last time to their places. What reads see stays the same. */
+  placeSums(): void {
+    this.#begin.run();
+    const recent = this.#recent.all().map(({ sums }) => sums);
+    const latest = latestSums(recent.filter((sums) => sums instanceof Uint8Array));
+    for (const { slot, sum, count } of latest) this.#put.sum.run(slot, sum, count);
+    this.#forgetRecent.run();
+    this.#commit.run();
+  }
+
   logPages(): number {
     return Number(this.#logSize.get()?.["log"]);
   }
 
   close(): void {
+    this.placeSums();
     this.checkpoint("TRUNCATE");
     this.#db.close();
   }
@@ -106,7 +125,7 @@ class SqliteWriter {
   }
 
   #apply(batch: Batch): void {
-    const { data, leaf, sum, log, meta } = this.#put;
+    const { data, leaf, recent, log, meta } = this.#put;
     for (const row of batch.data) {
       if (row.value === null) this.#delete.data.run(row.key);
       else data.run(row.key, row.value);
@@ -115,7 +134,7 @@ class SqliteWriter {
       if (row.leaf === null) this.#delete.leaf.run(row.slot, row.key);
       else leaf.run(row.slot, row.key, row.leaf.hash, row.leaf.scope);
     }
-    for (const row of batch.sums) sum.run(row.slot, row.sum, row.count);
+    if (batch.sums.length > 0) recent.run(packSums(batch.sums));
     for (const row of batch.log) log.run(row.index, row.entry);
     if (batch.trimLogBelow !== null) this.#delete.log.run(batch.trimLogBelow);
     for (const row of batch.meta) {
@@ -148,7 +167,9 @@ function serve(port: MessagePort, options: WriterOptions): void {
     // After a failed sync the system may show bytes as written that are on no disk, and sync them
     // no more. Copying what the log holds into the database writes every one of them again, before
     // anything is built on them.
-    return { blocked: writer.checkpoint("TRUNCATE") };
+    const blocked = writer.checkpoint("TRUNCATE");
+    writer.placeSums();
+    return { blocked };
   });
   port.on("message", (request: Request) => {
     switch (request.kind) {
@@ -158,9 +179,10 @@ function serve(port: MessagePort, options: WriterOptions): void {
           return { blocked: false };
         });
       case "checkpoint":
-        return answer("copy its log into the database", () => ({
-          blocked: open().checkpoint(request.truncate ? "TRUNCATE" : "RESTART"),
-        }));
+        return answer("copy its log into the database", () => {
+          open().placeSums();
+          return { blocked: open().checkpoint(request.truncate ? "TRUNCATE" : "RESTART") };
+        });
       case "close":
         answer("close", () => {
           open().close();

@@ -48,6 +48,10 @@ function putting(key: string, value: Uint8Array | null) {
   return batchOf({ data: [{ key, value }] });
 }
 
+function sumRow(slot: number, count: number) {
+  return { slot, sum: new Uint8Array(32).fill(count), count };
+}
+
 function modeOf(path: string): string {
   return (files.statSync(path).mode & 0o777).toString(8);
 }
@@ -216,7 +220,7 @@ describe("the format of a store", () => {
   }
 
   test("a newer one is refused by name and left as it is", async () => {
-    const { directory, content } = await madeWith("PRAGMA user_version = 2");
+    const { directory, content } = await madeWith("PRAGMA user_version = 3");
     const before = content();
     await assert.rejects(open(directory), (error: Failure) => {
       assert.equal(error.code, "storage-format-newer");
@@ -284,16 +288,96 @@ describe("the format of a store", () => {
     await engine.close();
   });
 
-  test("a store runs with its settings: format 1, WAL", async () => {
+  test("one of format 1 is raised, and keeps what it holds", async () => {
+    const { directory } = await madeWith(`
+      DROP TABLE recent;
+      PRAGMA user_version = 1;
+      INSERT INTO data VALUES ('k', x'76');
+      INSERT INTO sum VALUES (7, x'0102', 3);
+    `);
+    const raised = await open(directory);
+    assert.deepEqual(raised.get("k"), bytes("v"));
+    await raised.commit(batchOf({ sums: [sumRow(8, 1)] }));
+    const sums = [{ slot: 7, sum: Uint8Array.of(1, 2), count: 3 }, sumRow(8, 1)];
+    assert.deepEqual(raised.sums(), sums);
+    await raised.close();
+    assert.deepEqual((await open(directory)).sums(), sums);
+  });
+
+  test("a store runs with its settings: format 2, WAL", async () => {
     const directory = newPlace();
     const engine = await open(directory);
     const db = new DatabaseSync(join(directory, "store.db"), { readOnly: true });
     const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
     assert.equal(pragma("application_id"), Buffer.from("HOLD").readInt32BE());
-    assert.equal(pragma("user_version"), 1);
+    assert.equal(pragma("user_version"), 2);
     assert.equal(pragma("journal_mode"), "wal");
     db.close();
     await engine.close();
+  });
+});
+
+describe("sums that changed lately", () => {
+  const count = (directory: string, table: string) => {
+    const db = new DatabaseSync(join(directory, "store.db"), { readOnly: true });
+    const { n } = db.prepare(`SELECT count(*) AS n FROM ${table}`).get() ?? {};
+    db.close();
+    return n;
+  };
+
+  test("lie in one row for each commit until the log is copied, and read as if in their places", async () => {
+    const directory = newPlace();
+    const engine = await open(directory, { checkpointBytes: 256 * 1024 });
+    await engine.commit(batchOf({ sums: [sumRow(1, 1), sumRow(5, 1), sumRow(9, 1)] }));
+    const before = engine.snapshot();
+    await engine.commit(batchOf({ sums: [sumRow(5, 2), sumRow(7, 2)] }));
+    assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [2, 0]);
+    const sums = [sumRow(1, 1), sumRow(5, 2), sumRow(7, 2), sumRow(9, 1)];
+    assert.deepEqual(engine.sums(), sums);
+    assert.deepEqual(engine.sums(2, 2), sums.slice(1, 3));
+    assert.deepEqual(before.sums(), [sumRow(1, 1), sumRow(5, 1), sumRow(9, 1)]);
+    before.close();
+    for (let n = 0; count(directory, "recent") !== 1; n++) {
+      assert.ok(n < 200, "the log is copied at some time");
+      await engine.commit(putting(`k/${n}`, Buffer.alloc(8192)));
+      await engine.commit(batchOf({ sums: [sumRow(5, 2)] }));
+    }
+    assert.equal(count(directory, "sum"), 4);
+    assert.deepEqual(engine.sums(), sums);
+    await engine.close();
+    assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [0, 4]);
+    assert.deepEqual((await open(directory)).sums(), sums);
+  });
+
+  test("are there after a crash", async () => {
+    const directory = newPlace();
+    const dying = child(
+      directory,
+      `const engine = await open();
+       const sum = Buffer.alloc(32, 7);
+       await engine.commit({ ...batch, data: [], sums: [{ slot: 3, sum, count: 1 }] });
+       console.log("committed");
+       setInterval(() => {}, 1000);`,
+    );
+    assert.equal(await line(dying), "committed");
+    dying.kill("SIGKILL");
+    await once(dying, "exit");
+    const engine = await open(directory);
+    assert.deepEqual(engine.sums(), [{ slot: 3, sum: new Uint8Array(32).fill(7), count: 1 }]);
+    assert.deepEqual([count(directory, "recent"), count(directory, "sum")], [0, 1]);
+  });
+
+  test("a damaged row loses what makes no sense; the storage opens, for the store to mend", async () => {
+    const directory = newPlace();
+    const engine = await open(directory);
+    await engine.commit(batchOf({ sums: [sumRow(1, 1)] }));
+    await engine.close();
+    const db = new DatabaseSync(join(directory, "store.db"));
+    for (const damaged of ["x''", "x'01'", "x'0200000001000000ffff00'"]) {
+      db.exec(`INSERT INTO recent (sums) VALUES (${damaged})`);
+    }
+    db.close();
+    assert.deepEqual((await open(directory)).sums(), [sumRow(1, 1)]);
   });
 });
 

@@ -27,7 +27,7 @@ export interface SqliteOptions {
    * of the power-loss experiment, which must find that it loses acknowledged writes.
    */
   readonly synchronous?: "FULL" | "NORMAL";
-  /** SQLite's log is copied into the database when it has this size. Default 16 MiB. */
+  /** SQLite's log is copied into the database when it has this size. Default 64 MiB. */
   readonly checkpointBytes?: number;
 }
 
