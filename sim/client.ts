@@ -149,7 +149,9 @@ export class Client {
         tx.on(ignored).delete(old!);
       }
       if (removes) return tx.delete(id);
-      tx.put(id, `${accessor} ${this.#value()}`, this.#codec);
+      const value = `${accessor} ${this.#value()}`;
+      if (before === null) tx.add(id, value, this.#codec);
+      else tx.put(id, value, this.#codec);
       tx.on(local).put(accessor, `${id} ${this.#value()}`, this.#codec);
       tx.on(ignored).put(accessor, `${id} ${this.#value()}`, this.#codec);
     });

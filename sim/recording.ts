@@ -92,6 +92,13 @@ export class Recording implements StoreTx {
     this.#set({ key, value: Uint8Array.from(value), scope: Uint8Array.from(scope), plain });
   }
 
+  add(key: string, value: Uint8Array, scope: Uint8Array = CORE_SCOPE): void {
+    const plain = this.#history.plain;
+    this.#history.plain = null;
+    this.#raw.add(key, value, scope);
+    this.#set({ key, value: Uint8Array.from(value), scope: Uint8Array.from(scope), plain });
+  }
+
   delete(key: string, scope: Uint8Array = CORE_SCOPE): void {
     this.#raw.delete(key, scope);
     const before = this.#history.tip.rows.get(key);

@@ -31,6 +31,8 @@ export interface Tx extends ViewReads {
   readonly index: bigint;
   readonly time: Instant;
   put<T>(key: string, value: T, codec: Codec<T>): void;
+  /** Like put, for what cannot be there yet: see StoreTx.add. */
+  add<T>(key: string, value: T, codec: Codec<T>): void;
   delete(key: string): void;
   /** The same transaction, seen from another view. */
   on(view: View): Tx;
@@ -178,6 +180,11 @@ class ViewTx implements Tx {
     // A copy: whoever wrote a key wipes it before it is durable.
     const kept = this.#sealer.holds(path) ? new Uint8Array(plain) : undefined;
     this.#raw.put(path, sealed, this.#view.scope, kept);
+  }
+
+  add<T>(key: string, value: T, codec: Codec<T>): void {
+    const path = this.#view.prefix + key;
+    this.#raw.add(path, this.#sealer.seal(path, codec.encode(value)), this.#view.scope);
   }
 
   delete(key: string): void {

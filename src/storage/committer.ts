@@ -171,15 +171,14 @@ function buildBatch(
   headAfter: Uint8Array | null,
 ): Batch {
   const data = new Map<string, Uint8Array | null>();
-  const leaves = new Map<string, LeafChange>();
+  const leaves = new Leaves();
   const sums = new Map<number, SumRow>();
   const meta = new Map<string, Uint8Array | null>();
   const log: LogRow[] = [];
   let trimLogBelow: bigint | null = null;
   for (const accepted of group) {
     for (const [key, { value }] of accepted.changes) data.set(key, value);
-    // By slot too: a repair may remove a leaf that lies where its key does not belong.
-    for (const change of accepted.leaves) leaves.set(`${change.slot} ${change.key}`, change);
+    for (const change of accepted.leaves) leaves.put(change);
     for (const [slot, row] of accepted.sums) sums.set(slot, row);
     for (const [name, value] of accepted.meta) meta.set(name, value);
     if (accepted.log !== null) log.push(accepted.log);
@@ -189,10 +188,28 @@ function buildBatch(
   return {
     expect: { name: HEAD_ROW, value: headBefore },
     data: Array.from(data, ([key, value]) => ({ key, value })),
-    leaves: [...leaves.values()],
+    leaves: leaves.all(),
     sums: [...sums.values()],
     log,
     trimLogBelow,
     meta: Array.from(meta, ([name, value]) => ({ name, value })),
   };
+}
+
+/** The last change of each leaf. */
+class Leaves {
+  readonly #byKey = new Map<string, LeafChange>();
+  // A repair may remove a leaf that lies where its key does not belong.
+  readonly #elsewhere = new Map<string, LeafChange>();
+
+  put(change: LeafChange): void {
+    const { slot, key } = change;
+    const known = this.#byKey.get(key);
+    if (known === undefined || known.slot === slot) this.#byKey.set(key, change);
+    else this.#elsewhere.set(`${slot} ${key}`, change);
+  }
+
+  all(): LeafChange[] {
+    return [...this.#byKey.values(), ...this.#elsewhere.values()];
+  }
 }

@@ -33,9 +33,17 @@ const step = fc.record({
 });
 
 function perform(tx: StoreTx, model: StoreModel, changes: readonly ModelChange[]): void {
+  const there = new Set(model.rows.keys());
   for (const { key: each, value, scope } of changes) {
-    if (value === null) tx.delete(each);
-    else tx.put(each, bytes(value), Buffer.alloc(16, scope));
+    if (value === null) {
+      tx.delete(each);
+      there.delete(each);
+      continue;
+    }
+    // What was deleted a moment ago is not there either.
+    if (there.has(each)) tx.put(each, bytes(value), Buffer.alloc(16, scope));
+    else tx.add(each, bytes(value), Buffer.alloc(16, scope));
+    there.add(each);
   }
   const after = new Map([...model.rows].map(([each, row]) => [each, row.value]));
   for (const { key: each, value } of changes) {

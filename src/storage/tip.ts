@@ -57,20 +57,20 @@ export class Tip {
     const leaves: LeafChange[] = [];
     const touched = new Set<number>();
     const operations: LogOperation[] = [];
-    for (const [key, { value, scope }] of changes) {
+    for (const [key, { value, scope, fresh }] of changes) {
       const cls = classOf(key);
       const slot = slotOf(cls, key);
       if (cls === "ignored" || slot === null) continue;
       const valueDigest = value === null ? EMPTY : sha256(value);
       const tree = this.#forest.of(slot);
-      const before = tree.isEmpty(slot) ? null : leafBefore(slot, key);
+      const before = fresh || tree.isEmpty(slot) ? null : leafBefore(slot, key);
       // A deletion goes where the record went: under the core's scope its key would be told to
       // secondaries whose filter denies the mount it hung on.
       const reach = value === null ? (before?.scope ?? scope) : scope;
       operations.push({ class: cls, scope: reach, key, value, valueDigest });
       const leaf = value === null ? null : { hash: this.#leaves.hash(key, valueDigest), scope };
       tree.replace(slot, before?.hash ?? null, leaf?.hash ?? null);
-      leaves.push({ slot, key, leaf });
+      leaves.push(fresh ? { slot, key, leaf, fresh } : { slot, key, leaf });
       touched.add(slot);
     }
     if (operations.length === 0 && control === null) {

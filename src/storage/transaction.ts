@@ -38,6 +38,12 @@ export interface StoreTx extends StoreReads {
   /** `scope` is the mount or namespace the record hangs on: 16 bytes; none means the core. `plain` is
    *  not stored: whoever follows commits is told it, see Store.onCommit. */
   put(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void;
+  /**
+   * Like put, for a record that cannot be there yet by its name, which holds random bits drawn for it or
+   * the index of this transaction. It saves the look at what is replaced. If something is there after
+   * all, the commit fails as a storage error, and the store stops.
+   */
+  add(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void;
   /** The log names the scope that the record was put with; `scope` stands in where that is lost. */
   delete(key: string, scope?: Uint8Array): void;
   /** Adds a control record to the log entry; at most one in a transaction. */
@@ -48,6 +54,8 @@ export interface StoredChange {
   readonly value: Uint8Array | null;
   readonly scope: Uint8Array;
   readonly plain: Uint8Array | null;
+  /** Nothing can be there yet. */
+  readonly fresh: boolean;
 }
 
 export interface TransactionLimits {
@@ -108,7 +116,18 @@ export class Transaction implements StoreTx {
     return listNames((range) => this.#keys(range), prefix, page);
   }
 
-  put(key: string, value: Uint8Array, scope: Uint8Array = CORE_SCOPE, plain?: Uint8Array): void {
+  put(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void {
+    this.#put(key, { value, scope: scope ?? CORE_SCOPE, plain: plain ?? null, fresh: false });
+  }
+
+  add(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void {
+    // What is on its way may be a deletion, after which the storage still has the old leaf.
+    const fresh = this.isDurable(key);
+    this.#put(key, { value, scope: scope ?? CORE_SCOPE, plain: plain ?? null, fresh });
+  }
+
+  #put(key: string, change: StoredChange & { readonly value: Uint8Array }): void {
+    const { value, scope } = change;
     this.#assertOpen();
     checkKey(key);
     classOf(key);
@@ -117,7 +136,7 @@ export class Transaction implements StoreTx {
       const message = `a stored entry may have at most ${this.#limits.valueBytes} bytes; this one has ${value.length}`;
       throw new Failure("too-large", "storage-entry-too-large", message);
     }
-    this.#change(key, { value, scope, plain: plain ?? null });
+    this.#change(key, change);
   }
 
   delete(key: string, scope: Uint8Array = CORE_SCOPE): void {
@@ -125,7 +144,7 @@ export class Transaction implements StoreTx {
     checkKey(key);
     invariant(scope.length === SCOPE_BYTES, "a scope has 16 bytes");
     // Deleting what is not there changes nothing, so it wakes nobody and takes no index.
-    if (this.#below.has(key)) this.#change(key, { value: null, scope, plain: null });
+    if (this.#below.has(key)) this.#change(key, { value: null, scope, plain: null, fresh: false });
     else this.#forget(key);
   }
 

@@ -1,5 +1,6 @@
 // Who wants to know of changes: by key or prefix, and by index. Publishing costs what it wakes, not
-// what is parked: a key is looked up under itself and its parent folders, an index at the top of a heap.
+// what is parked: a key is looked up under itself and its parent folders, where a place of that length is
+// watched at all; an index at the top of a heap.
 
 import { invariant } from "../base/invariant.ts";
 
@@ -11,6 +12,7 @@ export interface Change {
 
 export class Watchers {
   readonly #byPlace = new Map<string, Set<(change: Change) => void>>();
+  readonly #lengths = new Map<number, number>(); // how many places there are of each length
   readonly #byIndex = new IndexHeap();
   readonly #onError: (error: unknown) => void;
 
@@ -22,12 +24,17 @@ export class Watchers {
   /** Calls for each commit that changes `place`: one key, or everything below it if it ends in "/". */
   onKeys(place: string, call: (change: Change) => void): () => void {
     let calls = this.#byPlace.get(place);
-    if (calls === undefined) this.#byPlace.set(place, (calls = new Set()));
+    if (calls === undefined) {
+      this.#byPlace.set(place, (calls = new Set()));
+      this.#count(place.length, 1);
+    }
     const own = (change: Change) => call(change);
     calls.add(own);
     return () => {
       const left = this.#byPlace.get(place);
-      if (left?.delete(own) && left.size === 0) this.#byPlace.delete(place);
+      if (!left?.delete(own) || left.size > 0) return;
+      this.#byPlace.delete(place);
+      this.#count(place.length, -1);
     };
   }
 
@@ -53,7 +60,9 @@ export class Watchers {
 
   #publishKeys(index: bigint, keys: Iterable<string>): void {
     const hits = new Map<string, string[]>();
-    const visit = (place: string, key: string) => {
+    const visit = (length: number, key: string) => {
+      if (!this.#lengths.has(length)) return;
+      const place = key.slice(0, length);
       if (!this.#byPlace.has(place)) return;
       const hit = hits.get(place);
       if (hit === undefined) hits.set(place, [key]);
@@ -61,11 +70,11 @@ export class Watchers {
     };
     for (const key of keys) {
       // Everything, the folders of the key from the outside in, and the key itself.
-      visit("", key);
+      visit(0, key);
       for (let at = key.indexOf("/"); at >= 0; at = key.indexOf("/", at + 1)) {
-        visit(key.slice(0, at + 1), key);
+        if (at + 1 < key.length) visit(at + 1, key);
       }
-      visit(key, key);
+      visit(key.length, key);
     }
     // All are gathered before the first call, which may begin other watches: those are not meant.
     const due = Array.from(hits, ([place, changed]) => ({
@@ -79,6 +88,12 @@ export class Watchers {
         if (this.#byPlace.get(place)?.has(call)) this.#safely(() => call(change));
       }
     }
+  }
+
+  #count(length: number, change: 1 | -1): void {
+    const count = (this.#lengths.get(length) ?? 0) + change;
+    if (count === 0) this.#lengths.delete(length);
+    else this.#lengths.set(length, count);
   }
 
   #safely(call: () => void): void {

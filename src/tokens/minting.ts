@@ -48,7 +48,8 @@ export class Minting {
       createIndex: tx.index,
       modifyIndex: tx.index,
     };
-    this.#rows.put(tx, token, hash);
+    const drawn = chosen.secret === undefined && chosen.accessor === undefined;
+    this.#rows.put(tx, token, hash, drawn);
     return token;
   }
 }

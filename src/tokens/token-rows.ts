@@ -17,7 +17,7 @@
 // own: theirs is that of the records below shared/. Ordered reads are in token-ranges.ts.
 
 import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
+import { bytesCodec, type Codec, jsonCodec } from "../base/codec.ts";
 import type { Instant } from "../base/world.ts";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { type Token, tokenCodec } from "./token.ts";
@@ -44,18 +44,22 @@ export class TokenRows {
 
   // --- writing ---
 
-  put(tx: Tx, token: Token, hash: string): void {
+  /** `drawn`: accessor and secret are random bits, and so no row of theirs can be there. */
+  put(tx: Tx, token: Token, hash: string, drawn: boolean): void {
     const { namespaceId, accessor, global, expires } = token;
     const place: TokenPlace = { namespaceId, accessor, global };
+    const write = <T>(on: Tx, key: string, value: T, codec: Codec<T>) =>
+      drawn ? on.add(key, value, codec) : on.put(key, value, codec);
     const own = tx.on(this.#home(place));
     const local = tx.on(this.local);
-    own.put(keys.recordKey(place), token, tokenCodec);
-    own.put(keys.HASHES + hash, place, placeCodec);
-    mark(local, keys.creationKey(token));
-    if (expires !== null) mark(local, keys.timedKey(keys.EXPIRIES, { place, expires }));
-    if (token.type === "management") mark(local, keys.managementKey(token));
+    const marked = (key: string) => write(local, key, EMPTY, bytesCodec);
+    write(own, keys.recordKey(place), token, tokenCodec);
+    write(own, keys.HASHES + hash, place, placeCodec);
+    marked(keys.creationKey(token));
+    if (expires !== null) marked(keys.timedKey(keys.EXPIRIES, { place, expires }));
+    if (token.type === "management") marked(keys.managementKey(token));
     const parent = token.terms?.parent ?? null;
-    if (parent !== null) mark(local, keys.childKey(parent, place));
+    if (parent !== null) marked(keys.childKey(parent, place));
   }
 
   /** The record alone, for what no list and no order shows. */

@@ -169,6 +169,24 @@ export function engineContract(
       assert.equal(engine.leaves(null, 100).length, 5);
     });
 
+    test("a fresh leaf is put where there is none, and fails the commit where there is one", async () => {
+      const { engine, reopen } = await start();
+      const leaf = { hash: fill(32, 1), scope: fill(16, 1) };
+      const fresh = (slot: number) => [{ slot, key: "a", leaf, fresh: true } as const];
+      await engine.commit(batchOf({ leaves: fresh(1) }));
+      await engine.commit(batchOf({ leaves: fresh(2) }));
+      assert.deepEqual(engine.leaf(1, "a"), leaf);
+      await engine.commit(batchOf({ leaves: [{ slot: 1, key: "a", leaf: null }] }));
+      await engine.commit(batchOf({ leaves: fresh(1) }));
+      const other = { hash: fill(32, 2), scope: fill(16, 2) };
+      const again = { slot: 2, key: "a", leaf: other, fresh: true } as const;
+      const taken = engine.commit(batchOf({ data: [put("b", "b")], leaves: [again] }));
+      await assert.rejects(taken, EngineError);
+      const reopened = await reopen();
+      assert.deepEqual(reopened.leaf(2, "a"), leaf);
+      assert.equal(reopened.get("b"), null);
+    });
+
     test("sums are kept per slot, in order of slot", async () => {
       const { engine } = await start();
       const sum = (slot: number, count: number) => ({ slot, sum: fill(32, count), count });

@@ -81,6 +81,8 @@ export interface Batch {
     readonly slot: number;
     readonly key: string;
     readonly leaf: Leaf | null;
+    /** There is none yet: nobody has looked. If there is one, commit() rejects and nothing changes. */
+    readonly fresh?: true;
   }[];
   readonly sums: readonly SumRow[];
   readonly log: readonly LogRow[];

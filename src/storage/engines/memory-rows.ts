@@ -2,6 +2,7 @@
 // batch. Whether the batch may be applied, and when, is the engine's business.
 
 import { OrderedMap } from "./ordered-map.ts";
+import { EngineError } from "./engine.ts";
 import type { Batch, Leaf, LeafRow, LogRow, Range, Reads, Row, SumRow } from "./engine.ts";
 
 export class MemoryRows implements Reads {
@@ -73,6 +74,9 @@ export class MemoryRows implements Reads {
 
   /** Keeps the batch's bytes: the caller hands over copies. */
   apply(batch: Batch): void {
+    for (const { slot, key, fresh } of batch.leaves) {
+      if (fresh && this.leaf(slot, key) !== null) throw new EngineError("a fresh leaf was there");
+    }
     for (const { key, value } of batch.data) put(this.#data, key, value);
     for (const { slot, key, leaf } of batch.leaves) {
       put(this.#leaves, leafPlace(slot, key), leaf === null ? null : { slot, key, ...leaf });
@@ -94,9 +98,8 @@ export function copyBatch(batch: Batch): Batch {
   return {
     expect: { name: batch.expect.name, value: copyOf(batch.expect.value) },
     data: batch.data.map(({ key, value }) => ({ key, value: copyOf(value) })),
-    leaves: batch.leaves.map(({ slot, key, leaf }) => ({
-      slot,
-      key,
+    leaves: batch.leaves.map(({ leaf, ...place }) => ({
+      ...place,
       leaf: leaf && { hash: new Uint8Array(leaf.hash), scope: new Uint8Array(leaf.scope) },
     })),
     sums: batch.sums.map(({ slot, sum, count }) => ({ slot, sum: new Uint8Array(sum), count })),

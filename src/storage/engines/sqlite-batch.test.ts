@@ -19,7 +19,9 @@ const batch = record({
   expect: named,
   data: fc.array(row),
   leaves: fc.array(
-    record({ slot, key: text, leaf: fc.option(record({ hash: value, scope: value })) }),
+    fc
+      .tuple(slot, text, fc.option(record({ hash: value, scope: value })), fc.boolean())
+      .map(([at, key, leaf, fresh]) => ({ slot: at, key, leaf, ...(fresh ? { fresh } : {}) })),
   ),
   sums: fc.array(record({ slot, sum: value, count: fc.nat({ max: 0xffff_ffff }) })),
   log: fc.array(record({ index, entry: value })),

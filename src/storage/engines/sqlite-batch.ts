@@ -5,6 +5,7 @@
 import type { Batch, Leaf } from "./engine.ts";
 
 const NONE = 0xffff_ffff; // a length that no batch can hold: stands for null
+const FRESH = 0x8000_0000; // added to the slot, which has 17 bits
 const LENGTH = 4; // bytes of a length or count
 const INDEX = 8;
 
@@ -19,8 +20,8 @@ export function packBatch(batch: Batch): ArrayBuffer {
     out.bytes(value);
   }
   out.count(batch.leaves.length);
-  for (const { slot, key, leaf } of batch.leaves) {
-    out.count(slot);
+  for (const { slot, key, leaf, fresh } of batch.leaves) {
+    out.count(fresh ? slot + FRESH : slot);
     out.text(key);
     out.bytes(leaf && leaf.hash);
     out.bytes(leaf && leaf.scope);
@@ -52,12 +53,18 @@ export function unpackBatch(packed: ArrayBuffer): Batch {
   return {
     expect: { name: from.text(), value: from.bytes() },
     data: from.list(() => ({ key: from.text(), value: from.bytes() })),
-    leaves: from.list(() => ({ slot: from.count(), key: from.text(), leaf: leafOf(from) })),
+    leaves: from.list(() => leafChangeOf(from)),
     sums: from.list(() => ({ slot: from.count(), sum: from.present(), count: from.count() })),
     log: from.list(() => ({ index: from.index(), entry: from.present() })),
     trimLogBelow: from.list(() => from.index())[0] ?? null,
     meta: from.list(() => ({ name: from.text(), value: from.bytes() })),
   };
+}
+
+function leafChangeOf(from: Unpacker): Batch["leaves"][number] {
+  const slot = from.count();
+  const change = { slot: slot % FRESH, key: from.text(), leaf: leafOf(from) };
+  return slot < FRESH ? change : { ...change, fresh: true };
 }
 
 function leafOf(from: Unpacker): Leaf | null {

@@ -28,7 +28,10 @@ class SqliteWriter {
   readonly #logSize: StatementSync;
   readonly #recent: StatementSync;
   readonly #forgetRecent: StatementSync;
-  readonly #put: Record<"data" | "leaf" | "sum" | "recent" | "log" | "meta", StatementSync>;
+  readonly #put: Record<
+    "data" | "leaf" | "freshLeaf" | "sum" | "recent" | "log" | "meta",
+    StatementSync
+  >;
   readonly #delete: Record<"data" | "leaf" | "log" | "meta", StatementSync>;
 
   constructor({ path, synchronous }: WriterOptions) {
@@ -66,6 +69,7 @@ class SqliteWriter {
     this.#put = {
       data: prepare("REPLACE INTO data (key, value) VALUES (?, ?)"),
       leaf: prepare("REPLACE INTO leaf (slot, key, hash, scope) VALUES (?, ?, ?, ?)"),
+      freshLeaf: prepare("INSERT INTO leaf (slot, key, hash, scope) VALUES (?, ?, ?, ?)"),
       sum: prepare("REPLACE INTO sum (slot, sum, count) VALUES (?, ?, ?)"),
       recent: prepare("INSERT INTO recent (sums) VALUES (?)"),
       log: prepare("REPLACE INTO log (idx, entry) VALUES (?, ?)"),
@@ -125,14 +129,14 @@ class SqliteWriter {
   }
 
   #apply(batch: Batch): void {
-    const { data, leaf, recent, log, meta } = this.#put;
+    const { data, leaf, freshLeaf, recent, log, meta } = this.#put;
     for (const row of batch.data) {
       if (row.value === null) this.#delete.data.run(row.key);
       else data.run(row.key, row.value);
     }
     for (const row of batch.leaves) {
       if (row.leaf === null) this.#delete.leaf.run(row.slot, row.key);
-      else leaf.run(row.slot, row.key, row.leaf.hash, row.leaf.scope);
+      else (row.fresh ? freshLeaf : leaf).run(row.slot, row.key, row.leaf.hash, row.leaf.scope);
     }
     if (batch.sums.length > 0) recent.run(packSums(batch.sums));
     for (const row of batch.log) log.run(row.index, row.entry);

@@ -5,8 +5,8 @@
 import { concat, EMPTY, equalBytes, utf8 } from "../../base/bytes.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Instant } from "../../base/world.ts";
-import { ByteReader, ByteWriter, MalformedBytes, u8 } from "./row-bytes.ts";
-import { sha256 } from "./merkle.ts";
+import { ByteReader, ByteWriter, HashRoom, MalformedBytes, u8 } from "./row-bytes.ts";
+import { HASH_BYTES, sha256, sha256Text } from "./merkle.ts";
 
 const VERSION = 1;
 const CLASS_CODES = { shared: 1, local: 2 } as const;
@@ -19,6 +19,9 @@ const NO_OPERATIONS = {
   shared: sha256(concat(TAG_OPS, u8(CLASS_CODES.shared))),
   local: sha256(concat(TAG_OPS, u8(CLASS_CODES.local))),
 };
+
+const room = new HashRoom();
+const roomOfMany = new HashRoom(); // filled while the other one is in use
 
 export const SCOPE_BYTES = 16;
 /** The scope of records that belong to no mount and no namespace. */
@@ -70,7 +73,7 @@ export function nextChain(
   before: Uint8Array,
   entry: Omit<LogEntry, "chain" | "operations">,
 ): Buffer {
-  const header = new ByteWriter(TAG_ENTRY.length + 20 + 64 + controlSize(entry.control));
+  const header = room.writer(TAG_ENTRY.length + 20 + 64 + controlSize(entry.control));
   header.bytes(TAG_ENTRY);
   header.u32(entry.epoch);
   header.u64(entry.index);
@@ -78,7 +81,11 @@ export function nextChain(
   header.bytes(entry.sharedDigest);
   header.bytes(entry.localDigest);
   writeControl(header, entry.control);
-  return sha256(concat(before, sha256(header.done())));
+  const digest = sha256Text(header.done());
+  const link = room.writer(before.length + HASH_BYTES);
+  link.bytes(before);
+  link.latin1(digest);
+  return sha256(link.done());
 }
 
 /** True when the digests and the chain of a decoded entry follow from its operations. */
@@ -92,17 +99,28 @@ export function followsFrom(entry: LogEntry, before: Uint8Array): boolean {
 }
 
 export function operationDigest(operation: LogOperation): Buffer {
+  return Buffer.from(operationDigestText(operation), "latin1");
+}
+
+function operationDigestText(operation: LogOperation): string {
   const keyBytes = Buffer.byteLength(operation.key);
-  const out = new ByteWriter(OPERATION_BYTES + keyBytes + 32);
+  const out = room.writer(OPERATION_BYTES + keyBytes + HASH_BYTES);
   writeOperationHead(out, operation, keyBytes);
   out.bytes(operation.value === null ? NO_VALUE : operation.valueDigest);
-  return sha256(out.done());
+  return sha256Text(out.done());
 }
 
 function digestOperations(operations: readonly LogOperation[], cls: "shared" | "local"): Buffer {
-  const own = operations.filter((op) => op.class === cls);
-  if (own.length === 0) return Buffer.from(NO_OPERATIONS[cls]); // most transactions lack one class
-  return sha256(concat(TAG_OPS, u8(CLASS_CODES[cls]), ...own.map(operationDigest)));
+  let count = 0;
+  for (const operation of operations) if (operation.class === cls) count++;
+  if (count === 0) return Buffer.from(NO_OPERATIONS[cls]); // most transactions lack one class
+  const out = roomOfMany.writer(TAG_OPS.length + 1 + count * HASH_BYTES);
+  out.bytes(TAG_OPS);
+  out.u8(CLASS_CODES[cls]);
+  for (const operation of operations) {
+    if (operation.class === cls) out.latin1(operationDigestText(operation));
+  }
+  return sha256(out.done());
 }
 
 function controlSize(control: ControlRecord | null): number {

@@ -23,7 +23,12 @@ const LANE_RANGE = 0x1_0000_0000;
 
 /** By way of a text: a buffer from the runtime has memory of its own, which costs as much again. */
 export function sha256(bytes: Uint8Array): Buffer {
-  return Buffer.from(hash("sha256", bytes, "latin1"), "latin1");
+  return Buffer.from(sha256Text(bytes), "latin1");
+}
+
+/** One character for each byte. */
+export function sha256Text(bytes: Uint8Array): string {
+  return hash("sha256", bytes, "latin1");
 }
 
 /** The place of a key in the tree of its class; null for classes that have none. */

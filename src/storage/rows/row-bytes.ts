@@ -68,8 +68,9 @@ export class ByteWriter {
   readonly #bytes: Buffer;
   #at = 0;
 
-  constructor(size: number) {
-    this.#bytes = Buffer.alloc(size);
+  /** A size, or the memory to fill. */
+  constructor(room: number | Buffer) {
+    this.#bytes = typeof room === "number" ? Buffer.alloc(room) : room;
   }
 
   u8(value: number): void {
@@ -103,9 +104,25 @@ export class ByteWriter {
     this.#at += size;
   }
 
+  /** One byte for each character, none of which is above 255. */
+  latin1(value: string): void {
+    this.#at += this.#bytes.write(value, this.#at, "latin1");
+  }
+
   done(): Buffer {
     invariant(this.#at === this.#bytes.length, "a row of another length than planned");
     return this.#bytes;
+  }
+}
+
+/** Memory for bytes that are hashed at once and kept by nobody: a buffer for each costs as much again. */
+export class HashRoom {
+  #bytes = Buffer.alloc(256);
+
+  /** What was written here before is overwritten. */
+  writer(size: number): ByteWriter {
+    if (size > this.#bytes.length) this.#bytes = Buffer.alloc(2 * size);
+    return new ByteWriter(this.#bytes.subarray(0, size));
   }
 }
 
