@@ -85,6 +85,7 @@ export class Policies {
 
   /** What a name on a token stands for; null when for nothing. */
   kindOf(namespaceId: string, given: string): "acl" | "rgp" | null {
+    if (given === builtIn.DEFAULT) return "acl"; // most tokens have it, and it is always there
     if (this.read(namespaceId, given) !== null) return "acl";
     const name = policyName(given);
     return name === null || this.#rgps.get(namespaceId, name) === null ? null : "rgp";

@@ -91,7 +91,7 @@ export class Tip {
 
   /** Takes a recomputed subpage over, whatever it was. */
   mendSum(row: SumRow): Head {
-    this.#forest.of(row.slot).set(row);
+    this.#forest.of(row.slot).mend(row);
     return this.#withTotals(this.#head);
   }
 

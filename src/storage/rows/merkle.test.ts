@@ -165,9 +165,14 @@ test("a leaf without content counts: zero hashes make another root than none", (
   assert.notDeepEqual(tree.root(), empty);
 });
 
-test("set() takes over any row, and the total follows", () => {
+test("set() and mend() take over any row, and the total follows", () => {
   const rows = fc.array(
-    fc.record({ slot: fc.integer({ min: 0, max: 3 }), sum: anyLeaf, count: fc.nat(9) }),
+    fc.record({
+      slot: fc.integer({ min: 0, max: 3 }),
+      sum: anyLeaf,
+      count: fc.nat(9),
+      how: fc.constantFrom("set" as const, "mend" as const),
+    }),
     { maxLength: 12 },
   );
   fc.assert(
@@ -175,7 +180,7 @@ test("set() takes over any row, and the total follows", () => {
       const tree = new Tree("shared");
       const last = new Map<number, SumRow>();
       for (const row of list) {
-        tree.set(row);
+        tree[row.how](row);
         last.set(row.slot, row);
       }
       for (const row of last.values()) assert.equal(hex(tree.row(row.slot).sum), hex(row.sum));

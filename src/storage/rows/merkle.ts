@@ -102,6 +102,7 @@ export class Tree {
   readonly #pages: (TreePage | undefined)[] = Array.from({ length: PAGES });
   readonly #total = new Uint32Array(LANES);
   #count = 0;
+  #isTotal = true; // false: sums were taken over, and nobody has asked for the total since
 
   constructor(name: TreeName) {
     this.name = name;
@@ -128,20 +129,28 @@ export class Tree {
     page.hash = null;
   }
 
-  /** Takes over a stored row as it is: when loading, and when a commit has become durable. */
+  /** Takes over a stored row as it is: when loading, and when a commit has become durable. The total
+   *  waits until somebody asks. */
   set(row: SumRow): void {
     const place = this.#place(row.slot);
     const page = this.#own(place);
     const sub = place % SUBPAGES;
-    if (page.counts[sub]! > 0 || !isZero(page.sums, sub)) {
-      accumulate(this.#total, 0, readSum(page.sums, sub), -1);
-      this.#count -= page.counts[sub]!;
-    }
     writeSum(page.sums, sub, row.sum);
     page.counts[sub] = row.count;
-    accumulate(this.#total, 0, row.sum, 1);
-    this.#count += row.count;
     page.hash = null;
+    this.#isTotal = false;
+  }
+
+  /** The same where the total is wanted after each. */
+  mend(row: SumRow): void {
+    const before = this.row(row.slot);
+    const { sum, count } = this.total();
+    this.set(row);
+    writeSum(this.#total, 0, sum);
+    accumulate(this.#total, 0, before.sum, -1);
+    accumulate(this.#total, 0, row.sum, 1);
+    this.#count = count - before.count + row.count;
+    this.#isTotal = true;
   }
 
   isEmpty(slot: number): boolean {
@@ -159,6 +168,7 @@ export class Tree {
   }
 
   total(): { readonly sum: Buffer; readonly count: number } {
+    if (!this.#isTotal) this.#addUp();
     return { sum: readSum(this.#total, 0), count: this.#count };
   }
 
@@ -173,6 +183,7 @@ export class Tree {
     }
     this.#total.set(other.#total);
     this.#count = other.#count;
+    this.#isTotal = other.#isTotal;
   }
 
   /** Slots whose sum or count differ from another tree's. */
@@ -209,6 +220,23 @@ export class Tree {
     const pages: Buffer[] = [];
     for (let page = 0; page < PAGES; page++) pages.push(this.pageHash(page));
     return sha256(concat(...pages));
+  }
+
+  #addUp(): void {
+    const lanes = new Float64Array(LANES); // 65,536 numbers of 32 bits each: exact
+    this.#count = 0;
+    for (const page of this.#pages) {
+      if (page === undefined) continue;
+      for (const count of page.counts) this.#count += count;
+      const { sums } = page;
+      for (let at = 0; at < sums.length; at++) lanes[at % LANES]! += sums[at]!;
+    }
+    let carry = 0;
+    for (const [lane, sum] of lanes.entries()) {
+      this.#total[lane] = (sum + carry) % LANE_RANGE;
+      carry = Math.floor((sum + carry) / LANE_RANGE);
+    }
+    this.#isTotal = true;
   }
 
   #page(place: number): TreePage {
