@@ -13,7 +13,7 @@ import { lists } from "./tokens-lists.ts";
 import { type TokensNode, withTokensNode } from "./tokens-node.ts";
 import { copiedStore, PREFIX, tokenSizes } from "./tokens-store.ts";
 
-const CLIENTS = 64;
+const CLIENTS = 128; // with 64 the server waits for them a tenth of the time
 const QUICK_CLIENTS = 4;
 const IDLE_MS = 2000;
 const MIB = 2 ** 20;
@@ -35,17 +35,19 @@ async function creates(context: Context): Promise<Figures> {
       }));
       const onNone = rates(found.map((both) => both.none));
       const onMany = rates(found.map((both) => both.many));
+      const shares = found.map(({ none, many }) => many.loaded.perSecond / none.loaded.perSecond);
       return {
-        samples: onMany.perSecond,
+        samples: onNone.perSecond,
         also: [
-          { what: "on an empty store", unit: "/s", samples: onNone.perSecond, budget: ENOUGH },
+          { what: "beside 1,000,000", unit: "/s", samples: onMany.perSecond },
           {
-            what: "rate, 1,000,000 / empty",
+            what: "beside 1,000,000 / on an empty store, round by round",
             unit: "×",
-            samples: [median(onMany.perSecond) / median(onNone.perSecond)],
+            samples: shares,
             budget: { atLeast: 0.8 },
           },
-          { what: "latency p99 with 1,000,000", unit: "ms", samples: onMany.p99 },
+          { what: "latency p99, empty", unit: "ms", samples: onNone.p99 },
+          { what: "latency p99, 1,000,000", unit: "ms", samples: onMany.p99 },
           { what: "server's processor time each, empty", unit: "µs", samples: onNone.micros },
           { what: "server's processor time each, 1,000,000", unit: "µs", samples: onMany.micros },
         ].filter(({ samples }) => samples.length > 0),
@@ -163,7 +165,7 @@ export const tokenRows: readonly Row[] = [
   },
   {
     name: "tokens/creates",
-    what: "durable audited creates beside 1,000,000, 64 clients",
+    what: "durable audited creates on an empty store, 128 clients",
     unit: "/s",
     budget: ENOUGH,
     run: creates,

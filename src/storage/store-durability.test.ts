@@ -15,6 +15,7 @@ import { text } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
 import { CommitConflict, EngineError } from "./engines/engine.ts";
 import { HEAD_ROW } from "./rows/head.ts";
+import { slotOf } from "./rows/merkle.ts";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import type { Store } from "./store.ts";
 
@@ -208,6 +209,37 @@ test("a conflict in the middle of the work stops the store: somebody else wrote"
   await assert.rejects(put(store, "shared/b"), storageFailed);
   assert.ok((await store.failed) instanceof CommitConflict);
   assert.equal(engine.get("shared/b"), null);
+});
+
+test("a record that is added where there is one stops the store, and what was there stays", async () => {
+  const { store, engine } = await madeStore();
+  await put(store, "shared/a", "old");
+  await put(store, "shared/gone", "old");
+  await store.write((tx) => tx.delete("shared/gone"));
+  await store.write((tx) => tx.add("shared/gone", bytes("again")));
+  const added = store.write((tx) => tx.add("shared/a", bytes("new")));
+  const beside = put(store, "shared/b");
+  await assert.rejects(added, storageFailed);
+  await assert.rejects(beside, storageFailed);
+  assert.ok((await store.failed) instanceof EngineError);
+  const again = openedStore(new WatchedEngine(engine.inner)).store;
+  again.unlock(TREE_KEY);
+  assert.equal(text(again.get("shared/a")!), "old");
+  assert.equal(text(again.get("shared/gone")!), "again");
+  assert.ok((await again.check()).ok);
+});
+
+test("what is added looks at nothing in the storage", async () => {
+  const { store, engine } = await madeStore();
+  const slot = slotOf("shared", "shared/a");
+  let n = 0;
+  while (slotOf("shared", `shared/${n}`) !== slot) n++;
+  await put(store, "shared/a");
+  engine.failReads = true;
+  await store.write((tx) => tx.add(`shared/${n}`, bytes("1")));
+  engine.failReads = false;
+  assert.equal(text(store.get(`shared/${n}`)!), "1");
+  assert.ok((await store.check()).ok);
 });
 
 test("another writer on the same storage is noticed without a write of ours", async () => {
