@@ -1,8 +1,16 @@
 // What the figures were measured on.
 
 import { hash } from "node:crypto";
-import { readFileSync, realpathSync, statfsSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
+import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -67,14 +75,19 @@ export function referenceMillis(): number {
   return Math.min(once(), once(), once());
 }
 
-/** What the same piece of work may take for the machine to count as quiet: its best of some seconds,
- *  and a little more. */
-export async function quietMillis(): Promise<number> {
-  let best = Infinity;
+/**
+ * What the same piece of work may take for the machine to count as quiet: a little more than its best,
+ * of some seconds now or of an earlier run. Others may be busy for longer than we look.
+ */
+export async function quietMillis(cache: string): Promise<number> {
+  const file = join(cache, "quiet-ms");
+  let best = existsSync(file) ? Number(readFileSync(file, "utf8")) || Infinity : Infinity;
   for (let i = 0; i < CALIBRATIONS; i++) {
     best = Math.min(best, referenceMillis());
     await pause(CALIBRATE_EVERY);
   }
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(file, `${best}\n`);
   return best * QUIET_SHARE;
 }
 

@@ -11,7 +11,7 @@ export const LONGEST_BLOCK_MS = 50;
 const ROUNDS = 5;
 /** The runtime goes on compiling what is hot: after six seconds a server wrote a third more than after two. */
 const WARM_UP = 3;
-const MOST_TRIED = 60; // rounds, with --quiet
+const MOST_TRIED = 120; // rounds, with --quiet
 const LOOK_EVERY = 200; // ms
 const MOST_LOOKS = 900; // three minutes
 const BATCH = 64; // calls between two looks at the clock

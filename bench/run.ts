@@ -26,7 +26,8 @@ prints their figures beside their budgets: median and spread of several rounds a
   --json FILE      also write everything measured as JSON
   --list           name the rows and end
   --quiet          wait for the machine to be quiet before each round, and repeat rounds after which
-                   it no longer is: by a fixed piece of work that says nothing about us
+                   it no longer is: by a fixed piece of work that says nothing about us, and its best
+                   time so far, which is kept in .cache/
   --quick          tiny sizes: shows that the rows work, and nothing about speed
   --fresh          fill the large stores anew; otherwise they are kept in .cache/ between runs
   --profile DIR    write CPU profiles of every process and thread (open them in a browser)
@@ -101,7 +102,7 @@ async function bench(settings: Settings): Promise<number> {
   }
   if (settings.quick) process.stdout.write("Quick: sizes are tiny; figures mean nothing.\n\n");
 
-  const quiet = settings.quiet ? await quietMillis() : undefined;
+  const quiet = settings.quiet ? await quietMillis(CACHE) : undefined;
   if (quiet !== undefined) {
     process.stdout.write(
       `Rounds count while a fixed piece of work takes ${quiet.toFixed(0)} ms\n\n`,
