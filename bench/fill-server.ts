@@ -2,7 +2,6 @@
 // API, filled through its own rooms, and stopped in good order at the end.
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { SystemClock } from "../src/base/clock.ts";
 import { SystemFs } from "../src/base/fs.ts";
 import { type LogDial, makeLog } from "../src/base/log.ts";
@@ -11,8 +10,7 @@ import { SystemRandom } from "../src/base/random.ts";
 import { SystemTimers } from "../src/base/timers.ts";
 import { loadConfig } from "../src/config/load.ts";
 import { openServer, type Server } from "../src/server/server.ts";
-import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
-import { Store } from "../src/storage/store.ts";
+import type { Store } from "../src/storage/store.ts";
 import { trimLog } from "../src/storage/trimming.ts";
 import { type Caller, call } from "./api-caller.ts";
 import { keysFrom } from "./tokens-node.ts";
@@ -64,19 +62,14 @@ export async function fillServer(
   writeFileSync(keys, JSON.stringify(shown), { mode: 0o600 });
   await call(stranger, "PUT", "sys/unseal", { key: shown.keys[0] });
   await fill(server, { ...stranger, headers: { "X-Service-Token": shown.root_token } });
+  await trimmed(server.store);
   await server.stop();
-  await trimmed(join(data, "store"));
 }
 
 /**
  * Filling makes entries of megabytes in the log. Servers get no such ones, and removing them when newer
  * ones have come would fall into a row.
  */
-export async function trimmed(directory: string): Promise<void> {
-  const { clock, timers, fs } = world;
-  const log = makeLog({ level: "warn", format: "standard", write: () => {}, clock });
-  const engine = await SqliteEngine.open({ directory, fs });
-  const store = new Store({ engine, clock, timers, log });
+export async function trimmed(store: Store): Promise<void> {
   await trimLog(store, world, { leastEntries: 0n });
-  await store.close();
 }

@@ -4,7 +4,7 @@ import { SystemRandom } from "../src/base/random.ts";
 import type { Server } from "../src/server/server.ts";
 import { Minting } from "../src/tokens/minting.ts";
 import { Salt } from "../src/tokens/salt.ts";
-import { type FillPlace, fillServer } from "./fill-server.ts";
+import { type FillPlace, fillServer, trimmed } from "./fill-server.ts";
 import { answer } from "./processes.ts";
 import { accessorOf, isGlobal } from "./tokens-store.ts";
 
@@ -12,6 +12,7 @@ import { accessorOf, isGlobal } from "./tokens-store.ts";
 const MOST_AT_ONCE = 2000;
 // Tokens of one transaction have one CreateIndex; small stores shall have several as well.
 const LEAST_INDEXES = 50;
+const TRIM_EVERY = 4; // transactions
 const IN_FLIGHT = 2; // one is being written while the next is sealed and hashed
 // Their rows in the order of expiry are there, and a store that is kept stays what it is.
 const EXPIRES = BigInt(Date.UTC(2200, 0)) * 1_000_000n;
@@ -22,12 +23,14 @@ export interface TokensFillInput extends FillPlace {
 
 const random = new SystemRandom();
 
-async function fill({ tokens: { rows } }: Server, count: number): Promise<void> {
+async function fill({ store, tokens: { rows } }: Server, count: number): Promise<void> {
   const minting = new Minting(rows, random);
   const atOnce = Math.min(MOST_AT_ONCE, Math.ceil(count / LEAST_INDEXES));
   let next = 0;
-  const writer = async () => {
-    while (next < count) {
+  const writer = async (_: unknown, number: number) => {
+    for (let written = 0; next < count; written++) {
+      // As in a store that grew slowly, the place of old entries is used again.
+      if (number === 0 && written % TRIM_EVERY === 0) await trimmed(store);
       const first = next;
       const end = (next = Math.min(count, first + atOnce));
       await rows.shared.write((tx) => {

@@ -13,7 +13,7 @@ import { lists } from "./tokens-lists.ts";
 import { type TokensNode, withTokensNode } from "./tokens-node.ts";
 import { copiedStore, PREFIX, tokenSizes } from "./tokens-store.ts";
 
-const CLIENTS = 128; // with 64 the server waits for them a tenth of the time
+const CLIENTS = 64;
 const QUICK_CLIENTS = 4;
 const IDLE_MS = 2000;
 const MIB = 2 ** 20;
@@ -165,7 +165,7 @@ export const tokenRows: readonly Row[] = [
   },
   {
     name: "tokens/creates",
-    what: "durable audited creates on an empty store, 128 clients",
+    what: "durable audited creates on an empty store, 64 clients",
     unit: "/s",
     budget: ENOUGH,
     run: creates,

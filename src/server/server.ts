@@ -95,6 +95,7 @@ export interface Server {
   readonly endpoints: readonly Served[];
   /** http(s)://host:port of each listener, as it was bound. */
   readonly addresses: readonly string[];
+  readonly store: Store;
   /** Resolves with the cause when the storage fails; never otherwise. */
   readonly failed: Promise<unknown>;
   /** Takes over what can change while the server runs; gives the problems, in words. */
@@ -418,6 +419,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     audit,
     endpoints,
     addresses: bound.map(({ url }) => url),
+    store,
     failed: store.failed,
     reload: async (next) => {
       current = next;
