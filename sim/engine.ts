@@ -92,6 +92,7 @@ export class SimEngine extends ReadsBehind implements Engine {
   async #write(batch: Batch): Promise<void> {
     const { record, checksum } = encodeRecord(batch, this.#checksum);
     try {
+      this.#rows.assertFresh(batch);
       this.#file.write(this.#end, record);
       await this.#file.sync();
     } catch (cause) {

@@ -72,11 +72,16 @@ export class MemoryRows implements Reads {
     return copyOf(this.#meta.get(name) ?? null);
   }
 
-  /** Keeps the batch's bytes: the caller hands over copies. */
-  apply(batch: Batch): void {
+  /** Throws where a leaf is there that the batch takes for fresh. */
+  assertFresh(batch: Batch): void {
     for (const { slot, key, fresh } of batch.leaves) {
       if (fresh && this.leaf(slot, key) !== null) throw new EngineError("a fresh leaf was there");
     }
+  }
+
+  /** Keeps the batch's bytes: the caller hands over copies. */
+  apply(batch: Batch): void {
+    this.assertFresh(batch);
     for (const { key, value } of batch.data) put(this.#data, key, value);
     for (const { slot, key, leaf } of batch.leaves) {
       put(this.#leaves, leafPlace(slot, key), leaf === null ? null : { slot, key, ...leaf });
