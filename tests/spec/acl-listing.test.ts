@@ -130,15 +130,18 @@ test("6: a cursor whose token is gone starts at its neighbour, in every order", 
     { global: "true", reverse: "true" },
   ]) {
     const expected = model(all, query).map(({ AccessorID }) => AccessorID);
-    const first = await server.list({ ...query, per_page: "2" });
-    const gone = expected[2] ?? "";
+    // The token that asks may stand anywhere in the order: it is not the one that goes.
+    const own = all.find(({ Type }) => Type === "management")?.AccessorID;
+    const at = expected[2] === own ? 3 : 2;
+    const first = await server.list({ ...query, per_page: String(at) });
+    const gone = expected[at] ?? "";
     await server.manage("DELETE", `/acl/token/${gone}`);
     const left = all.findIndex(({ AccessorID }) => AccessorID === gone);
     all.splice(left, 1);
     const rest = stubsOf(await server.list({ ...query, next_token: cursorOf(first) ?? "" }));
     assert.deepEqual(
       rest.map(({ AccessorID }) => AccessorID),
-      expected.slice(3),
+      expected.slice(at + 1),
     );
   }
 });
