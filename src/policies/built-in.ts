@@ -49,6 +49,11 @@ export function isWritable(name: string): boolean {
   return !NOT_WRITABLE.has(name);
 }
 
+/** Whether every namespace has it, written there or not. */
+export function isAlwaysThere(name: string): boolean {
+  return name === ROOT || name === DEFAULT || name === RESPONSE_WRAPPING;
+}
+
 export function isDeletable(name: string): boolean {
   return isWritable(name) && name !== DEFAULT;
 }

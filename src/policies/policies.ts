@@ -85,7 +85,7 @@ export class Policies {
 
   /** What a name on a token stands for; null when for nothing. */
   kindOf(namespaceId: string, given: string): "acl" | "rgp" | null {
-    if (given === builtIn.DEFAULT) return "acl"; // most tokens have it, and it is always there
+    if (builtIn.isAlwaysThere(given)) return "acl"; // as of most tokens: nothing needs to be read
     if (this.read(namespaceId, given) !== null) return "acl";
     const name = policyName(given);
     return name === null || this.#rgps.get(namespaceId, name) === null ? null : "rgp";
