@@ -43,7 +43,7 @@ export interface StoreTx extends StoreReads {
    * the index of this transaction. It saves the look at what is replaced. If something is there after
    * all, the commit fails as a storage error, and the store stops.
    */
-  add(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void;
+  add(key: string, value: Uint8Array, scope?: Uint8Array): void;
   /** The log names the scope that the record was put with; `scope` stands in where that is lost. */
   delete(key: string, scope?: Uint8Array): void;
   /** Adds a control record to the log entry; at most one in a transaction. */
@@ -120,10 +120,10 @@ export class Transaction implements StoreTx {
     this.#put(key, { value, scope: scope ?? CORE_SCOPE, plain: plain ?? null, fresh: false });
   }
 
-  add(key: string, value: Uint8Array, scope?: Uint8Array, plain?: Uint8Array): void {
+  add(key: string, value: Uint8Array, scope?: Uint8Array): void {
     // What is on its way may be a deletion, after which the storage still has the old leaf.
     const fresh = this.isDurable(key);
-    this.#put(key, { value, scope: scope ?? CORE_SCOPE, plain: plain ?? null, fresh });
+    this.#put(key, { value, scope: scope ?? CORE_SCOPE, plain: null, fresh });
   }
 
   #put(key: string, change: StoredChange & { readonly value: Uint8Array }): void {

@@ -21,11 +21,17 @@ test("a watch on a key, a folder or everything hears of exactly what changes the
     .map((parts) => parts.join("/"));
   const keys = fc.uniqueArray(key, { maxLength: 6 });
   fc.assert(
-    fc.property(fc.array(place, { maxLength: 6 }), keys, (places, changed) => {
+    fc.property(fc.array(place, { maxLength: 6 }), keys, fc.nat(), (places, changed, ending) => {
       const { watch } = watchers();
       const heard = places.map(() => [] as Change[]);
       for (const [i, each] of places.entries())
         watch.onKeys(each, (change) => heard[i]!.push(change));
+      // Another one of the same place, or of one as long, comes and goes.
+      const other = places[ending % (places.length + 1)] ?? "zz";
+      const ends = [other, "z".repeat(other.length)].map((each) =>
+        watch.onKeys(each, () => assert.fail("it has ended")),
+      );
+      for (const end of ends) end();
       watch.publish(7n, changed);
       for (const [i, each] of places.entries()) {
         const below = each === "" || each.endsWith("/");

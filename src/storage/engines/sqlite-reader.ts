@@ -6,7 +6,7 @@ import { compareKeys } from "../key.ts";
 import { invariant } from "../../base/invariant.ts";
 import { EngineError } from "./engine.ts";
 import { connect, pragma } from "./sqlite-format.ts";
-import { latestSums, mergeSums } from "./sqlite-sums.ts";
+import { inOrderOfSlots, latestSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Leaf, LeafRow, LogRow, Range, Reads, Row, SumRow } from "./engine.ts";
 import type { FailStop } from "./sqlite-failure.ts";
@@ -136,14 +136,19 @@ export class SqliteReader implements Reads {
 
   sums(from: number = Number.MIN_SAFE_INTEGER, limit: number = MOST_ROWS): SumRow[] {
     return this.#guard(() => {
-      const rows = this.#sums.all(from, Math.min(limit, MOST_ROWS)).map((row) => ({
+      const most = Math.min(limit, MOST_ROWS);
+      const rows = this.#sums.all(from, most).map((row) => ({
         slot: Number(row[0]),
         sum: bytes(row[1]),
         count: Number(row[2]),
       }));
+      const placed = inOrder(rows, (a, b) => a.slot - b.slot, { slot: from });
+      // Those after a full page belong to the pages that follow.
+      const last = placed.length < most ? Infinity : placed.at(-1)!.slot;
       const recent = this.#recent.all().map((row) => bytes(row[0]));
-      const written = inOrder(rows, (a, b) => a.slot - b.slot, { slot: from });
-      return mergeSums(written, latestSums(recent, from), limit);
+      const latest = latestSums(recent, from, last);
+      const unchanged = placed.filter(({ slot }) => !latest.has(slot));
+      return inOrderOfSlots([...unchanged, ...latest.values()]).slice(0, most);
     });
   }
 

@@ -21,10 +21,14 @@ export function packSums(rows: readonly SumRow[]): Buffer {
 }
 
 /**
- * The last state of each slot, in order of slots. Bytes that make no sense end their row: it is damaged,
- * and the sums will not add up, which is found and mended where they are read.
+ * The last state of each slot from `from` to `to`, both included. Bytes that make no sense end their row:
+ * it is damaged, and the sums will not add up, which is found and mended where they are read.
  */
-export function latestSums(recent: Iterable<Uint8Array>, from = 0): SumRow[] {
+export function latestSums(
+  recent: Iterable<Uint8Array>,
+  from = 0,
+  to = Infinity,
+): Map<number, SumRow> {
   const latest = new Map<number, SumRow>();
   for (const bytes of recent) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -32,35 +36,16 @@ export function latestSums(recent: Iterable<Uint8Array>, from = 0): SumRow[] {
       const slot = view.getUint32(at, true);
       const end = at + HEADER + view.getUint16(at + 8, true);
       if (end > bytes.length) break;
-      const sum = bytes.subarray(at + HEADER, end);
-      if (slot >= from) latest.set(slot, { slot, sum, count: view.getUint32(at + 4, true) });
+      if (slot >= from && slot <= to) {
+        const sum = bytes.subarray(at + HEADER, end);
+        latest.set(slot, { slot, sum, count: view.getUint32(at + 4, true) });
+      }
       at = end;
     }
   }
-  return [...latest.values()].toSorted((a, b) => a.slot - b.slot);
+  return latest;
 }
 
-/** The first rows of both together; both are in order of slots, and `over` wins. */
-export function mergeSums(
-  under: readonly SumRow[],
-  over: readonly SumRow[],
-  limit: number,
-): SumRow[] {
-  if (over.length === 0) return under.slice(0, limit);
-  const merged: SumRow[] = [];
-  let u = 0;
-  let o = 0;
-  while (merged.length < limit && (u < under.length || o < over.length)) {
-    const below = under[u];
-    const above = over[o];
-    if (above === undefined || (below !== undefined && below.slot < above.slot)) {
-      merged.push(below!);
-      u++;
-    } else {
-      merged.push(above);
-      o++;
-      if (below?.slot === above.slot) u++;
-    }
-  }
-  return merged;
+export function inOrderOfSlots(rows: Iterable<SumRow>): SumRow[] {
+  return [...rows].toSorted((a, b) => a.slot - b.slot);
 }

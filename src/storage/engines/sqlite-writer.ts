@@ -9,7 +9,7 @@ import { invariant } from "../../base/invariant.ts";
 import { unpackBatch } from "./sqlite-batch.ts";
 import { describeSqlite } from "./sqlite-failure.ts";
 import { connect, inspectFormat, pragma, RAISE, SCHEMA } from "./sqlite-format.ts";
-import { latestSums, packSums } from "./sqlite-sums.ts";
+import { inOrderOfSlots, latestSums, packSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Reply, Request, WriterOptions } from "./sqlite-thread.ts";
 
@@ -110,7 +110,9 @@ class SqliteWriter {
     this.#begin.run();
     const recent = this.#recent.all().map(({ sums }) => sums);
     const latest = latestSums(recent.filter((sums) => sums instanceof Uint8Array));
-    for (const { slot, sum, count } of latest) this.#put.sum.run(slot, sum, count);
+    for (const { slot, sum, count } of inOrderOfSlots(latest.values())) {
+      this.#put.sum.run(slot, sum, count);
+    }
     this.#forgetRecent.run();
     this.#commit.run();
     this.#recentSums = 0;
