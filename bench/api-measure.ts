@@ -5,10 +5,10 @@ import { call, type Caller } from "./api-caller.ts";
 import { withNode } from "./api-node.ts";
 import type { ApiContext, Target } from "./api-target.ts";
 import { processorMicrosOf } from "./api-usage.ts";
-import { describe } from "../src/base/failure.ts";
 import { type Load, load, type Loaded } from "./load.ts";
 import { median, quantile, roundMillis, rounds } from "./measure.ts";
 import type { Context, Figure, Figures } from "./row.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 const RECORDS_EACH = 2; // of the request, and of the answer
 const QUICK_CLIENTS = 4;
@@ -149,6 +149,6 @@ async function remove(caller: Caller, paths: readonly string[]): Promise<void> {
   try {
     for (const path of paths) await call(caller, "DELETE", path);
   } catch (error) {
-    process.stderr.write(`something was left at ${caller.url}: ${describe(error)}\n`);
+    process.stderr.write(`something was left at ${caller.url}: ${errorText(error)}\n`);
   }
 }

@@ -8,9 +8,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe } from "../src/base/failure.ts";
 import { requestBytes } from "./api-caller.ts";
 import { LoadConnection } from "./load-connection.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const MAIN = join(ROOT, "src", "main.ts");
@@ -101,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       .split("\n")
       .filter((line) => line.trim() !== "");
     const last = said.slice(-SAID_LINES).join("; ");
-    throw new Error(`${describe(error)}${last && `; it said last: ${last}`}`);
+    throw new Error(`${errorText(error)}${last && `; it said last: ${last}`}`);
   }
 }
 

@@ -1,10 +1,10 @@
 // Runs one row in this process and hands back its figures.
 
 import { mkdirSync } from "node:fs";
-import { describe } from "../src/base/failure.ts";
 import { ROWS } from "./catalogue.ts";
 import { answer } from "./processes.ts";
 import { type Context, type Figures, NotMeasured } from "./row.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface RowInput extends Context {
   readonly row: string;
@@ -26,6 +26,6 @@ await answer(async ({ row: name, ...context }: RowInput): Promise<Outcome> => {
   } catch (error) {
     if (error instanceof NotMeasured) return { kind: "not measured", reason: error.message };
     console.error(error);
-    return { kind: "failed", reason: describe(error) };
+    return { kind: "failed", reason: errorText(error) };
   }
 });

@@ -5,7 +5,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { describe } from "../src/base/failure.ts";
 import { type ApiContext, type Target, targetOf } from "./api-target.ts";
 import { ROWS } from "./catalogue.ts";
 import { forgetFilledStores } from "./filled-store.ts";
@@ -15,6 +14,7 @@ import { ask } from "./processes.ts";
 import { type Figure, meets, type Row } from "./row.ts";
 import type { Outcome, RowInput } from "./row-process.ts";
 import { type Result, showTable } from "./table.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 const HELP = `Usage: npm run bench [-- PATTERN ...] [OPTIONS]
 
@@ -75,7 +75,7 @@ async function runRow(
   try {
     return await ask<Outcome>("row-process.ts", input, { runtime });
   } catch (error) {
-    return { kind: "failed", reason: describe(error) };
+    return { kind: "failed", reason: errorText(error) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -187,6 +187,6 @@ try {
   const settings = readSettings();
   process.exitCode = settings === null ? 0 : await bench(settings);
 } catch (error) {
-  process.stderr.write(`bench: ${describe(error)}\n`);
+  process.stderr.write(`bench: ${errorText(error)}\n`);
   process.exitCode = 1;
 }

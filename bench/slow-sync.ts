@@ -3,11 +3,11 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe } from "../src/base/failure.ts";
 import { shimEnv } from "../soak/shim.ts";
 import { ask } from "./processes.ts";
 import { type Context, type Figures, NotMeasured, type Row } from "./row.ts";
 import type { SlowSyncInput, SlowSyncFigures } from "./slow-sync-process.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 const SYNC_MICROS = 5000;
 const WRITERS = 64;
@@ -19,7 +19,7 @@ function slowDisk(directory: string): Record<string, string> {
   } catch (error) {
     const compiler = spawnSync("cc", ["--version"]).error === undefined;
     if (process.platform === "linux" && compiler) throw error;
-    throw new NotMeasured(describe(error), { cause: error });
+    throw new NotMeasured(errorText(error), { cause: error });
   }
 }
 

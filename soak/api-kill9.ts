@@ -4,7 +4,6 @@
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
 import { ApiLedger } from "./api-ledger.ts";
@@ -15,6 +14,7 @@ import { Api, type Keys, NodePlace, ServerProcess, THRESHOLD } from "./api-serve
 import { EXTRA, isDisconnected, Workload } from "./api-workload.ts";
 import { discard, scratch } from "./child.ts";
 import type { Result } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface ApiKill9Options {
   readonly cycles: number;
@@ -42,7 +42,7 @@ export async function apiKill9(options: ApiKill9Options): Promise<Result> {
     }
     if (run.wrong.length === 0) await run.end();
   } catch (error) {
-    run.wrong.push(`cycle ${run.kills}: ${describe(error)}\n${run.lastLog}`);
+    run.wrong.push(`cycle ${run.kills}: ${errorText(error)}\n${run.lastLog}`);
   } finally {
     await run.stop();
     discard(place);

@@ -6,7 +6,6 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
 import { ApiLedger, parseEvent, UNSET } from "./api-ledger.ts";
@@ -19,6 +18,7 @@ import type { Tree } from "./lossy-disk.ts";
 import type { Result } from "./result.ts";
 import { shimEnv } from "./shim.ts";
 import { readTrace, type TraceRecord } from "./trace.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 const CLIENTS = 6;
 const WRITES = 20;
@@ -143,7 +143,7 @@ async function verify(
     api.close();
     return wrong;
   } catch (error) {
-    return [`does not open: ${describe(error)}\n${server.log.split("\n").slice(-6).join("\n")}`];
+    return [`does not open: ${errorText(error)}\n${server.log.split("\n").slice(-6).join("\n")}`];
   } finally {
     await server.kill();
   }

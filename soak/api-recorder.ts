@@ -4,12 +4,12 @@
 
 import { appendFileSync, closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import { ApiLedger, type LedgerEvent, showEvent } from "./api-ledger.ts";
 import { Api, NodePlace } from "./api-server.ts";
 import { Workload } from "./api-workload.ts";
 import { ACK_FILE } from "./trace.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface RecorderOptions {
   readonly url: string;
@@ -66,7 +66,7 @@ const fd = openSync(path, "a");
 try {
   await main(options, (event) => void writeSync(fd, `${showEvent(event)}\n`));
 } catch (error) {
-  process.stderr.write(`stopped: ${describe(error)}\n`);
+  process.stderr.write(`stopped: ${errorText(error)}\n`);
   process.exitCode = 1;
 } finally {
   closeSync(fd);

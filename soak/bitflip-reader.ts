@@ -3,11 +3,12 @@
 
 import { createInterface } from "node:readline";
 import { bytesCodec } from "../src/base/codec.ts";
-import { describe, Failure } from "../src/base/failure.ts";
+import { Failure } from "../src/base/failure.ts";
 import { EngineError } from "../src/storage/engines/engine.ts";
 import { contentOf, WINDOW } from "./ledger.ts";
 import { openStore } from "./opened.ts";
 import { noLeafCheck } from "./plants.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface Finding {
   readonly verdict: "same" | "refused" | "damage" | "found" | "bad";
@@ -30,12 +31,12 @@ async function look(directory: string, settings: Settings): Promise<Finding> {
   try {
     opened = await openStore({ directory, ...decorate });
   } catch (error) {
-    return named(error) ? { verdict: "refused", detail: describe(error) } : unnamed(error);
+    return named(error) ? { verdict: "refused", detail: errorText(error) } : unnamed(error);
   }
   try {
     return await compare(opened, settings);
   } catch (error) {
-    return named(error) ? { verdict: "damage", detail: describe(error) } : unnamed(error);
+    return named(error) ? { verdict: "damage", detail: errorText(error) } : unnamed(error);
   } finally {
     await opened.close().catch(() => {});
   }
@@ -56,7 +57,7 @@ async function compare(
         content = view.get(`object/${client}/${n}`, bytesCodec);
       } catch (error) {
         if (!named(error)) return unnamed(error);
-        told ||= `${name}: ${describe(error)}`;
+        told ||= `${name}: ${errorText(error)}`;
         continue;
       }
       const kept = n > LAST - KEPT;

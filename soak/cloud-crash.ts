@@ -3,12 +3,12 @@
 // roles and configuration account for: nothing leaked, nothing wrongly deleted.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { describe } from "../src/base/failure.ts";
 import { isDisconnected } from "./api-workload.ts";
 import { imbalance } from "./cloud-accounts.ts";
 import { type Flow, FLOWS } from "./cloud-flows.ts";
 import { CloudSite } from "./cloud-site.ts";
 import { type Result, resultOf } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface CloudCrashOptions {
   /** Every n-th call of a flow; 1 is the whole matrix. */
@@ -43,7 +43,7 @@ export async function cloudCrash(options: CloudCrashOptions): Promise<Result> {
       say(`${flow.name}: ${run.kills - before} kills`);
     }
   } catch (error) {
-    run.wrong.push(`${run.where}: ${describe(error)}\n${run.lastLog}`);
+    run.wrong.push(`${run.where}: ${errorText(error)}\n${run.lastLog}`);
   } finally {
     await run.close();
   }

@@ -3,13 +3,13 @@
 
 import { join } from "node:path";
 import { quantile } from "../bench/measure.ts";
-import { describe } from "../src/base/failure.ts";
 import { at } from "../tests/support/http-client.ts";
 import { imbalance } from "./cloud-accounts.ts";
 import { CloudSite, USER_ROLE } from "./cloud-site.ts";
 import { leasesBeside, MOST_BESIDE_MS } from "./cloud-throttle.ts";
 import { discard, scratch } from "./child.ts";
 import { type Result, resultOf } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface CloudRateOptions {
   readonly n: number;
@@ -36,7 +36,7 @@ export async function cloudRate(options: CloudRateOptions): Promise<Result> {
     site = await CloudSite.open("cloud-rate", { counting });
     wrong.push(...(await revokeAll(options, site, figures)));
   } catch (error) {
-    wrong.push(`${describe(error)}\n${site?.lastLog ?? ""}`);
+    wrong.push(`${errorText(error)}\n${site?.lastLog ?? ""}`);
   } finally {
     await site?.close();
     discard(directory);

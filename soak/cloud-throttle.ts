@@ -4,12 +4,12 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { quantile } from "../bench/measure.ts";
-import { describe } from "../src/base/failure.ts";
 import { at } from "../tests/support/http-client.ts";
 import { imbalance } from "./cloud-accounts.ts";
 import { APP_ROLE, CloudSite, USER_ROLE } from "./cloud-site.ts";
 import { discard, scratch } from "./child.ts";
 import { type Result, resultOf } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface CloudThrottleOptions {
   readonly n: number;
@@ -36,7 +36,7 @@ export async function cloudThrottle(options: CloudThrottleOptions): Promise<Resu
     site = await CloudSite.open("cloud-throttle", { counting });
     wrong.push(...(await storm(options, site, figures)));
   } catch (error) {
-    wrong.push(`${describe(error)}\n${site?.lastLog ?? ""}`);
+    wrong.push(`${errorText(error)}\n${site?.lastLog ?? ""}`);
   } finally {
     await site?.close();
     discard(directory);

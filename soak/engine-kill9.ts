@@ -4,7 +4,6 @@
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
 import type { Step } from "../tests/support/outside.ts";
@@ -14,6 +13,7 @@ import { isDisconnected } from "./api-workload.ts";
 import { discard, scratch } from "./child.ts";
 import { EngineLedger, type Known, OutsideJournal } from "./engine-ledger.ts";
 import { type Result, resultOf } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface EngineKill9Options {
   readonly rounds: number;
@@ -53,7 +53,7 @@ export async function engineKill9(options: EngineKill9Options): Promise<Result> 
     }
     if (run.wrong.length === 0) await run.end();
   } catch (error) {
-    run.wrong.push(`kill ${run.kills}: ${describe(error)}\n${run.lastLog}`);
+    run.wrong.push(`kill ${run.kills}: ${errorText(error)}\n${run.lastLog}`);
   } finally {
     await run.stop();
     discard(directory);
@@ -218,7 +218,7 @@ class Run {
         else await this.#endOne(one);
       } catch (error) {
         if (isDisconnected(error)) this.#lost++;
-        else this.wrong.push(`kill ${this.kills}: ${describe(error)}`);
+        else this.wrong.push(`kill ${this.kills}: ${errorText(error)}`);
         return;
       }
     }

@@ -2,11 +2,11 @@
 // removed afterwards, whatever happens.
 
 import { join } from "node:path";
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import type { ApiTargetOptions } from "./api-target.ts";
 import { Api, NodePlace, ServerProcess } from "./api-server.ts";
 import { discard, scratch } from "./child.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface FreshServer {
   readonly api: Api;
@@ -36,7 +36,7 @@ export async function withFreshServer(
     await api.expect([204], "POST", "sys/audit/file", { body });
     return await use({ api, url, pid: server.process.pid ?? 0 }, directory);
   } catch (error) {
-    return [`${describe(error)}\n${server.log.split("\n").slice(-8).join("\n")}`];
+    return [`${errorText(error)}\n${server.log.split("\n").slice(-8).join("\n")}`];
   } finally {
     api?.close();
     await server.kill();

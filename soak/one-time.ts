@@ -3,13 +3,13 @@
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
 import { Api, type Keys, NodePlace, ServerProcess } from "./api-server.ts";
 import { isDisconnected } from "./api-workload.ts";
 import { discard, scratch } from "./child.ts";
 import { type Result, resultOf } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface OneTimeOptions {
   /** How often one is exchanged by all at once. */
@@ -52,7 +52,7 @@ export async function oneTime(options: OneTimeOptions): Promise<Result> {
       if ((cycle + 1) % 10 === 0) options.say(run.figure);
     }
   } catch (error) {
-    run.wrong.push(describe(error));
+    run.wrong.push(errorText(error));
   } finally {
     await run.stop();
     discard(directory);

@@ -4,7 +4,6 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe } from "../src/base/failure.ts";
 import { discard, scratch, startTarget } from "./child.ts";
 import { type CrashImage, images, writeImage } from "./crash-image.ts";
 import { countAcks, Ledger } from "./ledger.ts";
@@ -12,6 +11,7 @@ import { openStore } from "./opened.ts";
 import type { Result } from "./result.ts";
 import { shimEnv } from "./shim.ts";
 import { readTrace } from "./trace.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 const CLIENTS = 6;
 const LARGEST = 3000;
@@ -83,6 +83,6 @@ async function verify(directory: string, image: CrashImage): Promise<string[]> {
       await close();
     }
   } catch (error) {
-    return [`does not open: ${describe(error)}`];
+    return [`does not open: ${errorText(error)}`];
   }
 }

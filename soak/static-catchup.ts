@@ -2,11 +2,11 @@
 // at a bounded rate; and a server that is killed in the middle of it leaves no role whose stored key does
 // not work.
 
-import { describe } from "../src/base/failure.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
 import { CloudSite } from "./cloud-site.ts";
 import { type Result, resultOf } from "./result.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface StaticCatchupOptions {
   readonly n: number;
@@ -31,7 +31,7 @@ export async function staticCatchup(options: StaticCatchupOptions): Promise<Resu
     site = await CloudSite.open("static-catchup");
     wrong.push(...(await catchUp(options, site, figures)));
   } catch (error) {
-    wrong.push(`${describe(error)}\n${site?.lastLog ?? ""}`);
+    wrong.push(`${errorText(error)}\n${site?.lastLog ?? ""}`);
   } finally {
     await site?.close();
   }

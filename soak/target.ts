@@ -4,11 +4,11 @@
 // status 1 and the cause, as the server does.
 
 import { appendFileSync, closeSync, openSync, readFileSync, writeSync } from "node:fs";
-import { describe } from "../src/base/failure.ts";
 import { swallowErrors } from "./plants.ts";
 import { countAcks, Ledger } from "./ledger.ts";
 import { openStore, type OpenOptions } from "./opened.ts";
 import { ACK_FILE } from "./trace.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface TargetOptions {
   readonly directory: string;
@@ -79,7 +79,7 @@ async function main(options: TargetOptions): Promise<number> {
   if (ackFd !== 1) closeSync(ackFd);
   await close().catch(() => {});
   if (outcome === null) return 0;
-  process.stderr.write(`stopped: ${describe(outcome.cause)}\n`);
+  process.stderr.write(`stopped: ${errorText(outcome.cause)}\n`);
   return 1;
 }
 
@@ -91,6 +91,6 @@ function openAckFile(directory: string): number {
 try {
   process.exitCode = await main(JSON.parse(process.argv[2] ?? "{}") as TargetOptions);
 } catch (error) {
-  process.stderr.write(`stopped: ${describe(error)}\n`);
+  process.stderr.write(`stopped: ${errorText(error)}\n`);
   process.exitCode = 1;
 }

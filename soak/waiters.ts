@@ -3,7 +3,6 @@
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe } from "../src/base/failure.ts";
 import { processorMicrosOf, residentBytesOf } from "../bench/api-usage.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
@@ -11,6 +10,7 @@ import { Api, NodePlace, ServerProcess } from "./api-server.ts";
 import { discard, scratch } from "./child.ts";
 import { type Result, resultOf } from "./result.ts";
 import { Waiter } from "./waiter.ts";
+import { errorText } from "../tests/support/error-text.ts";
 
 export interface WaitersOptions {
   /** How many queries; the server takes 10,000. */
@@ -39,7 +39,7 @@ export async function waiters(options: WaitersOptions): Promise<Result> {
     await run.idle();
     await run.wake();
   } catch (error) {
-    run.wrong.push(`${describe(error)}\n${run.lastLog}`);
+    run.wrong.push(`${errorText(error)}\n${run.lastLog}`);
   } finally {
     await run.stop();
     discard(directory);

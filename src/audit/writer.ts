@@ -2,7 +2,7 @@
 // next one; a record waits no longer than the device's time-out. A device that failed or hangs refuses
 // at once instead of collecting records, and is tried again by itself.
 
-import { describe } from "../base/failure.ts";
+import { describe, OwnError } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
 import type { Attempt } from "./attempt.ts";
@@ -145,7 +145,7 @@ export class Writer {
     try {
       await this.#writeOrAgain(batch.map(({ record }) => record));
     } catch (error) {
-      failure = error ?? new Error("unknown cause");
+      failure = error ?? new OwnError("unknown cause");
     }
     this.#underWay = [];
     wrote?.(device, failure === null, Number(clock.elapsed() - began) / 1e9);
@@ -240,7 +240,7 @@ export class Writer {
 
   #within<T>(limit: Nanos, work: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const timer = this.#options.timers.after(limit, () => reject(new Error("it took too long")));
+    const timer = this.#options.timers.after(limit, () => reject(new OwnError("it took too long")));
     work.then(
       (value) => {
         timer.cancel();

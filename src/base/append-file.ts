@@ -16,11 +16,11 @@ import {
   unlink,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Failure } from "./failure.ts";
+import { Failure, OwnError } from "./failure.ts";
 import type { AppendFile, AppendFiles, DirectoryFacts, Instant } from "./world.ts";
 
 /** Thrown by append(): the first `written` bytes are in the file. */
-export class AppendError extends Error {
+export class AppendError extends OwnError {
   readonly written: number;
 
   constructor(message: string, written: number) {

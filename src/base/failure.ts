@@ -1,6 +1,8 @@
 // What went wrong, in the caller's terms. http/, cli/ and plugins/ each own one table from kind to
 // status, exit code or gRPC code; nothing else in the house knows those numbers.
 
+import { kindOf, traceOf } from "./fault.ts";
+
 export type FailureKind =
   | "invalid" // the input is wrong; the message says what would be accepted
   | "denied"
@@ -32,7 +34,10 @@ export interface FailureOptions extends ErrorOptions {
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-export class Failure extends Error {
+/** An error with a text of ours, which says what went wrong and never quotes what it went wrong on. */
+export class OwnError extends Error {}
+
+export class Failure extends OwnError {
   readonly kind: FailureKind;
   readonly code: string; // stable, documented, easy to search for
   readonly texts: readonly string[];
@@ -51,13 +56,21 @@ export class Failure extends Error {
   }
 }
 
-/** One line for a log or a last word on standard error: the message and its causes. */
+/**
+ * One line for a log or a last word on standard error: the message and its causes, as far as they are
+ * ours. The message of any other error may quote a secret; only its kind is told, and its place where
+ * nobody of ours has said anything.
+ */
 export function describe(error: unknown): string {
+  if (error instanceof Error && !(error instanceof OwnError)) {
+    return "errno" in error ? kindOf(error) : `unexpected ${traceOf(error, 1)}`;
+  }
   const parts: string[] = [];
   let at = error;
-  do {
-    parts.push(at instanceof Error ? at.message : "unknown cause");
-    at = at instanceof Error ? at.cause : undefined;
-  } while (at !== undefined && parts.length < 8);
+  while (at instanceof OwnError && parts.length < 8) {
+    parts.push(at.message);
+    at = at.cause;
+  }
+  if (parts.length === 0 || (at !== undefined && !(at instanceof OwnError))) parts.push(kindOf(at));
   return parts.join(": ");
 }

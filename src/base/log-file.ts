@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { Failure } from "./failure.ts";
+import { Failure, OwnError } from "./failure.ts";
 import { showTime } from "./time.ts";
 import type { Clock, Instant, Nanos } from "./world.ts";
 
@@ -87,7 +87,7 @@ export class LogFile {
     const stat = fstatSync(handle);
     if (!stat.isFile()) {
       closeSync(handle);
-      throw new Error("it is not a regular file");
+      throw new OwnError("it is not a regular file");
     }
     this.#handle = handle;
     this.#size = stat.size;

@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { join, resolve } from "node:path";
 import { text as textOf } from "../base/bytes.ts";
-import { describe } from "../base/failure.ts";
+import { describe, OwnError } from "../base/failure.ts";
 import type { Fs } from "../base/world.ts";
 import { parseDocument } from "../policy/document.ts";
 import { DocumentFailure } from "../policy/document-failure.ts";
@@ -35,10 +35,11 @@ export function filesOf(
     const path = resolve(directory, given);
     try {
       const info = files.info(path);
-      if (info === null) throw new Error("there is no such file or directory");
+      if (info === null) throw new OwnError("there is no such file or directory");
       if (info.kind !== "directory") return [path];
       const names = files.list(path).filter((name) => IN_DIRECTORY.test(name));
-      if (names.length === 0) throw new Error("no *.hcl, *.json or *.yaml lies in this directory");
+      if (names.length === 0)
+        throw new OwnError("no *.hcl, *.json or *.yaml lies in this directory");
       return names.map((name) => join(path, name));
     } catch (error) {
       problems.push({ place: { name: path, position: null }, text: describe(error) });
@@ -56,8 +57,8 @@ export async function readDocument(
 ): Promise<ConfigDocument | null> {
   try {
     const bytes = files.read(file, LIMITS.bytes);
-    if (bytes === null) throw new Error("there is no such file");
-    if (!isUtf8(bytes)) throw new Error("the file is not UTF-8 text");
+    if (bytes === null) throw new OwnError("there is no such file");
+    if (!isUtf8(bytes)) throw new OwnError("the file is not UTF-8 text");
     return { file, body: await parse(file, textOf(bytes), shape) };
   } catch (error) {
     problems.push(problemOf(file, error));

@@ -2,7 +2,7 @@
 // file with three mistakes is mended in one go. Texts name keys and never repeat values, since any
 // value may be a credential in the wrong place.
 
-import { Failure } from "../base/failure.ts";
+import { Failure, OwnError } from "../base/failure.ts";
 import type { Position } from "../policy/hcl-node.ts";
 
 /** A place in a file, or in what stands in for one: a variable of the environment, a flag. */
@@ -36,7 +36,7 @@ export class ConfigFailure extends Failure {
 }
 
 /** One value that cannot be taken; whoever reads the body around it knows the file. */
-export class Refusal extends Error {
+export class Refusal extends OwnError {
   readonly position: Position;
 
   constructor(position: Position, problem: string) {

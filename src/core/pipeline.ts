@@ -4,6 +4,7 @@
 import { EMPTY, text } from "../base/bytes.ts";
 import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
 import { describe, Failure } from "../base/failure.ts";
+import { traceOf } from "../base/fault.ts";
 import type { JsonObject } from "../base/json.ts";
 import { readJson } from "../base/json-reader.ts";
 import type { Log } from "../base/log.ts";
@@ -20,7 +21,6 @@ import { inAclWords } from "./acl-words.ts";
 import { AskedRequest } from "./asked.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
-import { traceOf } from "./fault.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
 import { programInput } from "./governed-request.ts";
 import { readInput } from "./input.ts";

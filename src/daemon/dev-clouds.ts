@@ -4,7 +4,7 @@
 
 import { join } from "node:path";
 import { SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { Failure, OwnError } from "../base/failure.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
 import type { Fs, Timers } from "../base/world.ts";
@@ -47,7 +47,7 @@ export async function startDevClouds(host: Host, fs: Pick<Fs, "info">): Promise<
   const stop = () => helpers.forEach((helper) => helper.stop());
   const [a, b] = helpers;
   try {
-    if (a === undefined || b === undefined) throw new Error("a process did not start");
+    if (a === undefined || b === undefined) throw new OwnError("a process did not start");
     return { ...describedBy(saidBy(a), saidBy(b)), stop };
   } catch {
     // What a helper says holds keys: it is not shown.
@@ -63,7 +63,7 @@ function saidBy({ line }: Helper): (name: string) => string {
   const all: JsonObject = { ...others, ...(isObject(endpoints) ? endpoints : {}) };
   return (name) => {
     const value = all[name];
-    if (typeof value !== "string") throw new Error(`it does not say ${name}`);
+    if (typeof value !== "string") throw new OwnError(`it does not say ${name}`);
     return value;
   };
 }

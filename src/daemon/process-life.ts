@@ -2,6 +2,7 @@
 
 import { utf8 } from "../base/bytes.ts";
 import { describe, Failure } from "../base/failure.ts";
+import { traceOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
 import type { Config } from "../config/config.ts";
@@ -203,19 +204,9 @@ class ProcessLife {
 
 function crash(error: unknown, host: Host, log: Log, config: Config): void {
   const cause = describe(error);
-  log.error("a mistake in the server itself; ending at once", { cause, at: placeOf(error) });
+  log.error("a mistake in the server itself; ending at once", { cause, at: traceOf(error) });
   if (config.log.file !== null) host.err(`holdfast: ${cause}\n`);
   host.exit(1);
-}
-
-/** The innermost lines of a stack: places in the code, never the values that were there. */
-function placeOf(error: unknown): string {
-  if (!(error instanceof Error) || error instanceof Failure) return "";
-  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  return frames
-    .slice(0, 4)
-    .map((line) => line.trim())
-    .join(" ");
 }
 
 /** Only if it is still ours: the next server may have written its own already. */

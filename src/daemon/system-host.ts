@@ -1,5 +1,6 @@
 // The real process and host.
 
+import { OwnError } from "../base/failure.ts";
 import {
   accessSync,
   constants,
@@ -114,7 +115,7 @@ export class SystemHost implements Host {
       if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
     });
     child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`${basename(file)} ended with ${code}`)));
+    child.once("exit", (code) => reject(new OwnError(`${basename(file)} ended with ${code}`)));
     child.stdin.on("error", () => {}); // it is gone, and with it what we would stop
     const line = await promise;
     child.unref();

@@ -8,7 +8,7 @@ import { inAuth } from "./auth.ts";
 import { endpointsOf } from "./endpoint.ts";
 import { helpFor } from "./help.ts";
 import { openapiDocument, pathsOf } from "./openapi.ts";
-import { out } from "./output.ts";
+import { out, TextBody } from "./output.ts";
 import { wire } from "./wire.ts";
 
 const endpoint = endpointsOf<null>();
@@ -94,7 +94,7 @@ const all = [
     family: "bare",
     input: {},
     output: out.text("text/plain", "Lines"),
-    handler: () => ({ contentType: "text/plain", text: "" }),
+    handler: () => new TextBody("application/json", ""),
   }),
   endpoint({
     name: "unseal",

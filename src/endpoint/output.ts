@@ -1,8 +1,12 @@
 // The shape of an answer: typed, so that a handler that leaves something out does not compile, and
 // with a schema, so that OpenAPI and the client's types say the same.
 
+import type { EXPOSITION_TYPE } from "../base/exposition.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Schema } from "./schema.ts";
+
+/** Without parameters: JSON has none, and there are clients that compare the whole of it. */
+export const JSON_TYPE = "application/json";
 
 export interface Output<T> {
   readonly schema: Schema;
@@ -86,7 +90,16 @@ export interface KeyList {
   readonly key_info?: Readonly<Record<string, JsonObject>>;
 }
 
-export interface TextBody {
-  readonly contentType: string;
+/** What a handler may name as the type of a text: every one that is ever sent. */
+export type TextType = typeof JSON_TYPE | typeof EXPOSITION_TYPE;
+
+/** A class and not a shape: stored data can have any members, and must never choose what it is sent as. */
+export class TextBody {
+  readonly contentType: TextType;
   readonly text: string;
+
+  constructor(contentType: TextType, text: string) {
+    this.contentType = contentType;
+    this.text = text;
+  }
 }

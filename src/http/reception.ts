@@ -2,8 +2,10 @@
 // then the answer. It knows no socket; wires bring requests here and carry answers away.
 
 import { describe, Failure } from "../base/failure.ts";
+import { traceOf } from "../base/fault.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Outcome } from "../core/incoming.ts";
+import { JSON_TYPE } from "../endpoint/output.ts";
 import type { ListenerTraits } from "../endpoint/request.ts";
 import { checkAnnounced } from "./body.ts";
 import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
@@ -23,7 +25,7 @@ import { LargeBodies } from "./large-bodies.ts";
 import type { FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { RequestHeaders, type HeaderRules } from "./request-headers.ts";
-import { answerTo, JSON_TYPE, refusal, type Answer } from "./respond.ts";
+import { answerTo, refusal, type Answer } from "./respond.ts";
 import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
 import { apiTarget, otherTarget } from "./target.ts";
 import { PAGE_FILES } from "./ui-page.ts";
@@ -212,7 +214,7 @@ export class Reception {
       return;
     }
     // Ours, and never the caller's: the text says nothing, the log says what happened.
-    this.#options.log.error("a request failed", { request: exchange.id, error: describe(error) });
+    this.#options.log.error("a request failed", { request: exchange.id, fault: traceOf(error) });
     this.#refuse(exchange, internal());
   }
 

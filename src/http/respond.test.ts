@@ -4,6 +4,7 @@ import { Failure, type FailureKind } from "../base/failure.ts";
 import { rawNumber } from "../base/json.ts";
 import type { Outcome } from "../core/incoming.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
+import { TextBody } from "../endpoint/output.ts";
 import { Reply } from "../endpoint/reply.ts";
 import { PLAIN } from "../../tests/support/http-front.ts";
 import { answerTo, type Answer } from "./respond.ts";
@@ -35,7 +36,7 @@ const ENVELOPE = {
 test("data goes into the envelope", () => {
   const { status, body, contentType } = answer(new Reply({ a: 1 }));
   assert.equal(status, 200);
-  assert.equal(contentType, "application/json; charset=utf-8");
+  assert.equal(contentType, "application/json");
   assert.deepEqual(JSON.parse(body), { ...ENVELOPE, data: { a: 1 } });
 });
 
@@ -106,9 +107,21 @@ test("bare data stands for itself, and its warnings are headers", () => {
 });
 
 test("text goes out under its own type", () => {
-  const text = { contentType: "text/plain; version=0.0.4", text: "up 1\n" };
-  const { contentType, body } = answer(new Reply(text), { family: "bare" });
-  assert.deepEqual({ contentType, text: body }, text);
+  const text = new TextBody("text/plain; version=0.0.4; charset=utf-8", "up 1\n");
+  for (const family of ["bare", "enveloped"] as const) {
+    const { contentType, body } = answer(new Reply(text), { family });
+    assert.deepEqual([contentType, body], [text.contentType, text.text]);
+  }
+});
+
+test("a record with the members of a text is a record", () => {
+  const record = { contentType: "text/html", text: "<h1>", password: "x" };
+  for (const family of ["bare", "enveloped"] as const) {
+    const { contentType, body } = answer(new Reply(record), { family });
+    assert.equal(contentType, "application/json");
+    const told = JSON.parse(body) as { data?: unknown };
+    assert.deepEqual(family === "bare" ? told : told.data, record);
+  }
 });
 
 test("the ACL family is bare, an empty list is a list, and the index is told", () => {

@@ -3,11 +3,9 @@
 
 import { Failure } from "../base/failure.ts";
 import type { Outcome } from "../core/incoming.ts";
-import type { TextBody } from "../endpoint/output.ts";
+import { JSON_TYPE, TextBody } from "../endpoint/output.ts";
 import type { Leased, Reply } from "../endpoint/reply.ts";
 import { RETRY_AFTER, STATUS } from "./status.ts";
-
-export const JSON_TYPE = "application/json; charset=utf-8";
 
 export interface Answer {
   readonly status: number;
@@ -77,7 +75,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
       const none = outcome.family === "acl" ? 200 : 204;
       return { status: status ?? none, contentType: null, body: "", headers };
     }
-    if (isText(data)) {
+    if (data instanceof TextBody) {
       return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
     }
     const body = outcome.pretty ? `${JSON.stringify(data, null, 4)}\n` : JSON.stringify(data);
@@ -88,7 +86,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
   if (silent && (status === null || status === 204)) {
     return { status: 204, contentType: null, body: "", headers };
   }
-  if (data !== undefined && isText(data)) {
+  if (data instanceof TextBody) {
     return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
   }
   const body = envelope(outcome, reply, id);
@@ -134,11 +132,6 @@ function isEmptyList({ operation, family }: Outcome, { data, status }: Reply): b
 
 function isArray(data: NonNullable<Reply["data"]>): data is readonly unknown[] {
   return Array.isArray(data);
-}
-
-/** Names on the wire are in snake case or Pascal case, so no record looks like this. */
-function isText(data: NonNullable<Reply["data"]>): data is TextBody {
-  return "contentType" in data && "text" in data && typeof data.text === "string";
 }
 
 function addHeaders(headers: string[], more: Readonly<Record<string, string>>): void {

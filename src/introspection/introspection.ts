@@ -10,7 +10,7 @@ import { RecentMap } from "../base/recent-map.ts";
 import type { HostReading, RuntimeReading } from "../base/runtime-stats.ts";
 import type { Instant } from "../base/world.ts";
 import { type Described, openapiDocument } from "../endpoint/openapi.ts";
-import type { TextBody } from "../endpoint/output.ts";
+import { JSON_TYPE, TextBody } from "../endpoint/output.ts";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
 import * as failures from "./failures.ts";
 import type { VersionHistory } from "./version-history.ts";
@@ -73,7 +73,6 @@ export interface IntrospectionOptions {
   readonly versions: VersionHistory;
 }
 
-const JSON_TYPE = "application/json; charset=utf-8";
 /** Of some 300 KB each. There are two for management tokens, two for nobody, and one for each kind of
  *  policies among clients. */
 const MOST_DOCUMENTS = 16;
@@ -90,8 +89,8 @@ export class Introspection {
   metrics(format: "prometheus" | "json"): TextBody {
     const { registry } = this.options;
     return format === "prometheus"
-      ? { contentType: EXPOSITION_TYPE, text: registry.text() }
-      : { contentType: "application/json", text: JSON.stringify(registry.json()) };
+      ? new TextBody(EXPOSITION_TYPE, registry.text())
+      : new TextBody(JSON_TYPE, JSON.stringify(registry.json()));
   }
 
   /** The description of what the caller may see in this namespace. Making it takes milliseconds. */
@@ -109,7 +108,7 @@ export class Introspection {
     if (found !== undefined) return found;
     const visible = all.filter((_, at) => seen[at]);
     const made = openapiDocument(visible, { title: "Holdfast", version: this.options.version });
-    const document = { contentType: JSON_TYPE, text: JSON.stringify(made) };
+    const document = new TextBody(JSON_TYPE, JSON.stringify(made));
     known.set(key, document);
     if (known.size > MOST_DOCUMENTS && known.oldest !== null) known.delete(known.oldest.key);
     return document;

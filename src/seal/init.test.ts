@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesCodec, jsonCodec } from "../base/codec.ts";
+import { OwnError } from "../base/failure.ts";
 import { SystemRandom } from "../base/random.ts";
 import type { Tx } from "../barrier/view.ts";
 import { exportKey, freshKey } from "../crypto/aead.ts";
@@ -251,7 +252,7 @@ test("recovery shares go out even when the node cannot open after init", async (
   let broken = true;
   const hooks = {
     opened: async () => {
-      if (broken) throw new Error("no audit device");
+      if (broken) throw new OwnError("no audit device");
     },
   };
   const { node, made } = await initialised({}, { staticKey, hooks });

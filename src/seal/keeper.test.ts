@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { jsonCodec } from "../base/codec.ts";
+import { OwnError } from "../base/failure.ts";
 import { SystemRandom } from "../base/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import {
@@ -259,7 +260,7 @@ test("sealing calls the hook, drops the keys, and shares are asked for again", a
 });
 
 test("a hook that fails to close does not keep the keys", async () => {
-  const hooks = { closing: () => Promise.reject(new Error("a stuck mount")) };
+  const hooks = { closing: () => Promise.reject(new OwnError("a stuck mount")) };
   const { node } = await opened({}, { hooks });
   await node.keeper.seal();
   assert.equal(node.barrier.sealed, true);

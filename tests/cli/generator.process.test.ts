@@ -14,7 +14,7 @@ import {
 } from "../../scripts/gen.ts";
 import { access } from "../../src/endpoint/access.ts";
 import { endpointsOf } from "../../src/endpoint/endpoint.ts";
-import { out } from "../../src/endpoint/output.ts";
+import { out, TextBody } from "../../src/endpoint/output.ts";
 import { wire } from "../../src/endpoint/wire.ts";
 
 const endpoint = endpointsOf<object>();
@@ -60,7 +60,7 @@ const sample = [
     family: "bare",
     input: {},
     output: out.text("text/plain", "t"),
-    handler: () => ({ contentType: "text/plain", text: "" }),
+    handler: () => new TextBody("application/json", ""),
   }),
 ];
 const made = generateClient(sample);

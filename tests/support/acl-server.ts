@@ -210,7 +210,7 @@ export function refused(
   word?: string,
 ): void {
   assert.equal(answer.status, status, answer.text);
-  assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+  assert.equal(answer.headers["content-type"], "application/json");
   assert.deepEqual(Object.keys(answer.json as object), ["errors"]);
   const errors = at(answer, "errors") as unknown[];
   assert.equal(errors.length, 1, answer.text);

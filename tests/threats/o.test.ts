@@ -2,8 +2,10 @@
 // inspector (T-O05) are tested on real processes, in src/daemon/launcher.process.test.ts.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import test from "node:test";
+import { Failure } from "../../src/base/failure.ts";
 import { scene } from "./scene.ts";
 
 const MARKER = "marker-3f9c1d";
@@ -75,6 +77,38 @@ test("T-O02: a fault of ours is one text and an id; where it happened is in the 
   assert.deepEqual(answer.json, { errors: [`internal error; request ${id}`], request_id: id });
   const told = stage.server.lines.filter((line) => line.includes(id)).join("");
   assert.match(told, /src\/namespaces\/api\.ts|src\/core\/pipeline\.ts/, "the log says where");
+  assert.ok(!stage.server.lines.join("").includes(MARKER), "and not what the error says");
+});
+
+test("T-O02: what a parser quotes of a secret is in no answer, log or record", async (t) => {
+  const stage = await scene(t);
+  const file = await stage.audit();
+  const { namespaces } = stage.server.server;
+  const broken = namespaces as unknown as { read: (...given: unknown[]) => unknown };
+  const read = broken.read.bind(namespaces);
+  const faults: readonly (() => unknown)[] = [
+    () => JSON.parse(`{"password": ${MARKER}}`) as unknown,
+    () => {
+      throw new Failure("unavailable", "x", "it did not work", { cause: new Error(MARKER) });
+    },
+    () => {
+      throw new Failure("damaged", "x", "it cannot be read", { cause: new Error(MARKER) });
+    },
+    () => {
+      throw new Error(`first\n    at ${MARKER} (${MARKER}:1:1)`);
+    },
+  ];
+  for (const fault of faults) {
+    broken.read = fault;
+    const answer = await stage.server.call("GET", "/v1/sys/namespaces/x", { token: stage.root });
+    assert.ok(answer.status >= 500, answer.text);
+    assert.ok(!answer.text.includes(MARKER), answer.text);
+  }
+  broken.read = read;
+  const told = stage.server.lines.join("");
+  assert.match(told, /unexpected SyntaxError|SyntaxError at/, "the kind of fault is told");
+  assert.ok(!told.includes(MARKER), told);
+  assert.ok(!readFileSync(file, "utf8").includes(MARKER));
 });
 
 test("T-O03: at its most talkative the log has neither token, body nor path of a request", async (t) => {

@@ -1,6 +1,7 @@
 // Real ways out for records: TCP, UDP, local stream sockets, and Debian's logger for the local
 // datagram socket of a system log, which the runtime cannot write to by itself.
 
+import { OwnError } from "../../base/failure.ts";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { connect, isIPv6, type NetConnectOpts } from "node:net";
@@ -39,7 +40,7 @@ export class SystemConnector implements Connector {
         },
         write: (bytes) =>
           new Promise((done, failed) => {
-            if (broken) failed(new Error("the socket is closed"));
+            if (broken) failed(new OwnError("the socket is closed"));
             else socket.send(bytes, (error) => (error === null ? done() : failed(error)));
           }),
         destroy: close,

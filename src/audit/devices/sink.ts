@@ -1,6 +1,7 @@
 // Where records go, as the queue in front of it sees it: something that can be opened, takes whole
 // records, and may fail or hang at any time.
 
+import { OwnError } from "../../base/failure.ts";
 import type { Address } from "../../base/world.ts";
 
 /** An open way out. */
@@ -39,7 +40,7 @@ export interface Connector {
 }
 
 /** The socket is there, but takes datagrams, which the runtime cannot send to a path. */
-export class WrongSocketKind extends Error {
+export class WrongSocketKind extends OwnError {
   constructor() {
     super("the socket takes datagrams");
     this.name = "WrongSocketKind";

@@ -2,7 +2,7 @@
 // all the same, and what our caller is told of it (cloud-engines 1.3, D7). The provider's text is kept
 // without the secrets that went with the call, whatever form it gives them back in (T-I06).
 
-import { Failure } from "../../base/failure.ts";
+import { Failure, OwnError } from "../../base/failure.ts";
 import { ThrottledFailure } from "../../../plugin-sdk/failure.ts";
 
 export type ProviderErrorKind =
@@ -41,7 +41,7 @@ const LEAST_SECRET = 6; // what is shorter would blank out ordinary words
 const RETRY_AFTER = 5; // seconds
 const BLANK = "[secret]";
 
-export class ProviderError extends Error {
+export class ProviderError extends OwnError {
   readonly step: string;
   readonly code: string;
   readonly status: number;

@@ -9,6 +9,8 @@
 //   meta  name → bytes (head, tail, timeline)
 // Keys are text, ordered by their UTF-8 bytes. A slot is tree (1 bit) | page (8) | subpage (8).
 
+import { OwnError } from "../../base/failure.ts";
+
 export interface Row {
   readonly key: string;
   readonly value: Uint8Array;
@@ -117,7 +119,7 @@ export interface Engine extends Reads {
 }
 
 /** The storage below failed: nothing may be acknowledged any more. */
-export class EngineError extends Error {
+export class EngineError extends OwnError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "EngineError";
@@ -125,7 +127,7 @@ export class EngineError extends Error {
 }
 
 /** The expected meta row was different: somebody else wrote. Nothing was changed. */
-export class CommitConflict extends Error {
+export class CommitConflict extends OwnError {
   constructor() {
     super("the storage was changed by another writer");
     this.name = "CommitConflict";
@@ -133,7 +135,7 @@ export class CommitConflict extends Error {
 }
 
 /** The storage is in use by another process. */
-export class StorageLocked extends Error {
+export class StorageLocked extends OwnError {
   constructor(place: string) {
     super(`the storage at ${place} is in use by another process`);
     this.name = "StorageLocked";

@@ -1,6 +1,7 @@
 // Fail-stop: after the first error of the storage nothing is read, written or acknowledged any more.
 // SQLite itself would go on after a failed sync.
 
+import { OwnError } from "../../base/failure.ts";
 import { EngineError } from "./engine.ts";
 
 export class FailStop {
@@ -43,7 +44,7 @@ export function describeSqlite(error: unknown): Reason {
 
 export function reasonError(reason: Reason): Error {
   const code = reason.code === null ? "" : ` (SQLite code ${reason.code})`;
-  return new Error(reason.message + code);
+  return new OwnError(reason.message + code);
 }
 
 function reasonOf(error: unknown): Error {

@@ -2,6 +2,7 @@
 // transaction: it sees one moment, and its reads cost no lock calls. Which moment, and for whom, is
 // decided in sqlite-readers.ts.
 
+import { OwnError } from "../../base/failure.ts";
 import { compareKeys } from "../key.ts";
 import { invariant } from "../../base/invariant.ts";
 import { EngineError } from "./engine.ts";
@@ -198,10 +199,10 @@ function inOrder<P, T extends P>(
 ): T[] {
   const sign = reverse ? -1 : 1;
   for (let i = 1; i < rows.length; i++) {
-    if (sign * compare(rows[i - 1]!, rows[i]!) >= 0) throw new Error("rows are out of order");
+    if (sign * compare(rows[i - 1]!, rows[i]!) >= 0) throw new OwnError("rows are out of order");
   }
   const least = reverse ? rows.at(-1) : rows[0];
-  if (least !== undefined && compare(least, from) < 0) throw new Error("rows are out of order");
+  if (least !== undefined && compare(least, from) < 0) throw new OwnError("rows are out of order");
   return rows;
 }
 

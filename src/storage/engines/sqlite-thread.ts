@@ -1,6 +1,7 @@
 // The main thread's end of the writer: one request at a time, and the writer's death as an error of
 // whatever was asked. What the requests do is in sqlite-writer.ts.
 
+import { OwnError } from "../../base/failure.ts";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { CommitConflict } from "./engine.ts";
@@ -46,7 +47,7 @@ export class WriterThread {
     this.#worker.on("message", (reply: Reply) => this.#answer(reply));
     this.#worker.on("messageerror", (error) => this.#die(error));
     this.#worker.on("error", (error) => this.#die(error));
-    this.#worker.on("exit", (code) => this.#die(new Error(`exit code ${code}`)));
+    this.#worker.on("exit", (code) => this.#die(new OwnError(`exit code ${code}`)));
   }
 
   /** Resolves when the writer has opened the store, and made its tables if it was empty. */

@@ -1,6 +1,7 @@
 // Strict reading and writing of the binary rows of this folder. A reader refuses input that ends
 // early or late, so that bytes can be understood in one way only.
 
+import { OwnError } from "../../base/failure.ts";
 import { isUtf8 } from "node:buffer";
 
 import { invariant } from "../../base/invariant.ts";
@@ -56,7 +57,7 @@ export class ByteReader {
   }
 }
 
-export class MalformedBytes extends Error {
+export class MalformedBytes extends OwnError {
   constructor(message: string) {
     super(message);
     this.name = "MalformedBytes";
