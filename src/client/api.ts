@@ -3540,7 +3540,7 @@ export type LookUpWrappingAnswer = {
   readonly creation_time: string;
   /** Seconds that it was made for. */
   readonly creation_ttl: number;
-  /** The request whose answer it holds. */
+  /** The request whose answer it holds, from the root namespace. */
   readonly creation_path: string;
 };
 

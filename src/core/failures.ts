@@ -66,6 +66,12 @@ export function trailingSlash(): Failure {
   return new Failure("invalid", "trailing-slash", message);
 }
 
+/** Its answer is no JSON, or is made while nothing can be kept, or may be written down nowhere. */
+export function notWrapped(): Failure {
+  const message = "answers of this path cannot be wrapped; leave X-Service-Wrap-TTL out";
+  return new Failure("invalid", "not-wrapped", message);
+}
+
 export function namespaceMalformed(): Failure {
   const message = "the namespace header must be names joined by single slashes";
   return new Failure("invalid", "namespace-malformed", message);

@@ -111,6 +111,7 @@ export class Pipeline implements Core {
     if (governed !== null) await governed;
     const endpoint = chosen(passage);
     entry.endpoint = endpoint?.name ?? "help";
+    this.#admitWrapping(passage, asked, endpoint);
     await this.#recordRequest(passage, endpoint);
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(passage);
@@ -325,7 +326,19 @@ export class Pipeline implements Core {
     if (reply.login !== null) reply = reply.with(await logins.login(reply.login, asked));
     const { wrapTtl } = passage.incoming;
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(passage, reply)) return reply;
-    return new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
+    const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
+    // Where the next page begins, and as of when: the headers of spec 1 hold nothing to be kept.
+    const { headers, index } = reply;
+    const seen = index === null ? { headers } : { headers, index };
+    return passage.endpoint?.family === "acl" ? wrapped.with(seen) : wrapped;
+  }
+
+  /** Whoever asks for a wrapping never gets the secret itself: it is kept, or nothing is done. */
+  #admitWrapping({ incoming, meant }: Passage, asked: Asked, endpoint: Served | null): void {
+    const { wrapTtl } = incoming;
+    if (wrapTtl === null || meant?.headOnly === true) return;
+    if (endpoint === null || endpoint.family === "bare") throw failures.notWrapped();
+    this.#parts.wrapping.admit(wrapTtl, asked);
   }
 
   async #recordRequest(passage: Passage, endpoint: Served | null): Promise<void> {
@@ -492,10 +505,10 @@ function passed({ mount }: Passage, result: unknown): unknown {
   });
 }
 
-/** Errors, empty lists and answers without a body are not wrapped; nor is what is not enveloped. */
-function isWrappable({ endpoint, meant }: Passage, reply: Reply): boolean {
+/** Errors, empty lists and answers without a body are not wrapped: there is nothing in them. */
+function isWrappable({ meant }: Passage, reply: Reply): boolean {
   const { data, auth, leased, status } = reply;
-  if (endpoint?.family !== "enveloped" || (status ?? 200) >= 400) return false;
+  if (meant?.headOnly === true || (status ?? 200) >= 400) return false;
   if (data === undefined) return auth !== null || leased !== null;
   const { keys } = data as { readonly keys?: unknown };
   return !(meant?.operation === "list" && Array.isArray(keys) && keys.length === 0);

@@ -69,6 +69,8 @@ export interface Logins {
 }
 
 export interface Wrapping {
+  /** Before the handler runs: refuses where the answer could not be kept. */
+  admit(ttl: Nanos, asked: Asked): void;
   /** Keeps the answer for one who unwraps it. */
   wrap(
     reply: Reply,

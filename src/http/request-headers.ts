@@ -128,7 +128,10 @@ export class RequestHeaders {
     const ttl = durationIn(text);
     // Whoever asks for none of it would get the secret itself (T-E04).
     if (ttl === null || ttl < SHORTEST_WRAP || ttl > LONGEST_WRAP) {
-      throw badHeader("X-Service-Wrap-TTL", "a duration such as 90s or 1h30m, from 1s to 365d");
+      throw badHeader(
+        "X-Service-Wrap-TTL",
+        "a duration such as 90s or 1h30m, from 1s to max_lease_ttl",
+      );
     }
     return ttl;
   }

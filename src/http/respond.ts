@@ -67,7 +67,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
   if (isEmptyList(outcome, reply)) {
     return { status: 404, contentType: JSON_TYPE, body: NO_KEYS, headers };
   }
-  if (outcome.family !== "enveloped") {
+  if (outcome.family !== "enveloped" && reply.wrapInfo === null) {
     // These shapes have no place for warnings.
     for (const warning of warnings) headers.push("X-Service-Warning", headerText(warning));
     if (data === undefined) {

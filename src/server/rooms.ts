@@ -203,6 +203,7 @@ export function makeRooms(given: RoomsGiven) {
     clock,
     random,
     apiAddress: config.apiAddr ?? "",
+    longest: config.maxLeaseTtl,
   });
   const { anonymousSelf } = config.acl;
   const tokenDesk = new TokenDesk({ tokens, clock, timers, random, region, anonymousSelf });

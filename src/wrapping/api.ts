@@ -2,7 +2,6 @@
 // request, or in its body beside the credential of somebody who may unwrap.
 
 import { SECOND } from "../base/duration.ts";
-import type { JsonObject } from "../base/json.ts";
 import { showTime } from "../base/time.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
@@ -10,6 +9,7 @@ import { out, type Output } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import { wire } from "../endpoint/wire.ts";
 import { ttlMissing } from "./failures.ts";
+import type { Unwrapped } from "./wrapped-answer.ts";
 import type { Wrapping } from "./wrapping.ts";
 
 const endpoint = endpointsOf<Wrapping>();
@@ -23,7 +23,7 @@ const token = wire
   })
   .optional();
 
-const original: Output<JsonObject | undefined> = out.anyObject(
+const original: Output<Unwrapped> = out.anyObject(
   "What was wrapped: data, and in the envelope the lease or the token that came with it.",
 );
 
@@ -33,7 +33,7 @@ export const wrappingApi = [
     method: "POST",
     path: "/sys/wrapping/wrap",
     summary: "Wrap the body of this request.",
-    description: "The header X-Service-Wrap-TTL says for how long, from 1s to 365d.",
+    description: "The header X-Service-Wrap-TTL says for how long, from 1s to max_lease_ttl.",
     access: access.capability,
     input: { data: wire.whole("data", "What is to be handed over.") },
     output: out.anyObject("Nothing: the answer itself is wrapped, and wrap_info stands for it."),
@@ -53,7 +53,7 @@ export const wrappingApi = [
     output: out.object({
       creation_time: out.time("When it was made."),
       creation_ttl: out.integer("Seconds that it was made for."),
-      creation_path: out.string("The request whose answer it holds."),
+      creation_path: out.string("The request whose answer it holds, from the root namespace."),
     }),
     handler: (wrapping, { token: named }, asked) => {
       const { created, ttl, path } = wrapping.lookup(asked, named);

@@ -3,7 +3,13 @@ import test from "node:test";
 import { rawNumber } from "../base/json.ts";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
 import { refused } from "../../tests/support/made-tokens.ts";
-import { CubbyholeContents, MOST_ENTRIES, type Space } from "./cubbyhole-contents.ts";
+import {
+  CUBBYHOLES,
+  CubbyholeContents,
+  MOST_ENTRIES,
+  type Space,
+  WRAPPINGS,
+} from "./cubbyhole-contents.ts";
 
 const A = { namespaceId: "root", accessor: "a" };
 const B = { namespaceId: "root", accessor: "b" };
@@ -17,7 +23,9 @@ async function made() {
     local.write((tx) => contents.wipe(tx, owner.namespaceId, owner.accessor));
   const keys = (below = "") => local.keys(below, { limit: 1000 });
   const drop = (below: string) => local.write((tx) => keys(below).forEach((key) => tx.delete(key)));
-  return { contents, wipe, drop, keys: () => keys() };
+  const isCount = (key: string) => /^ns\/[^/]+\/(?:cubbyhole|wrapping)-use\//.test(key);
+  const counts = () => keys().filter(isCount);
+  return { contents, local, wipe, drop, counts, keys: () => keys().filter((key) => !isCount(key)) };
 }
 
 test("an entry is replaced whole, and its numbers keep their digits", async () => {
@@ -93,4 +101,58 @@ test("a token has so many entries and no more, in all namespaces together; all o
   await contents.replace(at(A), "more", {});
   await wipe(A);
   assert.deepEqual(keys(), ["ns/root/cubbyhole/b/other"]);
+});
+
+const HALF = 512 * 1024;
+
+/** An object of about so many bytes. */
+const filled = (bytes: number) => ({ text: "x".repeat(bytes) });
+
+test("a token has so many bytes in a namespace; what it gives back it may use again", async () => {
+  const { contents, wipe, counts } = await made();
+  const whole = CUBBYHOLES.ofToken.bytes / HALF;
+  for (let i = 0; i < whole - 1; i++) {
+    await contents.replace(at(A), `entry-${i}`, filled(HALF));
+  }
+  const full = /^the cubbyhole of a token holds at most 128 entries and 8388608 bytes; delete some/;
+  await assert.rejects(contents.replace(at(A), "more", filled(HALF)), refused(full));
+  await assert.rejects(contents.replace(at(A), "entry-0", filled(2 * HALF)), refused(full));
+  await contents.replace(at(A), "entry-0", filled(HALF));
+  await contents.replace(at(B), "more", filled(HALF));
+  await contents.delete(at(A), "entry-0");
+  await contents.delete(at(A), "entry-0");
+  await contents.replace(at(A), "more", filled(HALF));
+  await wipe(A);
+  assert.deepEqual(counts(), ["ns/root/cubbyhole-use/all", "ns/root/cubbyhole-use/of/root/b"]);
+  await wipe(B);
+  assert.deepEqual(counts(), []);
+});
+
+test("wrapped answers count as their maker's, until each of them is gone", async () => {
+  const { contents, local, wipe, counts, keys } = await made();
+  const wrap = (accessor: string, by: Space["owner"] | null, bytes: number) =>
+    local.write((tx) =>
+      contents.putAnswer(tx, { namespaceId: "root", accessor }, filled(bytes), { by }),
+    );
+  const many = WRAPPINGS.ofToken.bytes / HALF;
+  for (let i = 0; i < many; i++) {
+    contents.checkWrapping("root", A);
+    await wrap(`w-${i}`, A, HALF);
+  }
+  const full =
+    /^there may be at most 4096 entries and 33554432 bytes of wrapped answers made by this/;
+  assert.throws(() => contents.checkWrapping("root", A), refused(full, "rate-limited"));
+  contents.checkWrapping("root", B);
+  contents.checkWrapping("t1", A);
+  contents.checkWrapping("root", null);
+  // Those that were let in at the same moment are kept, but not without end.
+  for (let i = 0; i < many - 1; i++) await wrap(`v-${i}`, A, HALF);
+  await assert.rejects(wrap("one-more", A, HALF), refused(full, "rate-limited"));
+  // The end of their maker leaves them, and what they count as.
+  await wipe(A);
+  assert.throws(() => contents.checkWrapping("root", A), refused(full, "rate-limited"));
+  for (let i = 0; i < many; i++) await wipe({ namespaceId: "root", accessor: `w-${i}` });
+  contents.checkWrapping("root", A);
+  for (let i = 0; i < many - 1; i++) await wipe({ namespaceId: "root", accessor: `v-${i}` });
+  assert.deepEqual([...counts(), ...keys()], []);
 });

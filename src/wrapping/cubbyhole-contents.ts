@@ -6,23 +6,40 @@
 //   ns/<namespace>/cubbyhole/<accessor>/<path>                        of a token of this namespace
 //   ns/<namespace>/cubbyhole-of/<its namespace>/<accessor>/<path>     of a token of another
 //   ns/<its namespace>/cubbyhole-visits/<accessor>/<namespace>        where it has such
+//   ns/<namespace>/wrapping-made/<accessor>                           whose the answer in it counts as
+//
+// A wrapped answer lies in the space of its wrapping token, and counts as its maker's.
 
 import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
+import { bytesCodec, jsonCodec } from "../base/codec.ts";
 import type { JsonObject } from "../base/json.ts";
 import { objectCodec } from "../base/object-codec.ts";
 import type { Tx, View } from "../barrier/view.ts";
-import { cubbyholeFull } from "./failures.ts";
+import { Allowance, type Holder } from "./allowance.ts";
+import { cubbyholeFull, cubbyholesTooLarge, wrappingsFull } from "./failures.ts";
 
 /** Of one token, in all namespaces. Every token may write here, and 32 of them may end in one
  *  transaction. */
 export const MOST_ENTRIES = 128;
+const MEBIBYTE = 1024 * 1024;
+/** In one namespace. */
+export const CUBBYHOLES = {
+  name: "cubbyhole-use",
+  ofToken: { entries: MOST_ENTRIES, bytes: 8 * MEBIBYTE },
+  ofNamespace: { entries: 65_536, bytes: 256 * MEBIBYTE },
+};
+/** In one namespace. Whoever hands out secrets has thousands of them waiting, and all of them small. */
+export const WRAPPINGS = {
+  name: "wrapping-use",
+  ofToken: { entries: 4096, bytes: 32 * MEBIBYTE },
+  ofNamespace: { entries: 65_536, bytes: 256 * MEBIBYTE },
+};
+/** Its name in the private space of the wrapping token. */
+const RESPONSE = "response";
+const NEXT = { entries: 1, bytes: 1 };
 
 /** The token that a private space belongs to. */
-export interface SpaceOwner {
-  readonly namespaceId: string;
-  readonly accessor: string;
-}
+export type SpaceOwner = Holder;
 
 /** What of it a request reaches. */
 export interface Space {
@@ -31,8 +48,17 @@ export interface Space {
   readonly namespaceId: string;
 }
 
+/** Null: nobody's that is known. */
+export interface Made {
+  readonly by: Holder | null;
+}
+
+const madeCodec = jsonCodec<Made & { readonly bytes: number }>();
+
 export class CubbyholeContents {
   readonly #local: View;
+  readonly #cubbyholes = new Allowance(CUBBYHOLES);
+  readonly #wrappings = new Allowance(WRAPPINGS);
 
   /** Of everything below local/. */
   constructor(local: View) {
@@ -50,36 +76,90 @@ export class CubbyholeContents {
   }
 
   replace(space: Space, path: string, value: JsonObject): Promise<void> {
+    const bytes = objectCodec.encode(value);
     return this.#local.write((tx) => {
-      if (this.read(space, path, tx) === null) checkRoom(tx, space.owner);
-      this.put(tx, space, path, value);
+      const { owner, namespaceId } = space;
+      const key = folderOf(space) + path;
+      const before = tx.get(key, bytesCodec);
+      if (before === null) checkRoom(tx, owner);
+      const more = {
+        entries: before === null ? 1 : 0,
+        bytes: bytes.length - (before?.length ?? 0),
+      };
+      const full = this.#cubbyholes.exhausted(tx, namespaceId, owner, more);
+      // What takes no more than before can always be written.
+      if (full !== null && (more.entries > 0 || more.bytes > 0)) throw cubbyholesTooLarge(full);
+      this.#cubbyholes.change(tx, namespaceId, owner, more);
+      tx.put(key, bytes, bytesCodec);
+      if (namespaceId !== owner.namespaceId) {
+        tx.put(visitsOf(owner) + namespaceId, EMPTY, bytesCodec);
+      }
     });
-  }
-
-  put(tx: Tx, space: Space, path: string, value: JsonObject): void {
-    const local = tx.on(this.#local);
-    const { owner, namespaceId } = space;
-    local.put(folderOf(space) + path, value, objectCodec);
-    if (namespaceId !== owner.namespaceId) {
-      local.put(visitsOf(owner) + namespaceId, EMPTY, bytesCodec);
-    }
   }
 
   async delete(space: Space, path: string): Promise<void> {
     const remove = (tx: Tx) => {
-      if (this.read(space, path, tx) !== null) tx.delete(folderOf(space) + path);
+      const key = folderOf(space) + path;
+      const before = tx.get(key, bytesCodec);
+      if (before === null) return;
+      tx.delete(key);
+      const less = { entries: -1, bytes: -before.length };
+      this.#cubbyholes.change(tx, space.namespaceId, space.owner, less);
     };
     await this.#local.write(remove, { essential: true });
+  }
+
+  // --- wrapped answers ---
+
+  /** Refuses where there are as many as there may be. Asked before the answer is made: refused after,
+   *  a secret would be lost. So those that are asked for at the same moment may pass the limit. */
+  checkWrapping(namespaceId: string, maker: Holder | null): void {
+    const full = this.#wrappings.exhausted(this.#local, namespaceId, maker, NEXT);
+    if (full !== null) throw wrappingsFull(full);
+  }
+
+  /** In the space of the wrapping token. */
+  putAnswer(tx: Tx, owner: SpaceOwner, value: JsonObject, { by }: Made): void {
+    const local = tx.on(this.#local);
+    const { namespaceId } = owner;
+    const bytes = objectCodec.encode(value);
+    const more = { entries: 1, bytes: bytes.length };
+    // Whoever asks for hundreds of large ones at the same moment.
+    const full = this.#wrappings.exhausted(local, namespaceId, by, more, 2);
+    if (full !== null) throw wrappingsFull(full);
+    local.add(folderOf({ owner, namespaceId }) + RESPONSE, bytes, bytesCodec);
+    local.add(madeKey(owner), { by, bytes: bytes.length }, madeCodec);
+    this.#wrappings.change(local, namespaceId, by, more);
+  }
+
+  readAnswer(tx: Tx, owner: SpaceOwner): (Made & { readonly answer: JsonObject }) | null {
+    const { namespaceId } = owner;
+    const answer = this.read({ owner, namespaceId }, RESPONSE, tx);
+    if (answer === null) return null;
+    return { answer, by: tx.on(this.#local).get(madeKey(owner), madeCodec)?.by ?? null };
   }
 
   /** In the transaction that ends the token. */
   wipe(tx: Tx, namespaceId: string, accessor: string): void {
     const local = tx.on(this.#local);
     const owner = { namespaceId, accessor };
-    for (const { visit, keys } of entriesOf(local, owner)) {
+    for (const { visit, keys, namespaceId: place } of entriesOf(local, owner)) {
       for (const key of keys) local.delete(key);
       if (visit !== null) local.delete(visit);
+      if (keys.length > 0) this.#giveBack(local, owner, place);
     }
+  }
+
+  /** All that the token has there, or the one answer that is wrapped in it. */
+  #giveBack(local: Tx, owner: SpaceOwner, namespaceId: string): void {
+    const { entries, bytes } = this.#cubbyholes.used(local, namespaceId, owner);
+    if (entries > 0) {
+      this.#cubbyholes.change(local, namespaceId, owner, { entries: -entries, bytes: -bytes });
+    }
+    const made = namespaceId === owner.namespaceId ? local.get(madeKey(owner), madeCodec) : null;
+    if (made === null) return;
+    local.delete(madeKey(owner));
+    this.#wrappings.change(local, namespaceId, made.by, { entries: -1, bytes: -made.bytes });
   }
 }
 
@@ -93,17 +173,20 @@ function checkRoom(local: Tx, owner: SpaceOwner): void {
   if (entries >= MOST_ENTRIES) throw cubbyholeFull(MOST_ENTRIES);
 }
 
+interface Entries {
+  readonly namespaceId: string;
+  readonly visit: string | null;
+  readonly keys: readonly string[];
+}
+
 /** Namespace by namespace. Nobody has more notes than entries, but for those that hold nothing. */
-function entriesOf(
-  local: Tx,
-  owner: SpaceOwner,
-): { readonly visit: string | null; readonly keys: readonly string[] }[] {
+function entriesOf(local: Tx, owner: SpaceOwner): Entries[] {
   const notes = visitsOf(owner);
   const visits = local.keys(notes, { limit: 2 * MOST_ENTRIES });
   return [null, ...visits].map((visit) => {
     const namespaceId = visit === null ? owner.namespaceId : visit.slice(notes.length);
     const keys = local.keys(folderOf({ owner, namespaceId }), { limit: MOST_ENTRIES });
-    return { visit, keys };
+    return { namespaceId, visit, keys };
   });
 }
 
@@ -116,4 +199,8 @@ function folderOf({ owner, namespaceId }: Space): string {
 
 function visitsOf({ namespaceId, accessor }: SpaceOwner): string {
   return `ns/${namespaceId}/cubbyhole-visits/${accessor}/`;
+}
+
+function madeKey({ namespaceId, accessor }: SpaceOwner): string {
+  return `ns/${namespaceId}/wrapping-made/${accessor}`;
 }

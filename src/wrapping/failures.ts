@@ -1,6 +1,9 @@
 // Refusals of wrapping, beside the one that wrapping tokens share with the pipeline.
 
+import { showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Exhausted } from "./allowance.ts";
 
 export function ttlMissing(): Failure {
   const message =
@@ -15,4 +18,32 @@ export function closed(): Failure {
 export function cubbyholeFull(most: number): Failure {
   const message = `the cubbyhole of a token holds at most ${most} entries; delete one first`;
   return new Failure("invalid", "cubbyhole-full", message);
+}
+
+export function cubbyholesTooLarge(full: Exhausted): Failure {
+  const message = `the ${spaces(full)} at most ${amount(full)}; delete some first`;
+  return new Failure("invalid", "cubbyhole-full", message);
+}
+
+function spaces({ whose }: Exhausted): string {
+  return whose === "token"
+    ? "cubbyhole of a token holds"
+    : "cubbyholes of a namespace hold together";
+}
+
+export function wrappingsFull(full: Exhausted): Failure {
+  const whose = full.whose === "token" ? "made by this token" : "in this namespace";
+  const message =
+    `there may be at most ${amount(full)} of wrapped answers ${whose}; ` +
+    "unwrap some, or ask again when some have ended";
+  return new Failure("rate-limited", "wrappings-full", message);
+}
+
+function amount({ most }: Exhausted): string {
+  return `${most.entries} entries and ${most.bytes} bytes`;
+}
+
+export function ttlTooLong(longest: Nanos): Failure {
+  const message = `X-Service-Wrap-TTL may be at most ${showDuration(longest)}, which is max_lease_ttl`;
+  return new Failure("invalid", "wrap-ttl-too-long", message);
 }

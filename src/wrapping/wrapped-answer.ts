@@ -4,12 +4,12 @@ import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
 import { type Leased, Reply } from "../endpoint/reply.ts";
 
-/** Its name in the private space of the wrapping token. */
-export const RESPONSE = "response";
+/** What stands under `data`: an answer that has no envelope is kept as the data of one. */
+export type Unwrapped = JsonObject | readonly JsonValue[] | undefined;
 
 export function keptAnswer({ data, warnings, auth, leased }: Reply): JsonObject {
   return {
-    data: isData(data) ? data : null,
+    data: data === undefined ? null : (data as JsonObject), // as JSON has it, lists too
     warnings,
     auth: auth === null ? null : { ...auth },
     lease: leased === null ? null : { ...leased },
@@ -17,20 +17,15 @@ export function keptAnswer({ data, warnings, auth, leased }: Reply): JsonObject 
 }
 
 /** Null for what is no answer. */
-export function answerIn(kept: JsonObject | null): Reply<JsonObject | undefined> | null {
+export function answerIn(kept: JsonObject | null): Reply<Unwrapped> | null {
   if (kept === null) return null;
   const { data, warnings, auth, lease } = kept;
-  return new Reply(isObject(data) ? data : undefined, {
+  return new Reply<Unwrapped>(isObject(data) || Array.isArray(data) ? data : undefined, {
     warnings: textsIn(warnings),
     // Both as they were put in.
     ...(isObject(auth) ? { auth: auth as unknown as AuthBlock } : {}),
     ...(isObject(lease) ? { leased: lease as unknown as Leased } : {}),
   });
-}
-
-/** Answers in an envelope are objects, or nothing. */
-function isData(data: Reply["data"]): data is JsonObject {
-  return data !== undefined && !Array.isArray(data);
 }
 
 function textsIn(value: JsonValue | undefined): readonly string[] {

@@ -6,6 +6,7 @@ const SECOND = 1_000_000_000n;
 const ISSUED = 1_767_225_600n * SECOND + 700_000_000n; // inside a second
 const CLAIMS = {
   address: "https://holdfast.example:8200",
+  namespace: "team",
   accessor: "an accessor",
   reference: "a reference",
   secret: "the secret",
@@ -27,6 +28,7 @@ test("the claims are those of decision 51, and the lifetime is to the second", a
     iat: 1_767_225_600,
     jti: "a reference",
     nbf: 1_767_225_595,
+    ns: "team",
     st: "the secret",
     type: "wrapping",
   });

@@ -13,6 +13,8 @@ const EARLIER: Nanos = 5n * SECOND; // clocks of others may be a little behind
 export interface WrappingClaims {
   /** API address of the cluster that unwraps it; may be empty. */
   readonly address: string;
+  /** Path of the namespace that it is unwrapped in; empty for root. */
+  readonly namespace: string;
   readonly accessor: string;
   /** A random name. */
   readonly reference: string;
@@ -36,7 +38,7 @@ export async function signedClaims(
   claims: WrappingClaims,
   sign: (signed: string) => Promise<Buffer>,
 ): Promise<string> {
-  const { address, accessor, reference, secret, issued, expires } = claims;
+  const { address, namespace, accessor, reference, secret, issued, expires } = claims;
   const payload = encode({
     accessor,
     addr: address,
@@ -44,6 +46,7 @@ export async function signedClaims(
     iat: seconds(issued),
     jti: reference,
     nbf: seconds(issued - EARLIER),
+    ns: namespace,
     st: secret,
     type: TYPE,
   });

@@ -163,23 +163,32 @@ test("one wrapping token is no right to unwrap another", async () => {
   assert.deepEqual((await made.wrapping.unwrap(ASKING, named(other.token))).data, { a: "b" });
 });
 
-test("it belongs to the namespace of the request; a JWT to root, and so to all", async () => {
-  const made = await madeWrapping();
-  const other = { id: "o1", path: "other", created: 4n };
-  made.spaces.set(other.id, other);
-  const inTeam = { ...ASKING, namespace: TEAM };
-  const inOther = { ...ASKING, namespace: other };
-  const { token } = await wrappedIn(made, { a: "b" }, { namespace: TEAM });
-  for (const asked of [ASKING, inOther]) {
-    await assert.rejects(made.wrapping.unwrap(asked, named(token)), refused(INVALID));
-  }
-  const below = { ...ASKING, namespace: { id: "t2", path: "team/a", created: 5n } };
-  assert.equal(made.wrapping.lookup(below, named(token)).path, "kv/app");
-  assert.deepEqual((await made.wrapping.unwrap(inTeam, named(token))).data, { a: "b" });
-  const jwt = await wrappedIn(made, { a: "b" }, { namespace: TEAM, wrapForm: "jwt" });
-  assert.equal(made.wrapping.find(jwt.token)?.namespace.id, "root");
-  assert.deepEqual((await made.wrapping.unwrap(inOther, named(jwt.token))).data, { a: "b" });
-});
+for (const wrapForm of ["token", "jwt"] as const) {
+  test(`${wrapForm}: it belongs to the namespace of the request, and says so`, async () => {
+    const made = await madeWrapping();
+    const other = { id: "o1", path: "other", created: 4n };
+    made.spaces.set(other.id, other);
+    const inTeam = { ...ASKING, namespace: TEAM };
+    const inOther = { ...ASKING, namespace: other };
+    const wrap = await wrappedIn(made, { a: "b" }, { namespace: TEAM, wrapForm });
+    assert.equal(wrap.creation_path, "team/kv/app");
+    for (const asked of [ASKING, inOther]) {
+      await assert.rejects(made.wrapping.unwrap(asked, named(wrap.token)), refused(INVALID));
+      assert.throws(() => made.wrapping.lookup(asked, named(wrap.token)), refused(INVALID));
+    }
+    const { wrapInfo } = await made.wrapping.rewrap(inTeam, named(wrap.token));
+    assert.equal(wrapInfo.creation_path, "team/kv/app");
+    const below = { ...ASKING, namespace: { id: "t2", path: "team/a", created: 5n } };
+    assert.equal(made.wrapping.lookup(below, named(wrapInfo.token)).path, "team/kv/app");
+    assert.deepEqual((await made.wrapping.unwrap(inTeam, named(wrapInfo.token))).data, { a: "b" });
+    // Nothing is left of what it counted as.
+    const left = made.barrier.view("local/").keys("", { limit: 100 });
+    assert.deepEqual(
+      left.filter((key) => key.includes("wrapping")),
+      [],
+    );
+  });
+}
 
 test("the secret inside a JWT opens nothing by itself, nor does a changed one", async () => {
   const made = await madeWrapping();

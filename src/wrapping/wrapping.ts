@@ -7,23 +7,17 @@ import { Secret } from "../base/secret.ts";
 import { showTime } from "../base/time.ts";
 import type { Clock, Instant, Nanos, Random } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply, WrapInfo } from "../endpoint/reply.ts";
-import {
-  type Asked,
-  type Caller,
-  type NamespaceRef,
-  ROOT_NAMESPACE,
-  type WrapForm,
-} from "../endpoint/request.ts";
+import type { Asked, Caller, NamespaceRef, WrapForm } from "../endpoint/request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import type { NewToken } from "../tokens/new-token.ts";
 import type { Token } from "../tokens/token.ts";
 import type { TokenPlace } from "../tokens/token-keys.ts";
-import type { CubbyholeContents, Space } from "./cubbyhole-contents.ts";
+import type { CubbyholeContents, Made } from "./cubbyhole-contents.ts";
 import * as failures from "./failures.ts";
 import { SigningKey } from "./signing-key.ts";
-import { answerIn, keptAnswer, RESPONSE } from "./wrapped-answer.ts";
+import { answerIn, keptAnswer, type Unwrapped } from "./wrapped-answer.ts";
 import { claimedSecret, isCurrent, signedClaims } from "./wrapping-jwt.ts";
 
 /** Built in, and held by nothing else. */
@@ -50,12 +44,16 @@ export interface WrappingOptions {
   readonly random: Random;
   /** Where this cluster is reached; empty where nobody has said. */
   readonly apiAddress: string;
+  /** How long an answer is kept at most (max_lease_ttl). */
+  readonly longest: Nanos;
 }
 
 /** What is told of a wrapping without using it up. */
 export interface WrappingFacts {
   readonly created: Instant;
   readonly ttl: Nanos;
+  /** Of the request, with its namespace in front: without it, one of another namespace would look the
+   *  same (T-E03). */
   readonly path: string;
 }
 
@@ -64,7 +62,7 @@ export interface Wrapped {
   readonly warnings: readonly string[];
 }
 
-interface Making {
+interface Making extends Made {
   readonly kept: JsonObject;
   readonly ttl: Nanos;
   readonly path: string;
@@ -112,22 +110,27 @@ export class Wrapping {
     return this.#signing().verifies(claimed.signed, claimed.signature) ? caller : null;
   }
 
+  /** Before there is an answer: refuses what could not be kept, when nothing is lost by it yet. */
+  admit(ttl: Nanos, { namespace, caller }: Asked): void {
+    const { longest, cubbyholes } = this.#options;
+    if (ttl > longest) throw failures.ttlTooLong(longest);
+    cubbyholes.checkWrapping(namespace.id, makerOf(caller));
+  }
+
   /** Keeps the answer, and gives what stands for it. */
   async wrap(reply: Reply, ttl: Nanos, asked: Asked): Promise<Wrapped> {
-    const { namespace, path, wrapForm: form = "token" } = asked;
+    const { namespace, path, wrapForm: form = "token", caller } = asked;
     const kept = keptAnswer(reply);
-    const making = { kept, ttl, path: path.text, form, namespaceId: homeOf(form, namespace) };
+    const by = makerOf(caller);
+    const making = { kept, ttl, path: path.text, form, namespaceId: namespace.id, by };
     const token = await this.#options.local.write((tx) => this.#make(tx, making));
-    return this.#told(token, reply.auth?.accessor ?? "");
+    return this.#told(token, namespace, accessorIn(reply, asked));
   }
 
   /** The answer as it was; nobody gets it a second time. */
-  async unwrap(
-    asked: Asked,
-    named: Secret<string> | undefined,
-  ): Promise<Reply<JsonObject | undefined>> {
+  async unwrap(asked: Asked, named: Secret<string> | undefined): Promise<Reply<Unwrapped>> {
     const { local } = this.#options;
-    const place = this.#placeOf(asked, named);
+    const place = placeOf(this.#meant(asked, named));
     // Decided after the commit: a throw inside would take the end of the token back.
     const kept = await local.write((tx) => this.#take(tx, place)?.kept ?? null, {
       essential: true,
@@ -139,32 +142,34 @@ export class Wrapping {
 
   /** The same answer behind another token, for as long as it was wrapped before; the old one dies. */
   async rewrap(asked: Asked, named: Secret<string> | undefined): Promise<Wrapped> {
-    const place = this.#placeOf(asked, named);
+    const meant = this.#meant(asked, named);
+    const place = placeOf(meant);
     const made = await this.#options.local.write((tx) => {
       const taken = this.#take(tx, place);
       if (taken === null) return null;
-      const { kept, token } = taken;
-      const { ttl, path } = factsOf(token);
-      const { namespaceId, terms } = token;
-      const form = terms?.wrapping ?? "token";
-      return { kept, token: this.#make(tx, { kept, ttl, path, form, namespaceId }) };
+      const { kept, by, token } = taken;
+      const { namespaceId, terms, ttl } = token;
+      const { wrapping: form = "token", path = "" } = terms ?? {};
+      const making = { kept, by, ttl: ttl ?? 0n, path, form, namespaceId };
+      return { kept, token: this.#make(tx, making) };
     });
     if (made === null) throw wrappingInvalid();
-    return this.#told(made.token, answerIn(made.kept)?.auth?.accessor ?? "");
+    const inside = answerIn(made.kept)?.auth?.accessor ?? "";
+    return this.#told(made.token, meant.namespace, inside);
   }
 
   /** What it is, without using it up. */
   lookup(asked: Asked, named: Secret<string> | undefined): WrappingFacts {
-    const { namespaceId, accessor } = this.#placeOf(asked, named);
-    const token = this.#options.tokens.byAccessor(namespaceId, accessor);
+    const { namespace, accessor } = this.#meant(asked, named);
+    const token = this.#options.tokens.byAccessor(namespace.id, accessor);
     if (token === null) throw wrappingInvalid();
-    return factsOf(token);
+    return factsOf(token, namespace);
   }
 
   // --- inside ---
 
-  /** Of the wrapping token that a request is about: named in its body, or its credential. */
-  #placeOf({ caller, namespace }: Asked, named: Secret<string> | undefined): TokenPlace {
+  /** The wrapping token that a request is about: named in its body, or its credential. */
+  #meant({ caller, namespace }: Asked, named: Secret<string> | undefined): Caller {
     const own = caller?.wrapping === undefined ? null : caller;
     const text = named?.reveal() ?? "";
     const found = text === "" ? own : this.find(text);
@@ -173,10 +178,10 @@ export class Wrapping {
     }
     // One wrapping token is no right to unwrap another.
     if (own !== null && own.accessor !== found.accessor) throw wrappingInvalid();
-    return { namespaceId: found.namespace.id, accessor: found.accessor, global: found.global };
+    return found;
   }
 
-  #make(tx: Tx, { kept, ttl, path, form, namespaceId }: Making): Token {
+  #make(tx: Tx, { kept, by, ttl, path, form, namespaceId }: Making): Token {
     const { tokens, cubbyholes, random } = this.#options;
     const terms = {
       parent: null, // it outlives whoever made it, or nobody could be handed something for later
@@ -199,25 +204,28 @@ export class Wrapping {
     const secret =
       form === "jwt" ? new Secret(random.bytes(SECRET_BYTES).toString("base64url")) : undefined;
     const token = tokens.mint(tx, spec, secret);
-    cubbyholes.put(tx, spaceOf(token), RESPONSE, kept);
+    cubbyholes.putAnswer(tx, token, kept, { by });
     return token;
   }
 
   /** Null where it is over; its private space goes with it. */
-  #take(tx: Tx, place: TokenPlace): { readonly token: Token; readonly kept: JsonObject } | null {
+  #take(
+    tx: Tx,
+    place: TokenPlace,
+  ): (Made & { readonly token: Token; readonly kept: JsonObject }) | null {
     const { tokens, cubbyholes } = this.#options;
-    const kept = cubbyholes.read(spaceOf(place), RESPONSE, tx);
+    const found = cubbyholes.readAnswer(tx, place);
     const token = tokens.take(tx, place);
-    return token === null || kept === null ? null : { token, kept };
+    return token === null || found === null ? null : { token, kept: found.answer, by: found.by };
   }
 
-  async #told(token: Token, inside: string): Promise<Wrapped> {
-    const { ttl, path, created } = factsOf(token);
+  async #told(token: Token, namespace: NamespaceRef, inside: string): Promise<Wrapped> {
+    const { ttl, path, created } = factsOf(token, namespace);
     const jwt = token.terms?.wrapping === "jwt";
     const { apiAddress } = this.#options;
     return {
       wrapInfo: {
-        token: jwt ? await this.#jwt(token) : token.secret.reveal(),
+        token: jwt ? await this.#jwt(token, namespace) : token.secret.reveal(),
         accessor: token.accessor,
         ttl: Number(ttl / SECOND),
         creation_time: showTime(created),
@@ -228,10 +236,14 @@ export class Wrapping {
     };
   }
 
-  #jwt({ accessor, secret, created, expires }: Token): Promise<string> {
+  #jwt(
+    { accessor, secret, created, expires }: Token,
+    { path: namespace }: NamespaceRef,
+  ): Promise<string> {
     const { apiAddress: address, random } = this.#options;
     const claims = {
       address,
+      namespace,
       accessor,
       reference: random.uuid(),
       secret: secret.reveal(),
@@ -249,18 +261,28 @@ export class Wrapping {
 
 const NO_ADDRESS = "the wrapping token does not say where it can be unwrapped: api_addr is not set";
 
-/** A JWT is for other clusters, which know no namespaces of ours. */
-function homeOf(form: WrapForm, namespace: NamespaceRef): string {
-  return form === "jwt" ? ROOT_NAMESPACE.id : namespace.id;
+function placeOf({ namespace, accessor, global }: Caller): TokenPlace {
+  return { namespaceId: namespace.id, accessor, global };
 }
 
-/** Its own, where no request can look: a wrapping token opens no cubbyhole. */
-function spaceOf({ namespaceId, accessor }: Omit<TokenPlace, "global">): Space {
-  return { owner: { namespaceId, accessor }, namespaceId };
+/** Whoever asks for the wrapping has to make room for it. */
+function makerOf(caller: Caller | null): Made["by"] {
+  return caller === null ? null : { namespaceId: caller.namespace.id, accessor: caller.accessor };
 }
 
-function factsOf({ created, ttl, terms }: Token): WrappingFacts {
-  return { created, ttl: ttl ?? 0n, path: terms?.path ?? "" };
+/** Of the token in the answer, for whoever wants to end it unseen; empty where there is none. */
+function accessorIn({ auth, data }: Reply, { path }: Asked): string {
+  if (auth !== null) return auth.accessor;
+  if (path.segments[0] !== "acl") return "";
+  const { Token: exchanged, AccessorID: own } = { ...(data as JsonObject | undefined) };
+  const accessor = isObject(exchanged) ? exchanged["AccessorID"] : own;
+  return typeof accessor === "string" ? accessor : "";
+}
+
+function factsOf({ created, ttl, terms }: Token, namespace: NamespaceRef): WrappingFacts {
+  const path = terms?.path ?? "";
+  const whole = namespace.path === "" ? path : `${namespace.path}/${path}`;
+  return { created, ttl: ttl ?? 0n, path: whole };
 }
 
 /** A token works in its namespace and below. */

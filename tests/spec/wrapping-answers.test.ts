@@ -326,3 +326,52 @@ test("a wrapping outlives a crash and is opened in the namespace it was made in"
   });
   assert.deepEqual(dataOf(opened), { a: "b" });
 });
+
+test("no token fills the store with wrappings: its own, however small or large, are counted", async (t) => {
+  const server = await engineServer(t);
+  const token = await server.client(grants("kv/none", "read"));
+  const large = { text: "x".repeat(1000 * 1024) };
+  const wrap = (more: CallOptions = {}) =>
+    server.ask("POST", "sys/wrapping/wrap", large, { token, ...forAWhile("24h"), ...more });
+  const made: string[] = [];
+  let last = await wrap();
+  while (last.status === 200) {
+    made.push(wrapIn(last).token);
+    last = await wrap();
+  }
+  refused(
+    last,
+    429,
+    "there may be at most 4096 entries and 33554432 bytes of wrapped answers made by this token; " +
+      "unwrap some, or ask again when some have ended",
+  );
+  assert.ok(made.length === 33 || made.length === 34, String(made.length));
+  // What would be wrapped is not even done: nothing is lost.
+  const before = server.storedKeys("").length;
+  const child = await server.ask("POST", "auth/token/create", {}, { token, ...forAWhile() });
+  assert.ok([403, 429].includes(child.status), child.text);
+  assert.equal(server.storedKeys("").length, before);
+  // Others are not held up by it, and what was unwrapped makes room, after a crash too.
+  assert.equal((await wrap({ token: server.root })).status, 200);
+  await server.crash();
+  assert.equal((await wrap()).status, 429);
+  for (const one of made.slice(0, 3)) assert.equal((await unwrap(server, one)).status, 200);
+  assert.equal((await wrap()).status, 200);
+  const tooLong = await wrap(forAWhile("769h"));
+  assert.equal(tooLong.status, 400);
+  assert.match(tooLong.text, /at most 768h0m0s, which is max_lease_ttl/);
+});
+
+test("what cannot be wrapped is refused, not given out", async (t) => {
+  const server = await engineServer(t);
+  for (const path of [
+    "sys/health",
+    "sys/metrics",
+    "sys/generate-root/attempt",
+    "sys/seal-status",
+  ]) {
+    const answer = await server.ask("GET", path, undefined, forAWhile());
+    refused(answer, 400, "answers of this path cannot be wrapped; leave X-Service-Wrap-TTL out");
+  }
+  assert.equal((await server.ask("GET", "sys/health")).status, 200);
+});

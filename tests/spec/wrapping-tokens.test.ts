@@ -144,7 +144,7 @@ test("in a child namespace nobody learns what is there", async (t) => {
     namespace: "team",
     token,
   });
-  assert.equal(dataOf(lookup)["creation_path"], "sys/wrapping/wrap");
+  assert.equal(dataOf(lookup)["creation_path"], "team/sys/wrapping/wrap");
   assert.deepEqual(dataOf(await unwrap(server, token, "team")), { a: "b" });
 });
 

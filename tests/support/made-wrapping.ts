@@ -30,6 +30,7 @@ export function wrappingOver(
     clock: world.clock,
     random: world.random,
     apiAddress: "https://holdfast.example:8200",
+    longest: 768n * 60n * MINUTE,
     ...more,
   });
   return { ...made, wrapping, cubbyholes };

@@ -103,7 +103,7 @@ export class SmallHouse {
       mounts: { find: () => null },
       leases: { admit: () => {}, issue: () => Promise.reject(new Error("no leases here")) },
       logins: { login: () => Promise.reject(new Error("no logins here")) },
-      wrapping: { wrap: () => Promise.reject(new Error("no wrapping here")) },
+      wrapping: { admit: () => {}, wrap: () => Promise.reject(new Error("no wrapping here")) },
       decisions: { decide: (_, question) => this.#decideAfter(this.rights, question) },
       governance: {
         overrideNeedsSudo: false,
