@@ -41,7 +41,9 @@ const ON_CONNECTION: Readonly<Record<ConnectionProblem, string>> = {
   "client-certificate": "give -client-cert and -client-key, issued by an authority it trusts",
   "bad-tls-file": "check -ca-cert, -client-cert and -client-key: PEM, and the key fits",
   "speaks-http": "use http:// in HOLDFAST_ADDR or -address, if that is what you mean",
-  "speaks-tls": "use https:// in HOLDFAST_ADDR or -address",
+  "speaks-tls":
+    "use https:// in HOLDFAST_ADDR or -address; -ca-cert names its authority, if that is your own",
+  "not-http": "check host and port in HOLDFAST_ADDR or -address: something else listens there",
   "too-large": "ask for less at a time",
   other: "run `holdfast doctor`",
 };

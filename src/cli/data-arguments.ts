@@ -1,5 +1,6 @@
 // name=value arguments: the data of a write, the parameters of a read. A value can come from a file
-// (name=@file) or from standard input (name=-), so that no secret needs to stand on a command line.
+// (name=@file) or from standard input (name=-), so that no secret needs to stand on a command line. Both
+// are taken byte for byte; on a terminal name=- asks without echo.
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { parseExact } from "../client/exact-json.ts";
@@ -10,7 +11,8 @@ import { UsageError } from "./usage-error.ts";
 // What the server takes at most, unless a listener says otherwise (contract decision 31).
 const MAX_INPUT = 32 * 2 ** 20;
 
-type Sources = Pick<Context, "files" | "prompt">;
+/** `out` is told of what is odd about a value. */
+export type Sources = Pick<Context, "files" | "prompt" | "out">;
 
 /**
  * The body that the arguments describe. "-" is a JSON object on standard input, "@file" one in a file.
@@ -21,7 +23,7 @@ export async function readData(
   sources: Sources,
 ): Promise<JsonObject | null> {
   if (args.length === 0) return null;
-  const input = onlyOnce(sources);
+  const input = inputOf(sources);
   // No prototype: "__proto__" is a name like any other.
   const data: Record<string, JsonValue> = Object.create(null);
   const seen = new Set<string>();
@@ -32,7 +34,7 @@ export async function readData(
       continue;
     }
     const [name, text] = splitPair(arg, i);
-    const value = await valueOf(text, input, sources);
+    const value = await valueOf(name, text, input, sources);
     const before = data[name];
     if (!seen.has(name)) data[name] = value;
     else data[name] = Array.isArray(before) ? [...before, value] : [before ?? null, value];
@@ -41,13 +43,18 @@ export async function readData(
   return data;
 }
 
+/** One value from where the text says, as in name=TEXT. */
+export function readValue(name: string, text: string, sources: Sources): Promise<string> {
+  return valueOf(name, text, inputOf(sources), sources);
+}
+
 /** The same as parameters of a request without a body. */
 export async function readQuery(args: readonly string[], sources: Sources): Promise<Query> {
-  const input = onlyOnce(sources);
+  const input = inputOf(sources);
   const query: Record<string, string> = {};
   for (const [i, arg] of args.entries()) {
     const [name, text] = splitPair(arg, i);
-    query[name] = await valueOf(text, input, sources);
+    query[name] = await valueOf(name, text, input, sources);
   }
   return query;
 }
@@ -58,13 +65,18 @@ function splitPair(arg: string, index: number): readonly [name: string, value: s
   // The argument is not repeated: it may be a secret that lost its name.
   throw new UsageError(
     `data argument ${index + 1} is not NAME=VALUE`,
-    "values come as name=value, name=@file, name=- (standard input), or all as JSON with -",
+    "values come as name=value, name=@file, name=- (standard input, or asked for), or all as JSON with -",
   );
 }
 
-async function valueOf(text: string, input: Input, { files }: Sources): Promise<string> {
-  if (text === "-") return withoutLastNewline(await input());
-  if (text.startsWith("@")) return withoutLastNewline(files.text(text.slice(1), MAX_INPUT));
+async function valueOf(
+  name: string,
+  text: string,
+  input: Input,
+  { files, out }: Sources,
+): Promise<string> {
+  if (text === "-") return noted(name, await input.value(name), out);
+  if (text.startsWith("@")) return noted(name, files.text(text.slice(1), MAX_INPUT), out);
   // A backslash in front of "@" or "-" stands for the character itself.
   return /^\\(@|-$)/.test(text) ? text.slice(1) : text;
 }
@@ -75,7 +87,7 @@ async function wholeObject(
   { files }: Sources,
 ): Promise<JsonObject | null> {
   if (arg !== "-" && !arg.startsWith("@")) return null;
-  const text = arg === "-" ? await input() : files.text(arg.slice(1), MAX_INPUT);
+  const text = arg === "-" ? await input.whole() : files.text(arg.slice(1), MAX_INPUT);
   const from = arg === "-" ? "standard input" : arg.slice(1);
   let value: JsonValue;
   try {
@@ -88,18 +100,35 @@ async function wholeObject(
   return value;
 }
 
-type Input = () => Promise<string>;
+interface Input {
+  /** What belongs to this name: asked for without echo on a terminal, else all of standard input. */
+  value(name: string): Promise<string>;
+  whole(): Promise<string>;
+}
 
-function onlyOnce({ prompt }: Sources): Input {
+function inputOf({ prompt }: Sources): Input {
   let used = false;
-  return () => {
+  const whole = () => {
     if (used) throw new UsageError("standard input can be used for one value only");
     used = true;
     return prompt.whole(MAX_INPUT);
   };
+  return { whole, value: (name) => (prompt.interactive ? typedValue(prompt, name) : whole()) };
 }
 
-/** Editors and echo end a text with a newline that is no part of it. */
-function withoutLastNewline(text: string): string {
-  return text.replace(/\r?\n$/, "");
+async function typedValue(prompt: Context["prompt"], name: string): Promise<string> {
+  const typed = await prompt.secret(name, { exact: true });
+  if (typed === null) throw new UsageError(`no value was given for ${name}`);
+  return typed.reveal();
+}
+
+/**
+ * Files and pipes are taken byte for byte. One line with a newline behind it was mostly made by echo or
+ * an editor, and is then no password that anybody could type: that is said.
+ */
+function noted(name: string, text: string, out: Sources["out"]): string {
+  if (/^[^\r\n]+\r?\n$/.test(text)) {
+    out.hint(`Note: ${name} ends with a newline, which is kept; printf '%s' makes none.`);
+  }
+  return text;
 }

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from "../base/json.ts";
 import { oneSegment, restOfPath } from "../client/request-path.ts";
-import type { Context } from "./command.ts";
+import { readValue, type Sources } from "./data-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const METHODS = ["token", "userpass", "approle"] as const;
@@ -18,6 +18,8 @@ interface Method {
   readonly label: string;
   /** A role may be without. */
   readonly secretOptional: boolean;
+  /** Has no blanks, so that those around it in a file are none of it. A password is what it is. */
+  readonly wordOnly: boolean;
   request(mount: string, name: string, secret: string | null): LoginRequest;
 }
 
@@ -32,6 +34,7 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
     secret: "password",
     label: "Password",
     secretOptional: false,
+    wordOnly: false,
     request: (mount, name, password) => ({
       path: `auth/${mount}/login/${oneSegment(name)}`,
       body: { password },
@@ -42,6 +45,7 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
     secret: "secret_id",
     label: "Secret id",
     secretOptional: true,
+    wordOnly: true,
     request: (mount, name, secret) => ({
       path: `auth/${mount}/login`,
       body: { role_id: name, ...(secret === null ? {} : { secret_id: secret }) },
@@ -51,7 +55,7 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
 
 /** `given` are name=value arguments; `path` is where the method is mounted, its name if not told. */
 export async function loginRequest(
-  context: Pick<Context, "prompt" | "files">,
+  context: Sources,
   method: LoginMethod,
   path: string | undefined,
   given: readonly string[],
@@ -81,12 +85,16 @@ function fieldsOf({ name, secret }: Method, given: readonly string[]): Map<strin
 }
 
 async function secretOf(
-  { prompt, files }: Pick<Context, "prompt" | "files">,
-  { secret, label, secretOptional }: Method,
+  context: Sources,
+  { secret, label, secretOptional, wordOnly }: Method,
   from: string | undefined,
 ): Promise<string | null> {
-  if (from === "-") return lastLineCut(await prompt.whole(MAX_SECRET));
-  if (from?.startsWith("@") === true) return lastLineCut(files.text(from.slice(1), MAX_SECRET));
+  const { prompt } = context;
+  if (from === "-" || from?.startsWith("@") === true) {
+    if (wordOnly && from === "-") return (await prompt.piped(label.toLowerCase())).reveal();
+    if (wordOnly) return context.files.text(from.slice(1), MAX_SECRET).trim();
+    return readValue(secret, from, context);
+  }
   if (from !== undefined) {
     throw new UsageError(
       `a ${secret} is not taken from the command line: it would stay in the shell's history`,
@@ -99,9 +107,4 @@ async function secretOf(
   if (text !== "") return text;
   if (secretOptional) return null;
   throw new UsageError(`no ${secret} was given`);
-}
-
-/** Editors and echo end a text with a newline that is no part of it. */
-function lastLineCut(text: string): string {
-  return text.replace(/\r?\n$/, "");
 }

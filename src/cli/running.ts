@@ -94,6 +94,7 @@ export class Running implements Context {
 
   #connect(): Client {
     const { settings, timers, out } = this;
+    for (const unused of settings.unused(this.fs)) out.warn(unused);
     const token = settings.token(this.fs);
     this.#tokenFrom = token?.from ?? null;
     const tls = settings.tls(this.files);

@@ -1,16 +1,16 @@
 // What holds for every command: flags first, then the environment, then defaults. Values are read when
 // they are asked for, so that `version` works whatever the environment says.
 
+import { X509Certificate } from "node:crypto";
+import { join } from "node:path";
 import type { Fs, Nanos } from "../base/world.ts";
 import type { Secret } from "../base/secret.ts";
 import {
-  addressFrom,
+  ClientEnvironment,
   DEFAULT_TIMEOUT,
   positive,
-  switchFrom,
-  timeoutFrom,
   toldBy,
-  tokenFrom,
+  type ClientSetting,
   type Environment,
   type Told,
 } from "../client/environment.ts";
@@ -30,6 +30,7 @@ export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
 const MAX_PEM = 2 ** 20;
+const MAX_AUTHORITIES = 1000;
 
 export const GLOBAL_FLAGS = {
   address: flag.string(`Address of the server (${DEFAULT_ADDRESS})`, "URL"),
@@ -38,6 +39,7 @@ export const GLOBAL_FLAGS = {
   json: flag.switch("The same as -format json"),
   field: flag.string("Print this member of the answer alone; a.b goes deeper", "NAME"),
   caCert: flag.file("Authorities to trust, PEM"),
+  caPath: flag.string("Directory of files with authorities to trust", "DIRECTORY"),
   clientCert: flag.file("Client certificate, PEM"),
   clientKey: flag.file("Its key, PEM"),
   tlsServerName: flag.string("Name to expect in the server's certificate", "NAME"),
@@ -54,20 +56,23 @@ export const GLOBAL_FLAGS = {
 
 export class Settings {
   readonly env: Environment;
+  readonly #told: ClientEnvironment;
   readonly #flags: FlagValues<typeof GLOBAL_FLAGS>;
 
   constructor(flags: FlagValues<typeof GLOBAL_FLAGS>, env: Environment) {
     this.#flags = flags;
     this.env = env;
+    this.#told = new ClientEnvironment(env);
   }
 
   get format(): Format {
     const { format, json } = this.#flags;
     if (format !== undefined) return format;
     if (json) return "json";
-    const told = toldBy(this.env, "HOLDFAST_FORMAT");
-    const known = FORMATS.find((one) => one === (told?.value ?? "table"));
-    if (known === undefined) throw new UsageError(`HOLDFAST_FORMAT must be ${FORMATS.join(", ")}`);
+    const told = this.#told.text("FORMAT");
+    if (told === null) return "table";
+    const known = FORMATS.find((one) => one === told.value);
+    if (known === undefined) throw new UsageError(`${told.from} must be ${FORMATS.join(", ")}`);
     return known;
   }
 
@@ -92,16 +97,16 @@ export class Settings {
   }
 
   get address(): Told<ServerAddress> {
-    const told = this.#told("address", "address") ?? addressFrom(this.env);
+    const told = this.#flag("address", "address") ?? this.#told.address;
     return { value: parseServerAddress(told.value), from: told.from };
   }
 
   get namespace(): string {
-    return this.#text("namespace", "namespace", "HOLDFAST_NAMESPACE") ?? "";
+    return this.#flags.namespace ?? this.#told.namespace;
   }
 
   get region(): string {
-    return this.#text("region", "region", "HOLDFAST_REGION") ?? "";
+    return this.#flags.region ?? this.#told.text("REGION")?.value ?? "";
   }
 
   get policyOverride(): boolean {
@@ -110,7 +115,7 @@ export class Settings {
 
   get timeout(): Nanos {
     const given = this.#flags.timeout;
-    return given === undefined ? timeoutFrom(this.env) : positive(given, "-timeout");
+    return given === undefined ? this.#told.timeout : positive(given, "-timeout");
   }
 
   get tokenFile(): string {
@@ -119,43 +124,85 @@ export class Settings {
 
   /** Null when there is none anywhere. */
   token(fs: Fs): Told<Secret<string>> | null {
-    const told = tokenFrom(this.env);
+    const told = this.#told.token;
     if (told !== null) return told;
     const value = readTokenFile(fs, this.tokenFile);
     return value === null ? null : { value, from: this.tokenFile };
   }
 
+  /** The variable that a token comes from, which goes before the file; null where none is set. */
+  get tokenVariable(): string | null {
+    return this.#told.token?.from ?? null;
+  }
+
+  /** What of the environment is there and not used, where something is missing for it. */
+  unused(fs: Fs): readonly string[] {
+    this.#told.check();
+    const address = this.#flags.address === undefined ? this.#told.unused("ADDR") : null;
+    const token = this.token(fs) === null ? this.#told.unused("TOKEN") : null;
+    return [address, token].filter((one) => one !== null);
+  }
+
   tls(files: UserFiles): TlsChoice {
     const pem = (path: string | null) => (path === null ? null : files.text(path, MAX_PEM));
-    const certificate = this.#text("clientCert", "client-cert", "HOLDFAST_CLIENT_CERT");
-    const key = this.#text("clientKey", "client-key", "HOLDFAST_CLIENT_KEY");
+    const certificate = this.#text("clientCert", "CLIENT_CERT");
+    const key = this.#text("clientKey", "CLIENT_KEY");
     if ((certificate === null) !== (key === null)) {
       throw new UsageError("a client certificate and its key are given together, or neither");
     }
     return {
-      ca: pem(this.#text("caCert", "ca-cert", "HOLDFAST_CACERT")),
+      ca: this.#authorities(files),
       certificate: pem(certificate),
       key: pem(key),
-      serverName: this.#text("tlsServerName", "tls-server-name", "HOLDFAST_TLS_SERVER_NAME"),
-      skipVerify: this.#flags.tlsSkipVerify || switchFrom(this.env, "HOLDFAST_SKIP_VERIFY"),
+      serverName: this.#text("tlsServerName", "TLS_SERVER_NAME"),
+      skipVerify: this.#flags.tlsSkipVerify || this.#told.skipVerify,
     };
   }
 
-  #text(key: TextFlag, name: string, variable: string): string | null {
-    return (this.#told(key, name) ?? toldBy(this.env, variable))?.value ?? null;
+  /** A file goes before a text, and that before a directory; flags before all of them. */
+  #authorities(files: UserFiles): string | null {
+    const { caCert, caPath } = this.#flags;
+    const given = caCert !== undefined || caPath !== undefined;
+    const file = caCert ?? (given ? undefined : this.#told.text("CACERT")?.value);
+    if (file !== undefined) return certificatesIn(files.text(file, MAX_PEM), file);
+    const bytes = given ? null : this.#told.text("CACERT_BYTES");
+    if (bytes !== null) return certificatesIn(bytes.value, bytes.from);
+    const directory = caPath ?? this.#told.text("CAPATH")?.value;
+    if (directory === undefined) return null;
+    const all = files.names(directory, MAX_AUTHORITIES).map((name) => {
+      const path = join(directory, name);
+      return certificatesIn(files.text(path, MAX_PEM), path);
+    });
+    if (all.length === 0) throw new UsageError(`${directory} holds no files with certificates`);
+    return all.join("\n");
   }
 
-  #told(key: TextFlag, name: string): Told<string> | null {
+  #text(key: TextFlag, name: Exclude<ClientSetting, "ADDR" | "TOKEN">): string | null {
+    return this.#flags[key] ?? this.#told.text(name)?.value ?? null;
+  }
+
+  #flag(key: "address", name: string): Told<string> | null {
     const value = this.#flags[key];
     return value === undefined ? null : { value, from: `-${name}` };
   }
 }
 
-type TextFlag =
-  | "address"
-  | "namespace"
-  | "region"
-  | "caCert"
-  | "clientCert"
-  | "clientKey"
-  | "tlsServerName";
+type TextFlag = "clientCert" | "clientKey" | "tlsServerName";
+
+/** Node takes what holds no certificate as if nothing were given, and then trusts nobody. */
+function certificatesIn(pem: string, from: string): string {
+  const blocks = pem.match(CERTIFICATE) ?? [];
+  if (blocks.length === 0) throw new UsageError(`${from} holds no certificate`, PEM_WANTED);
+  for (const [i, block] of blocks.entries()) {
+    try {
+      void new X509Certificate(block);
+    } catch {
+      throw new UsageError(`certificate ${i + 1} in ${from} cannot be read`, PEM_WANTED);
+    }
+  }
+  return pem;
+}
+
+const CERTIFICATE =
+  /-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END \1?CERTIFICATE-----/g;
+const PEM_WANTED = "name a PEM file with the authority's certificate (BEGIN CERTIFICATE)";

@@ -9,6 +9,7 @@ import {
   fsyncSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readSync,
   realpathSync,
   renameSync,
@@ -27,6 +28,8 @@ export interface UserFiles {
   read(path: string, maxBytes: number): Buffer;
   /** The same as text; not UTF-8 is a Failure. */
   text(path: string, maxBytes: number): string;
+  /** Names of the files in a directory, in order, hidden ones left out; more than so many are refused. */
+  names(path: string, max: number): string[];
   /** Puts another text into a file that exists, all or nothing; its mode and owner stay. */
   replace(path: string, text: string): void;
 }
@@ -72,6 +75,16 @@ export class SystemUserFiles implements UserFiles {
     }
   }
 
+  names(path: string, max: number): string[] {
+    try {
+      const names = readdirSync(path).filter((name) => !name.startsWith("."));
+      if (names.length > max) throw failure("read", path, `it holds more than ${max} files`);
+      return names.filter((name) => statSync(join(path, name)).isFile()).toSorted();
+    } catch (error) {
+      throw error instanceof Failure ? error : unusable("read", path, error);
+    }
+  }
+
   replace(path: string, text: string): void {
     try {
       // Where a link leads to; a file in its place would part it from what it links to.
@@ -107,6 +120,7 @@ function writeLike(path: string, text: string, like: Stats): void {
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "there is no such file"],
+  ["ENOTDIR", "it is no directory"],
   ["EACCES", "this user may not do that"],
   ["EPERM", "this user may not do that"],
   ["EROFS", "the file system is read-only"],

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { CanonicalPath, isSegment } from "../base/canonical-path.ts";
 import { SystemFs } from "../base/fs.ts";
 import { Secret } from "../base/secret.ts";
-import { addressFrom, switchFrom, timeoutFrom, tokenFrom } from "./environment.ts";
+import { ClientEnvironment } from "./environment.ts";
 import { parseExact } from "./exact-json.ts";
 import { oneSegment, restOfPath, typedPath } from "./request-path.ts";
 import { isLocal, parseServerAddress } from "./server-address.ts";
@@ -81,30 +81,70 @@ test("parseExact() changes no number", () => {
   );
 });
 
-test("own variables go before those of other tools, and empty ones are not set", () => {
-  assert.deepEqual(addressFrom({}), { value: "http://127.0.0.1:8200", from: "the default" });
+test("the settings of one client are taken, and empty ones are not set", () => {
+  const of = (env: Record<string, string>) => new ClientEnvironment(env);
+  assert.deepEqual(of({}).address, { value: "http://127.0.0.1:8200", from: "the default" });
+  assert.equal(of({}).token, null);
   const all = { HOLDFAST_ADDR: "h", VAULT_ADDR: "v", BAO_ADDR: "b" };
-  assert.deepEqual(addressFrom(all), { value: "h", from: "HOLDFAST_ADDR" });
-  assert.equal(addressFrom({ ...all, HOLDFAST_ADDR: "" }).value, "v");
-  assert.equal(addressFrom({ BAO_ADDR: "b" }).value, "b");
-  const names = ["HOLDFAST_TOKEN", "VAULT_TOKEN", "BAO_TOKEN", "NOMAD_TOKEN"];
-  for (const [i, name] of names.entries()) {
-    const env = Object.fromEntries(names.slice(i).map((one) => [one, ` ${one}\n`]));
-    const told = tokenFrom(env);
-    assert.deepEqual([told?.from, told?.value.reveal()], [name, name]);
+  assert.deepEqual(of(all).address, { value: "h", from: "HOLDFAST_ADDR" });
+  assert.equal(of({ ...all, HOLDFAST_ADDR: "" }).address.value, "v");
+  for (const client of ["HOLDFAST", "VAULT", "BAO", "NOMAD"]) {
+    const env = Object.fromEntries(
+      ["ADDR", "NAMESPACE", "CACERT", "CAPATH", "CLIENT_CERT", "CLIENT_KEY", "TLS_SERVER_NAME"]
+        .map((name) => [`${client}_${name}`, name.toLowerCase()])
+        .concat([
+          [`${client}_TOKEN`, " t\n"],
+          [`${client}_SKIP_VERIFY`, "T"],
+        ]),
+    );
+    const told = of(env);
+    assert.equal(told.address.value, "addr");
+    assert.deepEqual([told.token?.from, told.token?.value.reveal()], [`${client}_TOKEN`, "t"]);
+    assert.deepEqual([told.namespace, told.skipVerify], ["namespace", true]);
+    assert.equal(told.text("CAPATH")?.value, "capath");
+    assert.equal(told.text("TLS_SERVER_NAME")?.from, `${client}_TLS_SERVER_NAME`);
   }
-  assert.equal(tokenFrom({}), null);
+  const alone = of({ VAULT_NAMESPACE: "team" });
+  assert.equal(alone.namespace, "team", "one setting alone is meant too");
+  assert.equal(of({ VAULT_ADDR: "v", HOLDFAST_NAMESPACE: "ours" }).namespace, "ours");
+  assert.equal(of({ NOMAD_TOKEN: "t", NOMAD_REGION: "eu" }).text("REGION")?.value, "eu");
+  assert.equal(of({ NOMAD_TOKEN: "t", NOMAD_NAMESPACE: "default" }).namespace, "");
+  assert.throws(() => of({ NOMAD_TOKEN: "t", NOMAD_NAMESPACE: "*" }).namespace, /one namespace/);
+});
+
+test("address and token never come from two clients, and what is left out is named", () => {
+  const clients = ["HOLDFAST", "VAULT", "BAO", "NOMAD"];
+  for (const [i, first] of clients.entries()) {
+    for (const second of clients.slice(i + 1)) {
+      const told = new ClientEnvironment({ [`${first}_ADDR`]: "a", [`${second}_TOKEN`]: "t" });
+      assert.deepEqual([told.address.value, told.token], ["a", null]);
+      assert.ok(
+        told.unused("TOKEN")?.startsWith(`${second}_TOKEN is not used beside ${first}_ADDR`),
+      );
+      assert.equal(told.unused("ADDR"), null);
+      const other = new ClientEnvironment({ [`${second}_ADDR`]: "a", [`${first}_TOKEN`]: "t" });
+      assert.equal(other.address.from, "the default");
+      assert.ok(
+        other.unused("ADDR")?.startsWith(`${second}_ADDR is not used beside ${first}_TOKEN`),
+      );
+    }
+  }
+  for (const name of ["VAULT_WRAP_TTL", "VAULT_AGENT_ADDR"]) {
+    assert.throws(
+      () => new ClientEnvironment({ VAULT_ADDR: "a", [name]: "x" }).check(),
+      new RegExp(`${name} is set and cannot be honoured`),
+    );
+    new ClientEnvironment({ HOLDFAST_ADDR: "a", [name]: "x" }).check();
+  }
 });
 
 test("settings of the environment are strict", () => {
-  assert.equal(timeoutFrom({}), 60_000_000_000n);
-  assert.equal(timeoutFrom({ HOLDFAST_CLIENT_TIMEOUT: "5" }), 5_000_000_000n);
-  assert.throws(() => timeoutFrom({ HOLDFAST_CLIENT_TIMEOUT: "0" }), /longer than 0s/);
-  assert.equal(switchFrom({ HOLDFAST_SKIP_VERIFY: "1" }, "HOLDFAST_SKIP_VERIFY"), true);
-  assert.throws(
-    () => switchFrom({ HOLDFAST_SKIP_VERIFY: "no" }, "HOLDFAST_SKIP_VERIFY"),
-    /true or false/,
-  );
+  const of = (env: Record<string, string>) => new ClientEnvironment(env);
+  assert.equal(of({}).timeout, 60_000_000_000n);
+  assert.equal(of({ HOLDFAST_CLIENT_TIMEOUT: "5" }).timeout, 5_000_000_000n);
+  assert.throws(() => of({ HOLDFAST_CLIENT_TIMEOUT: "0" }).timeout, /longer than 0s/);
+  assert.equal(of({ HOLDFAST_SKIP_VERIFY: "1" }).skipVerify, true);
+  assert.throws(() => of({ HOLDFAST_SKIP_VERIFY: "no" }).skipVerify, /true or false/);
 });
 
 test("the token file is its owner's alone, and nothing else is read", (t) => {

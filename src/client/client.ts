@@ -8,6 +8,7 @@ import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { Secret } from "../base/secret.ts";
 import type { Nanos } from "../base/world.ts";
 import { ApiError, errorsOf } from "./api-error.ts";
+import { ConnectionFailure } from "./connection-failure.ts";
 import { parseExact } from "./exact-json.ts";
 import { ownBytes } from "./own-bytes.ts";
 import type { Received, Transport } from "./transport.ts";
@@ -117,6 +118,9 @@ export class Client implements Caller {
     }
     const answer = answerOf(received);
     if (received.status >= 300 && !(ask.accept ?? []).includes(received.status)) {
+      if (PLAIN_TO_TLS.test(answer.text) && received.status === 400) {
+        throw new ConnectionFailure("speaks-tls", transport.address, "");
+      }
       throw refusal(method, path, received, answer);
     }
     for (const warning of answer.warnings) if (ask.untold?.test(warning) !== true) warn?.(warning);
@@ -163,6 +167,9 @@ function answerOf(received: Received): Answer {
     header: (name) => received.header(name),
   };
 }
+
+/** How servers and proxies that take TLS alone say so. */
+const PLAIN_TO_TLS = /\bHTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)\b/i;
 
 /** In the envelope, or in the header where the answer has none: there, several come as one text. */
 function warningsOf({ warnings }: JsonObject, received: Received): readonly string[] {

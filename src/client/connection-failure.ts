@@ -18,6 +18,7 @@ export type ConnectionProblem =
   | "bad-tls-file" // our own certificate, key or CA cannot be used
   | "speaks-http" // we spoke TLS, it did not
   | "speaks-tls" // we spoke HTTP, it speaks TLS
+  | "not-http" // neither is what it speaks
   | "too-large"
   | "other";
 
@@ -46,7 +47,8 @@ const TEXTS: Readonly<Record<ConnectionProblem, (at: string) => string>> = {
   "client-certificate": (at) => `${at} did not accept the client certificate, or asks for one`,
   "bad-tls-file": () => "the CA, client certificate or client key given cannot be used",
   "speaks-http": (at) => `${at} was addressed with TLS but does not speak it`,
-  "speaks-tls": (at) => `${at} did not answer in HTTP; it probably speaks TLS`,
+  "speaks-tls": (at) => `${at} was addressed without TLS, and speaks nothing else`,
+  "not-http": (at) => `what ${at} answers is not HTTP`,
   "too-large": (at) => `the answer of ${at} is larger than this client takes`,
   other: (at) => `the request to ${at} failed`,
 };
@@ -79,6 +81,7 @@ const BY_CODE: ReadonlyMap<string, ConnectionProblem> = new Map([
   ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "speaks-http"],
   ["ERR_SSL_HTTP_REQUEST", "speaks-http"],
   ["EPROTO", "speaks-http"],
+  ["HPE_HEADER_OVERFLOW", "too-large"],
 ]);
 
 /** What a socket, TLS or the HTTP parser reported, in the user's terms. */
@@ -91,7 +94,7 @@ export function connectionFailure(error: unknown, address: ServerAddress): Conne
 }
 
 function byFamily(code: string): ConnectionProblem {
-  if (code.startsWith("HPE_")) return "speaks-tls";
+  if (code.startsWith("HPE_")) return "not-http";
   if (/^ERR_SSL_(TLSV1|SSLV3)_ALERT/.test(code)) return "client-certificate";
   if (/^ERR_(OSSL|SSL)_/.test(code)) return "bad-tls-file";
   return "other";

@@ -4,7 +4,7 @@
 import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
 import { concat } from "../base/bytes.ts";
-import { showDuration } from "../base/duration.ts";
+import { SECOND, showDuration } from "../base/duration.ts";
 import type { Nanos, Timers } from "../base/world.ts";
 import { ConnectionFailure, connectionFailure } from "./connection-failure.ts";
 import type { ServerAddress } from "./server-address.ts";
@@ -43,6 +43,8 @@ export interface Received {
   readonly body: Buffer;
 }
 
+const PROBE_PATIENCE = 2n * SECOND;
+
 export class Transport {
   readonly address: ServerAddress;
   readonly #options: TransportOptions;
@@ -60,8 +62,28 @@ export class Transport {
     try {
       return await this.#exchange(sent);
     } catch (error) {
-      throw connectionFailure(error, this.address);
+      throw await this.#explained(connectionFailure(error, this.address));
     }
+  }
+
+  /**
+   * A server that speaks TLS hangs up on plain HTTP, or answers with an alert. Whether that was it, a
+   * handshake tells; without one "try again" would be the advice, for ever.
+   */
+  async #explained(failure: ConnectionFailure): Promise<ConnectionFailure> {
+    const { address, timeout, timers, tls } = this.#options;
+    const guess = failure.problem === "broken" || failure.problem === "not-http";
+    if (!guess || address.secure || address.socketPath !== null) return failure;
+    const { probeTls } = await import("./tls-probe.ts");
+    const patience = timeout < PROBE_PATIENCE ? timeout : PROBE_PATIENCE;
+    try {
+      await probeTls({ address, tls, timeout: patience, timers });
+    } catch (error) {
+      // An alert is TLS too: it was refused for something else than the language.
+      const { problem } = connectionFailure(error, address);
+      if (problem !== "client-certificate") return failure;
+    }
+    return new ConnectionFailure("speaks-tls", address, "");
   }
 
   /** Ends idle connections, which would otherwise keep the process. */

@@ -253,7 +253,7 @@ test("info and self hide the secret until it is asked for", async () => {
     assert.equal(field.code, 2);
     assert.match(field.stderr, /-show-secret/);
     const shown = await token([...args, "-show-secret", "-field", "SecretID"], { env });
-    assert.equal(shown.stdout, `${SecretID}\n`);
+    assert.equal(shown.stdout, SecretID);
   }
 });
 
@@ -283,8 +283,8 @@ test("info, update and delete take the unique beginning of an accessor, odd ones
   client({ AccessorID: "aabbccd0-0000-4000-8000-000000000001", Name: "one" });
   client({ AccessorID: "aabbccd1-0000-4000-8000-000000000002", Name: "two" });
   const name = async (prefix: string) => (await token(["info", prefix, "-field", "Name"])).stdout;
-  assert.equal(await name("aabbccd0"), "one\n");
-  assert.equal(await name("AABBCCD1-0"), "two\n");
+  assert.equal(await name("aabbccd0"), "one");
+  assert.equal(await name("AABBCCD1-0"), "two");
   const several = await token(["info", "aabbccd"]);
   assert.equal(several.code, 2);
   assert.match(several.stderr, /several accessors begin with aabbccd/);
@@ -445,7 +445,7 @@ test("an exchange gives programs the whole answer, -field looks into the token",
   const { Index, Token } = JSON.parse((await exchange("-json")).stdout);
   assert.equal(Token.SecretID, SecretID);
   assert.equal(Index, server.tokens.index);
-  assert.equal((await exchange("-field", "SecretID")).stdout, `${SecretID}\n`);
+  assert.equal((await exchange("-field", "SecretID")).stdout, SecretID);
   const file = join(home, "out");
   const quiet = await exchange("-secret-out", file, "-quiet");
   assert.equal(quiet.stdout, `${AccessorID}\n`);

@@ -166,7 +166,7 @@ test("operator generate-root in steps: init, shares, decode, cancel", async () =
   const { encoded_token: encoded } = JSON.parse(last.stdout);
   const decode = ["operator", "generate-root", "-decode", encoded];
   const decoded = await cli([...decode, "-otp", "-", "-field", "token"], { stdin: otp });
-  assert.equal(decoded.stdout, "made-by-generate-root-0123456789abcd\n");
+  assert.equal(decoded.stdout, "made-by-generate-root-0123456789abcd");
   const asked = await cli(decode, { typed: [otp] });
   assert.match(asked.stdout, /made-by-generate-root/);
   const wrong = await cli([...decode, "-otp", "-"], { stdin: "short" });
@@ -271,7 +271,7 @@ test("read prints data for people, the envelope for programs, one value for scri
   assert.match((await cli(["read", "sys/key-status"])).stdout, /^term +1$/m);
   const { data } = JSON.parse((await cli(["read", "-json", "/v1/sys/key-status"])).stdout);
   assert.equal(data.term, 1);
-  assert.equal((await cli(["read", "-field=term", "sys/key-status"])).stdout, "1\n");
+  assert.equal((await cli(["read", "-field=term", "sys/key-status"])).stdout, "1");
   const yaml = await cli(["read", "-format", "yaml", "sys/key-status"]);
   assert.match(yaml.stdout, /^data:\n {2}term: 1$/m);
   const absent = await cli(["read", "-field=nope", "sys/key-status"]);
@@ -337,8 +337,8 @@ test("write sends values from arguments, files and standard input", async () => 
   assert.equal(stdout, "Success! Data written to: kv/a\n");
   assert.deepEqual(server.seen[0]?.body, {
     a: "1=2",
-    b: "from a file",
-    c: "piped",
+    b: "from a file\n",
+    c: "piped\n",
     d: ["x", "y"],
     e: "@f",
   });

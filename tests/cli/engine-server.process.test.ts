@@ -175,11 +175,11 @@ $ holdfast auth enable userpass
 Success! Enabled the userpass auth method at: auth/userpass/
 
 $ holdfast write auth/userpass/users/anna password=- token_policies=default
-< correct horse
+<- correct horse
 Success! Data written to: auth/userpass/users/anna
 
 $ holdfast login -method userpass username=anna password=-
-< correct horse
+<- correct horse
 Key                Value
 ---                -----
 token_accessor     {{*}}
@@ -191,13 +191,13 @@ token_metadata     {"username":"anna"}
 ! Logged in. The token is kept in {{*}}; other commands use it from now on.
 
 $ holdfast login -method userpass username=anna password=-
-< battery
+<- battery
 ! Error: POST auth/userpass/login/anna: invalid username or password (status 400)
 ! Next: check what was typed, -path and -namespace; after several failures a user is locked for a while
 ? 1
 
 $ holdfast login -method userpass -path people username=anna password=-
-< battery
+<- battery
 ! Error: POST auth/people/login/anna: {{*}}
 ! Next: no such method is mounted there: \`holdfast auth list\` shows them; -path and -namespace say where
 ? 4

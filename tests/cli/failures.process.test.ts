@@ -106,6 +106,95 @@ test("a connection that ends early, or says something else than HTTP, is told", 
   odd.close();
 });
 
+test("plain HTTP to a server that speaks TLS: https is what to use", async () => {
+  const now = new SystemClock().now();
+  const made = await makeDevCertificate([{ type: "ip", value: "127.0.0.1" }], now);
+  const secure = await FakeServer.start({ cert: made.certificate, key: made.key });
+  const plain = secure.address.replace("https:", "http:");
+  const hungUp = await cli(plain, ["status"]);
+  await secure.stop();
+  const told = /was addressed without TLS[^]*Next: use https:\/\//;
+  assert.equal(hungUp.code, 1);
+  assert.match(hungUp.stderr, told);
+  const texts = [
+    "Client sent an HTTP request to an HTTPS server.\n",
+    "<center>The plain HTTP request was sent to HTTPS port</center>",
+  ];
+  for (const text of texts) {
+    server.instead.set("GET sys/seal-status", { status: 400, text });
+    const { code, stderr } = await cli(server.address, ["status"]);
+    server.instead.delete("GET sys/seal-status");
+    assert.equal(code, 1);
+    assert.match(stderr, told);
+  }
+});
+
+test("headers that are too long are not taken for another protocol", async () => {
+  const headers = { "X-Service-Warning": "unknown ".repeat(4000) };
+  server.instead.set("GET kv/a", { status: 200, body: {}, headers });
+  const { stderr } = await cli(server.address, ["read", "kv/a"]);
+  server.instead.delete("GET kv/a");
+  assert.match(stderr, /larger than this client takes \(HPE_HEADER_OVERFLOW\)/);
+});
+
+test("settings of another client come whole, or not at all and with a word", async () => {
+  const token = { VAULT_ADDR: server.address, VAULT_TOKEN: ROOT_TOKEN, HOME: home };
+  const put = ["write", "kv/a", "x=1"];
+  server.instead.set("POST kv/a", { status: 204 });
+  const ask = async (env: Record<string, string>) => {
+    server.seen.length = 0;
+    const ran = await run(put, { env });
+    return { ...ran, namespace: server.seen[0]?.headers["x-service-namespace"] };
+  };
+  for (const name of ["VAULT_NAMESPACE", "HOLDFAST_NAMESPACE"]) {
+    const { code, namespace } = await ask({ ...token, [name]: "team1" });
+    assert.deepEqual([code, namespace], [0, "team1"]);
+  }
+  const wrapped = await ask({ ...token, VAULT_WRAP_TTL: "5m" });
+  assert.equal(wrapped.code, 2);
+  assert.match(wrapped.stderr, /VAULT_WRAP_TTL is set and cannot be honoured.*-wrap-ttl/);
+  assert.equal(server.seen.length, 0);
+  const mixed = await ask({ HOLDFAST_ADDR: server.address, VAULT_TOKEN: "canary", HOME: home });
+  assert.match(mixed.stderr, /Warning: VAULT_TOKEN is not used beside HOLDFAST_ADDR/);
+  assert.equal(server.seen[0]?.headers["x-service-token"], undefined);
+  assert.ok(!mixed.all.includes("canary"));
+  for (const [name, value, words] of [
+    ["VAULT_CACERT", join(home, "none.pem"), /cannot read .*none\.pem/],
+    ["VAULT_CAPATH", join(home, "none"), /cannot read .*none: there is no such file/],
+    ["VAULT_SKIP_VERIFY", "maybe", /VAULT_SKIP_VERIFY must be true or false/],
+    ["VAULT_CLIENT_CERT", "x", /a client certificate and its key are given together/],
+    ["VAULT_FORMAT", "pretty", /VAULT_FORMAT must be table, json, yaml/],
+  ] as const) {
+    const { code, stderr } = await ask({ ...token, [name]: value });
+    assert.equal(code, 2, name);
+    assert.match(stderr, words);
+  }
+});
+
+test("authorities come from a file or a directory, and one without a certificate is refused", async () => {
+  const now = new SystemClock().now();
+  const made = await makeDevCertificate([{ type: "ip", value: "127.0.0.1" }], now);
+  const secure = (await FakeServer.start({ cert: made.certificate, key: made.key })).opened();
+  const directory = mkdtempSync(join(home, "authorities-"));
+  writeFileSync(join(directory, "a.pem"), made.authority);
+  const empty = join(home, "empty.pem");
+  const key = join(home, "key.pem");
+  const spoilt = join(home, "spoilt.pem");
+  writeFileSync(empty, "");
+  writeFileSync(key, made.key);
+  writeFileSync(spoilt, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+  const ask = (...args: string[]) => cli(secure.address, [...args, "status"]);
+  assert.equal((await ask("-ca-path", directory)).code, 0);
+  assert.equal((await ask("-ca-cert", join(directory, "a.pem"))).code, 0);
+  for (const file of [empty, key]) {
+    const { code, stderr } = await ask("-ca-cert", file);
+    assert.equal(code, 2);
+    assert.match(stderr, /holds no certificate\nNext: name a PEM file/);
+  }
+  assert.match((await ask("-ca-cert", spoilt)).stderr, /certificate 1 in .* cannot be read/);
+  await secure.stop();
+});
+
 test("a server that never answers is left after the time given", async () => {
   const silent = http.createServer(() => {});
   const address = `http://${await listening(silent)}`;
@@ -125,7 +214,7 @@ test("an answer over a Unix socket is read like any other", async () => {
   await new Promise<void>((resolve) => local.listen(path, resolve));
   const { stdout } = await cli(`unix://${path}`, ["read", "-field", "ok", "kv/a"]);
   local.close();
-  assert.equal(stdout, "true\n");
+  assert.equal(stdout, "true");
 });
 
 test("TLS: trust, expiry and names are checked, and each has its next step", async () => {
@@ -229,6 +318,7 @@ test("T-E05: an unforeseen error shows its kind and, with -debug, where; never i
     text: () => {
       throw new TypeError("hunter2-canary");
     },
+    names: () => [],
     replace: () => {},
   };
   const args = ["write", "-debug", "kv/a", "a=@file"];

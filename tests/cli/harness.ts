@@ -15,7 +15,7 @@ import { SystemUserFiles } from "../../src/cli/user-file.ts";
 
 export interface RunOptions {
   /** Standard input of a pipe. */
-  readonly stdin?: string;
+  readonly stdin?: string | Buffer;
   /** Lines that a person at a terminal types, one at each prompt. */
   readonly typed?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

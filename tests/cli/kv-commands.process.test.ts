@@ -38,7 +38,7 @@ test("put and patch send data apart from options; files and standard input hold 
   assert.deepEqual(await sent("put", "-cas", "0", "team/secret/app/a b", `p=@${file}`, "x=\\@y"), {
     ...at,
     method: "POST",
-    body: { data: { p: "correct horse", x: "@y" }, options: { cas: 0 } },
+    body: { data: { p: "correct horse\n", x: "@y" }, options: { cas: 0 } },
   });
   assert.deepEqual(await sent("patch", "-remove", "x", "/team/secret/app/a b/", "y=2"), {
     ...at,
@@ -59,7 +59,7 @@ test("get gives programs the whole answer, and people data and version apart", a
   const json = await cli(["get", "-format", "json", "team/secret/app"]);
   assert.equal(json.stderr, "");
   assert.equal(JSON.parse(json.stdout).data.data.a, "1");
-  assert.equal((await cli(["get", "-field", "a", "team/secret/app"])).all, "1\n\n");
+  assert.equal((await cli(["get", "-field", "a", "team/secret/app"])).all, "1\n");
   await cli(["get", "-version", "1", "team/secret/app"]);
   assert.equal(server.seen.at(-1)?.query.get("version"), "1");
   const wrapped = await cli([
@@ -70,11 +70,70 @@ test("get gives programs the whole answer, and people data and version apart", a
     "wrapping_token",
     "team/secret/app",
   ]);
-  assert.match(wrapped.stdout, /^[0-9a-f-]{36}\n$/, wrapped.all);
+  assert.match(wrapped.stdout, /^[0-9a-f-]{36}$/, wrapped.all);
   assert.equal(server.seen.at(-1)?.headers["x-service-wrap-ttl"], "1m30s");
   const look = server.seen.at(-2);
   assert.equal(look?.path, "sys/internal/ui/mounts/team/secret/app");
   assert.equal(look?.headers["x-service-wrap-ttl"], undefined, "the look at the mount is not");
+});
+
+const PEM = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\nByqGSM49\n-----END PRIVATE KEY-----\n";
+
+test("files and pipes go in and come out byte for byte", async (t) => {
+  const { home, cli, sent } = await fakeFor(t);
+  const file = join(home, "value");
+  const values = [PEM, "abc\n", "abc", "\n", "", "a\r\nb\r\n", "\ufeffbom\ufffd", "a\0b\u2028"];
+  for (const value of values) {
+    writeFileSync(file, value);
+    const named = await sent("put", "team/secret/app", `v=@${file}`);
+    assert.deepEqual(named.body, { data: { v: value } });
+    const piped = await cli(["put", "team/secret/app", "v=-"], { stdin: value });
+    assert.equal(piped.code, 0, piped.all);
+    const noted = /^[^\r\n]+\n$/.test(value);
+    assert.equal(
+      piped.stderr,
+      noted ? "Note: v ends with a newline, which is kept; printf '%s' makes none.\n" : "",
+    );
+    assert.equal((await cli(["get", "-field", "v", "team/secret/app"])).stdout, value);
+  }
+  const onScreen = await cli(["get", "-field", "v", "team/secret/app"], { columns: 80 });
+  assert.equal(
+    onScreen.stdout,
+    "a\\x00b\\u2028\n",
+    "a terminal gets a newline, and nothing that steers it",
+  );
+});
+
+test("bytes that are no UTF-8 are refused, and how to store them is said", async (t) => {
+  const { home, cli, server } = await fakeFor(t);
+  const bytes = Buffer.from([0x61, 0xff, 0x0a]);
+  const file = join(home, "bytes");
+  writeFileSync(file, bytes);
+  const before = server.seen.length;
+  const named = await cli(["put", "team/secret/app", `v=@${file}`]);
+  assert.equal(named.code, 2);
+  assert.match(named.stderr, /cannot read .*bytes: it is not UTF-8 text; encode it, in base64 say/);
+  const piped = await cli(["put", "team/secret/app", "v=-"], { stdin: bytes });
+  assert.equal(piped.code, 2);
+  assert.match(piped.stderr, /standard input is not UTF-8 text\nNext: encode it, in base64 say/);
+  assert.ok(server.seen.slice(before).every(({ method }) => method === "GET"));
+});
+
+test("on a terminal name=- asks without echo, for each name", async (t) => {
+  const { cli, server } = await fakeFor(t);
+  const typed = [" hunter2-canary ", "second-canary"];
+  const { code, all, raw } = await cli(["put", "team/secret/app", "password=-", "pin=-"], {
+    typed,
+  });
+  assert.equal(code, 0, all);
+  assert.deepEqual(server.seen.at(-1)?.body, {
+    data: { password: " hunter2-canary ", pin: "second-canary" },
+  });
+  assert.match(all, /password \(not shown\): [^]*pin \(not shown\): /);
+  assert.ok(!all.includes("canary"));
+  assert.deepEqual(raw, [true, false, true, false]);
+  const never = await cli(["-non-interactive", "put", "team/secret/app", "password=-"], { typed });
+  assert.equal(never.code, 2);
 });
 
 test("lists, searches and moves go on to the last page without a word", async (t) => {

@@ -76,7 +76,7 @@ test("any answer can be wrapped, and unwrapped without a token of one's own", as
   const rewrapped = await cli(["unwrap", "-rewrap", "-field", "wrapping_token", file], { env });
   assert.equal(server.seen.at(-1)?.headers["x-service-token"], token, "it is its own credential");
   const typed = await cli(["unwrap", "-field", "term"], { typed: [rewrapped.stdout.trim()] });
-  assert.deepEqual([typed.code, typed.stdout], [0, "1\n"], typed.all);
+  assert.deepEqual([typed.code, typed.stdout], [0, "1"], typed.all);
   assert.deepEqual(typed.raw, [true, false], "typed without echo");
   assert.equal(server.seen.at(-1)?.body["token"], undefined);
 });
@@ -122,7 +122,7 @@ test("login by a method asks for the password, sends no token, and keeps the new
   assert.ok(!done.all.includes(kept), "what is kept need not be shown");
   assert.match(done.stdout, /token_policies +\[default shop\]/);
 
-  const other = await cli([...args, "password=-"], { stdin: "correct horse \n" });
+  const other = await cli([...args, "password=-"], { stdin: "correct horse " });
   assert.match(other.stderr, /HOLDFAST_TOKEN is set and goes before the token just kept/);
   assert.equal(server.seen.at(-1)?.headers["x-service-token"], undefined);
 });
@@ -133,7 +133,7 @@ test("login -no-store shows the token, and approle takes its secret id from a fi
   writeFileSync(file, "secret-1\n");
   const args = ["login", "-no-store", "-method", "approle", "-path", "auth/ci", "role_id=role-1"];
   const shown = await cli([...args, "-field", "token", `secret_id=@${file}`]);
-  assert.equal(shown.stdout, "77777777-2222-4333-8444-555555555555\n", shown.all);
+  assert.equal(shown.stdout, "77777777-2222-4333-8444-555555555555", shown.all);
   assert.deepEqual(server.seen.at(-1)?.body, { role_id: "role-1", secret_id: "secret-1" });
   assert.equal((await cli(args)).code, 0, "a role may do without");
   assert.deepEqual(server.seen.at(-1)?.body, { role_id: "role-1" });

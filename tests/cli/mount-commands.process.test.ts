@@ -98,7 +98,7 @@ test("enable and tune send what was given, and nothing else", async (t) => {
     body: { max_lease_ttl: "0s", token_type: "service", description: "" },
   });
   const shown = await cli(["secrets", "tune", "-field", "default_lease_ttl", "kv"]);
-  assert.deepEqual([shown.code, shown.stdout], [0, "0\n"], shown.all);
+  assert.deepEqual([shown.code, shown.stdout], [0, "0"], shown.all);
   assert.equal(server.seen.at(-1)?.method, "GET", "without a setting it looks");
 });
 
@@ -269,6 +269,6 @@ test("a move is followed to its end, good or bad", async (t) => {
   assert.match(failed.stderr, /`holdfast secrets move -status m1`/);
   answers.push({ ...info, status: "in-progress" });
   const status = await cli(["secrets", "move", "-status", "m1", "-field", "status"]);
-  assert.deepEqual([status.code, status.stdout], [0, "in-progress\n"]);
+  assert.deepEqual([status.code, status.stdout], [0, "in-progress"]);
   assert.equal((await cli(["secrets", "move", "a"])).code, 2);
 });

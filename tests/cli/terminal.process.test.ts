@@ -72,4 +72,23 @@ if (hasScript) {
     assert.ok(!seen.includes("half"));
     assert.match(seen, /(?<!-)\becho\b/);
   });
+
+  test("a value given as name=- is asked for and not shown, and so is a share given as -", async () => {
+    const server = (await FakeServer.start()).opened(["canary-share-a", "share-b"], 2);
+    server.instead.set("POST auth/userpass/users/ada", { status: 204 });
+    const args = ["write", "auth/userpass/users/ada", "password=-"];
+    const { code, seen } = await onTerminal(args, ["canary horse"], server.address);
+    assert.equal(code, 0, seen);
+    assert.match(seen, /password \(not shown\): /);
+    assert.deepEqual(server.seen.at(-1)?.body, { password: "canary horse" });
+    server.sealed = true;
+    const share = await onTerminal(["operator", "unseal", "-"], ["canary-share-a"], server.address);
+    await server.stop();
+    assert.equal(share.code, 0, share.seen);
+    assert.equal(server.given.size, 1);
+    for (const one of [seen, share.seen]) {
+      assert.ok(!one.includes("canary"), one);
+      assert.match(one, /(?<!-)\becho\b/);
+    }
+  });
 }

@@ -2,6 +2,7 @@
 //
 //   $ holdfast COMMAND     a command; words in quotes as in a shell; {{name}} is put in
 //   < text                 a line of its standard input
+//   <- text                the same without a newline behind it
 //   text                   a line of its standard output
 //   ! text                 a line of its standard error
 //   ? 3                    its exit code; 0 when it is not said
@@ -36,6 +37,7 @@ export function readTranscript(text: string): Step[] {
       assert.equal(words.shift(), "holdfast", `line ${i + 1}: every command is holdfast's`);
       steps.push({ line: i + 1, words, stdin: "", stdout: [], stderr: [], code: 0 });
     } else if (step === undefined) assert.fail(`line ${i + 1}: there is no command before it`);
+    else if (line.startsWith("<- ")) step.stdin += line.slice(3);
     else if (line.startsWith("< ")) step.stdin += `${line.slice(2)}\n`;
     else if (line.startsWith("? ")) step.code = Number(line.slice(2));
     else if (line.startsWith("! ") || line === "!") step.stderr.push(line.slice(2));

@@ -29,7 +29,7 @@ export const auditEnable = command({
   async run({ client, out, files, prompt }, input) {
     const { type, description, local, skipTest } = input;
     const path = (input.path ?? type).replace(/^\/+|\/+$/g, "");
-    const options = (await readData(input.options, { files, prompt })) ?? {};
+    const options = (await readData(input.options, { files, prompt, out })) ?? {};
     await client.request("POST", `sys/audit/${restOfPath(path)}`, {
       body: {
         type,

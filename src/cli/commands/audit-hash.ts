@@ -5,9 +5,8 @@ import { restOfPath } from "../../client/request-path.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
+import { readValue } from "../data-arguments.ts";
 import { UsageError } from "../usage-error.ts";
-
-const MAX_INPUT = 2 ** 20;
 
 export const auditHash = command({
   name: "audit hash",
@@ -27,19 +26,16 @@ export const auditHash = command({
   },
 });
 
-async function read(
-  { prompt, files, out }: Context,
-  given: string | undefined,
-): Promise<Secret<string>> {
-  if (given === "-") return new Secret((await prompt.whole(MAX_INPUT)).replace(/\r?\n$/, ""));
-  if (given?.startsWith("@")) {
-    return new Secret(files.text(given.slice(1), MAX_INPUT).replace(/\r?\n$/, ""));
+async function read(context: Context, given: string | undefined): Promise<Secret<string>> {
+  const { prompt, out } = context;
+  if (given === "-" || given?.startsWith("@")) {
+    return new Secret(await readValue("the value", given, context));
   }
   if (given !== undefined) {
     out.warn("a value on the command line stays in the shell's history; leave it out to be asked");
     return new Secret(given);
   }
-  const typed = await prompt.secret("Value");
+  const typed = await prompt.secret("Value", { exact: true });
   if (typed === null) throw new UsageError("no value was given");
   return typed;
 }

@@ -16,7 +16,7 @@ export const remove = command({
     parameters: argument.rest("name=value pairs for the query"),
   },
   async run({ client, out, files, prompt }, { path, parameters }) {
-    const query = await readQuery(parameters, { files, prompt });
+    const query = await readQuery(parameters, { files, prompt, out });
     const answer = await client.request("DELETE", typedPath(path), { query });
     const going = answer.status === 202;
     const done = `Success! Data deleted (if it existed) at: ${path}`;

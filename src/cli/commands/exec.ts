@@ -1,7 +1,6 @@
 // `holdfast exec`
 
 import { isObject } from "../../base/json.ts";
-import { tokenFrom } from "../../client/environment.ts";
 import type { Answer } from "../../client/client.ts";
 import { typedPath } from "../../client/request-path.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
@@ -125,7 +124,7 @@ function environmentOf(
   { settings }: Context,
   { set, unset }: CredentialVariables,
 ): Record<string, string | undefined> {
-  const withheld = ["HOLDFAST_TOKEN", tokenFrom(settings.env)?.from ?? "", ...unset];
+  const withheld = ["HOLDFAST_TOKEN", settings.tokenVariable ?? "", ...unset];
   const inherited = Object.entries(settings.env).filter(([name]) => !withheld.includes(name));
   return { ...Object.fromEntries(inherited), ...Object.fromEntries(set) };
 }

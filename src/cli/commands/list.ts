@@ -19,7 +19,7 @@ export const list = command({
     parameters: argument.rest("name=value pairs for the query"),
   },
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
-    const query = await readQuery(parameters, { files, prompt });
+    const query = await readQuery(parameters, { files, prompt, out });
     const target = typedPath(path.replace(/\/+$/, ""));
     const answer = await client.request("LIST", target, { query, wrapTtl });
     if (wrapTtl !== undefined) return showAnswer(out, answer, "There is nothing to show.");

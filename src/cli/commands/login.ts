@@ -3,7 +3,6 @@
 import { Failure } from "../../base/failure.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { Secret } from "../../base/secret.ts";
-import { TOKEN_NAMES, toldBy } from "../../client/environment.ts";
 import { writeTokenFile } from "../../client/token-file.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
@@ -116,7 +115,7 @@ function factsOf(auth: JsonObject): JsonObject {
 
 function keep({ fs, settings, out }: Context, token: Secret<string>): string {
   writeTokenFile(fs, settings.tokenFile, token);
-  const other = toldBy(settings.env, ...TOKEN_NAMES);
-  if (other !== null) out.warn(`${other.from} is set and goes before the token just kept`);
+  const other = settings.tokenVariable;
+  if (other !== null) out.warn(`${other} is set and goes before the token just kept`);
   return settings.tokenFile;
 }

@@ -22,7 +22,7 @@ export const patch = command({
   },
   async run({ client, out, files, prompt }, { path, data, wrapTtl }) {
     const target = typedPath(path);
-    const body = await readData(data, { files, prompt });
+    const body = await readData(data, { files, prompt, out });
     if (body === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const answer = await client.request("PATCH", target, { body, wrapTtl });
     await showAnswer(out, answer, `Success! Data patched at: ${path}`);

@@ -21,7 +21,7 @@ export const read = command({
     parameters: argument.rest("name=value pairs for the query"),
   },
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
-    const query = await readQuery(parameters, { files, prompt });
+    const query = await readQuery(parameters, { files, prompt, out });
     const answer = await client.request("GET", typedPath(path), { query, wrapTtl });
     await showAnswer(out, answer, "There is nothing to show.");
   },

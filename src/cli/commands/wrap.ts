@@ -23,7 +23,7 @@ export const wrap = command({
   flags: { ttl: flag.duration("How long it can be unwrapped").default(5n * MINUTE, "5m") },
   args: { data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input") },
   async run({ client, out, files, prompt }, { ttl, data }) {
-    const body = await readData(data, { files, prompt });
+    const body = await readData(data, { files, prompt, out });
     if (body === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const answer = await client.request("POST", "sys/wrapping/wrap", { body, wrapTtl: ttl });
     await showAnswer(out, answer, "There is nothing to show.");

@@ -28,7 +28,7 @@ export const write = command({
   },
   async run({ client, out, files, prompt }, { force, path, data, wrapTtl }) {
     const target = typedPath(path);
-    const body = await readData(data, { files, prompt });
+    const body = await readData(data, { files, prompt, out });
     if (body === null && !force) {
       throw new UsageError("there is no data", "give name=value, or -force to write without any");
     }

@@ -58,7 +58,10 @@ test("YAML keeps texts that look like something else as texts", async () => {
 test("-field prints one value bare, for lists one a line", async () => {
   const one = make({ field: "a.b" });
   await one.output.record({ a: { b: "deep value" } });
-  assert.equal(one.text.out, "deep value\n");
+  assert.equal(one.text.out, "deep value", "byte for byte");
+  const lines = make({ field: "a" });
+  await lines.output.record({ a: "x\ny\n" });
+  assert.equal(lines.text.out, "x\ny\n");
   const several = make({ field: "id" });
   await several.output.record([{ id: 1 }, { id: 2 }]);
   assert.equal(several.text.out, "1\n2\n");

@@ -111,8 +111,10 @@ export class Output {
     for (const value of values) {
       const plain =
         typeof value === "string" ? value : isStructure(value) ? json(value) : shown(value);
-      const safe = stdout.isTTY === true ? harmless(plain) : plain;
-      stdout.write(`${safe}\n`);
+      // One value goes into a pipe byte for byte; several are lines of a list.
+      const onScreen = stdout.isTTY === true;
+      const end = onScreen || Array.isArray(data) ? "\n" : "";
+      stdout.write(`${onScreen ? harmless(plain) : plain}${end}`);
     }
   }
 

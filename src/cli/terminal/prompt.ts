@@ -1,7 +1,9 @@
 // Asks a person. Secrets are read without echo; questions and prompts go to standard error, so that
 // the answer to a command can still be piped. Also the one place that reads standard input.
 
+import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
+import { concat, text, utf8, wipe } from "../../base/bytes.ts";
 import { Secret } from "../../base/secret.ts";
 import { UsageError } from "../usage-error.ts";
 import { Typing } from "./typing.ts";
@@ -61,29 +63,47 @@ export class Prompt {
     });
   }
 
-  /** All of standard input as text. */
+  /** All of standard input as text, byte for byte. A terminal is told how it ends. */
   async whole(maxBytes: number): Promise<string> {
-    const decoder = new StringDecoder("utf8");
-    let text = "";
+    if (this.#stdin.isTTY === true) {
+      if (!this.interactive) throw new UsageError("cannot read standard input: it is a terminal");
+      this.#stderr.write(
+        "Reading standard input, which is shown as it is typed; end it with Ctrl-D.\n",
+      );
+    }
+    const parts: Buffer[] = [];
     let length = 0;
     for await (const piece of this.#stdin) {
       length += piece.length;
       if (length > maxBytes) {
         throw new UsageError(`standard input has more than ${maxBytes} bytes`);
       }
-      text += typeof piece === "string" ? piece : decoder.write(piece);
+      parts.push(typeof piece === "string" ? utf8(piece) : piece);
     }
-    text += decoder.end();
-    if (text.includes("\ufffd")) throw new UsageError("standard input is not UTF-8 text");
-    return text;
+    const bytes = concat(...parts);
+    wipe(...parts);
+    try {
+      if (!isUtf8(bytes)) {
+        throw new UsageError("standard input is not UTF-8 text", "encode it, in base64 say");
+      }
+      return text(bytes);
+    } finally {
+      wipe(bytes);
+    }
   }
 
-  /** One line that is all of standard input: a share, a token. */
+  /** One line that is all of standard input: a share, a token. On a terminal it is asked for. */
   async piped(what: string): Promise<Secret<string>> {
-    const text = (await this.whole(MAX_LINE)).trim();
-    if (text === "") throw new UsageError(`standard input holds no ${what}`);
-    if (/\s/.test(text)) throw new UsageError(`standard input must hold one ${what} and no more`);
-    return new Secret(text);
+    if (this.interactive) {
+      const label = what.charAt(0).toUpperCase() + what.slice(1);
+      const typed = await this.secret(label);
+      if (typed === null || typed.reveal() === "") throw new UsageError(`no ${what} was given`);
+      return typed;
+    }
+    const line = (await this.whole(MAX_LINE)).trim();
+    if (line === "") throw new UsageError(`standard input holds no ${what}`);
+    if (/\s/.test(line)) throw new UsageError(`standard input must hold one ${what} and no more`);
+    return new Secret(line);
   }
 
   /** Refuses to go on where nobody can be asked. */
@@ -98,8 +118,8 @@ export class Prompt {
     const decoder = new StringDecoder("utf8");
     const interrupted = Promise.withResolvers<never>();
     const onData = (piece: Buffer | string) => {
-      const text = typeof piece === "string" ? piece : decoder.write(piece);
-      if (this.#typing.take(text, hidden)) interrupted.reject(new Interrupted());
+      const keys = typeof piece === "string" ? piece : decoder.write(piece);
+      if (this.#typing.take(keys, hidden)) interrupted.reject(new Interrupted());
     };
     const onEnd = () => this.#typing.end();
     this.#listening = true;
