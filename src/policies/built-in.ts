@@ -29,9 +29,6 @@ path "sys/wrapping/wrap"   { capabilities = ["update"] }
 path "sys/wrapping/lookup" { capabilities = ["update"] }
 path "sys/wrapping/unwrap" { capabilities = ["update"] }
 
-path "sys/tools/hash"   { capabilities = ["update"] }
-path "sys/tools/hash/*" { capabilities = ["update"] }
-
 # Its own private space
 path "cubbyhole/*" { capabilities = ["create", "read", "update", "delete", "list"] }
 `;

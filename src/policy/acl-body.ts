@@ -13,13 +13,18 @@ import {
   type NamedValues,
   NO_PARAMETERS,
   type ParameterRules,
+  patternsIn,
 } from "./acl-parameters.ts";
 import { patternOf } from "./acl-pattern.ts";
 import { type AclRule, NO_BOUNDS, type Wrapping } from "./acl-rule.ts";
 import type { Template } from "./acl-template.ts";
 import { type RuleValue, ruleValue } from "./acl-value.ts";
 import { showName } from "./document-failure.ts";
-import type { Block, Position, Value } from "./hcl-node.ts";
+import type { Block, Key, Position, Value } from "./hcl-node.ts";
+
+// Values with a star, for one parameter: each is looked for in every part of a request's value.
+const MOST_PATTERNS = 256;
+const MOST_PATTERN_CHARACTERS = 16 * 1024;
 
 const NOT_ENFORCED: ReadonlySet<string> = new Set([
   "mfa_methods",
@@ -140,9 +145,19 @@ class BodyReader {
         if (read === null) throw wrong(element.position);
         return read;
       });
+      this.#checkPatterns(key, item.key, values);
       return [foldName(item.key.text), values];
     });
     return mergeNamed(pairs);
+  }
+
+  #checkPatterns(key: string, { text, position }: Key, values: readonly RuleValue[]): void {
+    const { count, characters } = patternsIn(values);
+    if (count <= MOST_PATTERNS && characters <= MOST_PATTERN_CHARACTERS) return;
+    const problem =
+      `${key} names too many values with a star for parameter ${showName(text)}: at most ` +
+      `${MOST_PATTERNS} with ${MOST_PATTERN_CHARACTERS} characters together are accepted`;
+    throw this.#refused("policy-too-many-patterns", problem, position);
   }
 
   /** Zero is "not set", as other readers of such documents take it. */

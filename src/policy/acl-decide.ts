@@ -29,6 +29,7 @@ export interface AclDecision {
 
 export const SUDO = bitsOf("sudo");
 export const WITHOUT_PARAMETERS = bitsOf("list", "scan", "delete");
+const LISTING_BITS = [bitsOf("list"), bitsOf("scan")];
 export const LISTING = bitsOf("list", "scan");
 
 export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
@@ -41,16 +42,25 @@ export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
   return { allowed: true, granting: rule.granting(bit), rule };
 }
 
-/** The words for a path: empty when nothing is granted. By the rules of listing, for the path as it
- *  is given (contract 4.6). */
+/** The words for a path: each as a request for that operation would be decided, a list and a scan for
+ *  the folder of that name. Empty when nothing is granted. */
 export function capabilitiesOn(acl: CompiledAcl, path: string): AclCapability[] {
-  const rule = ruleOn(acl, path);
-  return rule === null || rule.denies ? [] : wordsOf(rule.capabilities);
+  const words = bitsFrom(ruleFor(acl, path)) & ~LISTING;
+  const folder = asFolder(path);
+  const listed = LISTING_BITS.filter(
+    (bit) => (bitsFrom(ruleForListing(acl, folder, bit)) & bit) !== 0,
+  );
+  return wordsOf(listed.reduce((bits, bit) => bits | bit, words));
 }
 
-/** The rule that the words for a path come from. */
+/** The rule that the words for a path come from; of a folder those for listing. */
 export function ruleOn(acl: CompiledAcl, path: string): MergedRule | null {
-  return ruleForListing(acl, path, bitsOf("list"));
+  const listing = () => ruleForListing(acl, asFolder(path), bitsOf("list"));
+  return path.endsWith("/") ? listing() : (ruleFor(acl, path) ?? listing());
+}
+
+function bitsFrom(rule: MergedRule | null): number {
+  return rule === null || rule.denies || !rule.isPassable ? 0 : rule.capabilities;
 }
 
 function grants(rule: MergedRule, bit: number, question: AclQuestion): boolean {
@@ -71,28 +81,26 @@ export function ruleFor(acl: CompiledAcl, path: string): MergedRule | null {
 }
 
 /**
- * The folder and its name without the slash are one place: a deeper `deny` written for either cannot
- * be dodged through the other, and a deeper rule that says nothing about listing hides no grant.
+ * The folder and its name without the slash are one place, so a rule may be written for either: each
+ * of the two is decided alone, and a `deny` for one cannot be dodged through the other. A rule that
+ * says nothing about listing hides what the other form grants, and nothing else.
  */
-export function ruleForListing(acl: CompiledAcl, path: string, bit: number): MergedRule | null {
-  const bare = path.endsWith("/") ? path.slice(0, -1) : null;
-  const exact = acl.exact.get(path) ?? (bare === null ? undefined : acl.exact.get(bare));
+export function ruleForListing(acl: CompiledAcl, folder: string, bit: number): MergedRule | null {
+  const bare = folder.slice(0, -1);
+  const exact = acl.exact.get(folder) ?? acl.exact.get(bare);
   if (exact !== undefined) return exact;
-  let best: MergedRule | null = null;
-  let denying: MergedRule | null = null;
-  let granting: MergedRule | null = null;
-  const consider = (rule: MergedRule | null) => {
-    if (rule === null) return;
-    best = stronger(best, rule);
-    if (rule.denies) denying = stronger(denying, rule);
-    if (rule.grants(bit)) granting = stronger(granting, rule);
-  };
-  for (const form of bare === null ? [path] : [path, bare]) {
-    consider(acl.prefixes.longest(form));
-    acl.segments.visit(form, consider);
-  }
-  if (denying !== null && (granting === null || isWeakerRule(granting, denying))) return denying;
-  return granting ?? best;
+  const [strong, weak] = inOrder(ruleFor(acl, folder), ruleFor(acl, bare));
+  if (strong === null || weak === null || strong.denies || strong.grants(bit)) return strong;
+  return weak.denies || weak.grants(bit) ? weak : strong;
+}
+
+/** The stronger of two, or the only one, first. */
+function inOrder(
+  a: MergedRule | null,
+  b: MergedRule | null,
+): readonly [MergedRule | null, MergedRule | null] {
+  if (a === null || b === null) return [a ?? b, null];
+  return isWeakerRule(a, b) ? [b, a] : [a, b];
 }
 
 function stronger(a: MergedRule | null, b: MergedRule): MergedRule {

@@ -251,7 +251,7 @@ test("3.5: for a list it is told who hides nobody, and which form of an exact la
   assert.deepEqual([found.allowed, found.rule?.label], [true, "kv/*"]);
   assert.deepEqual(
     found.candidates.map(({ label, why: reason }) => [label, reason]),
-    [["kv/private/*", "it neither grants nor denies list, and so hides nobody who does"]],
+    [["kv/private/*", "it neither grants nor denies listing, and so hides nobody who does"]],
   );
   const both = 'path "a" { policy = "read" }\npath "a/" { capabilities = ["deny"] }';
   const [other] = why(both, asking("list", "a")).candidates;

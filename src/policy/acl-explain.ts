@@ -11,12 +11,14 @@ import {
   asFolder,
   decide,
   LISTING,
+  ruleFor,
   SUDO,
   WITHOUT_PARAMETERS,
 } from "./acl-decide.ts";
 import type { MergedRule, Source } from "./acl-merged-rule.ts";
 import type { ParameterProblem } from "./acl-parameters.ts";
 import { isWeaker, labelOf, matches, whyWeaker } from "./acl-pattern.ts";
+import { MOST_COMPARED } from "./acl-value.ts";
 import { smallestRule } from "./acl-suggestion.ts";
 import { showName } from "./document-failure.ts";
 
@@ -69,9 +71,10 @@ export function explain(acl: CompiledAcl, question: AclQuestion): Explanation {
   const { allowed, rule } = decide(acl, question);
   const matching = matchesOf(acl, question);
   const lost = matching.rules.filter((other) => other !== rule);
+  const deciders = formsOf(question).map((form) => ({ form, rule: ruleFor(acl, form) }));
   const candidates = lost
     .toSorted((a, b) => (isStronger(a, b) ? -1 : 1))
-    .map((other) => ({ ...shown(other), why: rule === null ? "" : whyLost(other, rule, question) }))
+    .map((other) => ({ ...shown(other), why: rule === null ? "" : whyLost(other, rule, deciders) }))
     .concat(matching.leftOut.map((left) => ({ ...shownLeft(left), why: whyLeft(left) })));
   const smallest = allowed ? null : smallestRule(acl, question, rule);
   return {
@@ -125,7 +128,10 @@ function isStronger(a: MergedRule, b: MergedRule): boolean {
   return b.pattern.kind !== "exact" && isWeaker(b.pattern, a.pattern);
 }
 
-function whyLost(rule: MergedRule, winner: MergedRule, question: AclQuestion): string {
+/** Which rule decides for each form of the path: a list has two, and is decided by one of theirs. */
+type Deciders = readonly { readonly form: string; readonly rule: MergedRule | null }[];
+
+function whyLost(rule: MergedRule, winner: MergedRule, deciders: Deciders): string {
   if (winner.pattern.kind === "exact") {
     return rule.pattern.kind === "exact"
       ? "for a list the label with the slash decides first"
@@ -134,8 +140,15 @@ function whyLost(rule: MergedRule, winner: MergedRule, question: AclQuestion): s
   if (isStronger(winner, rule)) {
     return `the weaker of the two: ${whyWeaker(rule.pattern, winner.pattern)}`;
   }
-  // Only a list is decided by another than the strongest.
-  return `it neither grants nor denies ${question.capability}, and so hides nobody who does`;
+  const over = deciders.find(
+    ({ form, rule: other }) =>
+      other !== null && other !== rule && matches(rule.pattern, form) && isStronger(other, rule),
+  )?.rule;
+  if (over !== null && over !== undefined) {
+    return `weaker than ${showName(labelOf(over.pattern))}: ${whyWeaker(rule.pattern, over.pattern)}`;
+  }
+  // It decides for one form of a list's path, and leaves the list to the other.
+  return "it neither grants nor denies listing, and so hides nobody who does";
 }
 
 function whyLeft({ why, rule, policy }: LeftOut): string {
@@ -209,6 +222,13 @@ function parameterText({ kind, name }: ParameterProblem): string {
       return `parameter ${shownName} does not stand in allowed_parameters`;
     case "other-value":
       return `the value of parameter ${shownName} is none of those in allowed_parameters`;
+    case "too-long":
+      return (
+        `parameter ${shownName} makes more than can be compared with the values of a rule: ` +
+        `at most ${MOST_COMPARED.characters} characters and ${MOST_COMPARED.parts} parts in a request`
+      );
+    case "too-many-values":
+      return `the blocks with this path name more values for parameter ${shownName} than are compared`;
   }
 }
 

@@ -95,6 +95,12 @@ export class MergedRule {
       .reduce(mergeWrapping, NO_BOUNDS));
   }
 
+  /** Whether merged bounds leave anything between them: if not, nothing passes. */
+  get isPassable(): boolean {
+    const { min, max } = this.wrapping;
+    return min === null || max === null || min <= max;
+  }
+
   /** Null is a request whose answer is not wrapped. */
   permitsWrapping(ttl: Nanos | null): boolean {
     const { min, max } = this.wrapping;

@@ -1,8 +1,8 @@
 // Rules on the parameters of a request: which must be there, which may not, which values they may
 // have. Top-level names only, without regard to case; nested objects count as a whole.
 
-import type { JsonObject } from "../base/json.ts";
-import { type RuleValue, ValueSet } from "./acl-value.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import { Compared, type RuleValue, ValueSet } from "./acl-value.ts";
 
 /** Values by folded name; no values at all stands for any value. */
 export type NamedValues = ReadonlyMap<string, readonly RuleValue[]>;
@@ -12,6 +12,8 @@ export interface ParameterRules {
   readonly allowed: NamedValues;
   readonly denied: NamedValues;
   readonly required: ReadonlySet<string>;
+  /** So many blocks say so much that it is not compared: nothing passes. Default false. */
+  readonly tooMany?: boolean;
 }
 
 /** One for the many rules that have none: a token may have fifty thousand rules. */
@@ -19,6 +21,15 @@ export const NO_PARAMETERS: ParameterRules = {
   allowed: new Map(),
   denied: new Map(),
   required: new Set(),
+};
+
+/** Of all blocks with one label together. A token may have thousands of them, and whatever it has is
+ *  made ready while a request waits. */
+const MOST_MERGED = {
+  names: 100_000,
+  values: 100_000, // of one parameter, as what follows
+  patterns: 1_024,
+  patternCharacters: 64 * 1024,
 };
 
 export function foldName(name: string): string {
@@ -29,6 +40,9 @@ export function foldName(name: string): string {
 export function mergeParameters(all: readonly ParameterRules[]): ParameterRules {
   const [only] = all;
   if (only !== undefined && all.length === 1) return only;
+  const names = all.reduce((sum, one) => sum + one.allowed.size + one.denied.size, 0);
+  const required = all.reduce((sum, one) => sum + one.required.size, 0);
+  if (names + required > MOST_MERGED.names) return { ...NO_PARAMETERS, tooMany: true };
   return {
     allowed: mergeNamed(all.flatMap(({ allowed }) => [...allowed])),
     denied: mergeNamed(all.flatMap(({ denied }) => [...denied])),
@@ -45,7 +59,9 @@ export function mergeNamed(
     const before = merged.get(name);
     if (before === undefined) merged.set(name, [...values]);
     else if (before.length > 0 && values.length === 0) merged.set(name, []);
-    else if (before.length > 0) for (const value of values) before.push(value);
+    else if (before.length > 0 && before.length <= MOST_MERGED.values) {
+      for (const value of values) before.push(value);
+    }
   }
   return merged;
 }
@@ -55,60 +71,117 @@ const NAMES_OF_POLICIES: ReadonlySet<string> = new Set(["policies", "token_polic
 
 /** The same, ready to be asked. */
 export class ParameterCheck {
+  readonly #rules: ParameterRules;
   readonly #required: readonly string[];
-  readonly #denied: ReadonlyMap<string, ValueSet>;
-  readonly #allowed: ReadonlyMap<string, ValueSet>;
+  readonly #denied = new Map<string, ValueSet | null>();
+  readonly #allowed = new Map<string, ValueSet | null>();
   readonly #denyAll: boolean;
   readonly #others: boolean; // names that `allowed` does not hold are allowed too
 
   private constructor(rules: ParameterRules) {
+    this.#rules = rules;
     this.#required = [...rules.required];
-    this.#denied = setsOf(rules.denied);
-    this.#allowed = setsOf(rules.allowed);
     this.#denyAll = rules.denied.has("*");
     this.#others = rules.allowed.size === 0 || rules.allowed.has("*");
   }
 
   /** Null where there is nothing to check. */
   static of(rules: ParameterRules): ParameterCheck | null {
-    const { allowed, denied, required } = rules;
-    return allowed.size + denied.size + required.size === 0 ? null : new ParameterCheck(rules);
+    const { allowed, denied, required, tooMany = false } = rules;
+    const none = allowed.size + denied.size + required.size === 0 && !tooMany;
+    return none ? null : new ParameterCheck(rules);
   }
 
   /** The first that stands in the way, or null. */
   problem(data: JsonObject): ParameterProblem | null {
+    for (const problem of this.problems(data)) return problem;
+    return null;
+  }
+
+  /** What stands in the way, of each parameter the first. */
+  *problems(data: JsonObject): Generator<ParameterProblem> {
+    if (this.#rules.tooMany === true) {
+      yield { kind: "too-many-values", name: "*" };
+      return;
+    }
     const given = Object.entries(data).filter(([, value]) => value !== undefined);
     if (this.#required.length > 0) {
       const names = new Set(given.map(([name]) => foldName(name)));
-      const missing = this.#required.find((name) => !names.has(name));
-      if (missing !== undefined) return { kind: "missing", name: missing };
+      for (const name of this.#required) if (!names.has(name)) yield { kind: "missing", name };
     }
-    if (given.length === 0) return null;
-    if (this.#denyAll) return { kind: "denied-all", name: foldName(given[0]?.[0] ?? "") };
+    if (this.#denyAll && given.length > 0) {
+      yield { kind: "denied-all", name: foldName(given[0]?.[0] ?? "") };
+      return;
+    }
+    const compared = new Compared();
     for (const [asSent, value] of given) {
       const name = foldName(asSent);
-      const denied = this.#denied.get(name);
-      if (denied?.catches(value ?? null) === true) {
-        return { kind: denied.any ? "denied" : "denied-value", name };
-      }
-      const allowed = name === "*" ? undefined : this.#allowed.get(name);
-      if (allowed === undefined) {
-        if (!this.#others) return { kind: "unlisted", name };
-      } else if (!allowed.admits(value ?? null)) return { kind: "other-value", name };
+      const kind = this.#problemOf(name, value ?? null, compared);
+      if (kind !== null) yield { kind, name };
     }
-    return null;
   }
+
+  #problemOf(name: string, value: JsonValue, compared: Compared): ParameterProblem["kind"] | null {
+    const denied = setFor(name, this.#rules.denied, this.#denied);
+    const allowed = name === "*" ? undefined : setFor(name, this.#rules.allowed, this.#allowed);
+    if (denied === null || allowed === null) return "too-many-values";
+    if (denied?.namesAll(value) === true) return denied.any ? "denied" : "denied-value";
+    const looked = denied !== undefined || allowed?.namesAll(value) === false;
+    if (looked && compared.isTooMuch(value)) return "too-long";
+    if (denied?.catches(value) === true) return "denied-value";
+    if (allowed === undefined) return this.#others ? null : "unlisted";
+    return allowed.admits(value) ? null : "other-value";
+  }
+}
+
+/** Made when the parameter is first given. Undefined where the rules do not name it, null where they
+ *  name more values for it than may be compared. */
+function setFor(
+  name: string,
+  named: NamedValues,
+  made: Map<string, ValueSet | null>,
+): ValueSet | null | undefined {
+  const values = named.get(name);
+  if (values === undefined) return undefined;
+  let set = made.get(name);
+  if (set === undefined) {
+    const { count, characters } = patternsIn(values);
+    const fits =
+      values.length <= MOST_MERGED.values &&
+      count <= MOST_MERGED.patterns &&
+      characters <= MOST_MERGED.patternCharacters;
+    set = fits ? valueSetOf(name, values) : null;
+    made.set(name, set);
+  }
+  return set;
+}
+
+/** Values with a star at an end: how many, and how long together. */
+export function patternsIn(values: readonly RuleValue[]): { count: number; characters: number } {
+  let count = 0;
+  let characters = 0;
+  for (const value of values) {
+    if (value.kind !== "string") continue;
+    if (!value.text.startsWith("*") && !value.text.endsWith("*")) continue;
+    count += 1;
+    characters += value.text.length;
+  }
+  return { count, characters };
 }
 
 /** What is wrong with a parameter of a request. Values are not told: they may be secrets. */
 export interface ParameterProblem {
-  readonly kind: "missing" | "denied-all" | "denied" | "denied-value" | "unlisted" | "other-value";
+  readonly kind:
+    | "missing"
+    | "denied-all"
+    | "denied"
+    | "denied-value"
+    | "unlisted"
+    | "other-value"
+    | "too-long"
+    | "too-many-values";
   /** Folded. */
   readonly name: string;
-}
-
-function setsOf(named: NamedValues): Map<string, ValueSet> {
-  return new Map(Array.from(named, ([name, values]) => [name, valueSetOf(name, values)]));
 }
 
 /** As they are compared for the parameter of that folded name. */

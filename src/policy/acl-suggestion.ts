@@ -2,7 +2,7 @@
 // and for no other path. It takes over what held on that path so far, grants and constraints, since it
 // hides the rule that they came from. For those who may ask why, never for the caller.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import { bitOf, bitsOf, wordsOf } from "./acl-capability.ts";
 import type { CompiledAcl } from "./acl-compile.ts";
@@ -136,7 +136,7 @@ function listingOn(acl: CompiledAcl, path: string, rest: number, wrapping: Wrapp
   if (folder !== path && acl.exact.has(folder)) return none; // decides before
   const granting = [bitsOf("list"), bitsOf("scan")].flatMap((bit) => {
     const rule = ruleForListing(acl, folder, bit);
-    return rule?.grants(bit) === true && isPassable(rule.wrapping) ? [{ bit, rule }] : [];
+    return rule?.grants(bit) === true && rule.isPassable ? [{ bit, rule }] : [];
   });
   const [first] = granting;
   if (first === undefined) return none;
@@ -147,11 +147,6 @@ function listingOn(acl: CompiledAcl, path: string, rest: number, wrapping: Wrapp
     sudo === (rest & SUDO) && bounds.min === wrapping.min && bounds.max === wrapping.max;
   if (agree) return { ...none, capabilities: listed };
   return { capabilities: listed | sudo, wrapping: bounds, apart: true };
-}
-
-/** Merged bounds may leave nothing between them. */
-function isPassable({ min, max }: Wrapping): boolean {
-  return min === null || max === null || min <= max;
 }
 
 /** The bounds, moved no further than the request needs. */
@@ -167,46 +162,73 @@ function around({ min, max }: Wrapping, ttl: Nanos | null): Wrapping {
  *  into them: they may be secrets. */
 function passing(rules: ParameterRules, { data, capability }: AclQuestion): ParameterRules {
   if (((bitOf(capability) ?? 0) & WITHOUT_PARAMETERS) !== 0) return rules;
+  if (rules.tooMany === true) return NO_PARAMETERS;
   let current = rules;
-  // Each round takes away one thing that stands in the way: a name that is asked for, or one given.
+  // Each round takes away one thing of each name: that it is asked for, that all are denied, that it
+  // is denied, that it is not allowed.
   for (;;) {
-    const problem = ParameterCheck.of(current)?.problem(data) ?? null;
-    if (problem === null) return current;
-    current = without(current, problem, data);
+    const problems = [...(ParameterCheck.of(current)?.problems(data) ?? [])];
+    if (problems.length === 0) return current;
+    const changed = {
+      allowed: new Map(current.allowed),
+      denied: new Map(current.denied),
+      required: new Set(current.required),
+    };
+    for (const problem of problems) relax(changed, problem, data);
+    const same = (key: "allowed" | "denied") =>
+      current[key].size === changed[key].size &&
+      [...changed[key]].every(([name, values]) => current[key].get(name) === values);
+    current = {
+      allowed: same("allowed") ? current.allowed : changed.allowed,
+      denied: same("denied") ? current.denied : changed.denied,
+      required: changed.required,
+    };
   }
 }
 
-function without(rules: ParameterRules, problem: ParameterProblem, data: JsonObject) {
-  const { name } = problem;
-  const allowed = new Map(rules.allowed);
-  const denied = new Map(rules.denied);
-  const required = new Set(rules.required);
-  switch (problem.kind) {
+interface Changing {
+  readonly allowed: Map<string, readonly RuleValue[]>;
+  readonly denied: Map<string, readonly RuleValue[]>;
+  readonly required: Set<string>;
+}
+
+function relax(rules: Changing, { kind, name }: ParameterProblem, data: JsonObject): void {
+  const { allowed, denied, required } = rules;
+  switch (kind) {
     case "missing":
       required.delete(name);
-      return { ...rules, required };
+      return;
     case "denied-all":
       denied.delete("*");
       allowed.delete("*"); // of all names, no more than those that are given
       for (const given of Object.keys(data)) setIfNone(allowed, foldName(given));
-      return { ...rules, allowed, denied };
-    case "denied":
-      denied.delete(name);
-      return { ...rules, denied };
+      return;
     case "denied-value": {
       const caught = data[Object.keys(data).find((given) => foldName(given) === name) ?? name];
-      const left = (denied.get(name) ?? []).filter(
-        (value) => !valueSetOf(name, [value]).catches(caught ?? null),
-      );
+      const left = notCaught(name, denied.get(name) ?? [], caught ?? null);
       if (left.length === 0) denied.delete(name);
       else denied.set(name, left);
-      return { ...rules, denied };
+      return;
     }
+    case "denied":
+      denied.delete(name);
+      return;
     case "unlisted":
     case "other-value":
       allowed.set(name, []);
-      return { ...rules, allowed };
+      return;
+    case "too-long":
+    case "too-many-values":
+      denied.delete(name);
+      if (allowed.has(name)) allowed.set(name, []);
   }
+}
+
+const MOST_TRIED = 64; // values that are compared with a request one by one
+
+function notCaught(name: string, values: readonly RuleValue[], caught: JsonValue) {
+  if (values.length > MOST_TRIED) return [];
+  return values.filter((value) => !valueSetOf(name, [value]).catches(caught));
 }
 
 function setIfNone(named: Map<string, readonly RuleValue[]>, name: string): void {

@@ -3,7 +3,9 @@
 
 import { isRawNumber, type JsonValue } from "../base/json.ts";
 import { canonicalNumber } from "./acl-number.ts";
+import { PrefixTree } from "./acl-prefix-tree.ts";
 import type { Value } from "./hcl-node.ts";
+import { TextSearch } from "./text-search.ts";
 
 export type RuleValue =
   | { readonly kind: "string"; readonly text: string }
@@ -37,62 +39,82 @@ export function ruleValue(value: Value): RuleValue | null {
   }
 }
 
-/** The values of one parameter, ready to be asked: text by a set, so that long lists cost nothing. */
+/**
+ * The values of one parameter, ready to be asked: however many there are, asking takes as long as the
+ * value is. How long that may be is for `Compared` to say.
+ */
 export class ValueSet {
   /** No values are named: any will do. */
   readonly any: boolean;
   readonly #exact = new Set<string>();
-  readonly #begins: string[] = []; // "x*"
-  readonly #ends: string[] = []; // "*x"
-  readonly #holds: string[] = []; // "*x*"
+  readonly #begins = new PrefixTree<true>(); // "x*"
+  readonly #ends = new PrefixTree<true>(); // "*x", from its end on
+  #longestEnd = 0;
+  readonly #holds: TextSearch | null; // "*x*"
   readonly #numbers = new Set<string>();
   readonly #bools = new Set<boolean>();
-  readonly #nested: RuleValue[] = [];
+  readonly #nested = new Set<string>();
   readonly #folded: boolean;
 
   /** `folded`: case does not count. */
   constructor(values: readonly RuleValue[], folded: boolean) {
     this.any = values.length === 0;
     this.#folded = folded;
-    for (const value of values) this.#add(value);
+    const holds: string[] = [];
+    for (const value of values) this.#add(value, holds);
+    this.#holds = holds.length === 0 ? null : new TextSearch(holds);
   }
 
-  #add(value: RuleValue): void {
+  #add(value: RuleValue, holds: string[]): void {
     if (value.kind === "number") this.#numbers.add(value.canonical);
     else if (value.kind === "bool") this.#bools.add(value.value);
-    else if (value.kind === "string") this.#addText(this.#fold(value.text));
-    else this.#nested.push(value);
+    else if (value.kind === "string") this.#addText(this.#fold(value.text), holds);
+    else this.#nested.add(keyOfRule(value));
   }
 
-  #addText(text: string): void {
+  #addText(text: string, holds: string[]): void {
     this.#exact.add(text); // a star may also be sent as it stands
     const begins = text.endsWith("*");
     const ends = text.startsWith("*");
-    if (text === "*") this.#begins.push("");
-    else if (begins && ends) this.#holds.push(text.slice(1, -1));
-    else if (begins) this.#begins.push(text.slice(0, -1));
-    else if (ends) this.#ends.push(text.slice(1));
+    if (text === "*") this.#begins.update("", () => true);
+    else if (begins && ends) holds.push(text.slice(1, -1));
+    else if (begins) this.#begins.update(text.slice(0, -1), () => true);
+    else if (ends) {
+      this.#ends.update(backwards(text.slice(1)), () => true);
+      this.#longestEnd = Math.max(this.#longestEnd, text.length - 1);
+    }
   }
 
   #fold(text: string): string {
     return this.#folded ? text.toLowerCase() : text;
   }
 
+  /** Whether a value need not be looked at to know that it is named. */
+  namesAll(value: JsonValue): boolean {
+    return this.any || (typeof value === "string" && this.#begins.longest("") !== null);
+  }
+
   /** Whether one value, as it stands, is named. */
   has(value: JsonValue): boolean {
-    if (typeof value === "string") return this.#hasText(this.#fold(value));
+    if (typeof value === "string") {
+      const text = this.#fold(value);
+      return this.#hasEnds(text) || this.#holds?.isIn(text) === true;
+    }
     if (typeof value === "boolean") return this.#bools.has(value);
     if (typeof value === "number") return this.#numbers.has(canonicalNumber(String(value)));
     if (isRawNumber(value)) return this.#numbers.has(canonicalNumber(value.rawJSON));
-    return this.#nested.some((named) => isSame(named, value));
+    if (this.#nested.size === 0) return false;
+    const key = keyOf(value);
+    return key !== null && this.#nested.has(key);
   }
 
-  #hasText(text: string): boolean {
+  /** By all but what it holds. */
+  #hasEnds(text: string): boolean {
     return (
       this.#exact.has(text) ||
-      this.#begins.some((part) => text.startsWith(part)) ||
-      this.#ends.some((part) => text.endsWith(part)) ||
-      this.#holds.some((part) => text.includes(part))
+      this.#begins.longest(text) !== null ||
+      (this.#longestEnd > 0 &&
+        this.#ends.longest(backwards(text.slice(-this.#longestEnd))) !== null)
     );
   }
 
@@ -107,10 +129,64 @@ export class ValueSet {
    *  reads a list of names takes them off. */
   catches(value: JsonValue): boolean {
     if (this.any || this.has(value)) return true;
-    return partsOf(value).some(
-      (part) => this.has(part) || (typeof part === "string" && this.has(part.trim())),
-    );
+    if (isList(value)) return value.some((part) => this.has(part) || this.#hasTrimmed(part));
+    if (typeof value !== "string") return false;
+    // What a part holds the whole does, and it was looked at.
+    return value
+      .split(",")
+      .some((part) => this.#hasEnds(this.#fold(part)) || this.#hasTrimmed(part));
   }
+
+  #hasTrimmed(part: JsonValue): boolean {
+    if (typeof part !== "string") return false;
+    const trimmed = part.trim();
+    return trimmed !== part && this.#hasEnds(this.#fold(trimmed));
+  }
+}
+
+/** Of one request, in all parameters together: more is not compared, and so not allowed. */
+export const MOST_COMPARED = { characters: 256 * 1024, parts: 10_000 };
+
+/** How much of a request has been compared. */
+export class Compared {
+  #characters = 0;
+  #parts = 0;
+
+  /** Counts a value in; whether that is more than may be. */
+  isTooMuch(value: JsonValue): boolean {
+    this.#count(value);
+    this.#parts += isList(value) ? value.length : commasIn(value);
+    return this.#characters > MOST_COMPARED.characters || this.#parts > MOST_COMPARED.parts;
+  }
+
+  #count(value: JsonValue): void {
+    if (typeof value === "string") this.#characters += value.length;
+    else if (isList(value)) {
+      this.#characters += value.length; // a comma each
+      for (const element of value) this.#count(element);
+    } else if (typeof value === "object" && value !== null && !isRawNumber(value)) {
+      for (const [key, member] of Object.entries(value)) {
+        this.#characters += key.length;
+        this.#count(member ?? null);
+      }
+    }
+  }
+}
+
+function commasIn(text: JsonValue): number {
+  if (typeof text !== "string") return 0;
+  let count = 0;
+  for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) {
+    count += 1;
+    if (count > MOST_COMPARED.parts) break;
+  }
+  return count;
+}
+
+function backwards(text: string): string {
+  let turned = "";
+  for (let at = text.length - 1; at >= 0; at -= 1) turned += text.charAt(at);
+  return turned;
 }
 
 /** Elements of a list; of text, what stands between commas. */
@@ -123,24 +199,43 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-function isSame(named: RuleValue, value: JsonValue | undefined): boolean {
-  if (value === undefined || value === null) return false;
-  if (typeof value === "string") return named.kind === "string" && named.text === value;
-  if (typeof value === "boolean") return named.kind === "bool" && named.value === value;
-  if (typeof value === "number" || isRawNumber(value)) {
-    const text = typeof value === "number" ? String(value) : value.rawJSON;
-    return named.kind === "number" && named.canonical === canonicalNumber(text);
+/** One text for each value, so that a long list of lists is one look. */
+function keyOfRule(value: RuleValue): string {
+  switch (value.kind) {
+    case "string":
+      return JSON.stringify(value.text);
+    case "number":
+      return value.canonical;
+    case "bool":
+      return String(value.value);
+    case "list":
+      return `[${value.elements.map(keyOfRule).join(",")}]`;
+    case "object":
+      return keyOfMembers(Array.from(value.members, ([name, member]) => [name, keyOfRule(member)]));
   }
+}
+
+/** The same of a value that was sent; null where no rule can name it, since none can say null. */
+function keyOf(value: JsonValue | undefined): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number") return canonicalNumber(String(value));
+  if (isRawNumber(value)) return canonicalNumber(value.rawJSON);
   if (isList(value)) {
-    if (named.kind !== "list" || named.elements.length !== value.length) return false;
-    return named.elements.every((element, i) => isSame(element, value[i]));
+    const keys = value.map(keyOf);
+    return keys.includes(null) ? null : `[${keys.join(",")}]`;
   }
-  if (named.kind !== "object") return false;
-  const keys = Object.keys(value);
-  if (keys.length !== named.members.size) return false;
-  const { members } = named;
-  return keys.every((key) => {
-    const member = members.get(key);
-    return member !== undefined && isSame(member, value[key]);
-  });
+  const members: (readonly [string, string])[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const key = keyOf(member);
+    if (key === null) return null;
+    members.push([name, key]);
+  }
+  return keyOfMembers(members);
+}
+
+function keyOfMembers(members: readonly (readonly [string, string])[]): string {
+  const sorted = members.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  return `{${sorted.map(([name, key]) => `${JSON.stringify(name)}:${key}`).join(",")}}`;
 }

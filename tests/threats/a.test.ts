@@ -148,6 +148,28 @@ test("T-A06: a list is denied where the deny is, in every form of it", async (t)
   }
 });
 
+test("T-A06: a rule that matches the folder's name without its slash counts for a list", async (t) => {
+  const stage = await scene(t);
+  const list = async (token: string, path = "/v1/sys/namespaces") =>
+    (await stage.server.call("LIST", path, { token })).status;
+  await stage.namespaces("team");
+  // `+` is one segment: these match sys/namespaces, and not sys/namespaces/.
+  const denied = rule("sys/*", ["list"]) + rule("sys/+", ["deny"]);
+  const granted = rule("sys/+", ["list"]);
+  for (const slash of ["", "/"]) {
+    const path = `/v1/sys/namespaces${slash}`;
+    assert.equal(await list(await stage.clientWith(denied), path), 403);
+    assert.equal(await list(await stage.clientWith(granted), path), 200);
+  }
+  // Whoever decides for both forms decides: what a broader rule grants is not added, with + or without.
+  for (const broad of ["sys/*", "sys/+/*", "+/policies/*", "+/+/*"]) {
+    const rules = rule(broad, ["list"]) + rule("sys/policies/acl/*", ["read"]);
+    await stage.writePolicy("team/app", rule("a", ["read"]));
+    const token = await stage.clientWith(rules);
+    assert.equal(await list(token, "/v1/sys/policies/acl/team"), 403, broad);
+  }
+});
+
 test("T-A07: a right below a path is none beside it", async (t) => {
   const stage = await scene(t);
   await stage.namespaces("ab", "abc", "ab/in");
