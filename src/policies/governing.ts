@@ -7,6 +7,7 @@ import type { Log } from "../base/log.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { EnforcementLevel, GoverningKind, Judgement } from "../endpoint/judgement.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { MAX_STEPS_TOGETHER } from "../policy/expr/limits.ts";
 import { loadPrograms } from "../policy/expr/load.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
 import type { Program, Programs, Verdict } from "../policy/expr/program.ts";
@@ -21,9 +22,9 @@ import { living } from "./policy-rows.ts";
 const MILLISECOND = 1_000_000n;
 const COMPILED = { entries: 1_024, cost: 4 * 1024 * 1024 }; // characters of text
 const COMPILED_COST = 256;
-/** Programs of one request run this long before others get their turn, and one that took longer the last
- *  time waits for a turn of its own: a hundred that use up their budgets, in one request or in a hundred
- *  requests, would otherwise hold up the whole server for seconds (T-C03). */
+/** So long may programs run in one turn of the loop, whatever requests they judge; the next one then waits
+ *  for a turn. A hundred that use up their budgets, in one request or in a hundred requests, would
+ *  otherwise hold up the whole server for seconds (T-C03). */
 const SLICE = 5n * MILLISECOND;
 /** All programs of one request; more is told, and not cut: a cut would make decisions depend on load. */
 const SLOW = 50n * MILLISECOND;
@@ -72,7 +73,8 @@ export class Governing {
   readonly #options: GoverningOptions;
   readonly #governors: Governors;
   readonly #compiled = new BoundedCache<Compiled>(COMPILED);
-  readonly #costly = new WeakSet<Compiled | Trial>();
+  /** How long programs have run in this turn of the loop. */
+  #busy: Nanos = 0n;
   #programs: Programs | null = null;
 
   constructor(options: GoverningOptions) {
@@ -130,7 +132,8 @@ export class Governing {
     return conclude(judged, { override: request.override, trace });
   }
 
-  /** Every one of them, also after one has failed (P18). Those that are gone meanwhile are left out. */
+  /** Every one of them, also after one has failed (P18). Those that are gone meanwhile are left out. They
+   *  have one budget together, and give way to others between. */
   async evaluate(
     policies: readonly Governor[],
     input: ProgramInput,
@@ -142,20 +145,18 @@ export class Governing {
     const { clock, turns } = this.#options;
     const programs = this.#programs ?? (await this.programs());
     const judged: Judged[] = [];
-    let slice = clock.elapsed();
+    let left = MAX_STEPS_TOGETHER;
     for (const policy of policies) {
       const trial = more.trials?.get(policy);
       const one = trial ?? living(this.#compiledOf(policy, programs), input.now);
       if (one === null) continue;
-      if (this.#costly.has(one) || clock.elapsed() - slice > SLICE) {
-        await turns.next();
-        slice = clock.elapsed();
-      }
+      if (this.#busy > SLICE) await turns.next();
       const before = clock.elapsed();
-      judged.push({ policy, level: one.level, verdict: verdictOf(one.program, input) });
+      const verdict = verdictOf(one.program, input, left);
+      left -= verdict.steps;
+      judged.push({ policy, level: one.level, verdict });
       const took = clock.elapsed() - before;
-      if (took > SLICE) this.#costly.add(one);
-      else this.#costly.delete(one);
+      this.#ran(took);
       more.took?.(policy.kind, took);
     }
     return judged;
@@ -168,6 +169,11 @@ export class Governing {
   }
 
   // --- inside ---
+
+  #ran(took: Nanos): void {
+    if (this.#busy === 0n) void this.#options.timers.turn().then(() => void (this.#busy = 0n));
+    this.#busy += took;
+  }
 
   /** Compiled at the first use after a start or a change. Null for one that is gone. */
   #compiledOf(policy: Governor, programs: Programs): Compiled | null {
@@ -207,6 +213,6 @@ export class Governing {
   }
 }
 
-function verdictOf(program: Program | string, input: ProgramInput): Verdict {
-  return typeof program === "string" ? brokenVerdict(program) : program.evaluate(input);
+function verdictOf(program: Program | string, input: ProgramInput, steps: number): Verdict {
+  return typeof program === "string" ? brokenVerdict(program) : program.evaluate(input, steps);
 }

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { SystemClock } from "../../src/base/clock.ts";
+import type { Nanos } from "../../src/base/world.ts";
 import { governedServer } from "../support/governed-server.ts";
 import { at } from "../support/http-client.ts";
 
@@ -62,8 +64,18 @@ test("each is denied, and a request that nothing governs is answered all the sam
   assert.ok(written >= 2);
 });
 
+/** Each look at it takes a while. */
+class SlowClock extends SystemClock {
+  #waited = 0n;
+
+  override elapsed(): Nanos {
+    this.#waited += 2_000_000n;
+    return super.elapsed() + this.#waited;
+  }
+}
+
 test("thirty on one token do not hold up the others, and are told as slow", async (t) => {
-  const server = await governedServer(t);
+  const server = await governedServer(t, { world: { clock: new SlowClock() } });
   for (let i = 0; i < MANY; i++) await server.rgp(`bomb-${i}`, nested(6), HARD);
   const bound = await server.client(Array.from({ length: MANY }, (_, i) => `bomb-${i}`));
   const free = await server.client(["other"]);
@@ -78,6 +90,9 @@ test("thirty on one token do not hold up the others, and are told as slow", asyn
   const answer = await heavy;
   assert.equal(answer.status, 403);
   assert.ok(String(at(answer, "errors", 0)).startsWith(`${MANY + 1} errors occurred:\n`));
+  // Four use up what they have together; the others find nothing left, and have failed as well.
+  assert.match(String(at(answer, "errors", 0)), /the budget of 20000 steps is used up/);
+  assert.match(String(at(answer, "errors", 0)), /the budget of 80000 steps for all policies/);
   assert.ok(between >= 3, `${between} were answered meanwhile`);
   const line = server.test.lines.find((text) => text.includes("took long")) ?? "";
   assert.match(line, new RegExp(`policies.?[=:]\\s*"?${MANY}`));

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../base/json.ts";
 import { BOMB_DATA, BOMBS, nestedLoops } from "../../../tests/support/program-bombs.ts";
+import { processorTime } from "../../../tests/support/processor-time.ts";
 import { MAX_STEPS } from "./limits.ts";
 import { loadPrograms } from "./load.ts";
 import type { Verdict } from "./program.ts";
@@ -16,6 +17,7 @@ function judge(text: string, data: JsonObject = {}): Verdict {
   return programs.parseProgram(text).evaluate(testInput({ request: { data } }));
 }
 
+const LONGEST_MS = 50;
 const BIG = Array.from({ length: 5000 }, (_, i) => i);
 
 test("loops within loops end with the budget, and the same run takes the same steps", () => {
@@ -118,6 +120,34 @@ test("loops, comparisons, patterns and every function that grows with its argume
       text,
     );
   }
+});
+
+test("a budget is over within 50 ms on the processor, whatever uses it up", () => {
+  for (const text of BOMBS) {
+    const program = programs.parseProgram(text);
+    const input = testInput({ request: { data: BOMB_DATA } });
+    // The first run may fall into a collection, or be the first use of a part of the runtime.
+    let took = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < 4 && took > LONGEST_MS; i += 1) {
+      const before = processorTime();
+      program.evaluate(input);
+      took = Math.min(took, processorTime() - before);
+    }
+    assert.ok(took <= LONGEST_MS, `${took} ms: ${text.slice(0, 200)}`);
+  }
+});
+
+test("programs that judge one request have one budget together", () => {
+  const program = programs.parseProgram(nestedLoops(6, "true"));
+  const input = testInput({});
+  assert.equal(program.evaluate(input, 50_000).error, "the budget of 20000 steps is used up");
+  const late = program.evaluate(input, 100);
+  assert.deepEqual(
+    [late.passed, late.error, late.steps],
+    [false, "the budget of 80000 steps for all policies of one request is used up", 100],
+  );
+  // What costs nothing is judged all the same.
+  assert.equal(programs.parseProgram("request.path != ''").evaluate(input, 0).error, null);
 });
 
 test("a large body costs a policy nothing that it does not look at", () => {

@@ -2,8 +2,9 @@
 
 import { type CelResult, celType, isCelError } from "@bufbuild/cel";
 import { invariant } from "../../base/invariant.ts";
+import { MAX_STEPS } from "./limits.ts";
 import { placeOf } from "./lowering.ts";
-import { BUDGET_TEXT, type Meter } from "./meter.ts";
+import type { Meter } from "./meter.ts";
 import type { Node } from "./node.ts";
 import type { ProgramFunctions } from "./program-functions.ts";
 import type { ProgramInput } from "./program-input.ts";
@@ -48,10 +49,10 @@ export class CompiledProgram implements Program {
     return new CompiledProgram(this.#written, this.#parts, warnings);
   }
 
-  evaluate(input: ProgramInput): Verdict {
+  evaluate(input: ProgramInput, steps = MAX_STEPS): Verdict {
     const { meter, functions } = this.#parts;
     const { rules, when, main } = this.#written;
-    meter.restart();
+    meter.restart(steps);
     functions.begin(this.#parts.view(input), (index) => this.#run(rules[index]?.node));
     const applies = when === null ? true : this.#run(when);
     const value = applies === true ? this.#run(main.node) : applies === false ? true : applies;
@@ -75,7 +76,8 @@ export class CompiledProgram implements Program {
   }
 
   #error(value: CelResult): string | null {
-    if (this.#parts.meter.isExhausted) return BUDGET_TEXT;
+    const { meter } = this.#parts;
+    if (meter.isExhausted) return meter.exhaustion;
     if (!isCelError(value)) {
       return typeof value === "boolean"
         ? null

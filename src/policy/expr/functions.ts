@@ -11,9 +11,9 @@ import {
   isCelError,
 } from "@bufbuild/cel";
 import { CONVERSIONS } from "./conversions.ts";
-import { UNITS_PER_ENGINE_CALL } from "./limits.ts";
+import { UNITS_PER_ENGINE_CALL, UNITS_PER_ERROR } from "./limits.ts";
 import { LOOKUPS } from "./lookups.ts";
-import { Problem } from "./meter.ts";
+import { type Meter, Problem } from "./meter.ts";
 import type { Native, Tools } from "./native.ts";
 import { operators } from "./operators.ts";
 import { SIGNATURES } from "./signatures.ts";
@@ -45,6 +45,7 @@ export function functionsOf(engine: Resolver, tools: Tools): ReadonlyMap<string,
 /** One that is ours alone. */
 export function ownGroup(
   name: string,
+  meter: Meter,
   answer: (id: number, values: readonly CelValue[]) => CelResult,
 ): Group {
   return {
@@ -52,9 +53,10 @@ export function ownGroup(
     [Symbol.iterator]: () => NO_FUNCTIONS.values(),
     call(id, _target, args): Result {
       try {
-        return answer(id, args);
+        const result = answer(id, args);
+        return isCelError(result) ? paid(result, meter) : result;
       } catch (error) {
-        if (error instanceof Problem) return celError(error.message, id);
+        if (error instanceof Problem) return paid(celError(error.message, id), meter);
         throw error;
       }
     },
@@ -76,16 +78,22 @@ function group(
         const answer = native?.(values, tools);
         if (answer !== undefined) return answer;
       } catch (error) {
-        if (error instanceof Problem) return celError(error.message, id);
+        if (error instanceof Problem) return paid(celError(error.message, id), tools.meter);
         throw error; // past everything that could swallow it
       }
       if (engine !== undefined) tools.meter.charge(UNITS_PER_ENGINE_CALL);
       const result = engine?.call(id, target, args);
-      if (result === undefined) return celError(mismatch(name, values), id);
-      if (isCelError(result)) return celError(quiet(name, result), id);
+      if (result === undefined) return paid(celError(mismatch(name, values), id), tools.meter);
+      if (isCelError(result)) return paid(celError(quiet(name, result), id), tools.meter);
       return result;
     },
   };
+}
+
+/** Also one that is only handed on: `||` and `&&` make a new one of those that they join. */
+function paid(error: CelResult, meter: Meter): CelResult {
+  meter.charge(UNITS_PER_ERROR);
+  return error;
 }
 
 function quiet(name: string, error: Error): string {

@@ -19,12 +19,17 @@ export const MAX_RULES_DEPTH = 1_000;
 
 /** Steps of loops. All other work that grows with data is counted in the same coin. */
 export const MAX_STEPS = 20_000;
-/** Parts of a step. One is about 40 ns of work once the code is warm, and up to 200 ns when it is cold. */
+/** Of all programs that judge one request: some 50 ms, whoever wrote them and however many there are. */
+export const MAX_STEPS_TOGETHER = 4 * MAX_STEPS;
+/** Parts of a step. One is 20 to 60 ns of work, so that a budget is over within 20 ms; the bombs of the
+ *  tests hold every function and operator against that. */
 export const UNITS_PER_STEP = 16;
 /** For each part of what a loop repeats; a turn costs one step at least. */
 export const UNITS_PER_NODE = 8;
 /** For a call that the CEL package answers, which looks through its overloads. */
 export const UNITS_PER_ENGINE_CALL = 48;
+/** For an answer that is an error: it remembers where it was made, which takes microseconds. */
+export const UNITS_PER_ERROR = 192;
 
 export const MAX_TEXT = 64 * 1024;
 export const MAX_ELEMENTS = 10_000;

@@ -1,7 +1,7 @@
 // The functions of contract 5.7 that CEL does not have, and the parts of a time.
 
 import { isInRange } from "./addresses.ts";
-import { Problem } from "./meter.ts";
+import { type Meter, Problem } from "./meter.ts";
 import { isDuration, isList, isText, isTimestamp, nanosOf, type Native } from "./native.ts";
 import { matchesGlob, matchesPath } from "./path-match.ts";
 import type { WallClock } from "./zones.ts";
@@ -30,11 +30,11 @@ const ipIn: Native = ([address, ranges], { meter }) => {
   return found;
 };
 
-function ofTwo(call: (pattern: string, text: string) => boolean): Native {
+function ofTwo(call: (pattern: string, text: string, meter: Meter) => boolean): Native {
   return ([pattern, text], { meter }) => {
     if (!isText(pattern) || !isText(text)) return undefined;
     meter.charge(16 + (pattern.length + text.length) / 4);
-    return call(pattern, text);
+    return call(pattern, text, meter);
   };
 }
 

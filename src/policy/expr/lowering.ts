@@ -7,6 +7,7 @@ import type { plan } from "@bufbuild/cel";
 import { ruleName } from "./checker.ts";
 import { UNITS_PER_NODE, UNITS_PER_STEP } from "./limits.ts";
 import { type Constant, type FoldNode, type Node, sizeOf } from "./node.ts";
+import { SIGNATURES } from "./signatures.ts";
 import { isProperty, ROOTS, type Shape } from "./properties.ts";
 
 export type Expr = Extract<Parameters<typeof plan>[1], { $typeName: "cel.expr.Expr" }>;
@@ -58,7 +59,7 @@ class Lowerer {
       case "fold":
         return this.#fold(node);
       case "call": {
-        const args = node.args.map((arg) => this.#argument(node.name, arg));
+        const args = node.args.map((arg, place) => this.#argument(node.name, arg, place));
         if (node.name === "_[_]") return call(node.at, "@index", args);
         if (node.name === "matches") return this.#matches(node);
         const target = node.target === null ? undefined : this.lower(node.target);
@@ -67,9 +68,12 @@ class Lowerer {
     }
   }
 
-  /** A zone that does not stand in the document costs more: its name may be a new one each time. */
-  #argument(name: string, arg: Node): Expr {
+  /** What decides must be true or false, and is asked where that is not plain from what is written. A
+   *  zone that does not stand in the document costs more: its name may be a new one each time. */
+  #argument(name: string, arg: Node, place: number): Expr {
     const lowered = this.lower(arg);
+    const decides = name === "_&&_" || name === "_||_" || (name === "_?_:_" && place === 0);
+    if (decides) return isBool(arg) ? lowered : call(arg.at, "@bool", [lowered]);
     const isZone = /^get[A-Z]/.test(name) && arg.kind !== "constant";
     return isZone ? call(arg.at, "@zone", [lowered]) : lowered;
   }
@@ -88,15 +92,7 @@ class Lowerer {
   #plain(node: Node): Expr {
     if (node.kind === "name") return ident(node.at, node.name);
     if (node.kind !== "select") return this.lower(node);
-    return made(node.at, {
-      case: "selectExpr",
-      value: {
-        $typeName: "cel.expr.Expr.Select",
-        operand: this.lower(node.operand),
-        field: node.field,
-        testOnly: false,
-      },
-    });
+    return call(node.at, "@field", [this.lower(node.operand), constant(node.at, node.field)]);
   }
 
   /** A pattern that stands in the document is compiled with it. */
@@ -182,6 +178,16 @@ class Lowerer {
     const next = test === null ? grow : call(at, "_?_:_", [test, grow, result]);
     return loop(call(at, "@new_list", []), turn(null), next, result);
   }
+}
+
+/** Whether it gives true, false or an error, whatever the request. */
+function isBool(node: Node): boolean {
+  if (node.kind === "constant") return typeof node.value === "boolean";
+  if (node.kind === "fold") return node.macro !== "map" && node.macro !== "filter";
+  if (node.kind !== "call") return node.kind === "has";
+  const { name } = node;
+  if (name === "_&&_" || name === "_||_") return true;
+  return SIGNATURES.get(name)?.every(({ result }) => result === "bool") ?? false;
 }
 
 function rootOf(node: Node): string | null {

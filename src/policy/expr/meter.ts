@@ -2,23 +2,28 @@
 // the size of what they are given, so that the sum bounds the time whatever program and data are. The
 // same run costs the same on every machine.
 
-import { MAX_STEPS, UNITS_PER_STEP } from "./limits.ts";
-
-export const BUDGET_TEXT = `the budget of ${MAX_STEPS} steps is used up`;
+import { MAX_STEPS, MAX_STEPS_TOGETHER, UNITS_PER_STEP } from "./limits.ts";
 
 /** Thrown through the engine, past `||` and `&&`, which would swallow an error that is a value. */
 export class Exhausted extends Error {
-  constructor() {
-    super(BUDGET_TEXT);
-    this.name = "Exhausted";
-  }
+  override readonly name = "Exhausted";
 }
 
 export class Meter {
+  #most = MAX_STEPS;
   #left = MAX_STEPS * UNITS_PER_STEP;
 
-  restart(): void {
-    this.#left = MAX_STEPS * UNITS_PER_STEP;
+  /** For a run that may take so many steps. */
+  restart(most: number): void {
+    this.#most = Math.min(most, MAX_STEPS);
+    this.#left = this.#most * UNITS_PER_STEP;
+  }
+
+  /** Why a run is over, where the budget is why. */
+  get exhaustion(): string {
+    return this.#most < MAX_STEPS
+      ? `the budget of ${MAX_STEPS_TOGETHER} steps for all policies of one request is used up`
+      : `the budget of ${MAX_STEPS} steps is used up`;
   }
 
   get isExhausted(): boolean {
@@ -26,16 +31,14 @@ export class Meter {
   }
 
   get steps(): number {
-    return Math.min(
-      MAX_STEPS,
-      Math.ceil((MAX_STEPS * UNITS_PER_STEP - this.#left) / UNITS_PER_STEP),
-    );
+    const used = this.#most * UNITS_PER_STEP - this.#left;
+    return Math.min(this.#most, Math.ceil(used / UNITS_PER_STEP));
   }
 
   /** `units` are sixteenths of a step; a fraction is dropped, so that short texts cost nothing. */
   charge(units: number): void {
     this.#left -= Math.floor(units);
-    if (this.#left < 0) throw new Exhausted();
+    if (this.#left < 0) throw new Exhausted(this.exhaustion);
   }
 }
 

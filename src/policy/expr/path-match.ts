@@ -2,6 +2,8 @@
 // programs.
 
 import { patternOf } from "../acl-pattern.ts";
+import type { Meter } from "./meter.ts";
+import { contains } from "./text-search.ts";
 
 /** Whether the label of an ACL rule would match a path. */
 export function matchesPath(rule: string, path: string): boolean {
@@ -19,11 +21,11 @@ export function matchesPath(rule: string, path: string): boolean {
 }
 
 /** A star at the beginning, at the end, or both; elsewhere it is a character. */
-export function matchesGlob(pattern: string, text: string): boolean {
+export function matchesGlob(pattern: string, text: string, meter: Meter): boolean {
   if (pattern === "*" || pattern === text) return true;
   const begins = pattern.endsWith("*");
   const ends = pattern.startsWith("*");
-  if (begins && ends) return text.includes(pattern.slice(1, -1));
+  if (begins && ends) return contains(text, pattern.slice(1, -1), meter);
   if (begins) return text.startsWith(pattern.slice(0, -1));
   return ends && text.endsWith(pattern.slice(1));
 }

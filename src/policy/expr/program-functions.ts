@@ -114,7 +114,7 @@ export class ProgramFunctions {
   #tick(name: string): Group | undefined {
     const units = Number(/^@tick:(\d+)$/.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(units)) return undefined;
-    return ownGroup(name, () => {
+    return ownGroup(name, this.#meter, () => {
       this.#meter.charge(units);
       return true;
     });
@@ -138,7 +138,7 @@ export class ProgramFunctions {
   }
 
   #add(name: string, call: Call): string {
-    if (!this.#own.has(name)) this.#own.set(name, ownGroup(name, call));
+    if (!this.#own.has(name)) this.#own.set(name, ownGroup(name, this.#meter, call));
     return name;
   }
 }

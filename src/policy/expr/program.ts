@@ -26,7 +26,8 @@ export interface Program {
   readonly tests: readonly ProgramTest[];
   /** What is allowed but most likely not meant; for the answer to a write. */
   readonly warnings: readonly string[];
-  evaluate(input: ProgramInput): Verdict;
+  /** `steps` is what is left of the budget of all programs that judge the same request. */
+  evaluate(input: ProgramInput, steps?: number): Verdict;
 }
 
 export interface ProgramTest {

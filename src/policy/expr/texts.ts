@@ -15,26 +15,38 @@ import {
   textTooLong,
 } from "./native.ts";
 import { found } from "./patterns.ts";
+import { contains, lastPlace, Search } from "./text-search.ts";
 
+/** For each piece that a text is put together of or falls into. */
+const UNITS_PER_PIECE = 8;
+/** For each value that a format writes. */
+const UNITS_PER_WRITTEN = 24;
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Scanning costs next to nothing per character, but texts of a request may be megabytes. */
-function scan(meter: Meter, text: string, other = ""): void {
-  meter.charge(text.length / 256 + (text.length * other.length) / 65_536);
-}
-
-function search(call: (text: string, part: string) => boolean): Native {
+function search(call: (text: string, part: string, meter: Meter) => boolean): Native {
   return ([text, part], { meter }) => {
     if (!isText(text) || !isText(part)) return undefined;
-    scan(meter, text, part);
-    return call(text, part);
+    return call(text, part, meter);
   };
+}
+
+/** Of what is compared no more is looked at than the shorter of the two has. */
+function atAnEnd(call: (text: string, part: string) => boolean): Native {
+  return search((text, part, meter) => {
+    if (part.length > text.length) return false;
+    meter.charge(part.length / 16);
+    return call(text, part);
+  });
 }
 
 /** A text by its characters, where some of them take two units. */
 function characters(text: string, meter: Meter): readonly string[] | null {
-  scan(meter, text);
+  meter.charge(text.length / 32); // and what was put together of pieces becomes one here
   if (!SURROGATE.test(text)) return null;
+  return listed(text, meter);
+}
+
+function listed(text: string, meter: Meter): readonly string[] {
   meter.charge(text.length / 2);
   return Array.from(text);
 }
@@ -67,13 +79,12 @@ function indexFrom(last: boolean): Native {
   return ([text, part, from], { meter }) => {
     if (!isText(text) || !isText(part) || (from !== undefined && !isInt(from))) return undefined;
     const parts = characters(text, meter);
-    scan(meter, text, part);
     const length = parts?.length ?? text.length;
     if (from !== undefined && (from < 0n || from > BigInt(length))) throw outOfRange(name);
     const start = from === undefined ? (last ? length : 0) : Number(from);
     const unit = parts === null ? start : parts.slice(0, start).join("").length;
-    const at = last ? text.lastIndexOf(part, unit) : text.indexOf(part, unit);
-    return BigInt(at === -1 || parts === null ? at : Array.from(text.slice(0, at)).length);
+    const at = last ? lastPlace(text, part, unit, meter) : new Search(text, part, meter).from(unit);
+    return BigInt(at === -1 || parts === null ? at : listed(text.slice(0, at), meter).length);
   };
 }
 
@@ -95,14 +106,14 @@ const replace: Native = ([text, part, by, count], { meter }) => {
   if (!isText(text) || !isText(part) || !isText(by)) return undefined;
   if (count !== undefined && !isInt(count)) return undefined;
   const most = count === undefined || count < 0n ? Number.POSITIVE_INFINITY : Number(count);
-  scan(meter, text, part);
+  const parts = new Search(text, part, meter);
   let out = "";
   let from = 0;
   for (let done = 0; done < most; done += 1) {
     // Nothing is found before every character, and once more behind the last.
-    const at = part === "" && done > 0 ? endOfCharacter(text, from) : text.indexOf(part, from);
+    const at = part === "" && done > 0 ? endOfCharacter(text, from) : parts.from(from);
     if (at === -1) break;
-    meter.charge(4);
+    meter.charge(UNITS_PER_PIECE);
     out += text.slice(from, at) + by;
     if (out.length > MAX_TEXT) throw textTooLong();
     from = at + part.length;
@@ -120,14 +131,14 @@ const split: Native = ([text, by, count], { meter }) => {
   if (!isText(text) || !isText(by) || (count !== undefined && !isInt(count))) return undefined;
   if (count === 0n) return celList([]);
   const most = count === undefined || count < 0n ? Number.POSITIVE_INFINITY : Number(count);
-  scan(meter, text, by);
+  const places = new Search(text, by, meter);
   meter.charge(16);
   const parts: string[] = [];
   let from = 0;
   while (parts.length < most - 1) {
-    const at = by === "" ? endOfCharacter(text, from) : text.indexOf(by, from);
+    const at = by === "" ? endOfCharacter(text, from) : places.from(from);
     if (at === -1 || (by === "" && at >= text.length)) break;
-    meter.charge(8);
+    meter.charge(UNITS_PER_PIECE);
     if (parts.length >= MAX_ELEMENTS) throw listTooLong();
     parts.push(text.slice(from, at));
     from = at + by.length;
@@ -142,7 +153,7 @@ const join: Native = ([list, by = ""], { meter }) => {
   for (let i = 0; i < list.size; i += 1) {
     const item = list.get(i);
     if (!isText(item)) throw new Problem("join() needs a list of text");
-    meter.charge(4);
+    meter.charge(UNITS_PER_PIECE + item.length / 32);
     out += i === 0 ? item : by + item;
     if (out.length > MAX_TEXT) throw textTooLong();
   }
@@ -166,7 +177,7 @@ const format: Native = ([text, list], { meter }) => {
 };
 
 function writtenLength(value: CelValue, meter: Meter): number {
-  meter.charge(1);
+  meter.charge(UNITS_PER_WRITTEN);
   if (isText(value)) return value.length;
   if (value instanceof Uint8Array) return 2 * value.length;
   if (isList(value)) return sumOf(value, meter);
@@ -199,9 +210,9 @@ function outOfRange(name: string): Problem {
 
 export const TEXTS: ReadonlyMap<string, Native> = new Map<string, Native>([
   ["size", size],
-  ["contains", search((text, part) => text.includes(part))],
-  ["startsWith", search((text, part) => text.startsWith(part))],
-  ["endsWith", search((text, part) => text.endsWith(part))],
+  ["contains", search(contains)],
+  ["startsWith", atAnEnd((text, part) => text.startsWith(part))],
+  ["endsWith", atAnEnd((text, part) => text.endsWith(part))],
   ["matches", matches],
   ["charAt", charAt],
   ["substring", substring],
