@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type CloudAServer, cloudaServer } from "../support/cloud-server.ts";
-import { absent, dataOf, done, SECOND } from "../support/engine-server.ts";
+import { absent, dataOf, done, MINUTE, SECOND } from "../support/engine-server.ts";
 
 const PLACE = "clouda/static-roles/app";
 const BODY = { username: "app", rotation_period: "24h" };
@@ -27,13 +27,21 @@ async function rolledBack(server: CloudAServer): Promise<void> {
   await server.untilRolledBack(() => server.storedKeys("/wal/").length === 0);
 }
 
+/** With two keys the first CreateAccessKey only finds out whether there may be another. */
+const calls = [
+  { action: "GetUser", skip: 0 },
+  { action: "ListAccessKeys", skip: 0 },
+  { action: "DeleteAccessKey", skip: 0 },
+  { action: "CreateAccessKey", skip: 1 },
+];
+
 for (const when of ["before", "after"] as const) {
-  for (const action of ["GetUser", "ListAccessKeys", "DeleteAccessKey", "CreateAccessKey"]) {
+  for (const { action, skip } of calls) {
     test(`${when} ${action} of adopting a user: no key of ours is left`, async (t) => {
       const server = await cloudaServer(t);
       server.fake.control.makeUser("app", { keys: 2 });
       const foreign = keys(server);
-      await server.dieAt(action, when, () => server.ask("POST", PLACE, BODY));
+      await server.dieAt(action, when, () => server.ask("POST", PLACE, BODY), { skip });
       await rolledBack(server);
       assert.ok(
         keys(server).every((id) => foreign.includes(id)),
@@ -53,7 +61,7 @@ for (const when of ["before", "after"] as const) {
       await server.must("POST", `${PLACE}/rotate`);
       const before = keys(server);
       const stored = await worksStill(server);
-      await server.dieAt(action, when, () => server.ask("POST", `${PLACE}/rotate`));
+      await server.dieAt(action, when, () => server.ask("POST", `${PLACE}/rotate`), { skip });
       assert.equal(await worksStill(server), stored);
       await rolledBack(server);
       assert.equal(await worksStill(server), stored);
@@ -88,4 +96,37 @@ for (const when of ["before", "after"] as const) {
     await server.passUntil(() => keys(server).length === 1, SECOND);
     assert.deepEqual(keys(server), [stored]);
   });
+
+  for (const { action, skip } of calls.slice(2)) {
+    test(`${when} ${action} where the stored key is the oldest: another is made at once`, async (t) => {
+      const server = await cloudaServer(t);
+      const { control } = server.fake;
+      control.makeUser("app");
+      await server.must("POST", PLACE, BODY);
+      const first = await worksStill(server);
+      await server.time.pass(MINUTE);
+      const own = control.account.newKey("AKIA"); // an operator's, newer than ours
+      control.account.users.get("app")?.keys.push(own);
+      await server.dieAt(action, when, () => server.ask("POST", `${PLACE}/rotate`), { skip });
+      let second = first;
+      await server.passUntil(async () => {
+        const data = dataOf(await server.ask("GET", "clouda/static-creds/app"));
+        second = String(data["access_key"]);
+        return second !== first;
+      }, SECOND);
+      assert.equal(await worksStill(server), second);
+      assert.deepEqual(keys(server).toSorted(), [own.id, second].toSorted());
+      await rolledBack(server);
+      assert.deepEqual(keys(server).toSorted(), [own.id, second].toSorted());
+    });
+  }
 }
+
+test("before anything is deleted the provider has been asked whether another key may be made", async (t) => {
+  const server = await cloudaServer(t);
+  server.fake.control.makeUser("app", { keys: 2 });
+  const before = keys(server);
+  await server.dieAt("CreateAccessKey", "before", () => server.ask("POST", PLACE, BODY));
+  await rolledBack(server);
+  assert.deepEqual(keys(server), before);
+});

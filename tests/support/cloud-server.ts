@@ -103,14 +103,15 @@ export class CloudAServer extends EngineServer {
   }
 
   /** A request gets to the provider and the process dies there: before the call has its effect, or
-   *  after it. The next process is unsealed. */
+   *  after it; `skip` such calls go by before that. The next process is unsealed. */
   async dieAt(
     action: string,
     when: "before" | "after",
     request: () => Promise<unknown>,
+    { skip = 0 } = {},
   ): Promise<void> {
     const { control } = this.fake;
-    const id = control.fault({ kind: "hold", action, when });
+    const id = control.fault({ kind: "hold", action, when, skip });
     void request().catch(() => {});
     await this.timed(control.whenHeld());
     control.faults.remove(id);

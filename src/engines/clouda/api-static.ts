@@ -60,8 +60,13 @@ function shownRole({ role, creds }: StaticState) {
   );
 }
 
-function warningsOf({ lastError }: StaticState["creds"]): string[] {
-  return lastError === "" ? [] : [`the last rotation failed: ${lastError}`];
+function warningsOf({ lastError, ended }: StaticState["creds"]): string[] {
+  const dead =
+    "the key had to make room for the next one, which is not made yet: it no longer works";
+  return [
+    ...(ended ? [dead] : []),
+    ...(lastError === "" ? [] : [`the last rotation failed: ${lastError}`]),
+  ];
 }
 
 export const staticApi = [

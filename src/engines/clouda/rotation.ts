@@ -75,17 +75,18 @@ export class Rotation {
       await replaceKey(this.#engine, provider, {
         role: name,
         user,
-        stored: creds.accessKey,
-        store: (tx, made) => {
+        creds,
+        store: (tx, made, previousKey) => {
           const now = given.clock.now();
           // As it is now: somebody may have changed its period while the key was made.
           const current = tx.get(staticRoleKey(name), staticRoleCodec) ?? role;
-          const next = freshCreds(current, made, { previousKey: creds.accessKey, now });
+          const next = freshCreds(current, made, { previousKey, now });
           tx.put(key, next, staticCredsCodec);
         },
       });
     } catch (error) {
       given.metrics.rotated("failed");
+      await this.#refresh(name); // where the key had to make room, the next one is due now
       throw error;
     }
     given.metrics.rotated("ok");
@@ -118,7 +119,7 @@ export class Rotation {
     const now = this.#engine.given.clock.now();
     if (dueOf(creds) > now) return this.know(name, creds); // done by hand meanwhile
     try {
-      if (creds.expiration <= now) await this.rotate(state, signal);
+      if (creds.ended || creds.expiration <= now) await this.rotate(state, signal);
       else await this.#retire(role, creds, signal);
     } catch (error) {
       if (this.#closed) return; // no failure of the rotation: with the next opening it is due again

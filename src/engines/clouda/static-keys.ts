@@ -1,6 +1,10 @@
 // Keys of the user that a static role manages: a new one in place of the oldest, and the end of those that
-// it replaces. A note is durable before anything is made; the key that is stored is never the one that goes
-// before the next is stored (cloud-engines 2.10).
+// it replaces. The provider allows two to a user, so with two there one must go before the next is made.
+//
+// Nothing goes before it is known that another may be made: the provider judges rights before it counts, so
+// a create that it refuses for their number alone (LimitExceeded) was allowed. Any other refusal ends the
+// rotation with everything as it was. Where the oldest is the stored one, its end is stored before it is
+// asked for: from then on a new key is due at once, whatever becomes of this process.
 
 import { invariant } from "../../base/invariant.ts";
 import { MINUTE, SECOND } from "../../base/duration.ts";
@@ -15,7 +19,13 @@ import type { CloudA } from "./engine.ts";
 import { orGone } from "./gone.ts";
 import type { AccessKeyFacts, CloudAProvider, CloudUser, NewAccessKey } from "./provider.ts";
 import { ownKey } from "./static-failures.ts";
-import type { StaticCreds, StaticRole } from "./static-role.ts";
+import {
+  changeEnded,
+  keyMakingCodec,
+  keyMakingKey,
+  type StaticCreds,
+  type StaticRole,
+} from "./static-role.ts";
 import { adoptedUser, userOf } from "./static-users.ts";
 
 const MOST_KEYS = 2; // of a user, at the provider
@@ -25,53 +35,121 @@ const NEAR: Instant = 2n * MINUTE;
 const PROOFS = 3;
 const MOST_TRIES = 30; // a second apart
 
-/** Makes a key and hands it to `store`, whose transaction keeps it and ends the note. `stored` is the one
- *  that is kept now: it stays. */
+export interface KeyReplacement {
+  readonly role: string;
+  readonly user: CloudUser;
+  /** The key that is kept now, and the one before it; null: none. */
+  readonly creds: StaticCreds | null;
+  /** Keeps the new key, and what is left of the stored one: null where that had to make room. */
+  readonly store: (tx: EngineTx, key: NewAccessKey, previousKey: string | null) => void;
+}
+
+/** Makes a key and hands it to `store`, whose transaction keeps it and ends the note. */
 export async function replaceKey(
   engine: CloudA,
   provider: CloudAProvider,
-  {
-    role,
-    user,
-    stored,
-    store,
-  }: {
-    readonly role: string;
-    readonly user: CloudUser;
-    readonly stored: string | null;
-    readonly store: (tx: EngineTx, key: NewAccessKey) => void;
-  },
+  replacement: KeyReplacement,
 ): Promise<void> {
   const { given } = engine;
+  const { role, user, creds, store } = replacement;
   const { name: username } = user;
-  const account = accountOf(user.arn);
-  const keys = await provider.accessKeys(username);
-  const keysBefore = keys.map(({ id }) => id);
-  const goes = keys.length >= MOST_KEYS ? oldest(keys, stored) : null;
+  const keys = await withoutStrays(engine, provider, replacement);
+  const goes = keys.length >= MOST_KEYS ? oldest(keys, creds?.accessKey ?? null) : null;
   if (goes !== null) await checkForeign(engine, provider, username, [goes]);
-  const at = { username, ...(account === null ? {} : { account }) };
-  const record = await given.writeAhead.begin("staticKey", { role, ...at, keysBefore });
-  const key = await made(
-    async () => {
-      if (goes !== null) await removeOne(engine, provider, username, goes);
-      return provider.createAccessKey(username);
-    },
-    () => given.writeAhead.drop(record),
-  );
+  const record = await noted(engine, { role, user, keysBefore: keys.map(({ id }) => id) });
+  const drop = () => forgetMaking(engine, role, record);
+  let previousKey = creds?.accessKey ?? null;
+  const key = await made(async () => {
+    const first = await provider.createAccessKey(username).catch((error: unknown) => {
+      if (goes === null || !isFull(error)) throw error;
+      return null;
+    });
+    if (first !== null || goes === null) return first;
+    if (goes !== previousKey) await removeOne(engine, provider, username, goes);
+    else {
+      await endStored(engine, provider, { role, username, id: goes });
+      previousKey = null;
+    }
+    return provider.createAccessKey(username);
+  }, drop);
+  invariant(key !== null, "a key was made or refused");
   const outcome = await committed(given.storage, (tx) => {
-    store(tx, key);
+    store(tx, key, previousKey);
+    tx.delete(keyMakingKey(role));
     tx.settle(record);
   });
   if (outcome.kept) return;
   // Nobody has it: gone at once where that can be had, else by the note; by the note as well where it may
   // be the stored one after all.
   if (outcome.certain) {
-    await removeOne(engine, provider, username, key.id).then(
-      () => given.writeAhead.drop(record),
-      () => {},
-    );
+    await removeOne(engine, provider, username, key.id)
+      .then(drop)
+      .catch(() => {});
   }
   throw outcome.error;
+}
+
+/** The keys there are, without those that an earlier try has made and nobody has: they are not the user's,
+ *  and must not count as its newer ones. */
+async function withoutStrays(
+  engine: CloudA,
+  provider: CloudAProvider,
+  { role, user: { name: username }, creds }: KeyReplacement,
+): Promise<AccessKeyFacts[]> {
+  const keys = await provider.accessKeys(username);
+  const earlier = await engine.given.storage.get(keyMakingKey(role), keyMakingCodec);
+  if (earlier === null || earlier.username !== username) return keys;
+  const strays = straysOf(keys, earlier.keysBefore, BigInt(earlier.at), creds);
+  for (const { id } of strays) await removeOne(engine, provider, username, id);
+  return keys.filter((key) => !strays.includes(key));
+}
+
+/** The note for rollback, and the same for whoever tries again before that. */
+async function noted(
+  { given: { storage } }: CloudA,
+  {
+    role,
+    user: { name: username, arn },
+    keysBefore,
+  }: { readonly role: string; readonly user: CloudUser; readonly keysBefore: readonly string[] },
+): Promise<string> {
+  const account = accountOf(arn);
+  const at = { username, ...(account === null ? {} : { account }) };
+  return storage.write((tx) => {
+    tx.put(keyMakingKey(role), { username, keysBefore, at: String(tx.time) }, keyMakingCodec);
+    return tx.begin("staticKey", { role, ...at, keysBefore });
+  });
+}
+
+async function forgetMaking({ given }: CloudA, role: string, record: string): Promise<void> {
+  await given.storage.write((tx) => {
+    tx.delete(keyMakingKey(role));
+    tx.settle(record);
+  });
+}
+
+/** The stored key makes room. It is stored that it does: a new one is due from now on. */
+async function endStored(
+  engine: CloudA,
+  provider: CloudAProvider,
+  { role, username, id }: { readonly role: string; readonly username: string; readonly id: string },
+): Promise<void> {
+  const { storage, clock } = engine.given;
+  const now = clock.now();
+  await storage.write((tx) => changeEnded(tx, role, { ended: true, retryAt: now }));
+  try {
+    await removeOne(engine, provider, username, id);
+  } catch (error) {
+    if (error instanceof ProviderError && error.harmless) {
+      await storage.write((tx) => changeEnded(tx, role, { ended: false, retryAt: null }));
+    }
+    throw error;
+  }
+}
+
+/** The provider would make one, were there not two. */
+function isFull(error: unknown): boolean {
+  return error instanceof ProviderError && error.harmless && error.code === "LimitExceeded";
 }
 
 /** No key of this service's own, whoever's user it calls with by now: config/root may have been given one of
@@ -87,12 +165,12 @@ async function checkForeign(
   if (ids.some((id) => own.includes(id))) throw ownKey(username);
 }
 
-/** Of two keys of one second the provider's order decides. */
-function oldest(keys: readonly AccessKeyFacts[], but: string | null): string {
-  const others = keys.filter(({ id }) => id !== but);
-  const [first, ...rest] = others;
-  invariant(first !== undefined, "a user with two keys has one that is not stored");
-  return rest.reduce((a, b) => (b.created < a.created ? b : a), first).id;
+/** Of keys of one second the provider's order decides; the stored one stays where another is as old. */
+function oldest(keys: readonly AccessKeyFacts[], stored: string | null): string {
+  const age = ({ id, created }: AccessKeyFacts) => created * 2n + (id === stored ? 1n : 0n);
+  const [first, ...rest] = keys;
+  invariant(first !== undefined, "a user with two keys has one");
+  return rest.reduce((a, b) => (age(b) < age(a) ? b : a), first).id;
 }
 
 /** A certain failure ends the note; after an uncertain one there may be a key, and the note stays. */
@@ -162,11 +240,24 @@ export async function undoKey(
 ): Promise<void> {
   const username = userOf({ data });
   const before = Array.isArray(data["keysBefore"]) ? data["keysBefore"] : [];
-  const kept = new Set<unknown>([...before, creds?.accessKey, creds?.previousKey]);
   await checkAccount(provider, accountIn(data));
   // The user may be gone, and its keys with it.
-  for (const key of (await orGone(provider.accessKeys(username))) ?? []) {
-    const apart = key.created > created ? key.created - created : created - key.created;
-    if (!kept.has(key.id) && apart <= NEAR) await removeOne(engine, provider, username, key.id);
+  const keys = (await orGone(provider.accessKeys(username))) ?? [];
+  for (const { id } of straysOf(keys, before, created, creds)) {
+    await removeOne(engine, provider, username, id);
   }
+}
+
+/** Keys that came to be when a note was written, and that nobody has stored. */
+function straysOf(
+  keys: readonly AccessKeyFacts[],
+  before: readonly unknown[],
+  noted: Instant,
+  creds: StaticCreds | null,
+): AccessKeyFacts[] {
+  const kept = new Set<unknown>([...before, creds?.accessKey, creds?.previousKey]);
+  return keys.filter(({ id, created }) => {
+    const apart = created > noted ? created - noted : noted - created;
+    return !kept.has(id) && apart <= NEAR;
+  });
 }

@@ -2,16 +2,18 @@
 // role and its key are kept, and when something is next to be done about it (cloud-engines 2.10).
 
 import { text, utf8 } from "../../base/bytes.ts";
-import type { Codec } from "../../base/codec.ts";
+import { type Codec, jsonCodec } from "../../base/codec.ts";
 import { SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
 import type { Instant } from "../../base/world.ts";
+import type { EngineTx } from "../../../plugin-sdk/storage.ts";
 import { overlapTooLong, periodTooShort, usernameInvalid } from "./static-failures.ts";
 
 export const STATIC_ROLES = "static-roles/";
 export const STATIC_CREDS = "static-creds/";
 export const staticRoleKey = (name: string) => `${STATIC_ROLES}${name}`;
 export const staticCredsKey = (name: string) => `${STATIC_CREDS}${name}`;
+export const keyMakingKey = (role: string) => `static-making/${role}`;
 
 const ROLE_VERSION = 1;
 const CREDS_VERSION = 2;
@@ -53,6 +55,16 @@ export interface StaticCreds {
   readonly lastError: string;
   /** When it is tried again; null: nothing has failed. */
   readonly retryAt: Instant | null;
+  /** Whether the key had to make room for the next one, which is not there yet: it no longer works. */
+  readonly ended: boolean;
+}
+
+/** That a key is being made for a role: one that came to be since, and that is not stored, is of no use. */
+export interface KeyMaking {
+  readonly username: string;
+  readonly keysBefore: readonly string[];
+  /** Nanoseconds since 1970. */
+  readonly at: string;
 }
 
 /** When something is next to be done. */
@@ -99,8 +111,21 @@ export function freshCreds(
     attempts: 0,
     lastError: "",
     retryAt: null,
+    ended: false,
   };
 }
+
+/** In a transaction; nothing where the role is gone. */
+export function changeEnded(
+  tx: EngineTx,
+  role: string,
+  change: Pick<StaticCreds, "ended" | "retryAt">,
+): void {
+  const creds = tx.get(staticCredsKey(role), staticCredsCodec);
+  if (creds !== null) tx.put(staticCredsKey(role), { ...creds, ...change }, staticCredsCodec);
+}
+
+export const keyMakingCodec = jsonCodec<KeyMaking>();
 
 export const staticRoleCodec: Codec<StaticRole> = {
   encode: (role) => utf8(JSON.stringify({ version: ROLE_VERSION, ...role })),
@@ -117,9 +142,9 @@ interface Versioned {
 
 type Times = "createdAt" | "expiration";
 type OptionalTimes = "retireAt" | "retryAt";
-type StoredCreds = Omit<StaticCreds, Times | OptionalTimes> &
+type StoredCreds = Omit<StaticCreds, Times | OptionalTimes | "ended"> &
   Readonly<Record<Times, string>> &
-  Readonly<Record<OptionalTimes, string | null>>;
+  Readonly<Record<OptionalTimes, string | null>> & { readonly ended?: boolean };
 
 export const staticCredsCodec: Codec<StaticCreds> = {
   encode: (creds) => {
@@ -137,6 +162,7 @@ export const staticCredsCodec: Codec<StaticCreds> = {
     checkVersion(version, CREDS_VERSION);
     return {
       ...stored,
+      ended: stored.ended ?? false,
       createdAt: BigInt(stored.createdAt),
       expiration: BigInt(stored.expiration),
       retireAt: stored.retireAt === null ? null : BigInt(stored.retireAt),

@@ -15,6 +15,7 @@ import {
   checkChange,
   checkOverlap,
   freshCreds,
+  keyMakingKey,
   retirement,
   STATIC_CREDS,
   STATIC_ROLES,
@@ -127,6 +128,7 @@ export class StaticRoles {
         await this.#given.storage.write((tx) => {
           tx.delete(staticRoleKey(name));
           tx.delete(staticCredsKey(name));
+          tx.delete(keyMakingKey(name));
         });
         this.#managers.delete(role.username);
         this.#rotation.remove(name);
@@ -177,7 +179,7 @@ export class StaticRoles {
     await replaceKey(this.#engine, provider, {
       role: name,
       user,
-      stored: null,
+      creds: null,
       store: (tx, key) => {
         const now = this.#given.clock.now();
         const creds = freshCreds(role, key, { previousKey: null, now });
@@ -221,7 +223,7 @@ export class StaticRoles {
       const current = tx.get(staticCredsKey(name), staticCredsCodec) ?? creds;
       const expiration = moved ? after(now, rotationPeriod) : current.expiration;
       const retireAt = overlap === role.overlap ? current.retireAt : retirement(changed, now);
-      const retryAt = moved ? null : current.retryAt;
+      const retryAt = moved && !current.ended ? null : current.retryAt;
       tx.put(staticRoleKey(name), changed, staticRoleCodec);
       tx.put(staticCredsKey(name), { ...current, expiration, retireAt, retryAt }, staticCredsCodec);
     });
