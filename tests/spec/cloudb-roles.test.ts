@@ -312,7 +312,10 @@ test("B16: who may sign in is said in the provider's words, or not at all", asyn
     assert.equal((await read(server, "r"))["sign_in_audience"], ours);
     control.clearCalls();
     await server.creds("r");
-    assert.equal(sentToCreate(server)["signInAudience"], theirs);
+    const sent = sentToCreate(server);
+    assert.equal(sent["signInAudience"], theirs);
+    const api = theirs.includes("Personal") ? { requestedAccessTokenVersion: 2 } : undefined;
+    assert.deepEqual(sent["api"], api);
   }
   done(await server.writeRole("r", { sign_in_audience: "" }));
   control.clearCalls();
@@ -403,4 +406,31 @@ test("what the provider refuses or cannot answer while a role is written is told
   control.fault({ action: "listRoleDefinitions", effect: { kind: "garbage" }, times: 0 });
   refused(await server.writeRole("r"), 502, /^looking for a role definition: unreadable answer/);
   absent(await server.ask("GET", "cloudb/roles/r"));
+});
+
+test("what is plainly wrong is told without asking the provider for anything", async (t) => {
+  const server = await cloudbServer(t);
+  const { control } = server.fake;
+  const { id } = control.makeApplication("existing");
+  const grant = { role_name: "Reader", scope: server.scope };
+  const rows: [object, RegExp][] = [
+    [{ application_object_id: id, permanently_delete: true }, /^permanently_delete must be false/],
+    [{ application_object_id: id, persist_app: true }, /^persist_app must be false/],
+    [{ application_object_id: id, cloudb_roles: "nope" }, /^cloudb_roles: /],
+    [{ application_object_id: id, cloudb_groups: "nope" }, /^cloudb_groups: /],
+    [{ cloudb_groups: '[{"group_name":"g"}]' }, /^either application_object_id or cloudb_roles/],
+    [{}, /^either application_object_id or cloudb_roles/],
+    [{ cloudb_roles: text([grant, grant]) }, /^cloudb_roles: duplicate role_id and scope$/],
+    [
+      { cloudb_roles: text([grant]), cloudb_groups: '[{"group_name":"g"},{"group_name":"g"}]' },
+      /^cloudb_groups: duplicate object_id$/,
+    ],
+  ];
+  control.clearCalls();
+  control.cut(true);
+  for (const [body, why] of rows) {
+    refused(await server.ask("POST", "cloudb/roles/r", body), 400, why);
+  }
+  control.cut(false);
+  assert.deepEqual(control.actions(), []);
 });

@@ -31,7 +31,9 @@ export class Persistence {
     const { managed } = before;
     if (role.persistApp && managed === null) return this.#first(name, role, patience);
     if (role.persistApp && managed !== null) return this.#again(name, before, role, patience);
-    const warnings = managed === null ? [] : await this.#giveUp(name, before, patience);
+    // The role keeps no application any more (D55).
+    await this.checkGivenUp(name, before);
+    const warnings = await this.#end(before, patience);
     await this.#put(name, { ...role, managed: null });
     return warnings;
   }
@@ -168,14 +170,12 @@ export class Persistence {
     }
   }
 
-  /** The role keeps no application any more (D55). */
-  async #giveUp(name: string, before: Role, patience: Patience): Promise<string[]> {
-    const count = await this.#engine.roleLeases.count(name);
-    if (count > 0) {
-      const message = `persist_app cannot be switched off while ${count} leases of the role are live`;
-      throw failures.invalid(message);
-    }
-    return this.#end(before, patience);
+  /** Whether the role may keep no application any more: those who have passwords of it would lose them. */
+  async checkGivenUp(name: string, { managed }: Role): Promise<void> {
+    const count = managed === null ? 0 : await this.#engine.roleLeases.count(name);
+    if (count === 0) return;
+    const message = `persist_app cannot be switched off while ${count} leases of the role are live`;
+    throw failures.invalid(message);
   }
 
   async #end({ managed, permanentlyDelete }: Role, patience: Patience): Promise<string[]> {

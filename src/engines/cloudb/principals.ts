@@ -15,11 +15,11 @@ import { passwordFailure } from "./named-password.ts";
 import type { Patience } from "./patience.ts";
 import { CloudBError, isHarmless } from "./provider-answer.ts";
 import {
+  audienceMembers,
   type Grant,
   type Managed,
   type ManagedAssignment,
   passwordLife,
-  providerAudience,
   type Role,
 } from "./role.ts";
 import { memberPasses, principalPasses } from "./propagation.ts";
@@ -158,10 +158,9 @@ export class Principals {
   ): Promise<Application> {
     const { writeAhead } = this.#engine.given;
     const { displayName, tenant } = made;
-    const audience = providerAudience(role.signInAudience);
     const body: JsonObject = {
       displayName,
-      ...(audience === null ? {} : { signInAudience: audience }),
+      ...audienceMembers(role.signInAudience),
       ...(role.tags.length === 0 ? {} : { tags: role.tags }),
     };
     const application = await patience.step(async (signal) => {

@@ -2,6 +2,7 @@
 // are refused without asking anybody (cloud-engines 3.4, steps 2 to 4 and 6).
 
 import { type Codec, jsonCodec } from "../../base/codec.ts";
+import type { JsonObject } from "../../base/json.ts";
 import * as failures from "./failures.ts";
 
 /** A role of the provider on one of its scopes. */
@@ -118,8 +119,20 @@ const AUDIENCES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** In the provider's words; null where the property is not sent. */
-export function providerAudience(given: string): string | null {
+function providerAudience(given: string): string | null {
   return given === "" ? null : (AUDIENCES.get(given) ?? given);
+}
+
+/** What a new application must say of who may sign in. Those that personal accounts may sign in to must
+ *  ask for tokens of version 2: the provider refuses them otherwise. */
+export function audienceMembers(given: string): JsonObject {
+  const audience = providerAudience(given);
+  if (audience === null) return {};
+  const personal = audience.includes("PersonalMicrosoftAccount");
+  return {
+    signInAudience: audience,
+    ...(personal ? { api: { requestedAccessTokenVersion: 2 } } : {}),
+  };
 }
 
 const MAX_TAG = 256;

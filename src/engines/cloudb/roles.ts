@@ -10,6 +10,8 @@ import { refuseOwnApplication } from "./lookups.ts";
 import type { Patience } from "./patience.ts";
 import {
   changedRole,
+  type Grant,
+  type GroupRef,
   NEW_ROLE,
   type Role,
   type RoleChange,
@@ -104,9 +106,14 @@ export class Roles {
     const { given, connections, lookups, persistence } = this.#engine;
     await connections.current(); // or it is not configured, which comes first
     const before = (await this.find(name)) ?? NEW_ROLE;
+    // First what needs nobody: a fault that is plain is told without waiting for the provider.
     let role = changedRole(before, change, given.settings.compat);
-    role = await this.#withApplication(role, change, patience);
+    const named = newApplication(role, change);
+    role = withApplication(role, named);
     role = this.#withGrants(role, change);
+    checkWhole(role);
+    if (!role.persistApp) await persistence.checkGivenUp(name, before);
+    role = await this.#withFoundApplication(role, named, patience);
     const external = role.applicationObjectId !== "";
     if (!external && !role.grantsFound) {
       const grants = await lookups.grants("cloudb_roles", role.grants, patience);
@@ -116,10 +123,6 @@ export class Roles {
       const groups = await lookups.groups("cloudb_groups", role.groups, patience);
       role = { ...role, groups, groupsFound: true };
     }
-    const empty = role.grants.length === 0 && (!GROUPS_SUFFICE || role.groups.length === 0);
-    if (!external && empty) {
-      throw failures.invalid("either application_object_id or cloudb_roles must be given");
-    }
     const warnings = await persistence.store(name, before, role, patience);
     if (external && role.grants.length + role.groups.length > 0) {
       warnings.push("application_object_id is set: cloudb_roles and cloudb_groups are ignored");
@@ -127,28 +130,22 @@ export class Roles {
     return warnings;
   }
 
-  async #withApplication(role: Role, change: RoleChange, patience: Patience): Promise<Role> {
+  /** As the provider knows it, and none of the engine's own. */
+  async #withFoundApplication(
+    role: Role,
+    named: string | undefined,
+    patience: Patience,
+  ): Promise<Role> {
+    if (role.applicationObjectId === "") return role;
     const { lookups, connections } = this.#engine;
-    const named = change.applicationObjectId?.trim();
-    // What reads show of a role that keeps an application, sent back, says nothing new.
-    const given = named === role.managed?.appObjectId ? undefined : named;
-    let changed = role;
-    if (given !== undefined && given !== "") {
-      const { id, appId } = await lookups.application(given, patience);
-      changed = { ...role, applicationObjectId: id, applicationAppId: appId };
-    } else if (given === "") {
-      changed = { ...role, applicationObjectId: "", applicationAppId: "" };
-    }
-    if (changed.applicationObjectId === "") return changed;
-    if (changed.permanentlyDelete) {
-      throw failures.invalid("permanently_delete must be false with application_object_id");
-    }
-    if (changed.persistApp) {
-      throw failures.invalid("persist_app must be false with application_object_id");
+    let found = role;
+    if (named !== undefined) {
+      const { id, appId } = await lookups.application(named, patience);
+      found = { ...role, applicationObjectId: id, applicationAppId: appId };
     }
     const { effective } = await connections.current();
-    refuseOwnApplication(effective, changed.applicationAppId);
-    return changed;
+    refuseOwnApplication(effective, found.applicationAppId);
+    return found;
   }
 
   /** As they are written: nobody has been asked for them yet. */
@@ -166,6 +163,50 @@ export class Roles {
           };
     if (change.groups === undefined) return grants;
     return { ...grants, groups: readGroups("cloudb_groups", change.groups), groupsFound: false };
+  }
+}
+
+/** The application that a change names; empty for none from now on, undefined where it names none. */
+function newApplication({ managed }: Role, change: RoleChange): string | undefined {
+  const named = change.applicationObjectId?.trim();
+  // What reads show of a role that keeps an application, sent back, says nothing new.
+  return named === managed?.appObjectId ? undefined : named;
+}
+
+function withApplication(role: Role, named: string | undefined): Role {
+  return named === undefined ? role : { ...role, applicationObjectId: named, applicationAppId: "" };
+}
+
+function checkWhole(role: Role): void {
+  const { applicationObjectId, permanentlyDelete, persistApp, grants, groups } = role;
+  if (applicationObjectId !== "") {
+    if (permanentlyDelete) {
+      throw failures.invalid("permanently_delete must be false with application_object_id");
+    }
+    if (persistApp) {
+      throw failures.invalid("persist_app must be false with application_object_id");
+    }
+    return;
+  }
+  if (grants.length === 0 && (!GROUPS_SUFFICE || groups.length === 0)) {
+    throw failures.invalid("either application_object_id or cloudb_roles must be given");
+  }
+  checkDistinct(grants, groups);
+}
+
+/** As far as it can be told before the provider is asked; names may yet be those of one id. */
+function checkDistinct(grants: readonly Grant[], groups: readonly GroupRef[]): void {
+  const given = grants.map(({ roleId, roleName, scope }) =>
+    JSON.stringify([roleId.toLowerCase(), roleId === "" ? roleName : "", scope.toLowerCase()]),
+  );
+  if (new Set(given).size < given.length) {
+    throw failures.invalid("cloudb_roles: duplicate role_id and scope");
+  }
+  const members = groups.map(({ objectId, groupName }) =>
+    JSON.stringify([objectId.toLowerCase(), objectId === "" ? groupName : ""]),
+  );
+  if (new Set(members).size < members.length) {
+    throw failures.invalid("cloudb_groups: duplicate object_id");
   }
 }
 

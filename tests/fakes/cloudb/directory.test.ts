@@ -110,7 +110,11 @@ test("passwords are limited in number, by audience, and in length by the tenant'
     for (let i = 0; i < before; i++) assert.equal((await add()).status, 200);
     return add();
   };
-  const body = { displayName: "new", signInAudience: "PersonalMicrosoftAccount" };
+  const body = {
+    displayName: "new",
+    signInAudience: "PersonalMicrosoftAccount",
+    api: { requestedAccessTokenVersion: 2 },
+  };
   const { id: personal } = await client.made("/applications", body);
   assert.deepEqual(graphCode(await full(personal, 2)), [400, "Directory_ResourceSizeExceeded"]);
   const { id } = await client.made("/applications", { displayName: "new" });
@@ -202,4 +206,16 @@ test("what the provider does not know in a body is refused", async (t) => {
   assert.deepEqual(graphCode(await ask({ displayName: "x", tags: ["a b"] })), refused);
   assert.deepEqual(graphCode(await ask({ displayName: "x", tags: ["a", "a"] })), refused);
   assert.deepEqual(graphCode(await ask("{no JSON")), refused);
+});
+
+test("what personal accounts may sign in to must ask for tokens of version 2", async (t) => {
+  const client = await rawClient(t);
+  const asked = (signInAudience: string, api?: object) =>
+    client.graph("POST", "/applications", { displayName: "new", signInAudience, api });
+  for (const audience of ["AzureADandPersonalMicrosoftAccount", "PersonalMicrosoftAccount"]) {
+    assert.equal((await asked(audience)).status, 400);
+    assert.equal((await asked(audience, { requestedAccessTokenVersion: 1 })).status, 400);
+    assert.equal((await asked(audience, { requestedAccessTokenVersion: 2 })).status, 201);
+  }
+  assert.equal((await asked("AzureADMyOrg")).status, 201);
 });

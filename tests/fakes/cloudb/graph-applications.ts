@@ -8,6 +8,7 @@ import {
   type Asked,
   checkProperties,
   type Members,
+  membersOf,
   NO_CONTENT,
   type Route,
   textOf,
@@ -51,6 +52,16 @@ function named({ tenant, parts }: Asked): Application {
   return found;
 }
 
+/** Applications that personal accounts may sign in to take tokens of version 2 and no others. */
+function checkTokenVersion(api: unknown, audience: string): void {
+  const members = membersOf(api ?? {});
+  checkProperties(members, ["requestedAccessTokenVersion"], "Api");
+  const { requestedAccessTokenVersion: version = null } = members;
+  const allowed = audience.includes("Personal") ? [2] : [null, 1, 2];
+  if (allowed.some((one) => one === version)) return;
+  throw badRequest("Property api.requestedAccessTokenVersion is invalid.");
+}
+
 function checkTags(value: unknown): readonly string[] {
   if (value === undefined || value === null) return [];
   const good = (tag: unknown): tag is string =>
@@ -68,7 +79,7 @@ export const applicationRoutes: readonly Route[] = [
     pattern: /^\/v1\.0\/applications$/,
     run: ({ tenant, caller, body }) => {
       tenant.permit(caller, "Application.ReadWrite.All", "Application.ReadWrite.OwnedBy");
-      checkProperties(body, ["displayName", "signInAudience", "tags"], "Application");
+      checkProperties(body, ["displayName", "signInAudience", "tags", "api"], "Application");
       const displayName = textOf(body, "displayName");
       const { signInAudience } = body;
       const known = typeof signInAudience === "string" && AUDIENCES.includes(signInAudience);
@@ -77,6 +88,7 @@ export const applicationRoutes: readonly Route[] = [
           "Invalid value specified for property 'signInAudience' of resource 'Application'.";
         throw badRequest(text);
       }
+      checkTokenVersion(body["api"], known ? signInAudience : "AzureADMyOrg");
       if (displayName.length > 256) throw badRequest("'displayName' exceeds 256 characters.");
       const tags = checkTags(body["tags"]);
       const audience = known ? { signInAudience } : {};
