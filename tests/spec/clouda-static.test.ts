@@ -473,7 +473,9 @@ test("S16: a user is managed by one static role, and never the one of the root k
   await adopted(server);
   const asked = (username: string) =>
     server.ask("POST", "clouda/static-roles/second", { username, rotation_period: 60 });
+  server.fake.control.forgetCalls();
   refused(await asked("app"), 400, 'user app is already managed by static role "app"');
+  assert.deepEqual(server.fake.control.actions(), []); // nobody need be asked for that
   refused(await asked("holdfast"), 400, /^user holdfast is already managed by config\/root/);
   assert.equal(keys(server, "holdfast").length, 1);
   await server.crash();

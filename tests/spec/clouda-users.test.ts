@@ -291,3 +291,65 @@ test("D32: a user that is long in the making is proved all the same, and within 
   assert.equal(at(answer, "data", "verified"), false);
   assert.ok(took > 90n * SECOND);
 });
+
+test("C38: what only sessions of a role have is ignored for a user, with a word about it", async (t) => {
+  const server = await cloudaServer(t);
+  await server.makeRole("r");
+  const asked = "role_arn=arn:aws:iam::123456789012:role/deploy&role_session_name=x";
+  const { warnings } = await server.creds(`${CREDS}?${asked}`);
+  assert.deepEqual(warnings, [
+    "role_arn is ignored: it is for assumed_role only",
+    "role_session_name is ignored: it is for assumed_role only",
+  ]);
+});
+
+test("C25: what may not be looked at does not keep a user that can be deleted without it", async (t) => {
+  const server = await cloudaServer(t);
+  await server.makeRole("r");
+  const { lease, username } = await server.creds(CREDS);
+  const { control } = server.fake;
+  const user = control.account.users.get(username);
+  assert.ok(user !== undefined);
+  user.extras.loginProfile = { createdAt: control.account.now() };
+  control.permissions("holdfast", { deny: ["iam:ListMFADevices", "iam:ListSSHPublicKeys"] });
+  done(await server.revokeNow(lease));
+  assert.deepEqual(server.users(), []);
+});
+
+test("C25: where a user cannot be deleted all the same, what was refused is told", async (t) => {
+  const server = await cloudaServer(t);
+  await server.makeRole("r");
+  const { lease, username } = await server.creds(CREDS);
+  const { control } = server.fake;
+  const user = control.account.users.get(username);
+  assert.ok(user !== undefined);
+  user.extras.sshKeys.set("APKA1", { at: control.account.now() });
+  control.permissions("holdfast", { deny: ["iam:ListSSHPublicKeys"] });
+  const answer = await server.revokeNow(lease);
+  refused(
+    answer,
+    400,
+    /iam:DeleteUser: DeleteConflict: .*before that: iam:ListSSHPublicKeys: AccessDenied/,
+  );
+  control.permissions("holdfast", { deny: [] });
+  done(await server.revokeNow(lease));
+  assert.deepEqual(server.users(), []);
+});
+
+test("D32: verify wants three proofs in a row, and begins anew after each failure", async (t) => {
+  const server = await cloudaServer(t);
+  await server.makeRole("r");
+  const { control } = server.fake;
+  control.fault({
+    kind: "error",
+    action: "GetCallerIdentity",
+    status: 403,
+    code: "InvalidClientTokenId",
+    skip: 2,
+  });
+  control.forgetCalls();
+  const answer = await server.askCreds(`${CREDS}?verify=true`);
+  assert.equal(at(answer, "data", "verified"), true, answer.text);
+  const outcomes = control.calls("GetCallerIdentity").map(({ outcome }) => outcome === "ok");
+  assert.deepEqual(outcomes, [true, true, false, true, true, true]);
+});

@@ -5,7 +5,6 @@ import type { EngineGiven, WriteAheadRecord } from "../../../plugin-sdk/engine.t
 import { accountOf, checkAccount } from "./account.ts";
 import type { CloudA } from "./engine.ts";
 import { notFound } from "./failures.ts";
-import type { CloudAProvider } from "./provider.ts";
 import { Rotation } from "./rotation.ts";
 import * as failures from "./static-failures.ts";
 import { removeOne, replaceKey, undoKey } from "./static-keys.ts";
@@ -171,9 +170,12 @@ export class StaticRoles {
 
   async #create(asked: Omit<StaticRole, "id">, signal: AbortSignal): Promise<StaticState> {
     const { name, username } = asked;
+    this.#checkUnmanaged(username);
     const provider = await this.#engine.provider(signal);
     const user = await adoptableUser(provider, username, null);
-    await this.#checkFree(provider, username);
+    if ((await rootUser(provider)) === username) {
+      throw failures.userManaged(username, "config/root: its key is the one of this service");
+    }
     const account = accountOf(user.arn);
     const role = { ...asked, id: user.id, ...(account === null ? {} : { account }) };
     await replaceKey(this.#engine, provider, {
@@ -193,14 +195,10 @@ export class StaticRoles {
   }
 
   /** D35: one user, one who changes its keys. */
-  async #checkFree(provider: CloudAProvider, username: string): Promise<void> {
+  #checkUnmanaged(username: string): void {
     const manager = this.#managers.get(username);
-    if (manager !== undefined) {
-      throw failures.userManaged(username, `static role ${JSON.stringify(manager)}`);
-    }
-    if ((await rootUser(provider)) === username) {
-      throw failures.userManaged(username, "config/root: its key is the one of this service");
-    }
+    if (manager === undefined) return;
+    throw failures.userManaged(username, `static role ${JSON.stringify(manager)}`);
   }
 
   async #update(

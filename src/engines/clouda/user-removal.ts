@@ -43,30 +43,57 @@ export async function removeUser(removal: Removal): Promise<void> {
   } catch (error) {
     // Only now, so that the usual case needs no further permissions.
     if (!(error instanceof ProviderError) || error.code !== "DeleteConflict") throw error;
-    await removeAdditions(provider, name);
-    await unlessGone(provider.deleteUser(name));
+    const refused = await removeAdditions(provider, name);
+    try {
+      await unlessGone(provider.deleteUser(name));
+    } catch (last) {
+      if (!(last instanceof ProviderError) || refused.length === 0) throw last;
+      throw withRefusals(last, refused);
+    }
   }
 }
 
-/** What a holder may have added (D34), and keys that it has made meanwhile. */
-async function removeAdditions(provider: CloudAProvider, name: string): Promise<void> {
-  const keys = (await orGone(provider.accessKeys(name))) ?? [];
-  for (const { id } of keys) await unlessGone(provider.deleteAccessKey(name, id));
-  await unlessGone(provider.deleteLoginProfile(name));
-  for (const serial of (await orGone(provider.mfaDevices(name))) ?? []) {
-    await unlessGone(provider.deactivateMfaDevice(name, serial));
+/** What a holder may have added (D34), and keys that it has made meanwhile. What may not be looked at or
+ *  removed is passed over, and given: it may not be there at all. */
+async function removeAdditions(provider: CloudAProvider, name: string): Promise<ProviderError[]> {
+  const refused: ProviderError[] = [];
+  const tried = async <T>(call: Promise<T>): Promise<T | null> => {
+    try {
+      return await orGone(call);
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.kind !== "refused") throw error;
+      refused.push(error);
+      return null;
+    }
+  };
+  for (const { id } of (await tried(provider.accessKeys(name))) ?? []) {
+    await tried(provider.deleteAccessKey(name, id));
+  }
+  await tried(provider.deleteLoginProfile(name));
+  for (const serial of (await tried(provider.mfaDevices(name))) ?? []) {
+    await tried(provider.deactivateMfaDevice(name, serial));
     // Virtual ones are objects of their own, named by an ARN; others have a bare number.
-    if (serial.startsWith("arn:")) await unlessGone(provider.deleteVirtualMfaDevice(serial));
+    if (serial.startsWith("arn:")) await tried(provider.deleteVirtualMfaDevice(serial));
   }
-  for (const id of (await orGone(provider.signingCertificates(name))) ?? []) {
-    await unlessGone(provider.deleteSigningCertificate(name, id));
+  for (const id of (await tried(provider.signingCertificates(name))) ?? []) {
+    await tried(provider.deleteSigningCertificate(name, id));
   }
-  for (const id of (await orGone(provider.sshPublicKeys(name))) ?? []) {
-    await unlessGone(provider.deleteSshPublicKey(name, id));
+  for (const id of (await tried(provider.sshPublicKeys(name))) ?? []) {
+    await tried(provider.deleteSshPublicKey(name, id));
   }
-  for (const id of (await orGone(provider.serviceSpecificCredentials(name))) ?? []) {
-    await unlessGone(provider.deleteServiceSpecificCredential(name, id));
+  for (const id of (await tried(provider.serviceSpecificCredentials(name))) ?? []) {
+    await tried(provider.deleteServiceSpecificCredential(name, id));
   }
+  return refused;
+}
+
+/** The same failure, which also tells what may have been in the way. */
+function withRefusals(error: ProviderError, refused: readonly ProviderError[]): ProviderError {
+  const { step, code, status, requestId, kind, gone, retryAfter, doubtful } = error;
+  const why = refused.map(({ message }) => message).join("; ");
+  const message = `${error.said}; before that: ${why}`;
+  const facts = { step, code, message, status, requestId, kind, gone, retryAfter, doubtful };
+  return new ProviderError({ ...facts, secrets: [] }); // the texts are scrubbed already
 }
 
 function notVisible(name: string): Failure {
