@@ -169,7 +169,9 @@ test("A11: lengths of leases are checked, and read in their long form", async (t
   const read = async () => dataOf(await server.ask("GET", "clouda/config/lease"));
   assert.deepEqual(await read(), { lease: "30m0s", lease_max: "12h0m0s" });
   done(await write({ lease: "90", lease_max: "0" }));
-  assert.deepEqual(await read(), { lease: "1m30s", lease_max: "0s" });
+  assert.deepEqual(await read(), { lease: "1m30s", lease_max: "768h0m0s" });
+  done(await write({ lease: "0", lease_max: "0" }));
+  assert.deepEqual(await read(), { lease: "768h0m0s", lease_max: "768h0m0s" });
 });
 
 test("A12: credentials are stored without being tried", async (t) => {

@@ -570,3 +570,22 @@ test("a lease asked for by another spelling of its role is one of its leases", a
   done(await server.timed(server.ask("DELETE", "cloudb/roles/deploy?revoke_leases=true")));
   await server.passUntil(async () => !(await server.isThere(lease)), SECOND);
 });
+
+for (const [milliseconds, seconds] of [
+  [300n, 3600],
+  [4000n, 3596],
+] as const) {
+  test(`B24: ${milliseconds} ms in the making leave ${seconds} s of an hour, and are no cut to be told of`, async (t) => {
+    const server = await cloudbServer(t);
+    const { control } = server.fake;
+    await server.makeRole("r", { explicit_max_ttl: "1h", ttl: "1h" });
+    control.fault({ action: "putRoleAssignment", effect: { kind: "hold", when: "before" } });
+    const asking = server.ask("GET", "cloudb/creds/r");
+    await control.held(); // the password is made by then
+    await server.time.pass(milliseconds * 1_000_000n);
+    control.release();
+    const answer = await asking;
+    assert.equal(at(answer, "lease_duration"), seconds, answer.text);
+    assert.equal(at(answer, "warnings"), null);
+  });
+}

@@ -77,7 +77,7 @@ export class Credentials {
       created_at: created,
       ...(account === null ? {} : { account }),
     };
-    const warnings = request.ttl === null ? [] : [USER_TTL];
+    const warnings = [...(request.ttl === null ? [] : [USER_TTL]), ...unused(request)];
     const lease = { secretType: "iam_user", internal, ttl, maxTtl, settles: [record] };
     return reply(data, { warnings, lease });
   }
@@ -90,6 +90,7 @@ export class Credentials {
   ) {
     const { timers, clock } = this.#engine.given;
     const { seconds, warnings } = this.#duration(role, request.ttl);
+    if (type === "federation_token") warnings.push(...unused(request));
     const roleArn = type === "assumed_role" ? chosenArn(role, request.roleArn) : "";
     const name =
       type === "assumed_role"
@@ -161,6 +162,14 @@ export class Credentials {
 }
 
 const USER_TTL = "ttl is ignored: the lease of an iam_user follows config/lease";
+
+/** What only sessions of a role have. */
+function unused({ roleArn, sessionName: name }: CredentialRequest): string[] {
+  const given = { role_arn: roleArn, role_session_name: name };
+  return Object.entries(given)
+    .filter(([, text]) => text !== "")
+    .map(([field]) => `${field} is ignored: it is for assumed_role only`);
+}
 
 /** A legacy role of two kinds gives one on each path. */
 function typeFor(role: Role, path: "creds" | "sts"): CredentialType {

@@ -40,14 +40,13 @@ export class LeaseConfig {
     await this.#given.storage.write((tx) => tx.put(KEY, stored, codec));
   }
 
-  /** As it is answered: what the mount says where nothing was written. */
+  /** What holds: as the mount says where nothing, or 0, was written. */
   async shown(): Promise<StoredLease> {
-    const stored = await this.#given.storage.get(KEY, codec);
-    if (stored !== null) return { lease: stored.lease, lease_max: stored.lease_max };
+    const { ttl, maxTtl } = await this.terms();
     const { mount } = this.#given;
     return {
-      lease: showGoDuration(mount.defaultTtl()),
-      lease_max: showGoDuration(mount.maxTtl()),
+      lease: showGoDuration(ttl ?? mount.defaultTtl()),
+      lease_max: showGoDuration(maxTtl ?? mount.maxTtl()),
     };
   }
 

@@ -14,7 +14,6 @@ export function roleOfText(name: string, value: string): Role | null {
     return null;
   }
   const { text, fault } = compacted(value);
-  // A policy is an object: a number or a text alone is JSON, and would be no policy.
-  if (fault !== null || !text.startsWith("{")) return null;
+  if (fault !== null) return null;
   return { ...role, credentialTypes: ["iam_user", "federation_token"], policyDocument: text };
 }

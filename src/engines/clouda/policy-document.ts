@@ -1,4 +1,4 @@
-// A policy document as text: that it is JSON, without insignificant white space, and its parts. It is never
+// A policy document as text: that it is a JSON object, without insignificant white space, and its parts. It is never
 // parsed and written again: numbers, keys that stand twice and their order are the author's (2.5).
 
 import { JsonFault, jsonWords } from "./json-words.ts";
@@ -11,10 +11,13 @@ export interface CompactDocument {
 
 export function compacted(text: string): CompactDocument {
   try {
-    return { text: jsonWords(text).join(""), fault: null };
+    const words = jsonWords(text);
+    const fault = words[0] === "{" ? null : "is not a JSON object";
+    return { text: fault === null ? words.join("") : text, fault };
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    return { text, fault: `line ${error.line}, column ${error.column}` };
+    const fault = `is not JSON: line ${error.line}, column ${error.column}`;
+    return { text, fault };
   }
 }
 

@@ -22,10 +22,10 @@ const MOST_TAG_VALUE = 256;
 const MOST_GROUPS = 10; // of one user, unless the provider was asked for more
 const MOST_EXTERNAL_ID = 1224;
 
-/** As written: the type may be anything, and the document no JSON. */
+/** As written: the type may be anything, and the document no JSON object. */
 export interface RoleDraft extends Omit<Role, "credentialTypes"> {
   readonly credentialType: string;
-  /** Where the document stops being JSON; null where it is. */
+  /** What is wrong with the document; null for nothing. */
   readonly documentFault: string | null;
 }
 
@@ -40,7 +40,7 @@ export function faultsOf(role: RoleDraft): string[] {
     ...typeFaults(type),
     ...onlyFor(type, "assumed_role", { role_arns: role.roleArns.length > 0 }),
     ...missing(role),
-    ...(role.documentFault === null ? [] : [`policy_document is not JSON: ${role.documentFault}`]),
+    ...(role.documentFault === null ? [] : [`policy_document ${role.documentFault}`]),
     ...ttlFaults(role),
     ...userFaults(role),
     ...onlyFor(type, "assumed_role", {

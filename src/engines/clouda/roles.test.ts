@@ -156,6 +156,13 @@ const BROKEN: readonly (readonly [string, JsonObject, string])[] = [
   ],
 ];
 
+for (const odd of ["5", '"x"', "[]", "null", "true"]) {
+  test(`C1, V6: policy_document ${odd} is JSON and no policy`, async () => {
+    const body = { credential_type: "iam_user", policy_document: odd };
+    assert.equal(await (await tried()).refusal(body), "policy_document is not a JSON object");
+  });
+}
+
 for (const [row, body, text] of BROKEN) {
   test(`C1, ${row}: ${text.slice(0, 80)}`, async () => {
     assert.equal(await (await tried()).refusal(body), text);

@@ -137,14 +137,17 @@ export class Issuing {
   }
 
   #lease(role: Role, { secretType, internal, records, password }: Made): LeaseOffer {
-    const left = password.ends - this.#engine.given.clock.now();
+    const left = nearestSecond(password.ends - this.#engine.given.clock.now());
     const longest = lesser(lesser(nanosOf(role.maxTtl), nanosOf(role.explicitMaxTtl)), left);
+    const wanted = nanosOf(role.ttl);
+    // What was spent on making it is no cut that anybody need be told of.
+    const spent = wanted !== null && wanted > left && wanted - left <= BUDGET;
     return {
       secretType,
       internal,
       // The mount's own, unless the role's longest is shorter: that cuts nothing anybody asked for.
-      ttl: nanosOf(role.ttl) ?? lesser(longest, this.#engine.given.mount.defaultTtl()),
-      maxTtl: longest === null ? null : wholeSeconds(longest),
+      ttl: spent ? left : (wanted ?? lesser(longest, this.#engine.given.mount.defaultTtl())),
+      maxTtl: longest,
       renewable: true,
       settles: records,
     };
@@ -186,6 +189,11 @@ function nanosOf(seconds: number): Nanos | null {
 function lesser(a: Nanos | null, b: Nanos | null): Nanos | null {
   if (a === null || b === null) return a ?? b;
   return a < b ? a : b;
+}
+
+/** At least one second. */
+function nearestSecond(length: Nanos): Nanos {
+  return wholeSeconds(length + SECOND / 2n);
 }
 
 /** At least one: nothing lasts less than a second. */
