@@ -38,7 +38,14 @@ const caller: Caller = {
   global: false,
   created: 0n,
   expires: null,
-  terms: { metadata: { team: "blue" }, usesLeft: null, period: null, longest: null, orphan: true },
+  origin: {
+    namespaceId: "root",
+    mount: null,
+    login: "",
+    name: "bench",
+    metadata: { team: "blue" },
+  },
+  terms: { usesLeft: null, period: null, longest: null, path: "auth/token/create-orphan" },
 };
 
 async function made() {

@@ -1597,7 +1597,7 @@ export function collectTokens(client: Caller): Promise<CollectTokensAnswer> {
 }
 
 export interface AuthTokenCreateInput {
-  /** Names of policies, at most those of the caller without sudo; without it the caller's. */
+  /** Names of policies: without sudo the caller's at most. Without it the caller's. */
   readonly policies?: readonly string[] | undefined;
   /** How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum. */
   readonly ttl?: string | number | undefined;
@@ -1609,7 +1609,7 @@ export interface AuthTokenCreateInput {
   readonly uses?: number | undefined;
   /** For people; up to 256 bytes. */
   readonly name?: string | undefined;
-  /** What its maker notes about it. */
+  /** What its maker notes about it. Without sudo no policy builds on it, nor on the name. */
   readonly meta?: Readonly<Record<string, string>> | undefined;
   /** Whether it can be renewed. */
   readonly renewable?: boolean | undefined;
@@ -1675,7 +1675,7 @@ export function authTokenCreate(
 }
 
 export interface AuthTokenCreateOrphanInput {
-  /** Names of policies, at most those of the caller without sudo; without it the caller's. */
+  /** Names of policies: without sudo the caller's at most. Without it the caller's. */
   readonly policies?: readonly string[] | undefined;
   /** How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum. */
   readonly ttl?: string | number | undefined;
@@ -1687,7 +1687,7 @@ export interface AuthTokenCreateOrphanInput {
   readonly uses?: number | undefined;
   /** For people; up to 256 bytes. */
   readonly name?: string | undefined;
-  /** What its maker notes about it. */
+  /** What its maker notes about it. Without sudo no policy builds on it, nor on the name. */
   readonly meta?: Readonly<Record<string, string>> | undefined;
   /** Whether it can be renewed. */
   readonly renewable?: boolean | undefined;

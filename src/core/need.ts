@@ -1,7 +1,12 @@
 // Whether a request needs a token, by the access that its endpoint declares and what its listener
 // lets pass.
 
-import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import {
+  type Caller,
+  isAtOrBelow,
+  type NamespaceRef,
+  ROOT_NAMESPACE,
+} from "../endpoint/request.ts";
 import * as failures from "./failures.ts";
 import type { Passage } from "./passage.ts";
 import type { Route } from "./router.ts";
@@ -38,8 +43,6 @@ export function isPublic(route: Route): boolean {
   return [...route.methods.values()].some(({ access }) => access.kind === "open");
 }
 
-/** A token works in its namespace and below. */
 export function reaches(caller: Caller, namespace: NamespaceRef): boolean {
-  const own = caller.namespace.path;
-  return own === "" || namespace.path === own || namespace.path.startsWith(`${own}/`);
+  return isAtOrBelow(namespace, caller.namespace);
 }

@@ -22,8 +22,13 @@ export interface LeaseOffer {
 /** Somebody has proved who they are: the server makes them a client token. */
 export interface LoginOffer {
   readonly displayName: string;
+  /** Who was proved to be there: no two of one mount have the same. Default: the display name. */
+  readonly identity?: string;
   readonly policies: readonly string[];
+  /** What the method vouches for: policies may build on it. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** What others have noted, shown with the metadata and trusted by no policy. Default none. */
+  readonly notes?: Readonly<Record<string, string>>;
   /** Null: as the mount says. */
   readonly ttl?: Nanos | null;
   readonly maxTtl?: Nanos | null;

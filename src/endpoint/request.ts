@@ -18,11 +18,19 @@ export interface NamespaceRef {
 
 export const ROOT_NAMESPACE: NamespaceRef = { id: "root", path: "", created: 0n };
 
+/** A token works in its namespace and below: whether one of `above` works in `below`. */
+export function isAtOrBelow(
+  { path: below }: Pick<NamespaceRef, "path">,
+  { path: above }: Pick<NamespaceRef, "path">,
+): boolean {
+  return above === "" || below === above || below.startsWith(`${above}/`);
+}
+
 /** The owner of the token that came with a request. Holds no secret. */
 export interface Caller {
   readonly accessor: string;
   readonly type: "management" | "client";
-  readonly name: string; // display name; may be empty
+  readonly name: string; // for people, as its maker has chosen it; may be empty
   readonly policies: readonly string[]; // as on the token, without the built-in default
   readonly namespace: NamespaceRef;
   readonly global: boolean;
@@ -37,20 +45,37 @@ export interface Caller {
   readonly wrapping?: WrapForm | undefined;
   /** Where it is good. Default: anywhere. */
   readonly boundTo?: AddressRanges | undefined;
+  /** Who is behind it. Default: nobody has vouched for anything, so no name and no metadata. */
+  readonly origin?: Origin | undefined;
   /** What governing policies may ask of it besides. Default: made through /acl/, which knows none. */
   readonly terms?: CallerTerms | undefined;
+}
+
+/** Who is behind a token: what a login method has proved, or somebody with the right to say so has
+ *  written. Templates and governing programs trust this and nothing else. A token that makes another
+ *  without that right hands it on. */
+export interface Origin {
+  /** Id of the namespace that it was proved or written in. */
+  readonly namespaceId: string;
+  /** Uuid of the auth mount; null: there was no login. */
+  readonly mount: string | null;
+  /** Path below the mount that was logged in by; empty without a login. */
+  readonly login: string;
+  /** No two names of two mounts are the same; may be empty. */
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** How a wrapping token looks: like every other, or signed and telling where it can be unwrapped. */
 export type WrapForm = "token" | "jwt";
 
 export interface CallerTerms {
-  readonly metadata: Readonly<Record<string, string>>;
   /** Null: as many as one likes. */
   readonly usesLeft: number | null;
   readonly period: Nanos | null;
   readonly longest: Nanos | null;
-  readonly orphan: boolean;
+  /** Where it was made, as a look-up shows it. */
+  readonly path: string;
 }
 
 export interface Remote {

@@ -2,7 +2,7 @@
 // from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
 
 import { invariant } from "../base/invariant.ts";
-import type { Asked, Caller, NamespaceRef } from "../endpoint/request.ts";
+import { type Asked, type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
 import { wordsOf } from "../policy/acl-capability.ts";
 import type { CompiledAcl } from "../policy/acl-compile.ts";
 import { capabilitiesOn, ruleOn } from "../policy/acl-decide.ts";
@@ -175,9 +175,4 @@ function granted(rule: MergedRule): readonly string[] {
 /** As written; prefix rules without the star where clients of other servers expect it so. */
 function labelOf({ kind, text, star }: Pattern, withStar: boolean): string {
   return star && (withStar || kind === "segments") ? `${text}*` : text;
-}
-
-function isAtOrBelow(below: NamespaceRef, above: NamespaceRef): boolean {
-  if (above.path === "") return true;
-  return below.path === above.path || below.path.startsWith(`${above.path}/`);
 }

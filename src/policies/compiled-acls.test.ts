@@ -238,9 +238,12 @@ test("2.4: tokens whose labels are filled in wait for the first and get their ow
   const { acls, labels, clock, turns } = made(MANY);
   labels.set("c", "kv/{{token.name}}");
   labels.set("d", "kv/{{ token.meta.team }}/x");
-  const terms = { usesLeft: null, period: null, longest: null, orphan: true };
-  const ann = caller(MANY, { name: "ann", terms: { ...terms, metadata: { team: "red" } } });
-  const bob = caller(MANY, { name: "bob", terms: { ...terms, metadata: { colour: "red" } } });
+  const behind = (name: string, metadata: Record<string, string>) => ({
+    origin: { namespaceId: "root", mount: null, login: "", name, metadata },
+  });
+  const ann = caller(MANY, behind("ann", { team: "red" }));
+  // What its maker has called it opens nothing.
+  const bob = caller(MANY, { name: "ann", ...behind("bob", { colour: "red" }) });
   clock.slow = true;
   const both = [waitedFor(acls, ann), waitedFor(acls, bob)];
   await turns.all();
@@ -255,7 +258,7 @@ test("2.4: tokens whose labels are filled in wait for the first and get their ow
       [false, true, false],
     ],
   );
-  const moved = { ...bob, terms: { ...terms, metadata: { team: "red" } } };
+  const moved = { ...bob, ...behind("bob", { team: "red" }) };
   assert.deepEqual(of(moved), [false, true, true]);
 });
 

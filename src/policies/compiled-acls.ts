@@ -227,17 +227,18 @@ function pathBelow(above: NamespaceRef, below: NamespaceRef): string {
 }
 
 /** Everything that directives look at, beside the namespace. */
-function identityOf({ accessor, name, terms }: Caller): string {
-  return JSON.stringify([accessor, name, terms?.metadata ?? {}]);
+function identityOf({ accessor, origin }: Caller): string {
+  return JSON.stringify([accessor, origin?.name ?? "", origin?.metadata ?? {}]);
 }
 
 const META = "token.meta.";
 
-function directivesOf({ accessor, name, namespace, terms }: Caller): Directives {
-  const metadata = new Map(Object.entries(terms?.metadata ?? {}));
+/** Of the origin alone: what a token chose to call its child would otherwise open what is another's. */
+function directivesOf({ accessor, namespace, origin }: Caller): Directives {
+  const metadata = new Map(Object.entries(origin?.metadata ?? {}));
   const values = new Map([
     ["token.accessor_id", accessor],
-    ["token.name", name],
+    ["token.name", origin?.name ?? ""],
     ["namespace.path", namespace.path],
   ]);
   return (directive) =>

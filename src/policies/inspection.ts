@@ -7,7 +7,7 @@ import { invariant } from "../base/invariant.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Access, Capability } from "../endpoint/access.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
 import { explain, type Explanation } from "../policy/acl-explain.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
 import type { Turns } from "./compiled-acls.ts";
@@ -288,9 +288,4 @@ function withoutPolicies(
     return { allowed: true, reason };
   }
   return kind === "management" ? no("it needs a management token") : null;
-}
-
-function isAtOrBelow(below: NamespaceRef, above: NamespaceRef): boolean {
-  if (above.path === "") return true;
-  return below.path === above.path || below.path.startsWith(`${above.path}/`);
 }

@@ -1,4 +1,5 @@
-// A token as the programs of RGPs and EGPs see it (contract 5.7).
+// A token as the programs of RGPs and EGPs see it (contract 5.7). Name and metadata are those of its
+// origin: what a caller has chosen for its child says nothing about who it is.
 
 import type { Caller } from "../endpoint/request.ts";
 import type { ProgramInput, ProgramToken } from "../policy/expr/program-input.ts";
@@ -10,28 +11,23 @@ export const NO_REPLICATION: ProgramInput["replication"] = {
 };
 
 export function programToken(caller: Caller): ProgramToken {
-  const { accessor, name, type, policies, global, created, expires, namespace, terms } = caller;
+  const { accessor, type, policies, global, created, expires, namespace, origin, terms } = caller;
   return {
     accessor,
-    displayName: name,
+    displayName: origin?.name ?? "",
     type,
     policies,
     global,
-    metadata: terms?.metadata ?? {},
+    metadata: origin?.metadata ?? {},
     created,
     creationTtl: expires === null ? 0n : expires - created,
     expires,
     numUses: terms?.usesLeft ?? 0,
     period: terms?.period ?? 0n,
     explicitMaxTtl: terms?.longest ?? 0n,
-    path: pathOf(caller),
+    path: terms?.path ?? "acl/token",
     role: "",
     entityId: "",
     namespace: { id: namespace.id, path: namespace.path },
   };
-}
-
-function pathOf({ terms }: Caller): string {
-  if (terms === undefined) return "acl/token";
-  return terms.orphan ? "auth/token/create-orphan" : "auth/token/create";
 }

@@ -276,7 +276,11 @@ test("2.4: labels are filled in for each token, also when two hold the same poli
     name: "own",
     text: reading("kv/{{token.name}}/*", "id/{{token.accessor_id}}"),
   });
-  const [ann, bob] = [caller(["own"], { name: "ann" }), caller(["own"], { name: "bob" })];
+  const called = (name: string) => {
+    const origin = { namespaceId: ROOT, mount: null, login: "", name, metadata: {} };
+    return caller(["own"], { name: "chosen", origin });
+  };
+  const [ann, bob] = [called("ann"), called("bob")];
   for (let round = 0; round < 2; round += 1) {
     assert.deepEqual(
       [await reads(rights, ann, "kv/ann/x"), await reads(rights, ann, "kv/bob/x")],

@@ -3,7 +3,8 @@
 
 import type { Clock } from "../base/world.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
+import { DENY } from "../policy/acl-capability.ts";
 import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../policy/acl-compile.ts";
 import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
 import { parseAclDocument } from "../policy/acl-document.ts";
@@ -97,6 +98,15 @@ export class Rights {
     }
   }
 
+  /** Whether a policy that counts holds a `deny`, or a rule that grants nothing, which is as one. */
+  denies(namespaceId: string, name: string): boolean {
+    this.#follow(namespaceId);
+    const policy = living(this.#inForce(namespaceId, name), this.#clock.now());
+    return (
+      policy !== null && policy.document.rules.some(({ capabilities }) => isDeny(capabilities))
+    );
+  }
+
   /** Asked again, and not told what it was waited for: a policy may have changed at the last moment. */
   async #decideAfter(ready: Promise<void>, caller: Caller, question: Question): Promise<Decision> {
     await ready;
@@ -135,15 +145,14 @@ export class Rights {
   }
 }
 
+function isDeny(capabilities: number): boolean {
+  return capabilities === 0 || (capabilities & DENY) !== 0;
+}
+
 function parsedOrDamaged(name: string, text: string): PolicyInForce["document"] {
   try {
     return parseAclDocument(text);
   } catch {
     throw failures.recordDamaged(name);
   }
-}
-
-function isAtOrBelow(below: NamespaceRef, above: NamespaceRef): boolean {
-  if (above.path === "") return true;
-  return below.path === above.path || below.path.startsWith(`${above.path}/`);
 }

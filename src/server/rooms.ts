@@ -212,6 +212,8 @@ export function makeRooms(given: RoomsGiven) {
     clock,
     life: { usual: config.defaultLeaseTtl, most: config.acl.tokenMaxExpirationTtl },
     turns,
+    limits: (namespaceId, name) =>
+      rights.denies(namespaceId, name) || policies.kindOf(namespaceId, name) === "rgp",
   });
   const audit = new Audit({
     views: {

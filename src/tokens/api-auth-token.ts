@@ -32,7 +32,7 @@ const increment = wire
 const newToken = {
   policies: wire
     .body("policies")
-    .list("Names of policies, at most those of the caller without sudo; without it the caller's.", {
+    .list("Names of policies: without sudo the caller's at most. Without it the caller's.", {
       max: MAX_POLICIES,
     })
     .optional(),
@@ -55,7 +55,10 @@ const newToken = {
     .integer("How many requests it may make; 0: any number.", { min: 0, max: MAX_USES })
     .default(0),
   name: wire.body("display_name").string("For people; up to 256 bytes.").default(""),
-  meta: wire.body("meta").texts("What its maker notes about it.").default({}, {}),
+  meta: wire
+    .body("meta")
+    .texts("What its maker notes about it. Without sudo no policy builds on it, nor on the name.")
+    .default({}, {}),
   renewable: wire.body("renewable").boolean("Whether it can be renewed.").default(true),
   withoutDefault: wire
     .body("no_default_policy")

@@ -4,12 +4,13 @@
 import { showDuration } from "../base/duration.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
-import type { Asked, Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { Asked, Caller, NamespaceRef, Origin } from "../endpoint/request.ts";
 import { policyName } from "../policy/acl-name.ts";
 import type { FairTurns } from "./fair-turns.ts";
+import { inherited } from "./origin.ts";
 import { callerGone } from "./query-failures.ts";
 import { type AskedLife, grantedLife, increment, type LifeBounds } from "./renewal.ts";
-import type { Token } from "./token.ts";
+import type { Token, TokenType } from "./token.ts";
 import type { TokenPlace } from "./token-keys.ts";
 import type { Tokens } from "./tokens.ts";
 import { isSpent } from "./uses.ts";
@@ -17,12 +18,16 @@ import * as failures from "./view-failures.ts";
 
 const DEFAULT = "default";
 const BATCH = 128; // tokens read in one go, see listing.ts
+const LOOKED_AT_ONCE = 16; // policies, each of which may have to be parsed
+const NO_LIMITS: ReadonlySet<string> = new Set();
 
 export interface AuthTokensOptions {
   readonly tokens: Tokens;
   readonly clock: Clock;
   readonly life: LifeBounds;
   readonly turns: Pick<FairTurns, "next">;
+  /** Whether a policy takes rights away: an RGP, or a document with a `deny`. */
+  readonly limits: (namespaceId: string, policy: string) => boolean;
 }
 
 export interface AskedToken extends AskedLife {
@@ -68,11 +73,14 @@ export class AuthTokens {
     if (caller.counted === true) throw failures.countedParent();
     const free = caller.type === "management" || (await asked.isPrivileged());
     if (!free && (wanted.period ?? 0n) > 0n) throw failures.sudoNeeded("period");
-    const { policies, withoutDefault } = rightsFor(caller, namespace, wanted, free);
+    const { type, policies, withoutDefault } = rightsFor(caller, namespace, wanted, {
+      free,
+      limits: free ? NO_LIMITS : await this.#limitsOf(caller),
+    });
     const life = grantedLife(wanted, bounds);
     const token = await tokens.create(
       {
-        type: "client",
+        type,
         namespaceId: namespace.id,
         name: wanted.name,
         policies,
@@ -88,10 +96,23 @@ export class AuthTokens {
           // What a bound token makes is bound like it (T-B16).
           ...(caller.boundTo === undefined ? {} : { boundTo: caller.boundTo.texts }),
         },
+        origin: originFor(caller, namespace, wanted, free),
       },
       null, // cut above, where /acl/ would refuse
     );
     return { token, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
+  }
+
+  /** What a caller cannot leave behind: those of its policies that take something away (T-B16). */
+  async #limitsOf({ namespace, policies, withoutDefault }: Caller): Promise<ReadonlySet<string>> {
+    const { limits, turns } = this.#options;
+    const found = new Set<string>();
+    const names = withoutDefault === true ? policies : [DEFAULT, ...policies];
+    for (const [at, name] of names.entries()) {
+      if (at % LOOKED_AT_ONCE === LOOKED_AT_ONCE - 1) await turns.next();
+      if (limits(namespace.id, name)) found.add(name);
+    }
+    return found;
   }
 
   // --- finding: one that is over is as none ---
@@ -194,19 +215,27 @@ export class AuthTokens {
 }
 
 interface Rights {
+  readonly type: TokenType;
   readonly policies: readonly string[];
   readonly withoutDefault: boolean;
 }
 
-/** At most the caller's own, unless it is `free` to give what it likes. */
+interface Freedom {
+  /** It may give what it likes. */
+  readonly free: boolean;
+  /** Those of its policies that stay on what it makes. */
+  readonly limits: ReadonlySet<string>;
+}
+
+/** At most the caller's own rights and at least its own limits, unless it is free. */
 function rightsFor(
   caller: Caller,
   namespace: NamespaceRef,
   wanted: AskedToken,
-  free: boolean,
+  { free, limits }: Freedom,
 ): Rights {
   const bare = caller.withoutDefault === true; // and so is what it makes
-  const withoutDefault = wanted.withoutDefault || (bare && !free);
+  const withoutDefault = (wanted.withoutDefault && !limits.has(DEFAULT)) || (bare && !free);
   if (!free) {
     // In another namespace the same names mean other policies, of which the caller has none.
     if (caller.namespace.id !== namespace.id) throw failures.notItsOwn();
@@ -215,11 +244,29 @@ function rightsFor(
     if (foreign) throw failures.notItsOwn();
   }
   const given = wanted.policies ?? [];
-  const policies =
-    given.length > 0 || caller.namespace.id !== namespace.id ? given : caller.policies;
-  if (policies.length > 0) return { policies, withoutDefault };
+  // Existing clients make themselves a child for the time that they run, and say no more.
+  if (caller.type === "management" && given.length === 0 && !withoutDefault) {
+    return { type: "management", policies: [], withoutDefault: false };
+  }
+  const asked = given.length > 0 || caller.namespace.id !== namespace.id ? given : caller.policies;
+  const policies = [...asked, ...[...limits].filter((name) => name !== DEFAULT)];
+  if (policies.length > 0) return { type: "client", policies, withoutDefault };
   if (withoutDefault) throw failures.noPolicies();
-  return { policies: [DEFAULT], withoutDefault };
+  return { type: "client", policies: [DEFAULT], withoutDefault };
+}
+
+/** Whoever is not free to say who its child is hands on who it is itself. What is made by one who has
+ *  logged in, and ends with it, has come through that login in either case. */
+function originFor(
+  caller: Caller,
+  namespace: NamespaceRef,
+  { name, meta, orphan }: AskedToken,
+  free: boolean,
+): Origin {
+  const own = inherited(caller);
+  if (!free) return own;
+  const { mount, login } = orphan ? { mount: null, login: "" } : own;
+  return { namespaceId: namespace.id, mount, login, name, metadata: meta };
 }
 
 function callerOf({ caller }: Asked): Caller {

@@ -8,6 +8,7 @@ import type { Clock, Nanos } from "../base/world.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
 import type { LoginOffer } from "../endpoint/lease.ts";
 import type { Asked, MountRef } from "../endpoint/request.ts";
+import { provedName } from "./origin.ts";
 import type { Tokens } from "./tokens.ts";
 import { authOf } from "./token-view.ts";
 import { methodGone } from "./view-failures.ts";
@@ -44,7 +45,8 @@ export class LoginTokens {
     const { tokens, clock } = this.#options;
     invariant(mount !== null, "a login goes to a mount");
     const life = this.#lifeOf(offer, mount);
-    const { policies, metadata = {}, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
+    const { policies, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
+    const { metadata = {}, notes = {}, identity = offer.displayName } = offer;
     const token = await tokens.create(
       {
         type: "client",
@@ -56,13 +58,20 @@ export class LoginTokens {
         renewable: true,
         terms: {
           parent: null,
-          meta: metadata,
+          meta: { ...notes, ...metadata },
           withoutDefault: withoutDefaultPolicy,
           longest: life.longest,
           period: life.period,
           usesLeft: uses === 0 ? null : uses,
           path: path.segments.join("/"),
           ...(boundTo.length === 0 ? {} : { boundTo }),
+        },
+        origin: {
+          namespaceId: mount.namespace.id,
+          mount: mount.uuid,
+          login: path.text.slice(mount.path.length),
+          name: provedName(mount.path, identity),
+          metadata,
         },
       },
       null, // cut below, where /acl/ would refuse
@@ -72,14 +81,20 @@ export class LoginTokens {
   }
 
   /** Whoever logs in is told of a cut only where the role has asked for more than there is: that the
-   *  usual time is longer than the longest is nothing that it could change. */
+   *  usual time is longer than the longest is nothing that it could change. With a period only what the
+   *  role says is the most: neither mount nor server ends what is renewed in time. */
   #lifeOf(offer: LoginOffer, { uuid }: MountRef) {
     const found = this.#options.mounts.byUuid(uuid);
     if (found === null) throw methodGone();
     const { most } = this.#options;
-    const bound = shorter(shorter(found.maxTtl(), given(offer.maxTtl) ?? most), most);
     const period = given(offer.period);
-    const asked = period ?? given(offer.ttl);
+    const own = given(offer.maxTtl);
+    if (period !== null) {
+      const ttl = own === null ? period : shorter(period, own);
+      return { ttl, longest: own, period, warnings: [] }; // no role has a period above its maximum
+    }
+    const bound = shorter(shorter(found.maxTtl(), own ?? most), most);
+    const asked = given(offer.ttl);
     const ttl = shorter(asked ?? found.defaultTtl(), bound);
     const cut = asked !== null && asked > bound;
     const was = () => `${showDuration(asked ?? 0n)} was cut to ${showDuration(bound)}`;
@@ -88,7 +103,7 @@ export class LoginTokens {
   }
 }
 
-/** Of method and person, so that those who read records can tell two of the same name apart. */
+/** Of method and person, for people: what policies go by is the name in the origin. */
 function nameOf({ displayName }: LoginOffer, { path }: MountRef): string {
   const method = path
     .replace(/^auth\//, "")

@@ -8,12 +8,13 @@ import type { Clock, Instant } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { RECORD_UNUSABLE } from "./failures.ts";
+import { originOf } from "./origin.ts";
 import type { Salt } from "./salt.ts";
 import type { Token } from "./token.ts";
 import { TokenCache } from "./token-cache.ts";
 import { recordsOf } from "./token-keys.ts";
 import type { TokenPlace, TokenRows } from "./token-rows.ts";
-import type { TokenTerms } from "./token-terms.ts";
+import { pathOf, type TokenTerms } from "./token-terms.ts";
 import { isSpent } from "./uses.ts";
 
 const NOWHERE = AddressRanges.of([]);
@@ -150,12 +151,13 @@ export class TokenLookup {
 
 function callerOf(token: Token, namespace: NamespaceRef): Caller {
   const { accessor, type, name, policies, global, created, expires, terms } = token;
-  const seen = { accessor, type, name, policies, namespace, global, created, expires };
+  const origin = originOf(token);
+  const seen = { accessor, type, name, policies, namespace, global, created, expires, origin };
   if (terms === undefined) return seen;
-  const { meta, usesLeft, period, longest, parent, withoutDefault, wrapping } = terms;
+  const { usesLeft, period, longest, withoutDefault, wrapping } = terms;
   const boundTo = boundsOf(terms);
   const counted = usesLeft !== null;
-  const told = { metadata: meta, usesLeft, period, longest, orphan: parent === null };
+  const told = { usesLeft, period, longest, path: pathOf(token) };
   const wraps = wrapping === undefined ? {} : { wrapping };
   return { ...seen, withoutDefault, counted, boundTo, ...wraps, terms: told };
 }

@@ -45,6 +45,7 @@ export class Minting {
       namespaceId: spec.namespaceId,
       renewable: spec.renewable ?? false,
       ...(spec.terms === undefined ? {} : { terms: spec.terms }),
+      ...(spec.origin === undefined ? {} : { origin: spec.origin }),
       createIndex: tx.index,
       modifyIndex: tx.index,
     };

@@ -2,6 +2,7 @@
 
 import { showDuration } from "../base/duration.ts";
 import type { Instant, Nanos } from "../base/world.ts";
+import type { Origin } from "../endpoint/request.ts";
 import { tokenInvalid } from "./failures.ts";
 import type { TokenTerms } from "./token-terms.ts";
 import { checkShape, type GivenShape, type TokenShape } from "./token-shape.ts";
@@ -20,6 +21,8 @@ export interface NewToken extends GivenShape {
   readonly renewable?: boolean | undefined;
   /** Of those made through `auth/token`. Default none. */
   readonly terms?: TokenTerms | undefined;
+  /** Default: as of a token that management makes through /acl/. */
+  readonly origin?: Origin | undefined;
 }
 
 /** The bounds of lifetimes, both included; they hold for whatever expires (contract section 4). */

@@ -56,15 +56,38 @@ test("T-B14: whatever is asked for, a token ends, and a renewal keeps it within 
   fc.assert(
     fc.property(maybe, maybe, maybe, maybe, time, (ttl, longest, period, by, later) => {
       const life = grantedLife({ ttl, longest, period }, BOUNDS);
-      assert.ok(life.ttl > 0n && life.ttl <= BOUNDS.most);
-      assert.equal(life.warnings.length > 0, life.ttl < (life.period ?? (ttl || BOUNDS.usual)));
+      const most = life.period === null ? BOUNDS.most : 400n * HOUR; // what one can ask for
+      assert.ok(life.ttl > 0n && life.ttl <= most);
+      assert.equal(life.warnings.length > 0, life.ttl < (life.period ?? (ttl || 0n)));
       const made = token({ longest: life.longest, period: life.period }, life.ttl);
       const now = later % life.ttl;
       const asked = increment(made, by);
       const end = renewedUntil(made, { now, by: asked, most: BOUNDS.most });
-      assert.ok(end >= life.ttl && end <= lastMoment(made, BOUNDS.most));
-      if (now + asked <= lastMoment(made, BOUNDS.most)) assert.ok(end >= now + asked);
+      const last = lastMoment(made, BOUNDS.most);
+      assert.ok(end >= life.ttl && (last === null || end <= last));
+      if (last === null || now + asked <= last) assert.ok(end >= now + asked);
     }),
+  );
+});
+
+test("a period goes on for as long as it is renewed, up to the maximum of its maker alone", () => {
+  const { most } = BOUNDS;
+  const free = grantedLife({ ...NONE, period: 2n * most }, BOUNDS);
+  assert.deepEqual([free.ttl, free.warnings], [2n * most, []]);
+  const later = 1000n * most;
+  const renewed = (longest: bigint | null) =>
+    renewedUntil(token({ period: HOUR, longest }, later), { now: later, by: HOUR, most });
+  assert.equal(renewed(null), later + HOUR);
+  assert.equal(renewed(later + MINUTE), later + MINUTE);
+});
+
+test("only who asked for more than there is is told of a cut", () => {
+  const { most } = BOUNDS;
+  const long = { usual: 2n * most, most };
+  assert.deepEqual([grantedLife(NONE, long).ttl, grantedLife(NONE, long).warnings], [most, []]);
+  assert.match(
+    grantedLife({ ...NONE, ttl: 2n * most }, long).warnings[0] ?? "",
+    /was cut to .*, the longest lifetime of tokens here$/,
   );
 });
 

@@ -26,22 +26,37 @@ export interface GrantedLife {
   readonly warnings: readonly string[];
 }
 
+/** Told of a cut is who asked for more than there is: the usual time, where it is longer than the longest,
+ *  nobody has asked for. */
 export function grantedLife(asked: AskedLife, { usual, most }: LifeBounds): GrantedLife {
   const longest = orNone(asked.longest);
   const period = orNone(asked.period);
-  const wanted = period ?? orNone(asked.ttl) ?? usual;
-  const bound = longest === null || longest > most ? most : longest;
-  if (wanted <= bound) return { ttl: wanted, longest, period, warnings: [] };
-  const whose = bound === most ? "the longest lifetime of tokens here" : "explicit_max_ttl";
+  const wanted = period ?? orNone(asked.ttl);
+  const bound = boundOf({ longest, period }, most);
+  const ttl = wanted ?? usual;
+  if (bound === null || ttl <= bound) return { ttl, longest, period, warnings: [] };
+  if (wanted === null) return { ttl: bound, longest, period, warnings: [] };
+  const whose = bound === longest ? "explicit_max_ttl" : "the longest lifetime of tokens here";
   const was = `${showDuration(wanted)} was cut to ${showDuration(bound)}`;
-  const warnings = [`the lifetime of ${was}, ${whose}`];
-  return { ttl: bound, longest, period, warnings };
+  return { ttl: bound, longest, period, warnings: [`the lifetime of ${was}, ${whose}`] };
 }
 
-/** Until when a token may live, by its maker's bound and the server's. */
-export function lastMoment({ created, terms }: Token, most: Nanos): Instant {
-  const longest = terms?.longest ?? null;
-  return created + (longest === null || longest > most ? most : longest);
+/** How long a token may live in all. One with a period lives as long as it is renewed in time: of it only
+ *  what its maker has set counts, and null is without end. */
+function boundOf(
+  { longest, period }: { readonly longest: Nanos | null; readonly period: Nanos | null },
+  most: Nanos,
+): Nanos | null {
+  if (period !== null) return longest;
+  return longest === null || longest > most ? most : longest;
+}
+
+/** Until when a token may live, by its maker's bound and the server's; null: for as long as it is
+ *  renewed. */
+export function lastMoment({ created, terms }: Token, most: Nanos): Instant | null {
+  const { longest = null, period = null } = terms ?? {};
+  const bound = boundOf({ longest, period }, most);
+  return bound === null ? null : created + bound;
 }
 
 /** What a renewal aims at: 0 or nothing asked is the time it was made with. */
@@ -56,7 +71,7 @@ export function renewedUntil(
 ): Instant {
   const last = lastMoment(token, most);
   const wanted = now + by;
-  const end = wanted > last ? last : wanted;
+  const end = last !== null && wanted > last ? last : wanted;
   return end > token.expires ? end : token.expires;
 }
 

@@ -26,7 +26,14 @@ export function changed(before: Token, change: TokenChange, isOver: boolean): To
   if (isOther(ttl, before.ttl)) problems.push("cannot update expiration TTL");
   if (isOther(expires, before.expires)) problems.push("cannot update expiration time");
   if (problems.length > 0) throw tokenInvalid(problems);
-  return { ...before, ...shape };
+  return { ...before, ...shape, ...renamed(before, shape.name) };
+}
+
+/** Who changes a token may say who it is, but for one who has logged in. A name that is repeated is still
+ *  only what the token's maker has chosen. */
+function renamed({ name: was, origin }: Token, name: string): Pick<Token, "origin"> {
+  if (origin === undefined || origin.mount !== null || name === was) return {};
+  return { origin: { ...origin, name } };
 }
 
 /** Whether something is given, and is not what is stored. */

@@ -3,11 +3,14 @@
 
 import type { Nanos } from "../base/world.ts";
 import type { WrapForm } from "../endpoint/request.ts";
+import { isTexts } from "./origin.ts";
+import type { Token } from "./token.ts";
 import type { TokenPlace } from "./token-keys.ts";
 
 export interface TokenTerms {
   /** Ends with it, unless it was let go since; null: made without one. */
   readonly parent: TokenPlace | null;
+  /** As shown; what of it can be trusted is in the origin. */
   readonly meta: Readonly<Record<string, string>>;
   /** The built-in default policy does not count for it. */
   readonly withoutDefault: boolean;
@@ -23,6 +26,15 @@ export interface TokenTerms {
   readonly path?: string | undefined;
   /** Addresses and ranges that it is good from. Default: anywhere. */
   readonly boundTo?: readonly string[] | undefined;
+}
+
+/** Where a token was made. */
+export function pathOf({ type, terms }: Pick<Token, "type" | "terms">): string {
+  if (terms !== undefined) {
+    if (terms.path !== undefined) return terms.path;
+    return terms.parent === null ? "auth/token/create-orphan" : "auth/token/create";
+  }
+  return type === "management" ? "auth/token/root" : "acl/token";
 }
 
 export interface StoredTerms extends Omit<TokenTerms, "longest" | "period"> {
@@ -74,10 +86,6 @@ function isPlace(value: unknown): value is TokenPlace {
   return (
     typeof namespaceId === "string" && typeof accessor === "string" && typeof global === "boolean"
   );
-}
-
-function isTexts(value: unknown): value is Readonly<Record<string, string>> {
-  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 function isList(value: unknown): value is readonly string[] {

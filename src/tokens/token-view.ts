@@ -7,6 +7,7 @@ import type { Instant, Nanos } from "../base/world.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
 import { out, type OutputOf } from "../endpoint/output.ts";
 import type { Token } from "./token.ts";
+import { pathOf } from "./token-terms.ts";
 
 const ROOT = "root";
 const DEFAULT = "default";
@@ -108,14 +109,6 @@ function policiesOf({ type, policies: own, terms }: Token): readonly string[] {
   if (type === "management") return [ROOT];
   if (terms?.withoutDefault === true) return own;
   return [DEFAULT, ...own.filter((name) => name !== DEFAULT)];
-}
-
-function pathOf({ type, terms }: Token): string {
-  if (terms !== undefined) {
-    if (terms.path !== undefined) return terms.path;
-    return terms.parent === null ? "auth/token/create-orphan" : "auth/token/create";
-  }
-  return type === "management" ? "auth/token/root" : "acl/token";
 }
 
 function left({ expires }: Token, now: Instant): number {

@@ -6,7 +6,9 @@ import { text as textOf, utf8 } from "../base/bytes.ts";
 import type { Codec } from "../base/codec.ts";
 import { Secret } from "../base/secret.ts";
 import type { Instant, Nanos } from "../base/world.ts";
+import type { Origin } from "../endpoint/request.ts";
 import { recordUnusable } from "./failures.ts";
+import { readOrigin } from "./origin.ts";
 import { readTerms, type StoredTerms, storedTerms, type TokenTerms } from "./token-terms.ts";
 
 export type TokenType = "client" | "management";
@@ -29,6 +31,8 @@ export interface Token {
   readonly renewable: boolean;
   /** Of those made through `auth/token`, and of no others. */
   readonly terms?: TokenTerms | undefined;
+  /** Who is behind it. Default: what its kind says, see origin.ts. */
+  readonly origin?: Origin | undefined;
   readonly createIndex: bigint;
   readonly modifyIndex: bigint;
 }
@@ -66,6 +70,7 @@ interface Stored {
   readonly ttl: string | null;
   readonly renewable?: boolean; // absent in the oldest records: false
   readonly terms?: StoredTerms | undefined;
+  readonly origin?: Origin | undefined;
   readonly createIndex: string;
   readonly modifyIndex: string;
 }
@@ -93,6 +98,8 @@ export const tokenCodec: Codec<Token> = {
     if (!isStored(stored)) throw recordUnusable();
     const terms = stored.terms === undefined ? undefined : readTerms(stored.terms);
     if (stored.terms !== undefined && terms === undefined) throw recordUnusable();
+    const origin = stored.origin === undefined ? undefined : readOrigin(stored.origin);
+    if (stored.origin !== undefined && origin === undefined) throw recordUnusable();
     return {
       accessor: stored.accessor,
       secret: new Secret(stored.secret),
@@ -106,6 +113,7 @@ export const tokenCodec: Codec<Token> = {
       ttl: read(stored.ttl),
       renewable: stored.renewable ?? false,
       ...(terms === undefined ? {} : { terms }),
+      ...(origin === undefined ? {} : { origin }),
       createIndex: BigInt(stored.createIndex),
       modifyIndex: BigInt(stored.modifyIndex),
     };

@@ -40,6 +40,7 @@ test("a created token is found by its secret at once, and by its accessor", asyn
     global: true,
     created: world.clock.now(),
     expires: null,
+    origin: { namespaceId: "root", mount: null, login: "", name: "ci", metadata: {} },
   });
   assert.equal(tokens.find(secretOf(token)), found); // the same one, for those who remember callers
   const stored = tokens.byAccessor("root", token.accessor.toUpperCase());

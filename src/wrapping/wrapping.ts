@@ -9,7 +9,13 @@ import type { Clock, Instant, Nanos, Random } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply, WrapInfo } from "../endpoint/reply.ts";
-import type { Asked, Caller, NamespaceRef, WrapForm } from "../endpoint/request.ts";
+import {
+  type Asked,
+  type Caller,
+  isAtOrBelow,
+  type NamespaceRef,
+  type WrapForm,
+} from "../endpoint/request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import type { NewToken } from "../tokens/new-token.ts";
 import type { Token } from "../tokens/token.ts";
@@ -173,7 +179,7 @@ export class Wrapping {
     const own = caller?.wrapping === undefined ? null : caller;
     const text = named?.reveal() ?? "";
     const found = text === "" ? own : this.find(text);
-    if (found?.wrapping === undefined || !reaches(found.namespace, namespace)) {
+    if (found?.wrapping === undefined || !isAtOrBelow(namespace, found.namespace)) {
       throw wrappingInvalid();
     }
     // One wrapping token is no right to unwrap another.
@@ -283,9 +289,4 @@ function factsOf({ created, ttl, terms }: Token, namespace: NamespaceRef): Wrapp
   const path = terms?.path ?? "";
   const whole = namespace.path === "" ? path : `${namespace.path}/${path}`;
   return { created, ttl: ttl ?? 0n, path: whole };
-}
-
-/** A token works in its namespace and below. */
-function reaches({ path: own }: NamespaceRef, { path }: NamespaceRef): boolean {
-  return own === "" || path === own || path.startsWith(`${own}/`);
 }

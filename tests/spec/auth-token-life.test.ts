@@ -33,13 +33,14 @@ const EVERYTHING_HERE = 'path "auth/token/*" { capabilities = ["update", "read"]
 
 // --- time ---
 
-test("decision 44: a lifetime is cut to the longest, with a warning", async (t) => {
+test("decision 44: a lifetime is cut to the longest, and who asked for more is told", async (t) => {
   const { server, clock } = await stopped(t);
   for (const ttl of [undefined, 0, "0s", "25h"]) {
     const answer = await ask(server, "create", { policies: ["readonly"], ttl });
     const auth = authOf(answer);
     assert.equal(auth.lease_duration, 86_400);
-    assert.match(String(at(answer, "warnings", 0)), /cut to 24h0m0s/);
+    if (ttl === "25h") assert.match(String(at(answer, "warnings", 0)), /cut to 24h0m0s/);
+    else assert.equal(at(answer, "warnings"), null);
     const until_ = (await facts(server, auth.client_token))["expire_time"];
     assert.equal(nanosOf(String(until_)), clock.now() + 24n * HOUR);
   }
@@ -138,6 +139,28 @@ test("6.8: explicit_max_ttl bounds renewals, and a period is what each of them g
   const renewed = await ask(server, "renew", { token: periodic.client_token, increment: "9h" });
   assert.equal(authOf(renewed).lease_duration, 3600);
   assert.equal((await facts(server, periodic.client_token))["period"], 3600);
+});
+
+test("a periodic token lives for as long as it is renewed in time; an explicit maximum ends it", async (t) => {
+  const { server, pass } = await stopped(t);
+  const policies = ["readonly"];
+  const made = await ask(server, "create", { policies, period: "30h" });
+  assert.equal(at(made, "warnings"), null);
+  const { client_token: token, lease_duration } = authOf(made);
+  assert.equal(lease_duration, 30 * 3600, "the longest lifetime of others does not cut it");
+  const bounded = await create(server, { policies, period: "30h", explicit_max_ttl: "50h" });
+  for (let day = 0; day < 40; day++) {
+    pass(29n * HOUR);
+    const renewed = await ask(server, "renew-self", { increment: "1h" }, { token });
+    assert.equal(authOf(renewed).lease_duration, 30 * 3600);
+    assert.equal(at(renewed, "warnings"), null);
+    if (day > 0) continue;
+    const last = await ask(server, "renew-self", {}, { token: bounded.client_token });
+    assert.equal(authOf(last).lease_duration, 21 * 3600);
+  }
+  assert.equal(await isGood(server, bounded.client_token), false);
+  pass(31n * HOUR);
+  assert.equal(await isGood(server, token), false, "not renewed in time");
 });
 
 // --- the end ---
@@ -242,7 +265,10 @@ test("6.8: a token may be used as often as its number says, also by many at once
 
 test("6.8: a use counts whether or not the request succeeds", async (t) => {
   const server = await aclServer(t);
-  const { client_token: token } = await create(server, { ttl: "1h", num_uses: 1 });
+  const { client_token: token } = await create(server, {
+    policies: ["default"],
+    num_uses: 1,
+  });
   refused(await server.ask("GET", "/v1/sys/namespaces/x", { token }), 403, "permission denied");
   assert.equal(await isGood(server, token), false);
 });

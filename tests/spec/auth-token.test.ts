@@ -93,9 +93,21 @@ test("6.8: what existing clients send with every creation is understood without 
   assert.equal(authOf(aliased).lease_duration, 60);
 });
 
-test("6.8: management without policies makes a token with the default policy alone", async (t) => {
+test("6.8: management without policies makes a management token that ends with it", async (t) => {
   const server = await aclServer(t);
-  assert.deepEqual((await create(server, { ttl: 60 })).policies, ["default"]);
+  // What a provisioning tool makes for the time that it runs, word for word.
+  const child = await create(server, { ttl: "20m", explicit_max_ttl: "20m", renewable: false });
+  assert.deepEqual([child.policies, child.lease_duration], [["root"], 1200]);
+  const token = child.client_token;
+  assert.equal((await server.ask("GET", "/acl/tokens", { token })).status, 200);
+  const grandchild = await create(server, { policies: [] }, { token });
+  assert.deepEqual(grandchild.policies, ["root"]);
+  const client = await create(server, { policies: ["readonly"] }, { token });
+  assert.deepEqual(client.policies, ["default", "readonly"]);
+  assert.equal((await ask(server, "revoke", { token })).status, 204);
+  for (const { client_token: gone } of [child, grandchild, client]) {
+    assert.equal(await isGood(server, gone), false);
+  }
   const none = await ask(server, "create", { no_default_policy: true });
   assert.equal(none.status, 400);
   const root = await ask(server, "create", { policies: ["Root"] });

@@ -21,7 +21,10 @@ const accessor = wire.body("secret_id_accessor").string("Its accessor.", { max: 
 const terms = {
   metadata: wire
     .body("metadata")
-    .json("An object of strings, or the JSON text of one: noted on tokens.")
+    .json(
+      "An object of strings, or the JSON text of one: noted on tokens. Policies build on it only " +
+        "where it was written with sudo on this path.",
+    )
     .optional(),
   ranges: wire
     .body("cidr_list")
@@ -89,8 +92,10 @@ const plain = [
     access: access.capability,
     input: { name, ...terms },
     output: made,
-    handler: async ({ roles, secretIds }, { name: role, ...asked }) =>
-      shownMade(await secretIds.make(await roles.read(role), asked)),
+    handler: async ({ roles, secretIds }, { name: role, ...given }, asked) => {
+      const vouched = await asked.isPrivileged();
+      return shownMade(await secretIds.make(await roles.read(role), { ...given, vouched }));
+    },
   }),
   endpoint({
     name: "approleChooseSecretId",
@@ -100,8 +105,10 @@ const plain = [
     access: access.capability,
     input: { name, secretId, ...terms },
     output: made,
-    handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...asked }) =>
-      shownMade(await secretIds.make(await roles.read(role), asked, chosen)),
+    handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...given }, asked) => {
+      const vouched = await asked.isPrivileged();
+      return shownMade(await secretIds.make(await roles.read(role), { ...given, vouched }, chosen));
+    },
   }),
   endpoint({
     name: "approleSecretIds",

@@ -52,7 +52,9 @@ test("a login with role id and secret id offers what the role says", async () =>
   const { secret_id: id } = await secret("ci", { metadata: '{"run":"7","role_name":"forged"}' });
   assert.deepEqual(await login(await roleId("ci"), id), {
     displayName: "",
-    metadata: { run: "7", role_name: "ci" },
+    identity: "ci",
+    metadata: { role_name: "ci" },
+    notes: { run: "7", role_name: "forged" }, // whoever made it had no sudo
     global: false,
     policies: ["deploy"],
     ttl: 20n * MINUTE,

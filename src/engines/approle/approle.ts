@@ -61,7 +61,11 @@ export class AppRole {
       { ...terms, boundTo: ranges.length > 0 ? ranges : terms.boundTo },
       {
         displayName: "",
-        metadata: { ...secret?.metadata, role_name: name },
+        identity: name,
+        // Whoever may make secret ids is not whoever may say what their tokens are.
+        ...(secret?.vouched === true
+          ? { metadata: { ...secret.metadata, role_name: name } }
+          : { metadata: { role_name: name }, notes: secret?.metadata ?? {} }),
         global: isGlobal(this.#given.options),
       },
     );

@@ -21,6 +21,8 @@ export interface SecretId {
   /** Null: as many as one likes. The last one takes the record with it. */
   readonly usesLeft: number | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Whether policies may build on the metadata: somebody with sudo has written it. Absent: no. */
+  readonly vouched?: boolean;
   /** Where it may be used; empty: wherever the role may. */
   readonly ranges: readonly string[];
   /** Where its tokens are good; empty: as the role says. */
@@ -30,6 +32,8 @@ export interface SecretId {
 /** What is asked for when one is made. */
 export interface SecretIdTerms {
   readonly metadata?: JsonValue | undefined;
+  /** Default false. */
+  readonly vouched?: boolean | undefined;
   readonly ranges?: readonly string[] | undefined;
   readonly tokenRanges?: readonly string[] | undefined;
   readonly uses?: number | undefined;
@@ -58,6 +62,7 @@ export function newSecretId(
     ttl,
     usesLeft: uses === 0 ? null : uses,
     metadata: metadataOf(asked.metadata),
+    vouched: asked.vouched ?? false,
     ranges: within("cidr_list", asked.ranges, "secret_id_bound_cidrs", role.secretIdRanges),
     tokenRanges: within(
       "token_bound_cidrs",

@@ -1,0 +1,236 @@
+// Threats B: what a token makes, and whom a login has let in. A child has at most its parent's rights and at
+// least its limits; names and notes that somebody chose prove nothing. Through HTTP, against a whole server.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { at } from "../support/http-client.ts";
+import { loggedIn, type LoginServer, loginServer, PASSWORD } from "../support/login-server.ts";
+import { EVERYTHING, rule } from "./scene.ts";
+
+const HARD = "hard-mandatory";
+const MAKES = rule("auth/token/create", ["update"]);
+const KV = rule("kv/*", EVERYTHING);
+
+async function withKv(t: Parameters<typeof loginServer>[0]): Promise<LoginServer> {
+  const logins = await loginServer(t);
+  const body = { type: "kv", options: { version: "1" } };
+  await logins.server.must("POST", "/v1/sys/mounts/kv", { body });
+  return logins;
+}
+
+const statusOf = async (logins: LoginServer, token: string, path: string, method = "GET") =>
+  (await logins.server.call(method, `/v1/${path}`, { token, ...bodyOf(method) })).status;
+
+function bodyOf(method: string): object {
+  return method === "POST" ? { body: { v: 1 } } : {};
+}
+
+async function childOf(logins: LoginServer, token: string, body: object = {}): Promise<string> {
+  return loggedIn(await logins.server.call("POST", "/v1/auth/token/create", { token, body }))
+    .secret;
+}
+
+async function policiesOf(logins: LoginServer, token: string): Promise<unknown> {
+  return at(await logins.self(token), "data", "policies");
+}
+
+test("T-B11: a child has at most the policies of its parent, whatever its parent asks for", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl("makes", MAKES);
+  await logins.server.acl("kv", KV);
+  const { secret: token } = await logins.server.client(["makes"]);
+  for (const policies of [["kv"], ["makes", "kv"], ["KV"], ["root"], ["makes", "Root"]]) {
+    const body = { policies };
+    const answer = await logins.server.call("POST", "/v1/auth/token/create", { token, body });
+    assert.equal(answer.status, 400, `${policies.join()}: ${answer.text}`);
+  }
+  const child = await childOf(logins, token);
+  assert.deepEqual(await policiesOf(logins, child), ["default", "makes"]);
+  assert.equal(await statusOf(logins, child, "kv/a", "POST"), 403);
+});
+
+test("T-B16: a child keeps every RGP of its parent", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl("app", MAKES + KV);
+  await logins.server.rgp(
+    "readonly",
+    'request.operation == "read" || request.path == "auth/token/create"',
+    HARD,
+  );
+  const { secret: parent } = await logins.server.client(["app", "readonly"]);
+  assert.equal(await statusOf(logins, parent, "kv/a", "POST"), 403);
+  let token = parent;
+  for (const body of [{ policies: ["app"] }, { policies: "app" }, {}]) {
+    token = await childOf(logins, token, body);
+    assert.deepEqual(await policiesOf(logins, token), ["default", "app", "readonly"]);
+    assert.equal(await statusOf(logins, token, "kv/a", "POST"), 403);
+    assert.equal(await statusOf(logins, token, "kv/a"), 404);
+  }
+  // Whoever may give what it likes leaves it out on purpose.
+  const free = await childOf(logins, logins.server.root, { policies: ["app"] });
+  assert.equal(await statusOf(logins, free, "kv/a", "POST"), 204);
+});
+
+test("T-B16: a child keeps every policy of its parent that denies something, the default one too", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl("app", MAKES + KV);
+  await logins.server.acl("no-prod", rule("kv/prod/*", ["deny"]));
+  await logins.server.acl("more", rule("kv/extra/*", ["read"]));
+  const { secret: parent } = await logins.server.client(["app", "no-prod", "more"]);
+  const child = await childOf(logins, parent, { policies: ["app"] });
+  assert.deepEqual(await policiesOf(logins, child), ["default", "app", "no-prod"]);
+  assert.equal(await statusOf(logins, child, "kv/prod/a", "POST"), 403);
+  assert.equal(await statusOf(logins, child, "kv/dev/a", "POST"), 204);
+  const old = await logins.server.must("GET", "/v1/sys/policies/acl/default");
+  const text = String(at(old, "data", "policy"));
+  await logins.server.acl("default", text + rule("kv/payroll/*", ["deny"]));
+  const bare = await childOf(logins, parent, { policies: ["app"], no_default_policy: true });
+  assert.equal(await statusOf(logins, bare, "kv/payroll/a", "POST"), 403);
+});
+
+test("T-B16: name and metadata that a token chooses for its child open nothing", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl(
+    "homes",
+    MAKES +
+      rule("auth/token/create-orphan", ["update"]) +
+      rule("kv/home/{{token.name}}/*", EVERYTHING) +
+      rule("kv/team/{{token.meta.team}}/*", EVERYTHING) +
+      rule("kv/cleared", ["read"]),
+  );
+  await logins.server.egp(
+    "cleared",
+    'has(token.metadata.cleared) && token.metadata.cleared == "yes" && token.display_name == "chief"',
+    HARD,
+    ["kv/cleared"],
+  );
+  for (const path of ["kv/home/bob/s", "kv/home/people-ada/s", "kv/team/blue/s", "kv/cleared"]) {
+    await logins.server.must("POST", `/v1/${path}`, { body: { v: 1 } });
+  }
+  await logins.people({ token_policies: "homes" });
+  const { secret: ada } = loggedIn(await logins.login());
+  const chosen = { display_name: "bob", meta: { team: "blue", cleared: "yes" } };
+  const child = await childOf(logins, ada, chosen);
+  const chief = await childOf(logins, child, { ...chosen, display_name: "chief" });
+  const orphan = await logins.server.call("POST", "/v1/auth/token/create-orphan", {
+    token: ada,
+    body: chosen,
+  });
+  // It is shown for what it is: what its maker has noted.
+  assert.equal(at(await logins.self(child), "data", "display_name"), "bob");
+  assert.deepEqual(at(await logins.self(child), "data", "meta"), chosen.meta);
+  for (const token of [ada, child, chief, loggedIn(orphan).secret]) {
+    assert.equal(await statusOf(logins, token, "kv/home/bob/s"), 403);
+    assert.equal(await statusOf(logins, token, "kv/team/blue/s"), 403);
+    assert.equal(await statusOf(logins, token, "kv/cleared"), 403);
+    // It is still the person who has logged in.
+    assert.equal(await statusOf(logins, token, "kv/home/people-ada/s"), 200);
+  }
+  // What management writes is so.
+  const meta = { team: "blue", cleared: "yes" };
+  const body = { display_name: "chief", policies: ["homes"], meta };
+  const trusted = await childOf(logins, logins.server.root, body);
+  assert.equal(await statusOf(logins, trusted, "kv/team/blue/s"), 200);
+  assert.equal(await statusOf(logins, trusted, "kv/cleared"), 200);
+  assert.equal(await statusOf(logins, trusted, "kv/home/bob/s"), 403);
+});
+
+test("T-B16: changing a token gives its own words no weight, but management's", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl("homes", MAKES + rule("kv/home/{{token.name}}/*", ["read"]));
+  await logins.server.must("POST", "/v1/kv/home/bob/s", { body: { v: 1 } });
+  const { secret: parent } = await logins.server.client(["homes"]);
+  const made = await logins.server.call("POST", "/v1/auth/token/create", {
+    token: parent,
+    body: { display_name: "bob" },
+  });
+  const { secret: child, accessor } = loggedIn(made);
+  const update = async (Name: string) => {
+    const body = { AccessorID: accessor, Type: "client", Policies: ["homes"], Name };
+    await logins.server.must("POST", `/v1/acl/token/${accessor}`, { body });
+  };
+  await update("bob");
+  assert.equal(await statusOf(logins, child, "kv/home/bob/s"), 403);
+  await update("carol");
+  await update("bob");
+  assert.equal(await statusOf(logins, child, "kv/home/bob/s"), 200);
+});
+
+test("T-B16: who may make secret ids does not say what their tokens are", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl("team", rule("kv/team/{{token.meta.team}}/*", ["read"]));
+  await logins.server.acl("hands-out", rule("auth/approle/role/ci/secret-id", ["update"]));
+  await logins.server.must("POST", "/v1/kv/team/blue/s", { body: { v: 1 } });
+  const roleId = await logins.machines({ token_policies: "team" });
+  const { secret: token } = await logins.server.client(["hands-out"]);
+  const body = { metadata: { team: "blue", role_name: "other" } };
+  const given = async (by: object) =>
+    String(at(await logins.secretId(body, by), "data", "secret_id"));
+  const secret = async (by: object) =>
+    loggedIn(await logins.machineLogin(roleId, await given(by))).secret;
+  const noted = await secret({ token });
+  assert.deepEqual(at(await logins.self(noted), "data", "meta"), { team: "blue", role_name: "ci" });
+  assert.equal(await statusOf(logins, noted, "kv/team/blue/s"), 403);
+  assert.equal(await statusOf(logins, await secret({}), "kv/team/blue/s"), 200);
+});
+
+test("T-B27: nobody of one mount is somebody of another, whatever they are called", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  await server.acl("home", rule("kv/home/{{token.name}}", EVERYTHING));
+  const people: readonly (readonly [mount: string, user: string])[] = [
+    ["corp-admin", "alice"],
+    ["corp", "admin-alice"],
+    ["team/admin", "alice"],
+    ["team-admin", "alice"],
+    ["corp~admin", "alice"],
+    ["corp~-admin", "alice"],
+    ["corp.admin", "alice"],
+  ];
+  const type = "cheap-userpass";
+  const tokens: string[] = [];
+  for (const [mount, user] of people) {
+    await logins.enable(mount, type);
+    const body = { password: PASSWORD, token_policies: "home" };
+    await server.must("POST", `/v1/auth/${mount}/users/${user}`, { body });
+    const login = await server.call("POST", `/v1/auth/${mount}/login/${user}`, {
+      body: { password: PASSWORD },
+    });
+    tokens.push(loggedIn(login).secret);
+  }
+  const names = [
+    "corp~-admin-alice",
+    "corp-admin-alice",
+    "team~.admin-alice",
+    "team~-admin-alice",
+    "corp~~admin-alice",
+    "corp~~~-admin-alice",
+    "corp.admin-alice",
+  ];
+  for (const [whose, name] of names.entries()) {
+    for (const [who, token] of tokens.entries()) {
+      const expected = who === whose ? 204 : 403;
+      assert.equal(await statusOf(logins, token, `kv/home/${name}`, "POST"), expected, name);
+    }
+  }
+});
+
+test("T-B27: two roles of one mount are not the same, and their metadata is their own", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  await server.acl("home", rule("kv/home/{{token.name}}/{{token.meta.role_name}}", EVERYTHING));
+  await logins.enable("approle", "approle");
+  const tokens: string[] = [];
+  for (const role of ["web", "db"]) {
+    const path = `/v1/auth/approle/role/${role}`;
+    await server.must("POST", path, { body: { token_policies: "home" } });
+    const roleId = at(await server.must("GET", `${path}/role-id`), "data", "role_id");
+    const made = await server.must("POST", `${path}/secret-id`, { body: {} });
+    const login = logins.machineLogin(String(roleId), String(at(made, "data", "secret_id")));
+    tokens.push(loggedIn(await login).secret);
+  }
+  const [web = "", db = ""] = tokens;
+  assert.equal(await statusOf(logins, web, "kv/home/approle-web/web", "POST"), 204);
+  assert.equal(await statusOf(logins, db, "kv/home/approle-db/db", "POST"), 204);
+  assert.equal(await statusOf(logins, db, "kv/home/approle-web/web", "POST"), 403);
+});
