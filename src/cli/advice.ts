@@ -77,6 +77,8 @@ function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string |
     case "headers-too-large":
       return "check the token and the namespace: one of them is far too long";
     case "unavailable":
+      if (error.path === "sys/unseal") return ON_UNOPENED;
+      return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
     case "behind":
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
     case "internal":
@@ -93,8 +95,16 @@ function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string |
   }
 }
 
+const ON_UNOPENED =
+  "mend what is named above (the server's log says more), then run `holdfast operator unseal` again: " +
+  "shares that were right are kept and need not be given again";
+const ON_WRONG_SHARES =
+  "check that every share is of the newest set: a rekey voids older ones; `holdfast status` shows how " +
+  "many count";
+
 /** Only the reset of the bootstrap needs more than the refusal says (ACL contract 13). */
 function onInvalid(error: ApiError): string | null {
+  if (error.says("invalid key")) return ON_WRONG_SHARES;
   const [, index] = /\(reset index: (\d+)\)$/.exec(error.message) ?? [];
   if (index === undefined) return null;
   return (

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secret } from "../base/secret.ts";
 import type { Context } from "./command.ts";
-import { askShares, shareLines, tellProgress } from "./shares.ts";
+import { askShares, keepCancelNonce, shareLines, tellProgress } from "./shares.ts";
 import type { View } from "./terminal/output.ts";
 import { shown } from "./terminal/value.ts";
 import { UsageError } from "./usage-error.ts";
@@ -26,6 +26,7 @@ export class RekeyCeremony {
     const { out } = this.#context;
     const status = await this.#post("init", this.#wanted);
     await out.show(status, statusView(status));
+    out.hint(keepCancelNonce("rekey"));
     out.hint("Next: run `holdfast operator rekey` with shares of the present key");
   }
 
@@ -34,11 +35,12 @@ export class RekeyCeremony {
     await this.#context.out.show(status, statusView(status));
   }
 
+  /** `nonce`: the cancel nonce. Without it the token needs sudo. */
   async cancel(verification: boolean, nonce: string | undefined): Promise<void> {
     const { client, out } = this.#context;
     const step = verification ? "verify" : "init";
-    const known = nonce ?? textOf(await this.#get(step), "nonce");
-    await client.request("DELETE", `${this.#path}/${step}`, { query: { nonce: known } });
+    const body = nonce === undefined ? {} : { nonce };
+    await client.request("DELETE", `${this.#path}/${step}`, { body });
     out.done(
       verification
         ? "Success! The verification starts again; the old shares are still valid."
@@ -55,6 +57,7 @@ export class RekeyCeremony {
         throw new UsageError("no rekey is running", "start one with -init");
       }
       status = await this.#post("init", this.#wanted);
+      out.hint(`Cancel nonce: ${textOf(status, "cancel_nonce")}. ${keepCancelNonce("rekey")}`);
     }
     if (textOf(status, "verification_nonce") !== "") return this.verify(share, nonce);
     const running = nonce ?? textOf(status, "nonce");
@@ -139,9 +142,11 @@ export class RekeyCeremony {
 function statusView(status: JsonObject): View {
   const { started, complete, nonce, n, t, progress, required } = status;
   const needed = required ?? t;
+  const cancelNonce = textOf(status, "cancel_nonce");
   return {
     pairs: [
       ["Nonce", nonce],
+      ...(cancelNonce === "" ? [] : [["Cancel Nonce", cancelNonce] as const]),
       ...(started === undefined ? [] : [["Started", started] as const]),
       ...(complete === undefined ? [] : [["Complete", complete] as const]),
       ["New Shares", n],

@@ -45,6 +45,14 @@ export async function askShares(
   });
 }
 
+/** What only whoever started a ceremony is shown. */
+export function keepCancelNonce(command: string): string {
+  return (
+    `Keep the cancel nonce, it is shown this once: \`holdfast operator ${command} -cancel -nonce\` ` +
+    "ends this attempt with it, and without it only a token with sudo does."
+  );
+}
+
 export function tellProgress(
   out: Output,
   progress: JsonValue | undefined,

@@ -112,7 +112,7 @@ export function sealStatus(client: Caller): Promise<SealStatusAnswer> {
 export interface UnsealInput {
   /** A share, in hex or base64 */
   readonly key?: string | undefined;
-  /** Drop the shares given so far */
+  /** Drop the shares given so far; taken from the server's own machine */
   readonly reset?: boolean | undefined;
   /** Not supported */
   readonly migrate?: boolean | undefined;
@@ -352,6 +352,8 @@ export type GenerateRootStatusAnswer = {
   readonly otp: string;
   /** Length of the one-time password */
   readonly otp_length: number;
+  /** Lets whoever has it cancel the attempt: shown once, when the attempt starts */
+  readonly cancel_nonce?: string;
 };
 
 /** Tell about the running root generation */
@@ -391,6 +393,8 @@ export type GenerateRootStartAnswer = {
   readonly otp: string;
   /** Length of the one-time password */
   readonly otp_length: number;
+  /** Lets whoever has it cancel the attempt: shown once, when the attempt starts */
+  readonly cancel_nonce?: string;
 };
 
 /** Start generating a management token from key shares */
@@ -407,7 +411,9 @@ export function generateRootStart(
 }
 
 export interface GenerateRootCancelInput {
-  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
   readonly nonce?: string | undefined;
 }
 
@@ -419,7 +425,7 @@ export function generateRootCancel(
   return client.call<undefined>({
     method: "DELETE",
     path: "sys/generate-root/attempt",
-    query: { nonce: input.nonce },
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
     answer: "nothing",
   });
 }
@@ -452,6 +458,8 @@ export type GenerateRootUpdateAnswer = {
   readonly otp: string;
   /** Length of the one-time password */
   readonly otp_length: number;
+  /** Lets whoever has it cancel the attempt: shown once, when the attempt starts */
+  readonly cancel_nonce?: string;
 };
 
 /** Give one share to the running root generation */
@@ -494,6 +502,8 @@ export type RekeyStatusAnswer = {
   readonly verification_required: boolean;
   /** Names the verification */
   readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
   /** What an operator should know */
   readonly warnings?: readonly string[];
 };
@@ -543,6 +553,8 @@ export type RekeyStartAnswer = {
   readonly verification_required: boolean;
   /** Names the verification */
   readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
   /** What an operator should know */
   readonly warnings?: readonly string[];
 };
@@ -564,7 +576,9 @@ export function rekeyStart(client: Caller, input: RekeyStartInput = {}): Promise
 }
 
 export interface RekeyCancelInput {
-  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
   readonly nonce?: string | undefined;
 }
 
@@ -573,7 +587,7 @@ export function rekeyCancel(client: Caller, input: RekeyCancelInput = {}): Promi
   return client.call<undefined>({
     method: "DELETE",
     path: "sys/rekey/init",
-    query: { nonce: input.nonce },
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
     answer: "nothing",
   });
 }
@@ -612,6 +626,8 @@ export type RekeyUpdateAnswer = {
   readonly verification_required: boolean;
   /** Names the verification */
   readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
   /** What an operator should know */
   readonly warnings?: readonly string[];
 };
@@ -679,7 +695,9 @@ export function rekeyVerify(client: Caller, input: RekeyVerifyInput): Promise<Re
 }
 
 export interface RekeyVerifyCancelInput {
-  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
   readonly nonce?: string | undefined;
 }
 
@@ -704,7 +722,7 @@ export function rekeyVerifyCancel(
   return client.call<RekeyVerifyCancelAnswer>({
     method: "DELETE",
     path: "sys/rekey/verify",
-    query: { nonce: input.nonce },
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
     answer: "bare",
   });
 }
@@ -759,6 +777,8 @@ export type RekeyStatusRecoveryAnswer = {
   readonly verification_required: boolean;
   /** Names the verification */
   readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
   /** What an operator should know */
   readonly warnings?: readonly string[];
 };
@@ -812,6 +832,8 @@ export type RekeyStartRecoveryAnswer = {
   readonly verification_required: boolean;
   /** Names the verification */
   readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
   /** What an operator should know */
   readonly warnings?: readonly string[];
 };
@@ -836,7 +858,9 @@ export function rekeyStartRecovery(
 }
 
 export interface RekeyCancelRecoveryInput {
-  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
   readonly nonce?: string | undefined;
 }
 
@@ -848,7 +872,7 @@ export function rekeyCancelRecovery(
   return client.call<undefined>({
     method: "DELETE",
     path: "sys/rekey-recovery-key/init",
-    query: { nonce: input.nonce },
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
     answer: "nothing",
   });
 }
@@ -887,6 +911,8 @@ export type RekeyUpdateRecoveryAnswer = {
   readonly verification_required: boolean;
   /** Names the verification */
   readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
   /** What an operator should know */
   readonly warnings?: readonly string[];
 };
@@ -962,7 +988,9 @@ export function rekeyVerifyRecovery(
 }
 
 export interface RekeyVerifyCancelRecoveryInput {
-  /** Nonce of the attempt; without it a token with update and sudo is needed */
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
   readonly nonce?: string | undefined;
 }
 
@@ -987,7 +1015,7 @@ export function rekeyVerifyCancelRecovery(
   return client.call<RekeyVerifyCancelRecoveryAnswer>({
     method: "DELETE",
     path: "sys/rekey-recovery-key/verify",
-    query: { nonce: input.nonce },
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
     answer: "bare",
   });
 }

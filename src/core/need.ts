@@ -29,7 +29,10 @@ export function needOf(passage: Passage): Need {
       return namespace.id === ROOT_NAMESPACE.id ? "optional" : "required";
     case "ceremony":
       if (listener.keyCeremonies === "off") throw failures.ceremoniesOff();
-      return listener.keyCeremonies === "open" ? "optional" : "required";
+      // Open to whoever is on this machine. A proxy on it brings in everybody.
+      return listener.keyCeremonies === "open" && incoming.remote.loopback
+        ? "optional"
+        : "required";
     case "capability":
       return access.openTo !== null && listener.openings[access.openTo] ? "optional" : "required";
     case "token":

@@ -279,8 +279,9 @@ export class Pipeline implements Core {
     }
     const { access } = endpoint;
     if (endpoint.unwraps && passage.caller?.wrapping !== undefined) return null;
-    if (access.kind !== "capability" || needOf(passage) !== "required") return null;
-    return decisionOn(passage, decisions, asked, access.sudo);
+    const decides = access.kind === "capability" || (access.kind === "ceremony" && access.starts);
+    if (!decides || needOf(passage) !== "required") return null;
+    return decisionOn(passage, decisions, asked, access.kind === "capability" && access.sudo);
   }
 
   /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly

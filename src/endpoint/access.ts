@@ -7,8 +7,9 @@ export type Access =
   /** Anybody. With `caller: "optional"` a valid token, if sent, widens the answer; a bad one is
    *  as none. */
   | { readonly kind: "open"; readonly caller: "ignored" | "optional" }
-  /** A key ceremony: open, in need of a token, or off, as the listener says (core contract 5). */
-  | { readonly kind: "ceremony" }
+  /** A key ceremony: open to callers on this machine, in need of a token, or off, as the listener
+   *  says. Where a token is needed, starting one needs the right to write there. */
+  | { readonly kind: "ceremony"; readonly starts: boolean }
   /** Any valid token; the handler looks only at what belongs to it. */
   | { readonly kind: "token" }
   /** A management token. */
@@ -29,7 +30,8 @@ export interface ListenerOpenings {
 export const access = {
   open: { kind: "open", caller: "ignored" },
   openWithCaller: { kind: "open", caller: "optional" },
-  ceremony: { kind: "ceremony" },
+  ceremony: { kind: "ceremony", starts: false },
+  ceremonyStart: { kind: "ceremony", starts: true },
   token: { kind: "token" },
   management: { kind: "management" },
   capability: { kind: "capability", sudo: false, openTo: null },

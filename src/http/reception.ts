@@ -167,12 +167,13 @@ export class Reception {
     return false;
   }
 
-  /** Whoever a proxy asks for, it is not known to be on this machine unless the proxy is believed. */
+  /** Whoever a proxy asks for is not known to be on this machine: a proxy that is believed says where
+   *  its client is, as seen from where the proxy is. */
   #lookBehindProxy(exchange: Exchange, headers: RequestHeaders): void {
     const { remote } = exchange;
     const header = headers.find("x-forwarded-for");
     if (header !== undefined && this.#forwarded.believes(remote.address)) {
-      exchange.remote = this.#forwarded.clientOf(remote, header);
+      exchange.remote = { ...this.#forwarded.clientOf(remote, header), loopback: false };
     } else if (remote.loopback) {
       exchange.remote = { ...remote, loopback: false };
     }

@@ -1,7 +1,8 @@
 // Endpoints of the key ceremonies (core contract 5.1 and 5.2): a root token from key shares, and new
-// shares for old ones. The listener says who may start and feed them; whoever knows the nonce, or has
-// update and sudo, may cancel.
+// shares for old ones. The listener says who may start and feed them; whoever started an attempt, or has
+// update and sudo, may cancel it.
 
+import type { Secret } from "../base/secret.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
@@ -16,15 +17,30 @@ const endpoint = endpointsOf<SealDesk>();
 
 /** What all ceremonies have in common. They answer 400 before init, which the pipeline sees to. */
 const ceremony = { access: access.ceremony, rootOnly: true, family: "bare" } as const;
+/** Holds the one place there is: where tokens are needed, not every token will do. */
+const start = { ...ceremony, access: access.ceremonyStart } as const;
 
 const share = wire
   .body("key")
   .secret("A share of the present key, in hex or base64", { max: 1024 });
 const nonce = wire.body("nonce").string("Nonce of the attempt, as its start gave it", { max: 128 });
-const cancelNonce = wire
-  .param("nonce")
-  .string("Nonce of the attempt; without it a token with update and sudo is needed", { max: 128 })
-  .optional();
+const cancelling = {
+  cancelNonce: wire
+    .param("cancel_nonce")
+    .secret(
+      "As the answer to the start gave it; without it a token with update and sudo is needed",
+      {
+        max: 128,
+      },
+    )
+    .optional(),
+  nonce: wire
+    .param("nonce")
+    .string("Makes sure that it is this attempt; the cancel nonce is taken here as well", {
+      max: 128,
+    })
+    .optional(),
+};
 
 const attemptOutput = out.object({
   started: out.boolean("Whether an attempt runs"),
@@ -37,6 +53,9 @@ const attemptOutput = out.object({
   pgp_fingerprint: out.string("Of the key that the token will be encrypted to"),
   otp: out.secret("A one-time password made here: shown once, when the attempt starts"),
   otp_length: out.integer("Length of the one-time password"),
+  cancel_nonce: out.optional(
+    out.secret("Lets whoever has it cancel the attempt: shown once, when the attempt starts"),
+  ),
 });
 
 export const generateRootApi = [
@@ -53,7 +72,7 @@ export const generateRootApi = [
     handler: ({ keeper }) => shownAttempt(keeper.generateRoot.progress()),
   }),
   endpoint({
-    ...ceremony,
+    ...start,
     name: "generateRootStart",
     method: "POST",
     path: "/sys/generate-root/attempt",
@@ -80,11 +99,11 @@ export const generateRootApi = [
     path: "/sys/generate-root/attempt",
     summary: "Cancel the running root generation",
     rateLimited: false,
-    input: { nonce: cancelNonce },
+    input: cancelling,
     output: out.nothing,
     handler: async ({ keeper }, input, asked) => {
       const authorised = await asked.isPrivileged();
-      await keeper.generateRoot.cancel({ nonce: input.nonce, authorised });
+      await keeper.generateRoot.cancel({ ...shownBy(input), authorised });
       return undefined;
     },
   }),
@@ -120,6 +139,9 @@ const rekeyOutput = out.object({
   backup: out.boolean("Whether the encrypted new shares are kept until deleted"),
   verification_required: out.boolean("Whether the new shares must be entered before they count"),
   verification_nonce: out.string("Names the verification"),
+  cancel_nonce: out.optional(
+    out.secret("Lets whoever has it cancel the rekey: shown once, when the rekey starts"),
+  ),
   warnings: out.optional(out.list(out.string("Warning"), "What an operator should know")),
 });
 
@@ -152,7 +174,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       handler: (desk) => shownRekey(rekeying(desk).progress()),
     }),
     endpoint({
-      ...ceremony,
+      ...start,
       name: `rekeyStart${suffix}`,
       method: "POST",
       path: `${path}/init`,
@@ -188,11 +210,11 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       method: "DELETE",
       path: `${path}/init`,
       summary: `Cancel the running rekey of the ${of} key`,
-      input: { nonce: cancelNonce },
+      input: cancelling,
       output: out.nothing,
       handler: async (desk, input, asked) => {
         const authorised = await asked.isPrivileged();
-        await rekeying(desk).cancel({ nonce: input.nonce, authorised });
+        await rekeying(desk).cancel({ ...shownBy(input), authorised });
         return undefined;
       },
     }),
@@ -245,12 +267,12 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       method: "DELETE",
       path: `${path}/verify`,
       summary: "Drop the new shares entered so far; the rekey stays",
-      input: { nonce: cancelNonce },
+      input: cancelling,
       output: verificationOutput,
       handler: async (desk, input, asked) =>
         shownVerification(
           await rekeying(desk).restartVerification({
-            nonce: input.nonce,
+            ...shownBy(input),
             authorised: await asked.isPrivileged(),
           }),
         ),
@@ -309,6 +331,16 @@ export const ceremonyApi = [
   }),
 ];
 
+interface Cancels {
+  readonly nonce: string | undefined;
+  readonly cancelNonce: Secret<string> | undefined;
+}
+
+/** What a caller who cancels has to show for it. */
+function shownBy({ nonce, cancelNonce }: Cancels) {
+  return { nonce, cancelNonce: cancelNonce?.reveal() };
+}
+
 function shownAttempt(attempt: RootAttempt) {
   return {
     started: attempt.started,
@@ -321,6 +353,7 @@ function shownAttempt(attempt: RootAttempt) {
     pgp_fingerprint: attempt.pgpFingerprint,
     otp: attempt.otp?.reveal() ?? "",
     otp_length: attempt.otpLength,
+    ...(attempt.cancelNonce === undefined ? {} : { cancel_nonce: attempt.cancelNonce.reveal() }),
   };
 }
 
@@ -335,8 +368,16 @@ function shownCommon(told: RekeyProgress | RekeyResult) {
 }
 
 function shownRekey(told: RekeyProgress) {
-  const { started, t, n, progress, required } = told;
-  return { ...shownCommon(told), started, t, n, progress, required };
+  const { started, t, n, progress, required, cancelNonce } = told;
+  return {
+    ...shownCommon(told),
+    started,
+    t,
+    n,
+    progress,
+    required,
+    ...(cancelNonce === undefined ? {} : { cancel_nonce: cancelNonce.reveal() }),
+  };
 }
 
 function shownResult(told: RekeyResult) {

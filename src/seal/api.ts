@@ -157,13 +157,18 @@ export const sealApi = [
     summary: "Give one share of the unseal key",
     description:
       "Shares may be given in any order and by different people. With the last one needed the node " +
-      "unseals; a wrong set is refused as a whole and the next share begins a new attempt.",
+      "unseals. A wrong share does not undo the others: those given are tried together, and dropped " +
+      "when there are three times as many as needed, or 16. When the shares were right and the node could not open, they " +
+      "are kept for an hour: a request without a key tries again.",
     ...anyState,
     rootOnly: true,
     rateLimited: false,
     input: {
       key: wire.body("key").secret("A share, in hex or base64", { max: MAX_SHARE }).optional(),
-      reset: wire.body("reset").boolean("Drop the shares given so far").default(false),
+      reset: wire
+        .body("reset")
+        .boolean("Drop the shares given so far; taken from the server's own machine")
+        .default(false),
       migrate: wire.body("migrate").boolean("Not supported").default(false),
       seal: wire
         .body("seal")
@@ -173,8 +178,8 @@ export const sealApi = [
         .default(""),
     },
     output: sealStatusOutput,
-    handler: async ({ keeper }, { key, ...rest }) =>
-      shownStatus(await keeper.unseal({ ...rest, key: key?.reveal() })),
+    handler: async ({ keeper }, { key, ...rest }, { remote }) =>
+      shownStatus(await keeper.unseal({ ...rest, key: key?.reveal(), local: remote.loopback })),
   }),
 
   endpoint({

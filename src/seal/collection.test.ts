@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvariantError } from "../base/invariant.ts";
-import { collect, step } from "./collection.ts";
+import { type Collection, collect, progressOf, sets, step } from "./collection.ts";
 
 const share = (byte: number) => Buffer.alloc(33, byte);
 
@@ -10,13 +10,13 @@ test("distinct shares are counted until there are enough", () => {
   assert.equal(first.outcome, "counted");
   assert.deepEqual(first.collection, { required: 2, shares: [share(1)] });
   const second = step(first.collection, { do: "give", share: share(2) });
-  assert.equal(second.outcome, "complete");
+  assert.equal(second.outcome, "enough");
   assert.deepEqual(second.collection.shares, [share(1), share(2)]);
   assert.deepEqual(second.dropped, []);
 });
 
 test("one share is enough where one is required", () => {
-  assert.equal(step(collect(1), { do: "give", share: share(1) }).outcome, "complete");
+  assert.equal(step(collect(1), { do: "give", share: share(1) }).outcome, "enough");
 });
 
 test("a repeated share changes nothing and is handed back to be wiped", () => {
@@ -37,15 +37,60 @@ test("shares that differ in the x byte alone, or in length, are distinct", () =>
   assert.equal(step(collection, { do: "give", share: Buffer.alloc(32, 1) }).outcome, "counted");
 });
 
-test("clearing hands back every share and begins anew", () => {
-  const first = share(1);
-  const { collection } = step(collect(2), { do: "give", share: first });
-  const cleared = step(collection, { do: "clear" });
-  assert.deepEqual(cleared.collection, collect(2));
-  assert.equal(cleared.dropped[0], first);
+const withShares = (required: number, count: number): Collection => {
+  let collection = collect(required);
+  for (let i = 1; i <= count; i++) {
+    collection = step(collection, { do: "give", share: share(i) }).collection;
+  }
+  return collection;
+};
+const fail = (collection: Collection) => step(collection, { do: "fail" });
+const tried = (collection: Collection) =>
+  Array.from(sets(collection), (set) => set.map((one) => one[0]));
+
+test("shares that failed are kept for the next one", () => {
+  const failed = fail(withShares(2, 2));
+  assert.equal(failed.outcome, "kept");
+  assert.deepEqual(failed.dropped, []);
+  assert.equal(progressOf(failed.collection), 1, "one more may be enough");
+  assert.equal(step(failed.collection, { do: "give", share: share(3) }).outcome, "enough");
 });
 
-test("a complete collection takes no more", () => {
-  const { collection } = step(collect(1), { do: "give", share: share(1) });
-  assert.throws(() => step(collection, { do: "give", share: share(2) }), InvariantError);
+const limits: readonly [required: number, most: number][] = [
+  [1, 3],
+  [2, 6],
+  [3, 9],
+  [5, 15],
+  [6, 16],
+  [15, 16],
+  [16, 16],
+  [20, 20],
+];
+for (const [required, most] of limits) {
+  test(`where ${required} are required, ${most} that failed are handed back to be wiped`, () => {
+    if (most > required) assert.equal(fail(withShares(required, most - 1)).outcome, "kept");
+    const full = withShares(required, most);
+    const spent = fail(full);
+    assert.equal(spent.outcome, "spent");
+    assert.deepEqual(spent.collection, collect(required));
+    assert.deepEqual(spent.dropped, full.shares);
+    assert.throws(() => step(full, { do: "give", share: share(99) }), InvariantError);
+  });
+}
+
+test("every set with the newest share is tried, and none of those that were tried before", () => {
+  assert.deepEqual(tried(withShares(3, 2)), []);
+  assert.deepEqual(tried(withShares(3, 3)), [[1, 2, 3]]);
+  assert.deepEqual(tried(withShares(3, 4)), [
+    [1, 2, 4],
+    [1, 3, 4],
+    [2, 3, 4],
+  ]);
+  assert.deepEqual(tried(withShares(1, 2)), [[2]]);
+});
+
+test("no try has more than 6435 sets, whatever the threshold", () => {
+  const counts = limits.map(([required, most]) => tried(withShares(required, most)).length);
+  assert.deepEqual(counts, [1, 5, 28, 1001, 3003, 15, 1, 1]);
+  assert.equal(tried(withShares(8, 16)).length, 6435);
 });

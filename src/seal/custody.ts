@@ -5,14 +5,15 @@
 import type { KeyObject } from "node:crypto";
 import { sameBytes, wipe } from "../base/bytes.ts";
 import { bytesCodec } from "../base/codec.ts";
-import type { Random } from "../base/world.ts";
-import type { Barrier } from "../barrier/barrier.ts";
+import type { Random, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import { exportKey, openEntry, sealEntry, secretKey } from "../crypto/aead.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
-import { putConfig, type SealConfig, schemeOf } from "./config.ts";
+import { putConfig, type Scheme, type SealConfig, schemeOf } from "./config.ts";
 import { rowMissing } from "./failures.ts";
-import { combineKey } from "./share.ts";
+import type { Collection } from "./collection.ts";
+import type { Ground } from "./ground.ts";
+import { findKey } from "./share.ts";
 
 export const ROOT_KEY_PATH = "core/root-key";
 export const RECOVERY_ROOT_KEY_PATH = "core/recovery-root-key";
@@ -90,10 +91,18 @@ export function openRootKey(
   return rootKey === null ? null : secretKey(rootKey);
 }
 
-/** The key that the shares give, or null when they are not shares of one scheme. */
-export function keyOf(config: SealConfig, shares: readonly Buffer[]): KeyObject | null {
-  const combined = combineKey(schemeOf(config), shares);
-  return combined === null ? null : secretKey(combined);
+/** The root key behind some of the shares, with those that gave it; null when none opens it. */
+export async function findRootKey(
+  store: Pick<StoreReads, "get">,
+  path: string,
+  scheme: Scheme,
+  collection: Collection,
+  timers: Timers,
+): Promise<{ readonly rootKey: KeyObject; readonly shares: readonly Buffer[] } | null> {
+  let rootKey: KeyObject | null = null;
+  const opens = (key: KeyObject) => (rootKey = openRootKey(store, path, key)) !== null;
+  const found = await findKey(scheme, collection, opens, timers);
+  return found === null || rootKey === null ? null : { rootKey, shares: found.shares };
 }
 
 /**
@@ -102,27 +111,33 @@ export function keyOf(config: SealConfig, shares: readonly Buffer[]): KeyObject 
  * open with old shares, and give the old root key.
  */
 export async function recognises(
-  barrier: Barrier,
-  store: Pick<StoreReads, "get">,
+  { barrier, store, timers }: Pick<Ground, "barrier" | "store" | "timers">,
   config: SealConfig,
-  shares: readonly Buffer[],
+  collection: Collection,
 ): Promise<boolean> {
-  const key = keyOf(config, shares);
-  if (key === null) return false;
+  const scheme = schemeOf(config);
   if (config.type === "shamir" || config.recovery.canUnseal) {
     const path = config.type === "shamir" ? ROOT_KEY_PATH : RECOVERY_ROOT_KEY_PATH;
-    return openRootKey(store, path, key)?.equals(barrier.rootKey) ?? false;
+    const found = await findRootKey(store, path, scheme, collection, timers);
+    return found?.rootKey.equals(barrier.rootKey) ?? false;
   }
   // Recovery shares that cannot unseal open nothing; there is only the copy to compare with. Read in
   // a transaction, which keeps it out of the cache of decrypted entries.
-  return barrier.ceremony((tx) => {
-    const copy = tx.get(RECOVERY_KEY_COPY, bytesCodec);
-    if (copy === null) throw rowMissing(`core/${RECOVERY_KEY_COPY}`);
-    const given = exportKey(key);
-    try {
-      return sameBytes(copy, given);
-    } finally {
-      wipe(copy, given);
-    }
-  });
+  const copy = await barrier.ceremony((tx) => tx.get(RECOVERY_KEY_COPY, bytesCodec));
+  if (copy === null) throw rowMissing(`core/${RECOVERY_KEY_COPY}`);
+  try {
+    const found = await findKey(scheme, collection, (key) => isKey(key, copy), timers);
+    return found !== null;
+  } finally {
+    wipe(copy);
+  }
+}
+
+function isKey(key: KeyObject, bytes: Uint8Array): boolean {
+  const given = exportKey(key);
+  try {
+    return sameBytes(given, bytes);
+  } finally {
+    wipe(given);
+  }
 }

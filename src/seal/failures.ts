@@ -72,8 +72,12 @@ export function shareUnreadable(): Failure {
 }
 
 /** One text for every wrong set of shares: which of them was wrong stays unsaid. */
-export function invalidKey(): Failure {
-  return new Failure("invalid", "seal-invalid-key", "invalid key");
+export function invalidKey(kept: boolean): Failure {
+  const rest = kept
+    ? "no combination of the shares given opens this server; they are kept: give another share"
+    : "the shares given so far are dropped: start again with the first one";
+  const texts = ["invalid key", rest];
+  return new Failure("invalid", "seal-invalid-key", "invalid key", { texts });
 }
 
 export function shareRepeated(): Failure {
@@ -86,6 +90,27 @@ export function shareRepeated(): Failure {
 export function resetWhileUnsealed(): Failure {
   const message = "reset drops the progress of unsealing, and this node is unsealed";
   return new Failure("invalid", "seal-reset-while-unsealed", message);
+}
+
+/** A sealed node knows no tokens: being on its machine is the only authority there is. */
+export function resetFromAfar(): Failure {
+  const message =
+    "reset is taken from the server's own machine only, without a proxy in between; " +
+    "wrong shares need none: give the right ones, they are tried together";
+  return new Failure("denied", "seal-reset-from-afar", message);
+}
+
+export function retriedTooSoon(): Failure {
+  const message = "opening was tried a moment ago; try again in a second";
+  return new Failure("rate-limited", "seal-retried-too-soon", message, { retryAfter: 1 });
+}
+
+/** What keeps the node sealed is mended elsewhere, and the holders of the shares can sleep. */
+export function sharesKept(hours: number): string {
+  return (
+    `the shares were right and are kept for ${hours} h: mend the cause, then run ` +
+    "`holdfast operator unseal` again, or POST to sys/unseal without a key"
+  );
 }
 
 export function migrateUnsupported(): Failure {
@@ -151,8 +176,15 @@ export function wrongNonce(): Failure {
   return new Failure("invalid", "ceremony-wrong-nonce", message);
 }
 
+export function wrongCancelNonce(): Failure {
+  const message = "cancel_nonce must be the one that the answer to the start of this attempt gave";
+  return new Failure("invalid", "ceremony-wrong-cancel-nonce", message);
+}
+
 export function cancelDenied(): Failure {
-  const message = "cancelling needs the nonce of the attempt, or a token with update and sudo";
+  const message =
+    "cancelling needs the cancel_nonce that the answer to the start of this attempt gave, " +
+    "or a token with update and sudo";
   return new Failure("denied", "ceremony-cancel-denied", message);
 }
 

@@ -5,7 +5,8 @@
 import type { Failure } from "../base/failure.ts";
 import type { Secret } from "../base/secret.ts";
 import type { PublicKey } from "../crypto/pgp.ts";
-import { type Cancelling, refuseCancel, refuseNonce } from "./attempt.ts";
+import type { Nanos } from "../base/world.ts";
+import { type Cancelling, type Nonces, refuseCancel, refuseNonce } from "./attempt.ts";
 import * as collection from "./collection.ts";
 import * as failures from "./failures.ts";
 
@@ -14,9 +15,9 @@ export type Cover =
   | { readonly by: "otp"; readonly otp: Secret<string> }
   | { readonly by: "pgp"; readonly key: PublicKey; readonly fingerprint: string };
 
-export interface Running {
+export interface Running extends Nonces {
   readonly at: "running";
-  readonly nonce: string;
+  readonly started: Nanos;
   readonly cover: Cover;
   readonly collection: collection.Collection;
 }
@@ -26,13 +27,16 @@ export type State = { readonly at: "none" } | Running;
 export type Event =
   | {
       readonly do: "start";
-      readonly freshNonce: string;
+      readonly nonces: Nonces;
+      readonly now: Nanos;
       readonly cover: Cover;
       readonly required: number;
     }
   | { readonly do: "give"; readonly nonce: string; readonly share: Buffer }
-  /** The shares were wrong, or the token could not be made: collect again. */
-  | { readonly do: "reject" }
+  /** No set of the shares was right: after three sets, that is the end of the attempt. */
+  | { readonly do: "fail" }
+  /** They were, and the token could not be made: collect again. */
+  | { readonly do: "reject"; readonly now: Nanos }
   | ({ readonly do: "cancel" } & Cancelling)
   /** Done, or the node seals. */
   | { readonly do: "end" };
@@ -40,8 +44,8 @@ export type Event =
 export interface Step {
   readonly state: State;
   readonly refusal: Failure | null;
-  /** The attempt, when its shares are complete. They stay in the state until it goes on. */
-  readonly complete: Running | null;
+  /** The attempt, when it has enough shares to try. They stay in the state until it goes on. */
+  readonly enough: Running | null;
   readonly dropped: readonly Buffer[];
 }
 
@@ -51,8 +55,9 @@ export function step(state: State, event: Event): Step {
   switch (event.do) {
     case "start": {
       if (state.at === "running") return refuse(state, failures.ceremonyRunning());
-      const { freshNonce: nonce, cover, required } = event;
-      return move({ at: "running", nonce, cover, collection: collection.collect(required) });
+      const { nonces, now: started, cover, required } = event;
+      const fresh = collection.collect(required);
+      return move({ at: "running", ...nonces, started, cover, collection: fresh });
     }
     case "give": {
       const { share } = event;
@@ -64,16 +69,23 @@ export function step(state: State, event: Event): Step {
         return refuse(state, failures.shareRepeated(), taken.dropped);
       }
       const after: Running = { ...state, collection: taken.collection };
-      return { ...move(after), complete: taken.outcome === "complete" ? after : null };
+      return { ...move(after), enough: taken.outcome === "enough" ? after : null };
+    }
+    case "fail": {
+      if (state.at === "none") return move(state);
+      const failed = collection.step(state.collection, { do: "fail" });
+      if (failed.outcome === "spent") return move(NONE, failed.dropped);
+      return move({ ...state, collection: failed.collection });
     }
     case "reject": {
       if (state.at === "none") return move(state);
-      const cleared = collection.step(state.collection, { do: "clear" });
-      return move({ ...state, collection: cleared.collection }, cleared.dropped);
+      const { required, shares } = state.collection;
+      const fresh = collection.collect(required);
+      return move({ ...state, started: event.now, collection: fresh }, shares);
     }
     case "cancel": {
       if (state.at === "none") return move(state);
-      const refusal = refuseCancel(state.nonce, event);
+      const refusal = refuseCancel(state, event);
       if (refusal !== null) return refuse(state, refusal);
       return move(NONE, state.collection.shares);
     }
@@ -83,9 +95,9 @@ export function step(state: State, event: Event): Step {
 }
 
 function move(state: State, dropped: readonly Buffer[] = []): Step {
-  return { state, refusal: null, complete: null, dropped };
+  return { state, refusal: null, enough: null, dropped };
 }
 
 function refuse(state: State, refusal: Failure, dropped: readonly Buffer[] = []): Step {
-  return { state, refusal, complete: null, dropped };
+  return { state, refusal, enough: null, dropped };
 }

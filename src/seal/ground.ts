@@ -1,7 +1,7 @@
 // What every ceremony stands on, handed to it by the keeper.
 
 import type { Log } from "../base/log.ts";
-import type { Clock, Random } from "../base/world.ts";
+import type { Clock, Random, Timers } from "../base/world.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Store } from "../storage/store.ts";
 import type { SealConfig } from "./config.ts";
@@ -11,6 +11,7 @@ export interface Ground {
   readonly store: Store;
   readonly barrier: Barrier;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
   readonly turns: Turns;

@@ -2,7 +2,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Log } from "../base/log.ts";
-import type { Clock, Random } from "../base/world.ts";
+import type { Clock, Random, Timers } from "../base/world.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Store } from "../storage/store.ts";
@@ -33,6 +33,7 @@ export interface KeeperOptions {
   readonly store: Store;
   readonly barrier: Barrier;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
   /** A seal that opens by itself. Default: shares of operators (Shamir). */

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { jsonCodec } from "../base/codec.ts";
-import { OwnError } from "../base/failure.ts";
+import { Failure, OwnError } from "../base/failure.ts";
 import { SystemRandom } from "../base/random.ts";
+import { SystemTimers } from "../base/timers.ts";
+import type { Timer, Timers } from "../base/world.ts";
 import { freshKey } from "../crypto/aead.ts";
+import { longestBlock } from "../../tests/support/processor-time.ts";
 import {
   crash,
   failure,
@@ -19,6 +22,7 @@ import {
 const random = new SystemRandom();
 const staticKey = freshKey(random);
 const codec = jsonCodec<string>();
+const SECOND = 1_000_000_000n;
 const INVALID = failure("invalid", "invalid key");
 
 // --- status ---
@@ -87,7 +91,7 @@ const wrong: readonly [name: string, make: (share: string) => string | Promise<s
   ["a share of another cluster", async () => (await initialised()).shares[2] ?? ""],
 ];
 for (const [name, make] of wrong) {
-  test(`T-F05: ${name} counts until the threshold, then all are refused as one`, async () => {
+  test(`T-F05: ${name} counts until the threshold, is refused with the others, and undoes nothing`, async () => {
     const { node, shares } = await initialised();
     const bad = await make(shares[2] ?? "");
     for (const order of [
@@ -99,13 +103,49 @@ for (const [name, make] of wrong) {
       assert.equal((await node.keeper.unseal({ key: second })).progress, 2);
       await assert.rejects(node.keeper.unseal({ key: third }), INVALID);
       const { sealed, progress, nonce } = node.keeper.status();
-      assert.deepEqual([sealed, progress], [true, 0]);
-      assert.notEqual(nonce, begun.nonce);
+      assert.deepEqual([sealed, progress, nonce], [true, 2, begun.nonce]);
+      await node.keeper.unseal({ key: shares[3] });
+      assert.equal(node.keeper.sealed, false, "a right share beside the wrong one is enough");
+      await node.keeper.seal();
     }
-    await give(node, shares.slice(0, 3));
-    assert.equal(node.keeper.sealed, false);
   });
 }
+
+test("as many shares as three sets have, and none that opens: the attempt at unsealing ends", async () => {
+  const { node, shares } = await initialised();
+  const junk = () => random.bytes(33).toString("hex");
+  await give(node, shares.slice(0, 2));
+  const { nonce } = node.keeper.status();
+  for (let i = 0; i < 6; i++) {
+    await assert.rejects(node.keeper.unseal({ key: junk() }), kept(true));
+    assert.deepEqual([node.keeper.status().progress, node.keeper.status().nonce], [2, nonce]);
+  }
+  await assert.rejects(node.keeper.unseal({ key: junk() }), kept(false));
+  assert.deepEqual([node.keeper.status().progress, node.keeper.status().nonce], [0, ""]);
+  await give(node, shares.slice(0, 3));
+  assert.equal(node.keeper.sealed, false);
+});
+
+/** What is said beside "invalid key" tells whether the shares are still there. */
+function kept(still: boolean) {
+  return (error: Failure) => {
+    assert.match(error.texts[1] ?? "", still ? /they are kept/ : /are dropped/);
+    return INVALID(error);
+  };
+}
+
+test("the costliest try holds up nobody for long", async () => {
+  const { node, shares } = await initialised(
+    { secretShares: 9, secretThreshold: 8 },
+    { timers: new SystemTimers() },
+  );
+  await give(node, shares.slice(0, 7));
+  const junk = () => random.bytes(33).toString("hex");
+  for (let i = 0; i < 8; i++) await assert.rejects(node.keeper.unseal({ key: junk() }), INVALID);
+  const longest = await longestBlock(() => node.keeper.unseal({ key: shares[8] }));
+  assert.equal(node.keeper.sealed, false, "seven, eight of junk, and the right one");
+  assert.ok(longest < 50, `${longest} ms`);
+});
 
 test("two shares with one x are refused as invalid at the threshold", async () => {
   const { node, shares } = await initialised({ secretShares: 2, secretThreshold: 2 });
@@ -119,7 +159,7 @@ test("every attempt has a nonce of its own", async () => {
   const nonces = new Set<string>();
   for (let i = 0; i < 3; i++) {
     nonces.add((await node.keeper.unseal({ key: shares[i] })).nonce);
-    await node.keeper.unseal({ reset: true });
+    await node.keeper.unseal({ reset: true, local: true });
   }
   assert.equal(nonces.size, 3);
 });
@@ -127,10 +167,22 @@ test("every attempt has a nonce of its own", async () => {
 test("reset drops the progress of a sealed node and takes no share", async () => {
   const { node, shares } = await initialised();
   await give(node, shares.slice(0, 2));
-  const { progress, nonce } = await node.keeper.unseal({ reset: true, key: shares[2] });
+  const { progress, nonce } = await node.keeper.unseal({
+    reset: true,
+    local: true,
+    key: shares[2],
+  });
   assert.deepEqual([progress, nonce], [0, ""]);
   await give(node, shares.slice(2, 4));
   assert.equal(node.keeper.sealed, true);
+});
+
+test("nobody resets the progress from afar: no token can be asked for while the node is sealed", async () => {
+  const { node, shares } = await initialised();
+  await give(node, shares.slice(0, 2));
+  const afar = node.keeper.unseal({ reset: true });
+  await assert.rejects(afar, failure("denied", /own machine only/));
+  assert.equal(node.keeper.status().progress, 2);
 });
 
 test("an unsealed node answers with its status and refuses a reset", async () => {
@@ -229,9 +281,80 @@ test("a hook that fails seals the node again, and the caller hears why", async (
   await assert.rejects(node.keeper.unseal({ key: shares[2] }), /no audit device opened/);
   assert.equal(node.keeper.sealed, true);
   assert.equal(node.barrier.sealed, true);
-  assert.equal(node.keeper.status().progress, 0);
   assert.deepEqual(node.calls, ["created", "opened"]); // not closing: it never was open
 });
+
+test("right shares are kept while the house does not open, and tried again without their holders", async () => {
+  let broken = true;
+  const cause = new Failure("unavailable", "files", "audit/: /var/log/x: no such directory");
+  const refusal = new Failure("unavailable", "no-device", "no device opens", { cause });
+  const opened = () => (broken ? Promise.reject(refusal) : Promise.resolve());
+  const { node, shares } = await initialised({}, { hooks: { opened } });
+  await give(node, shares.slice(0, 2));
+  const texts = async (local: boolean, key?: string) => {
+    node.clock.ahead += 2n * SECOND;
+    const error = await node.keeper.unseal({ key, local }).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof Failure && error.kind === "unavailable", String(error));
+    return error.texts.join("\n");
+  };
+  const afar = await texts(false, shares[2]);
+  assert.match(afar, /^no device opens\nthe shares were right and are kept for 1 h/);
+  assert.ok(!afar.includes("/var/log"), "places of this machine are for callers on it");
+  assert.match(await texts(true), /no such directory/);
+  assert.deepEqual([node.keeper.status().progress, node.barrier.sealed], [3, true]);
+  await assert.rejects(node.keeper.unseal({}), failure("rate-limited", /in a second/));
+  broken = false;
+  node.clock.ahead += 2n * SECOND;
+  assert.equal((await node.keeper.unseal({})).sealed, false);
+  assert.equal(node.keeper.status().progress, 0);
+});
+
+test("shares that wait for the house to open are dropped after an hour, and by a reset", async () => {
+  const opened = () => Promise.reject(new Failure("unavailable", "no-device", "no device opens"));
+  const timers = new HeldTimers();
+  const { node, shares } = await initialised({}, { hooks: { opened }, timers });
+  const wait = async () => {
+    await give(node, shares.slice(0, 2));
+    await assert.rejects(node.keeper.unseal({ key: shares[2] }));
+    assert.equal(node.keeper.status().progress, 3);
+  };
+  await wait();
+  const [timer] = timers.started;
+  assert.equal(timer?.delay, 3600n * SECOND);
+  timer?.call();
+  await node.keeper.dropAttempts(); // after everything that was under way
+  assert.equal(node.keeper.status().progress, 0);
+  await wait();
+  assert.equal((await node.keeper.unseal({ reset: true, local: true })).progress, 0);
+  await assert.rejects(node.keeper.unseal({}), failure("invalid", /^key is missing/));
+});
+
+test("an auto seal that could not open is tried again by a request without a key", async () => {
+  let broken = true;
+  const opened = () =>
+    broken
+      ? Promise.reject(new Failure("unavailable", "no-device", "no device opens"))
+      : Promise.resolve();
+  const { node } = await initialised({}, { hooks: { opened }, staticKey: freshKey(random) });
+  assert.equal(node.keeper.sealed, true);
+  broken = false;
+  node.clock.ahead += 2n * SECOND;
+  assert.equal((await node.keeper.unseal({})).sealed, false);
+});
+
+/** Timers that fire when the test says so. */
+class HeldTimers implements Timers {
+  readonly started: { readonly delay: bigint; readonly call: () => void }[] = [];
+
+  after(delay: bigint, call: () => void): Timer {
+    this.started.push({ delay, call });
+    return { cancel: () => {} };
+  }
+
+  turn(): Promise<void> {
+    return Promise.resolve();
+  }
+}
 
 test("a node counts as sealed until its hook is done", async () => {
   const seen: boolean[] = [];

@@ -8,14 +8,15 @@
 import type { KeyObject } from "node:crypto";
 import { hex, wipe } from "../base/bytes.ts";
 import { jsonCodec } from "../base/codec.ts";
-import { describe } from "../base/failure.ts";
+import { describe, Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
+import type { Nanos, Timer } from "../base/world.ts";
 import type { KeyStatus } from "../barrier/barrier.ts";
 import type { Rotation } from "../barrier/keyring.ts";
 import { alreadyInitialised } from "../storage/failures.ts";
 import { readConfig, type SealConfig, schemeOf, type SealType } from "./config.ts";
 import {
-  keyOf,
+  findRootKey,
   openRootKey,
   putCustody,
   RECOVERY_ROOT_KEY_PATH,
@@ -33,13 +34,18 @@ import { Turns } from "./turns.ts";
 import * as attempt from "./unseal.ts";
 
 const CLUSTER = "cluster"; // below core/
+/** How long right shares are kept while the house behind the barrier does not open. */
+const KEPT_HOURS = 1;
+const SECOND: Nanos = 1_000_000_000n;
 const clusterCodec = jsonCodec<Cluster>();
 
 export interface UnsealRequest {
   /** A share in hex or base64. */
   readonly key?: string | undefined;
-  /** Drops the progress instead of taking a share. */
+  /** Drops the progress instead of taking a share; for callers on this machine. */
   readonly reset?: boolean | undefined;
+  /** Whether the caller is on this machine, by every sign. Default false. */
+  readonly local?: boolean | undefined;
   /** Whose shares: empty for those of the seal itself, "recovery" for those of an auto seal. */
   readonly seal?: string | undefined;
   /** Not supported; refused by name. */
@@ -59,17 +65,20 @@ export class SealKeeper {
   #attempt: attempt.State = attempt.IDLE;
   #cluster: Cluster | null = null; // there while the node is unsealed and its hooks have run
   #warning: string | null = null;
+  #forgetting: Timer | null = null; // there while right shares are kept
+  #openedAt: Nanos | null = null; // when opening was last tried
 
   constructor(options: KeeperOptions) {
     this.#options = options;
     this.#log = options.log.child("seal");
-    const { store, barrier, clock, random, tokens } = options;
+    const { store, barrier, clock, timers, random, tokens } = options;
     const config = () => this.#configWhileOpen();
     const reading = this.#reading;
     this.#ground = {
       store,
       barrier,
       clock,
+      timers,
       random,
       log: this.#log,
       turns: this.#turns,
@@ -168,7 +177,8 @@ export class SealKeeper {
       if (!this.initialised) throw failures.notInitialised();
       if (!this.sealed && request.reset === true) throw failures.resetWhileUnsealed();
       if (!this.sealed) return this.status();
-      if (request.reset === true) this.#apply({ do: "drop" });
+      if (request.reset === true && request.local !== true) throw failures.resetFromAfar();
+      if (request.reset === true) this.#forget();
       else await this.#take(request);
       return this.status();
     });
@@ -251,38 +261,102 @@ export class SealKeeper {
     if (autoSeal === undefined) throw failures.autoSealMissing(config.type);
     const rootKey = openRootKey(store, ROOT_KEY_PATH, autoSeal.key);
     if (rootKey === null) throw failures.autoSealWrongKey(config.type);
-    await this.#enter(rootKey);
-  }
-
-  /** One share; with the last of them, the node. */
-  async #take(request: UnsealRequest): Promise<void> {
-    const { store, random } = this.#options;
-    const config = readConfig(store);
-    const path = rowFor(config, request.seal ?? "");
-    if (request.key === undefined || request.key === "") throw failures.keyMissing();
-    const share = parseShare(request.key);
-    const required = schemeOf(config).threshold;
-    const taken = this.#apply({ do: "give", share, required, freshNonce: random.uuid() });
-    if (taken.complete === null) return;
-    let rootKey: KeyObject | null;
-    try {
-      const key = keyOf(config, taken.complete);
-      rootKey = key === null ? null : openRootKey(store, path, key);
-    } finally {
-      this.#apply({ do: "drop" }); // right or wrong, the next share begins a new attempt
-    }
-    if (rootKey === null) throw failures.invalidKey();
-    await this.#enter(rootKey);
-  }
-
-  async #enter(rootKey: KeyObject): Promise<void> {
-    if (!this.#options.barrier.unseal(rootKey)) throw failures.keyringMismatch();
+    this.#unlock(rootKey);
     await this.#open();
+  }
+
+  /** One share; with the last of them, the node. Without a share, another try with what is there. */
+  async #take(request: UnsealRequest): Promise<void> {
+    const { store, random, timers } = this.#options;
+    const config = readConfig(store);
+    const { key = "", seal = "", local = false } = request;
+    if (key === "" && (await this.#again(config, local))) return;
+    const path = rowFor(config, seal);
+    if (key === "") throw failures.keyMissing();
+    const share = parseShare(key);
+    const scheme = schemeOf(config);
+    const required = scheme.threshold;
+    const taken = this.#apply({ do: "give", share, required, freshNonce: random.uuid() });
+    if (taken.state.at === "waiting") await this.#again(config, local);
+    if (taken.enough === null) return;
+    let found: Awaited<ReturnType<typeof findRootKey>>;
+    try {
+      found = await findRootKey(store, path, scheme, taken.enough, timers);
+    } catch (error) {
+      this.#forget(); // the row is missing: no share will help
+      throw error;
+    }
+    if (found === null) throw failures.invalidKey(this.#apply({ do: "fail" }).kept);
+    await this.#enterOrWait(found.rootKey, found.shares, local);
+  }
+
+  /** Tries with right shares that are kept, or with the auto seal's key. False when there is neither. */
+  async #again(config: SealConfig, local: boolean): Promise<boolean> {
+    const { store, clock, timers, autoSeal } = this.#options;
+    const state = this.#attempt;
+    if (state.at !== "waiting" && (config.type === "shamir" || autoSeal === undefined))
+      return false;
+    // Anybody may ask for it, and it is work.
+    if (this.#openedAt !== null && clock.elapsed() - this.#openedAt < SECOND) {
+      throw failures.retriedTooSoon();
+    }
+    if (state.at !== "waiting") {
+      try {
+        await this.#unsealByItself();
+      } catch (error) {
+        throw refusalOf(error, local, []);
+      }
+      return true;
+    }
+    const { shares } = state;
+    const kept = { required: shares.length, shares };
+    const path = config.type === "shamir" ? ROOT_KEY_PATH : RECOVERY_ROOT_KEY_PATH;
+    const found = await findRootKey(store, path, schemeOf(config), kept, timers);
+    if (found === null) {
+      this.#forget(); // the storage was changed under it
+      throw failures.invalidKey(false);
+    }
+    await this.#enterOrWait(found.rootKey, shares, local);
+    return true;
+  }
+
+  /** Right shares stay when what is behind the barrier does not open, and for a while only. */
+  async #enterOrWait(rootKey: KeyObject, shares: readonly Buffer[], local: boolean): Promise<void> {
+    const { timers } = this.#options;
+    try {
+      this.#unlock(rootKey);
+    } catch (error) {
+      this.#forget(); // the stored keys are damaged: no share will help
+      throw error;
+    }
+    try {
+      await this.#open();
+    } catch (error) {
+      this.#apply({ do: "wait", shares });
+      this.#forgetting ??= timers.after(BigInt(KEPT_HOURS) * 3600n * SECOND, () => {
+        void this.#turns.run(() => this.#forget());
+      });
+      this.#log.error("could not unseal with right shares", { cause: describe(error) });
+      throw refusalOf(error, local, [failures.sharesKept(KEPT_HOURS)]);
+    }
+    this.#forget();
+  }
+
+  #unlock(rootKey: KeyObject): void {
+    if (!this.#options.barrier.unseal(rootKey)) throw failures.keyringMismatch();
+  }
+
+  /** Drops the shares given so far. */
+  #forget(): void {
+    this.#forgetting?.cancel();
+    this.#forgetting = null;
+    this.#apply({ do: "drop" });
   }
 
   /** The barrier is open: now the house behind it, or neither. */
   async #open(): Promise<void> {
-    const { barrier, hooks } = this.#options;
+    const { barrier, hooks, clock } = this.#options;
+    this.#openedAt = clock.elapsed();
     try {
       const cluster = barrier.view("core/").get(CLUSTER, clusterCodec);
       if (cluster === null) throw failures.rowMissing(`core/${CLUSTER}`);
@@ -307,7 +381,7 @@ export class SealKeeper {
   }
 
   #dropAttempts(): void {
-    this.#apply({ do: "drop" });
+    this.#forget();
     for (const generation of this.#generations) generation.drop();
     this.rekey.drop();
     this.rekeyRecovery.drop();
@@ -341,4 +415,14 @@ function rowFor(config: SealConfig, seal: string): string {
   if (seal === "") throw failures.noUnsealShares(config.type);
   if (!config.recovery.canUnseal) throw failures.recoveryCannotUnseal();
   return RECOVERY_ROOT_KEY_PATH;
+}
+
+/** Why the house did not open. The cause behind it may name places of this machine: callers on it are
+ *  told, everybody else finds it in the log. */
+function refusalOf(error: unknown, local: boolean, more: readonly string[]): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { kind, code, message, cause } = error;
+  const reasons = local && cause instanceof Failure ? cause.texts : [];
+  const texts = [...error.texts, ...reasons, ...more];
+  return new Failure(kind, code, message, { cause: error, texts });
 }

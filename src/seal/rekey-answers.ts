@@ -3,6 +3,7 @@
 import { base64, fromBase64, hex } from "../base/bytes.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Secret } from "../base/secret.ts";
+import * as collection from "./collection.ts";
 import type { Collecting, Plan, State, Verifying } from "./rekey.ts";
 import type { ShownShares } from "./share.ts";
 
@@ -20,6 +21,8 @@ export interface RekeyProgress extends Common {
   readonly n: number;
   readonly progress: number;
   readonly required: number;
+  /** Only in the answer to the start. */
+  readonly cancelNonce?: Secret<string>;
 }
 
 /** The new shares: valid at once, or after verification where that is required. */
@@ -65,7 +68,7 @@ export function progressOf(state: State, required: number): RekeyProgress {
     return { ...none, ...common("", null, "") };
   }
   const { threshold: t, shares: n } = state.plan.scheme;
-  const progress = state.at === "collecting" ? state.collection.shares.length : required;
+  const progress = state.at === "collecting" ? collection.progressOf(state.collection) : required;
   return { started: true, t, n, progress, required, ...commonOf(state) };
 }
 
@@ -80,7 +83,7 @@ export function resultOf(
 
 export function verificationOf(state: Verifying, complete: boolean): VerificationProgress {
   const { threshold: t, shares: n } = state.plan.scheme;
-  const progress = state.collection.shares.length;
+  const progress = complete ? t : collection.progressOf(state.collection);
   return { nonce: state.verificationNonce, t, n, progress, complete };
 }
 

@@ -13,7 +13,10 @@ const plan: Plan = {
 };
 const key = freshKey(new SystemRandom());
 const fresh = { key, rootKey: key, messages: [] };
-const start = (freshNonce: string): Event => ({ do: "start", freshNonce, plan, required: 2 });
+const nonces = (nonce: string) => ({ nonce, cancelNonce: `cancel ${nonce}` });
+const start = (nonce: string): Event => {
+  return { do: "start", nonces: nonces(nonce), now: 0n, plan, required: 2 };
+};
 const give = (byte: number, nonce: string): Event => ({ do: "give", nonce, share: share(byte) });
 const giveNew = (byte: number, nonce: string): Event => {
   return { do: "give-new", nonce, share: share(byte) };
@@ -35,16 +38,25 @@ function after(...events: Event[]): State {
 const begun = after(start("a"));
 const one = after(start("a"), give(1, "a"));
 const all = after(start("a"), give(1, "a"), give(2, "a"));
+const six = [1, 2, 3, 4, 5, 6];
+const three = after(start("a"), ...six.map((byte) => give(byte, "a")));
+const threeNew = after(
+  start("a"),
+  give(1, "a"),
+  give(2, "a"),
+  handOut,
+  ...six.map((byte) => giveNew(byte, "v")),
+);
 const verifying = after(start("a"), give(1, "a"), give(2, "a"), handOut);
 const oneNew = after(start("a"), give(1, "a"), give(2, "a"), handOut, giveNew(5, "v"));
 
 function show(state: State, event: Event): string {
-  const { state: next, refusal, complete } = step(state, event);
+  const { state: next, refusal, enough } = step(state, event);
   const shares = next.at === "none" ? "" : `:${next.collection.shares.length}`;
   const nonce =
     next.at === "none" ? "" : ` ${next.at === "verifying" ? next.verificationNonce : next.nonce}`;
   const said = refusal === null ? "" : `, ${refusal.kind} ${refusal.code}`;
-  return `${next.at}${nonce}${shares}${complete ? ", complete" : ""}${said}`;
+  return `${next.at}${nonce}${shares}${enough ? ", enough" : ""}${said}`;
 }
 
 const table: readonly [name: string, State, Event, outcome: string][] = [
@@ -53,7 +65,7 @@ const table: readonly [name: string, State, Event, outcome: string][] = [
   ["a start while one verifies", oneNew, start("b"), "verifying v:1, invalid ceremony-running"],
   ["a share while none runs", NONE, give(1, "a"), "none, invalid ceremony-not-running"],
   ["a share", begun, give(1, "a"), "collecting a:1"],
-  ["the last share", one, give(2, "a"), "collecting a:2, complete"],
+  ["the last share", one, give(2, "a"), "collecting a:2, enough"],
   [
     "T-F03: a share with another nonce",
     one,
@@ -61,7 +73,7 @@ const table: readonly [name: string, State, Event, outcome: string][] = [
     "collecting a:1, invalid ceremony-wrong-nonce",
   ],
   ["a repeated share", one, give(1, "a"), "collecting a:1, invalid seal-share-repeated"],
-  ["a rejection", all, { do: "reject" }, "collecting a:0"],
+  ["a rejection", all, { do: "reject", now: 0n }, "collecting a:0"],
   ["handing out", all, handOut, "verifying v:0"],
   ["handing out while none runs", NONE, handOut, "none, invalid ceremony-not-running"],
   [
@@ -84,9 +96,18 @@ const table: readonly [name: string, State, Event, outcome: string][] = [
     "verifying v:0, invalid ceremony-wrong-nonce",
   ],
   ["a repeated new share", oneNew, giveNew(5, "v"), "verifying v:1, invalid seal-share-repeated"],
-  ["the last new share", oneNew, giveNew(6, "v"), "verifying v:2, complete"],
-  ["a rejection of new shares", oneNew, { do: "reject" }, "verifying v:0"],
-  ["a restart with its nonce", oneNew, restart(false, "v"), "verifying w:0"],
+  ["the last new share", oneNew, giveNew(6, "v"), "verifying v:2, enough"],
+  ["a rejection of new shares", oneNew, { do: "reject", now: 0n }, "verifying v:0"],
+  ["a restart with the cancel nonce", oneNew, restart(false, "cancel a"), "verifying w:0"],
+  [
+    "T-F01: a restart with the nonce that everybody sees",
+    oneNew,
+    restart(false, "v"),
+    "verifying v:1, denied ceremony-cancel-denied",
+  ],
+  ["a failure", all, { do: "fail" }, "collecting a:2"],
+  ["a failure of three sets", three, { do: "fail" }, "none"],
+  ["a failure of three sets of new shares", threeNew, { do: "fail" }, "verifying v:0"],
   ["a restart with authority", oneNew, restart(true), "verifying w:0"],
   [
     "T-F01: a restart with neither",
@@ -106,7 +127,13 @@ const table: readonly [name: string, State, Event, outcome: string][] = [
     restart(true),
     "collecting a:1, invalid ceremony-not-running",
   ],
-  ["T-F01: a cancel with the nonce", one, cancel(false, "a"), "none"],
+  ["T-F01: a cancel with the cancel nonce", one, cancel(false, "cancel a"), "none"],
+  [
+    "T-F01: a cancel with the nonce that everybody sees",
+    one,
+    cancel(false, "a"),
+    "collecting a:1, denied ceremony-cancel-denied",
+  ],
   ["T-F01: a cancel with authority", one, cancel(true), "none"],
   [
     "T-F01: a cancel with neither",
@@ -126,7 +153,7 @@ const table: readonly [name: string, State, Event, outcome: string][] = [
     cancel(true, "b"),
     "collecting a:1, invalid ceremony-wrong-nonce",
   ],
-  ["a cancel while verifying", oneNew, cancel(false, "a"), "none"],
+  ["a cancel while verifying", oneNew, cancel(false, "cancel a"), "none"],
   ["a cancel while none runs", NONE, cancel(false), "none"],
   ["the end", oneNew, { do: "end" }, "none"],
 ];
@@ -137,7 +164,7 @@ for (const [name, state, event, outcome] of table) {
 test("shares are handed back to be wiped wherever they are given up", () => {
   const present = [share(1), share(2)];
   assert.deepEqual(step(all, handOut).dropped, present);
-  assert.deepEqual(step(all, { do: "reject" }).dropped, present);
+  assert.deepEqual(step(all, { do: "reject", now: 0n }).dropped, present);
   assert.deepEqual(step(all, { do: "end" }).dropped, present);
   assert.deepEqual(step(all, cancel(true)).dropped, present);
   assert.deepEqual(step(oneNew, restart(true)).dropped, [share(5)]);
@@ -152,7 +179,7 @@ test("shares are handed back to be wiped wherever they are given up", () => {
 test("verification waits for as many shares as the new threshold says", () => {
   const three = { ...plan, scheme: { shares: 5, threshold: 3, pgpFingerprints: [] } };
   const state = after(
-    { do: "start", freshNonce: "a", plan: three, required: 1 },
+    { do: "start", nonces: nonces("a"), now: 0n, plan: three, required: 1 },
     give(1, "a"),
     handOut,
   );

@@ -5,7 +5,8 @@
 import type { KeyObject } from "node:crypto";
 import type { Failure } from "../base/failure.ts";
 import type { PublicKey } from "../crypto/pgp.ts";
-import { type Cancelling, refuseCancel, refuseNonce } from "./attempt.ts";
+import type { Nanos } from "../base/world.ts";
+import { type Cancelling, type Nonces, refuseCancel, refuseNonce } from "./attempt.ts";
 import * as collection from "./collection.ts";
 import type { Scheme } from "./config.ts";
 import * as failures from "./failures.ts";
@@ -26,8 +27,8 @@ export interface Fresh {
   readonly messages: readonly Buffer[];
 }
 
-interface Attempt {
-  readonly nonce: string;
+interface Attempt extends Nonces {
+  readonly started: Nanos;
   readonly plan: Plan;
   readonly collection: collection.Collection;
 }
@@ -46,7 +47,8 @@ export type State = { readonly at: "none" } | Collecting | Verifying;
 export type Event =
   | {
       readonly do: "start";
-      readonly freshNonce: string;
+      readonly nonces: Nonces;
+      readonly now: Nanos;
       readonly plan: Plan;
       readonly required: number;
     }
@@ -54,8 +56,11 @@ export type Event =
   /** The shares were right, and the new ones are going out to be verified. */
   | { readonly do: "hand-out"; readonly freshNonce: string; readonly fresh: Fresh }
   | { readonly do: "give-new"; readonly nonce: string; readonly share: Buffer }
-  /** The shares, present or new, were wrong: collect them again. */
-  | { readonly do: "reject" }
+  /** No set of the shares was right. After three sets that is the end: of the rekey, or of what was
+   *  entered for its verification, since the new shares are out and may be entered again. */
+  | { readonly do: "fail" }
+  /** They were right, and the new key could not be made or stored: collect them again. */
+  | { readonly do: "reject"; readonly now: Nanos }
   | ({ readonly do: "restart-verification"; readonly freshNonce: string } & Cancelling)
   | ({ readonly do: "cancel" } & Cancelling)
   /** Done, or the node seals. */
@@ -64,8 +69,8 @@ export type Event =
 export interface Step {
   readonly state: State;
   readonly refusal: Failure | null;
-  /** Whether the shares waited for are complete. They stay in the state until it goes on. */
-  readonly complete: boolean;
+  /** Whether there are shares enough to try. They stay in the state until it goes on. */
+  readonly enough: boolean;
   readonly dropped: readonly Buffer[];
 }
 
@@ -75,8 +80,9 @@ export function step(state: State, event: Event): Step {
   switch (event.do) {
     case "start": {
       if (state.at !== "none") return refuse(state, failures.ceremonyRunning());
-      const { freshNonce: nonce, plan, required } = event;
-      return move({ at: "collecting", nonce, plan, collection: collection.collect(required) });
+      const { nonces, now: started, plan, required } = event;
+      const fresh = collection.collect(required);
+      return move({ at: "collecting", ...nonces, started, plan, collection: fresh });
     }
     case "give":
       if (state.at === "none") return refuse(state, failures.ceremonyNotRunning(), event.share);
@@ -89,23 +95,28 @@ export function step(state: State, event: Event): Step {
       return give(state, state.verificationNonce, event);
     case "hand-out": {
       if (state.at !== "collecting") return refuse(state, failures.ceremonyNotRunning());
-      const { nonce, plan } = state;
       const { freshNonce: verificationNonce, fresh } = event;
-      const next = collection.collect(plan.scheme.threshold);
-      const after = { nonce, plan, verificationNonce, fresh, collection: next };
-      return move({ at: "verifying", ...after }, state.collection.shares);
+      const next = collection.collect(state.plan.scheme.threshold);
+      const after = { ...state, verificationNonce, fresh, collection: next };
+      return move({ ...after, at: "verifying" }, state.collection.shares);
+    }
+    case "fail": {
+      if (state.at === "none") return move(state);
+      const failed = collection.step(state.collection, { do: "fail" });
+      const over = failed.outcome === "spent" && state.at === "collecting";
+      return move(over ? NONE : { ...state, collection: failed.collection }, failed.dropped);
     }
     case "reject":
-      return state.at === "none" ? move(state) : clear(state);
+      return state.at === "none" ? move(state) : clear({ ...state, started: event.now });
     case "restart-verification": {
       if (state.at !== "verifying") return refuse(state, failures.ceremonyNotRunning());
-      const refusal = refuseCancel(state.verificationNonce, event);
+      const refusal = refuseCancel({ ...state, nonce: state.verificationNonce }, event);
       if (refusal !== null) return refuse(state, refusal);
       return clear({ ...state, verificationNonce: event.freshNonce });
     }
     case "cancel": {
       if (state.at === "none") return move(state);
-      const refusal = refuseCancel(state.nonce, event);
+      const refusal = refuseCancel(state, event);
       return refusal === null ? end(state) : refuse(state, refusal);
     }
     case "end":
@@ -123,12 +134,12 @@ function give(
   const taken = collection.step(state.collection, { do: "give", share: event.share });
   if (taken.outcome === "repeated") return refuse(state, failures.shareRepeated(), event.share);
   const after = { ...state, collection: taken.collection };
-  return { ...move(after), complete: taken.outcome === "complete" };
+  return { ...move(after), enough: taken.outcome === "enough" };
 }
 
 function clear(state: Collecting | Verifying): Step {
-  const cleared = collection.step(state.collection, { do: "clear" });
-  return move({ ...state, collection: cleared.collection }, cleared.dropped);
+  const { required, shares } = state.collection;
+  return move({ ...state, collection: collection.collect(required) }, shares);
 }
 
 function end(state: State): Step {
@@ -136,9 +147,9 @@ function end(state: State): Step {
 }
 
 function move(state: State, dropped: readonly Buffer[] = []): Step {
-  return { state, refusal: null, complete: false, dropped };
+  return { state, refusal: null, enough: false, dropped };
 }
 
 function refuse(state: State, refusal: Failure, share?: Buffer): Step {
-  return { state, refusal, complete: false, dropped: share === undefined ? [] : [share] };
+  return { state, refusal, enough: false, dropped: share === undefined ? [] : [share] };
 }

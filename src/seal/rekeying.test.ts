@@ -53,7 +53,7 @@ test("a rekey gives new shares, of other numbers, and the old ones are worthless
   const begun = await rekey.start({ secretShares: 4, secretThreshold: 2 });
   const { nonce } = begun;
   const running = { ...none, started: true, nonce, t: 2, n: 4 };
-  assert.deepEqual(begun, running);
+  assert.deepEqual(begun, { ...running, cancelNonce: begun.cancelNonce });
   const first = await rekey.update({ key: shares[0] ?? "", nonce });
   assert.deepEqual(first, { progress: { ...running, progress: 1 }, result: null });
   const oldRootKey = exportKey(node.barrier.rootKey);
@@ -144,18 +144,27 @@ for (const [name, options, says] of refused) {
   });
 }
 
-test("wrong shares: refused at the threshold, progress 0, the attempt stays, nothing changed", async () => {
+test("wrong shares: refused at the threshold and kept beside the right ones; three sets end the rekey", async () => {
   const { node, shares } = await opened();
   const other = await initialised();
   const { rekey } = node.keeper;
   const { nonce } = await rekey.start();
-  for (const bad of [other.shares[0] ?? "", random.bytes(33).toString("hex")]) {
-    const given = [shares[0] ?? "", bad, shares[1] ?? ""];
-    await assert.rejects(complete(rekey, nonce, given), INVALID);
-    const now = rekey.progress();
-    assert.deepEqual([now.started, now.nonce, now.progress], [true, nonce, 0]);
+  const junk = () => random.bytes(33).toString("hex");
+  const given = [shares[0] ?? "", other.shares[0] ?? "", shares[1] ?? ""];
+  await assert.rejects(complete(rekey, nonce, given), INVALID);
+  for (let i = 0; i < 5; i++) {
+    await assert.rejects(rekey.update({ key: junk(), nonce }), INVALID);
   }
-  assert.equal(await unseals(node, shares.slice(0, 3)), true);
+  const now = rekey.progress();
+  assert.deepEqual([now.started, now.nonce, now.progress], [true, nonce, 2]);
+  await assert.rejects(rekey.update({ key: junk(), nonce }), INVALID);
+  assert.equal(rekey.progress().started, false);
+
+  const again = await rekey.start();
+  await assert.rejects(complete(rekey, again.nonce, given), INVALID);
+  await rekey.update({ key: shares[2] ?? "", nonce: again.nonce }); // a right one is enough
+  assert.equal(rekey.progress().started, false);
+  assert.equal(await unseals(node, shares.slice(0, 3)), false, "the old shares are void");
 });
 
 test("a repeated share, a wrong nonce and a second start are refused; the progress stays", async () => {
@@ -172,17 +181,34 @@ test("a repeated share, a wrong nonce and a second start are refused; the progre
   assert.equal(rekey.progress().progress, 1);
 });
 
-test("T-F01: only the nonce or authority cancels a rekey", async () => {
+test("T-F02: a rekey that nobody gives a share to is over after ten minutes", async () => {
+  const { node, shares } = await opened();
+  const { rekey } = node.keeper;
+  const { nonce } = await rekey.start();
+  node.clock.ahead += 599n * 1_000_000_000n;
+  await assert.rejects(rekey.start(), failure("invalid", /^an attempt is running already/));
+  node.clock.ahead += 2n * 1_000_000_000n;
+  const update = rekey.update({ key: shares[0] ?? "", nonce });
+  await assert.rejects(update, failure("invalid", /^no attempt is running/));
+  const next = await rekey.start();
+  await rekey.update({ key: shares[0] ?? "", nonce: next.nonce });
+  node.clock.ahead += 3600n * 1_000_000_000n;
+  assert.equal(rekey.progress().progress, 1, "with a share in it an attempt stays");
+});
+
+test("T-F01: only the cancel nonce or authority cancels a rekey", async () => {
   const { node, shares } = await opened();
   const { rekey } = node.keeper;
   await rekey.cancel({ authorised: false });
-  const { nonce } = await rekey.start();
+  const { nonce, cancelNonce } = await rekey.start();
+  assert.equal(rekey.progress().cancelNonce, undefined, "told once");
   await rekey.update({ key: shares[0] ?? "", nonce });
   await assert.rejects(rekey.cancel({ authorised: false }), failure("denied", /sudo/));
+  await assert.rejects(rekey.cancel({ nonce, authorised: false }), failure("denied", /sudo/));
   const wrong = { nonce: random.uuid(), authorised: true };
   await assert.rejects(rekey.cancel(wrong), failure("invalid", /^nonce must be/));
   assert.equal(rekey.progress().progress, 1);
-  await rekey.cancel({ nonce, authorised: false });
+  await rekey.cancel({ cancelNonce: cancelNonce?.reveal(), authorised: false });
   assert.equal(rekey.progress().started, false);
   await rekey.start();
   await rekey.cancel({ authorised: true });
@@ -249,17 +275,21 @@ test("wrong, repeated and misplaced shares do not pass the verification", async 
   await verify(a);
   await assert.rejects(verify(a), failure("invalid", /^this share was given/));
   await assert.rejects(verify(shares[0] ?? ""), INVALID);
-  assert.equal(rekey.verification().progress, 0);
-  await verify(shares[0] ?? "");
+  assert.equal(rekey.verification().progress, 1);
   await assert.rejects(verify(shares[1] ?? ""), INVALID); // the old ones, all of them
+  for (let i = 0; i < 3; i++) {
+    await assert.rejects(verify(random.bytes(33).toString("hex")), INVALID);
+  }
+  assert.equal(rekey.verification().progress, 0, "entered again; the new shares are out");
   await verify(b);
+  await assert.rejects(verify(random.bytes(33).toString("hex")), INVALID);
   assert.equal((await verify(a)).complete, true);
 });
 
-test("restarting the verification needs its nonce or authority, and gives another nonce", async () => {
+test("restarting the verification needs the cancel nonce or authority, and gives another nonce", async () => {
   const { node, shares } = await opened(TWO);
   const { rekey } = node.keeper;
-  const { nonce } = await rekey.start({ ...TWO, requireVerification: true });
+  const { nonce, cancelNonce } = await rekey.start({ ...TWO, requireVerification: true });
   await assert.rejects(
     rekey.restartVerification({ authorised: true }),
     failure("invalid", /^no attempt is running/),
@@ -269,7 +299,9 @@ test("restarting the verification needs its nonce or authority, and gives anothe
   await rekey.verify({ key: a, nonce: result.verificationNonce });
   const denied = rekey.restartVerification({ authorised: false });
   await assert.rejects(denied, failure("denied", /sudo/));
-  const mine = { nonce: result.verificationNonce, authorised: false };
+  const seen = { nonce: result.verificationNonce, authorised: false };
+  await assert.rejects(rekey.restartVerification(seen), failure("denied", /sudo/));
+  const mine = { ...seen, cancelNonce: cancelNonce?.reveal() };
   const again = await rekey.restartVerification(mine);
   assert.equal(again.progress, 0);
   assert.notEqual(again.nonce, result.verificationNonce);
@@ -284,7 +316,7 @@ test("a rekey cancelled during its verification leaves the present shares valid"
   const { rekey } = node.keeper;
   const { nonce } = await rekey.start({ ...TWO, requireVerification: true });
   const fresh = (await complete(rekey, nonce, shares)).keys.reveal();
-  await rekey.cancel({ nonce, authorised: false });
+  await rekey.cancel({ nonce, authorised: true });
   assert.equal(await unseals(node, fresh), false);
   assert.equal(await unseals(node, shares), true);
 });
@@ -424,8 +456,10 @@ test("a PGP key that has expired since the start changes nothing", async () => {
   const { rekey } = node.keeper;
   const ann = await makeOperator(3600);
   const { nonce } = await rekey.start({ ...TWO, pgpKeys: [ann.publicKey, ann.publicKey] });
+  await rekey.update({ key: shares[0] ?? "", nonce });
   node.clock.ahead = 3601n * 1_000_000_000n;
-  await assert.rejects(complete(rekey, nonce, shares), failure("invalid", /is expired/));
+  const last = rekey.update({ key: shares[1] ?? "", nonce });
+  await assert.rejects(last, failure("invalid", /is expired/));
   assert.equal(rekey.progress().progress, 0);
   assert.equal(await unseals(node, shares), true);
 });
@@ -443,7 +477,7 @@ for (const recoveryUnseal of [true, false]) {
     assert.equal(begun.required, 2);
     const bad = [shares[0] ?? "", random.bytes(33).toString("hex")];
     await assert.rejects(complete(rekeyRecovery, begun.nonce, bad), INVALID);
-    const fresh = (await complete(rekeyRecovery, begun.nonce, shares)).keys.reveal();
+    const fresh = (await complete(rekeyRecovery, begun.nonce, shares.slice(1))).keys.reveal();
     assert.equal(fresh.length, 3);
     assert.notDeepEqual(exportKey(node.barrier.rootKey), rootKey);
     const { t, n, recoveryCanUnseal } = node.keeper.status();
@@ -454,7 +488,8 @@ for (const recoveryUnseal of [true, false]) {
     await generateRoot.update({ key: shares[0] ?? "", nonce: root.nonce });
     const old = generateRoot.update({ key: shares[1] ?? "", nonce: root.nonce });
     await assert.rejects(old, INVALID);
-    await generateRoot.update({ key: fresh[0] ?? "", nonce: root.nonce });
+    const half = generateRoot.update({ key: fresh[0] ?? "", nonce: root.nonce });
+    await assert.rejects(half, INVALID);
     const made = await generateRoot.update({ key: fresh[1] ?? "", nonce: root.nonce });
     assert.equal(made.complete, true);
 

@@ -7,9 +7,10 @@ import { wipe } from "../base/bytes.ts";
 import { jsonCodec } from "../base/codec.ts";
 import { describe, Failure } from "../base/failure.ts";
 import { invariant } from "../base/invariant.ts";
-import { freshKey, secretKey } from "../crypto/aead.ts";
+import { Secret } from "../base/secret.ts";
+import { freshKey } from "../crypto/aead.ts";
 import { fingerprint } from "../crypto/pgp.ts";
-import type { Cancelling } from "./attempt.ts";
+import { type Cancelling, isForgotten } from "./attempt.ts";
 import { checkShares, type SealConfig, schemeOf, SECRET_FIELDS } from "./config.ts";
 import { type Custody, openRootKey, putCustody, recognises, ROOT_KEY_PATH } from "./custody.ts";
 import * as failures from "./failures.ts";
@@ -23,7 +24,7 @@ import type {
 } from "./rekey-answers.ts";
 import * as answers from "./rekey-answers.ts";
 import * as machine from "./rekey.ts";
-import { combineKey, parseShare, readPublicKeys, shareOutFreshKey } from "./share.ts";
+import { findKey, parseShare, readPublicKeys, shareOutFreshKey } from "./share.ts";
 
 export interface RekeyOptions {
   readonly secretShares?: number | undefined;
@@ -58,6 +59,7 @@ export class Rekeying {
   }
 
   progress(): RekeyProgress {
+    this.#forget();
     return answers.progressOf(this.#state, schemeOf(this.#config()).threshold);
   }
 
@@ -69,6 +71,7 @@ export class Rekeying {
     if (backup && asked.pgpKeys.length === 0) throw failures.backupNeedsPgp();
     // Before the turn: it may take its time.
     const pgpKeys = await this.#ground.reading.run(() => {
+      this.#forget();
       if (this.#state.at !== "none") throw failures.ceremonyRunning();
       return readPublicKeys(asked.pgpKeys, this.#ground.clock.now());
     });
@@ -80,8 +83,10 @@ export class Rekeying {
     const plan = { scheme, pgpKeys, backup, verify: options.requireVerification ?? false };
     return this.#ground.turns.run(() => {
       const { threshold: required } = schemeOf(this.#config());
-      this.#apply({ do: "start", freshNonce: this.#ground.random.uuid(), plan, required });
-      return this.progress();
+      const { random, clock } = this.#ground;
+      const nonces = { nonce: random.uuid(), cancelNonce: random.uuid() };
+      this.#apply({ do: "start", nonces, now: clock.elapsed(), plan, required });
+      return { ...this.progress(), cancelNonce: new Secret(nonces.cancelNonce) };
     });
   }
 
@@ -89,9 +94,11 @@ export class Rekeying {
   update(given: GivenShare): Promise<RekeyAnswer> {
     return this.#ground.turns.run(async () => {
       const config = this.#config();
+      this.#forget();
       const share = parseShare(given.key);
-      const { complete } = this.#apply({ do: "give", nonce: given.nonce, share });
-      if (!complete) return { progress: this.progress(), result: null };
+      const { enough } = this.#apply({ do: "give", nonce: given.nonce, share });
+      if (!enough) return { progress: this.progress(), result: null };
+      await this.#prove(({ collection }) => recognises(this.#ground, config, collection));
       // From here on no answer may depend on storage: it would keep the new shares back.
       return { progress: null, result: await this.#orReject(() => this.#makeShares(config)) };
     });
@@ -116,15 +123,15 @@ export class Rekeying {
     return this.#ground.turns.run(async () => {
       const config = this.#config();
       const share = parseShare(given.key);
-      const { complete } = this.#apply({ do: "give-new", nonce: given.nonce, share });
-      if (!complete) return this.verification();
+      const { enough } = this.#apply({ do: "give-new", nonce: given.nonce, share });
+      if (!enough) return this.verification();
       const state = this.#verifying();
-      await this.#orReject(async () => {
-        const combined = combineKey(state.plan.scheme, state.collection.shares);
-        const right = combined !== null && secretKey(combined).equals(state.fresh.key);
-        if (!right) throw failures.invalidKey();
-        await this.#install(config, state, state.fresh);
+      const isNew = (key: KeyObject) => key.equals(state.fresh.key);
+      await this.#prove(async ({ plan, collection }) => {
+        const { timers } = this.#ground;
+        return (await findKey(plan.scheme, collection, isNew, timers)) !== null;
       });
+      await this.#orReject(() => this.#install(config, state, state.fresh));
       this.#apply({ do: "end" });
       return answers.verificationOf(state, true);
     });
@@ -164,11 +171,10 @@ export class Rekeying {
   // --- performing ---
 
   async #makeShares(config: SealConfig): Promise<RekeyResult> {
-    const { barrier, store, clock, random, log } = this.#ground;
+    const { clock, random, log } = this.#ground;
     const state = this.#state;
     invariant(state.at === "collecting", "shares of the present key complete a collecting rekey");
-    const { plan, collection } = state;
-    if (!(await recognises(barrier, store, config, collection.shares))) throw failures.invalidKey();
+    const { plan } = state;
     const made = await shareOutFreshKey(random, plan.scheme, plan.pgpKeys, clock.now());
     const messages = plan.backup ? made.messages : [];
     const fresh = { key: made.key, rootKey: freshKey(random), messages };
@@ -251,12 +257,32 @@ export class Rekeying {
     return this.#state;
   }
 
-  /** Whatever goes wrong with a complete set of shares, they are given up and collected again. */
+  /** Shares that do not fit are kept for the next one, or dropped after three sets. */
+  async #prove(
+    right: (state: machine.Collecting | machine.Verifying) => Promise<boolean>,
+  ): Promise<void> {
+    const state = this.#state;
+    invariant(state.at !== "none", "only a running rekey has shares");
+    if (await this.#orReject(() => right(state))) return;
+    this.#apply({ do: "fail" });
+    const after = this.#state;
+    throw failures.invalidKey(after.at !== "none" && after.collection.shares.length > 0);
+  }
+
+  /** An attempt that nobody gave a share to in its time is over. */
+  #forget(): void {
+    const state = this.#state;
+    if (state.at !== "collecting" || !isForgotten(state, this.#ground.clock.elapsed())) return;
+    this.#apply({ do: "end" });
+    this.#ground.log.info("a rekey ended: no share was given in ten minutes");
+  }
+
+  /** Whatever goes wrong with a right set of shares, they are given up and collected again. */
   async #orReject<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      this.#apply({ do: "reject" });
+      this.#apply({ do: "reject", now: this.#ground.clock.elapsed() });
       throw error;
     }
   }

@@ -56,7 +56,8 @@ test("with nothing given, the server makes a pad, shows it once, and the token c
   const otp = begun.otp?.reveal() ?? "";
   assert.match(otp, /^[0-9A-Za-z]{36}$/);
   const running = { ...none, started: true, nonce: begun.nonce };
-  assert.deepEqual(begun, { ...running, otp: begun.otp });
+  const { otp: shown, cancelNonce } = begun;
+  assert.deepEqual(begun, { ...running, otp: shown, cancelNonce });
   assert.match(begun.nonce, /^[0-9a-f-]{36}$/);
   assert.deepEqual(generateRoot.progress(), running);
 
@@ -146,7 +147,7 @@ test("T-F03: shares with the nonce of a cancelled attempt do not count for the n
   const { generateRoot } = node.keeper;
   const ann = await generateRoot.start({ otp: OTP });
   await generateRoot.update({ key: shares[0] ?? "", nonce: ann.nonce });
-  await generateRoot.cancel({ nonce: ann.nonce, authorised: false });
+  await generateRoot.cancel({ nonce: ann.nonce, authorised: true });
   const mallory = await makeOperator();
   const theirs = await generateRoot.start({ pgpKey: mallory.publicKey });
   for (const nonce of [ann.nonce, ""]) {
@@ -166,7 +167,7 @@ const wrong: readonly [name: string, make: (share: string) => string | Promise<s
   ["a share of another cluster", async () => (await initialised()).shares[1] ?? ""],
 ];
 for (const [name, make] of wrong) {
-  test(`T-F05: ${name} among the shares: refused at the threshold, progress 0, the attempt stays`, async () => {
+  test(`T-F05: ${name} among the shares: refused at the threshold, and undoes nothing`, async () => {
     const { node, shares } = await opened();
     const { generateRoot } = node.keeper;
     const { nonce } = await generateRoot.start({ otp: OTP });
@@ -174,11 +175,38 @@ for (const [name, make] of wrong) {
     await feed(generateRoot, nonce, [bad, shares[0] ?? ""]);
     await assert.rejects(generateRoot.update({ key: shares[1] ?? "", nonce }), INVALID);
     const now = generateRoot.progress();
-    assert.deepEqual([now.started, now.nonce, now.progress], [true, nonce, 0]);
+    assert.deepEqual([now.started, now.nonce, now.progress], [true, nonce, 2]);
     assert.equal(node.tokens.count, 1);
-    assert.equal((await finish(generateRoot, nonce, shares)).complete, true);
+    const { complete } = await generateRoot.update({ key: shares[3] ?? "", nonce });
+    assert.equal(complete, true, "a right share beside the wrong one is enough");
   });
 }
+
+test("three sets of wrong shares end the attempt", async () => {
+  const { node, shares } = await opened();
+  const { generateRoot } = node.keeper;
+  const { nonce } = await generateRoot.start({ otp: OTP });
+  await feed(generateRoot, nonce, shares.slice(0, 2));
+  for (let i = 0; i < 7; i++) {
+    assert.equal(generateRoot.progress().started, true);
+    const key = random.bytes(33).toString("hex");
+    await assert.rejects(generateRoot.update({ key, nonce }), INVALID);
+  }
+  assert.equal(generateRoot.progress().started, false);
+});
+
+test("T-F02: an attempt that nobody gives a share to is over after ten minutes", async () => {
+  const { node, shares } = await opened();
+  const { generateRoot } = node.keeper;
+  await generateRoot.start({ otp: OTP });
+  node.clock.ahead += 599n * 1_000_000_000n;
+  await assert.rejects(generateRoot.start(), failure("invalid", /^an attempt is running already/));
+  node.clock.ahead += 2n * 1_000_000_000n;
+  const { nonce } = await generateRoot.start({ otp: OTP });
+  await generateRoot.update({ key: shares[0] ?? "", nonce });
+  node.clock.ahead += 3600n * 1_000_000_000n;
+  assert.equal(generateRoot.progress().progress, 1, "with a share in it an attempt stays");
+});
 
 test("an unreadable share is refused and the progress stays", async () => {
   const { node, shares } = await opened();
@@ -200,13 +228,16 @@ test("a share while none runs is refused", async () => {
   await assert.rejects(update, failure("invalid", /^no attempt is running/));
 });
 
-test("T-F01: only the nonce or authority cancels, and nothing happens when none runs", async () => {
+test("T-F01: only the cancel nonce or authority cancels, and nothing happens when none runs", async () => {
   const { node, shares } = await opened();
   const { generateRoot } = node.keeper;
   await generateRoot.cancel({ authorised: false });
-  const { nonce } = await generateRoot.start();
+  const { nonce, cancelNonce } = await generateRoot.start();
+  assert.equal(generateRoot.progress().cancelNonce, undefined, "told once");
   await generateRoot.update({ key: shares[0] ?? "", nonce });
   await assert.rejects(generateRoot.cancel({ authorised: false }), failure("denied", /sudo/));
+  const seen = generateRoot.cancel({ nonce, authorised: false });
+  await assert.rejects(seen, failure("denied", /sudo/), "everybody sees that nonce");
   for (const authorised of [true, false]) {
     await assert.rejects(
       generateRoot.cancel({ nonce: random.uuid(), authorised }),
@@ -214,7 +245,7 @@ test("T-F01: only the nonce or authority cancels, and nothing happens when none 
     );
   }
   assert.equal(generateRoot.progress().progress, 1);
-  await generateRoot.cancel({ nonce, authorised: false });
+  await generateRoot.cancel({ cancelNonce: cancelNonce?.reveal(), authorised: false });
   assert.equal(generateRoot.progress().started, false);
   await generateRoot.start();
   await generateRoot.cancel({ authorised: true });
@@ -290,10 +321,10 @@ for (const recoveryUnseal of [true, false]) {
     const { nonce, required } = await generateRoot.start({ otp: OTP });
     assert.equal(required, 3);
     const other = await initialised({}, { staticKey });
-    await assert.rejects(finish(generateRoot, nonce, other.shares), INVALID);
     const mixed = [shares[0] ?? "", shares[1] ?? "", other.shares[0] ?? ""];
     await assert.rejects(finish(generateRoot, nonce, mixed), INVALID);
-    const { encodedToken } = await finish(generateRoot, nonce, shares);
+    const key = shares[2] ?? "";
+    const { encodedToken } = await generateRoot.update({ key, nonce });
     assert.equal(node.tokens.nameOf(decodeWithOtp(encodedToken, OTP) ?? ""), "generated root");
   });
 }

@@ -7,7 +7,8 @@ import { Secret } from "../base/secret.ts";
 import type { Tx } from "../barrier/view.ts";
 import { encodeWithOtp, makeOtp } from "../crypto/otp.ts";
 import { encryptTo, fingerprint, readPublicKey } from "../crypto/pgp.ts";
-import type { Cancelling } from "./attempt.ts";
+import { type Cancelling, isForgotten } from "./attempt.ts";
+import * as collecting from "./collection.ts";
 import { schemeOf } from "./config.ts";
 import { recognises } from "./custody.ts";
 import * as failures from "./failures.ts";
@@ -39,6 +40,8 @@ export interface RootAttempt {
   readonly pgpFingerprint: string; // empty without a key
   /** Only in the answer to the start, and only when it was made here. */
   readonly otp: Secret<string> | null;
+  /** Only in the answer to the start. */
+  readonly cancelNonce?: Secret<string>;
   readonly otpLength: number;
 }
 
@@ -53,6 +56,7 @@ export class RootGeneration {
   }
 
   progress(): RootAttempt {
+    this.#forget();
     return this.#told(schemeOf(this.#ground.config()).threshold);
   }
 
@@ -60,33 +64,43 @@ export class RootGeneration {
     this.#ground.config();
     // Before the turn: it may take its time.
     const { cover, made } = await this.#ground.reading.run(() => {
+      this.#forget();
       if (this.#state.at !== "none") throw failures.ceremonyRunning();
       return this.#coverFor(options);
     });
     return this.#ground.turns.run(() => {
       const { threshold: required } = schemeOf(this.#ground.config());
-      this.#apply({ do: "start", freshNonce: this.#ground.random.uuid(), cover, required });
-      return { ...this.progress(), otp: made };
+      const { random, clock } = this.#ground;
+      const nonces = { nonce: random.uuid(), cancelNonce: random.uuid() };
+      this.#apply({ do: "start", nonces, now: clock.elapsed(), cover, required });
+      return { ...this.progress(), otp: made, cancelNonce: new Secret(nonces.cancelNonce) };
     });
   }
 
   update(given: GivenShare): Promise<RootAttempt> {
     return this.#ground.turns.run(async () => {
       const config = this.#ground.config();
+      this.#forget();
       const event = { do: "give", nonce: given.nonce, share: parseShare(given.key) } as const;
-      const { complete } = this.#apply(event);
-      if (complete === null) return this.progress();
-      let encodedToken: string;
+      const { enough } = this.#apply(event);
+      if (enough === null) return this.progress();
+      const { clock } = this.#ground;
+      let encodedToken: string | null;
       try {
-        const { barrier, store } = this.#ground;
-        const { shares } = complete.collection;
-        if (!(await recognises(barrier, store, config, shares))) throw failures.invalidKey();
-        encodedToken = await this.#mint(complete.cover);
+        const right = await recognises(this.#ground, config, enough.collection);
+        encodedToken = right ? await this.#mint(enough.cover) : null;
       } catch (error) {
-        this.#apply({ do: "reject" });
+        this.#apply({ do: "reject", now: clock.elapsed() });
         throw error;
       }
-      const answer = { ...this.#told(schemeOf(config).threshold), complete: true, encodedToken };
+      if (encodedToken === null) {
+        // Kept for the next share, or dropped after three sets.
+        const after = this.#apply({ do: "fail" }).state;
+        throw failures.invalidKey(after.at === "running");
+      }
+      const { required } = enough.collection;
+      const told = { ...this.#told(required), progress: required };
+      const answer = { ...told, complete: true, encodedToken };
       this.#apply({ do: "end" });
       this.#ground.log.info("a token was generated from key shares");
       return answer;
@@ -104,6 +118,14 @@ export class RootGeneration {
   /** The node seals, or other shares are valid from now on. */
   drop(): void {
     this.#apply({ do: "end" });
+  }
+
+  /** An attempt that nobody gave a share to in its time is over. */
+  #forget(): void {
+    const { clock, log } = this.#ground;
+    if (this.#state.at === "none" || !isForgotten(this.#state, clock.elapsed())) return;
+    this.#apply({ do: "end" });
+    log.info("an attempt at generating a token ended: no share was given in ten minutes");
   }
 
   /** The token, covered. Nobody ever holds one that is stored and lost: all that can fail without the
@@ -163,7 +185,7 @@ function running(state: machine.State): Partial<RootAttempt> {
   return {
     started: true,
     nonce,
-    progress: collection.shares.length,
+    progress: collecting.progressOf(collection),
     required: collection.required,
     pgpFingerprint: cover.by === "pgp" ? cover.fingerprint : "",
   };

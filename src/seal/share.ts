@@ -4,10 +4,11 @@
 import type { KeyObject } from "node:crypto";
 import { alloc, base64, fromBase64, fromHex, hex, wipe } from "../base/bytes.ts";
 import { Secret } from "../base/secret.ts";
-import type { Instant, Random } from "../base/world.ts";
+import type { Instant, Random, Timers } from "../base/world.ts";
 import { secretKey } from "../crypto/aead.ts";
 import { encryptTo, type PublicKey, readPublicKey } from "../crypto/pgp.ts";
 import { combineShares, splitSecret } from "../crypto/shamir.ts";
+import { type Collection, sets } from "./collection.ts";
 import type { Scheme } from "./config.ts";
 import { shareUnreadable } from "./failures.ts";
 
@@ -36,6 +37,37 @@ export function combineKey(scheme: Scheme, shares: readonly Uint8Array[]): Buffe
   const key = alloc(KEY_BYTES);
   key.set(only);
   return key;
+}
+
+/** A key, and the shares that gave it. */
+export interface Combined {
+  readonly key: KeyObject;
+  readonly shares: readonly Buffer[];
+}
+
+/** So many sets are tried before others have their turn: some milliseconds. */
+const SLICE = 200;
+
+/** The first key that some of the shares give, the newest among them, and that is the right one. */
+export async function findKey(
+  scheme: Scheme,
+  collection: Collection,
+  isRight: (key: KeyObject) => boolean,
+  timers: Timers,
+): Promise<Combined | null> {
+  let tried = 0;
+  for (const combined of keysOf(scheme, collection)) {
+    if (isRight(combined.key)) return combined;
+    if (++tried % SLICE === 0) await timers.turn();
+  }
+  return null;
+}
+
+function* keysOf(scheme: Scheme, collection: Collection): Generator<Combined> {
+  for (const shares of sets(collection)) {
+    const combined = combineKey(scheme, shares);
+    if (combined !== null) yield { key: secretKey(combined), shares };
+  }
 }
 
 /** Shares in the two forms of an answer. */

@@ -29,14 +29,46 @@ for (const [name, state, progress, nonce] of table) {
 test("the last share completes the attempt, and dropping hands back all of them", () => {
   const state = after(give(1, "a"), give(2, "a"));
   const taken = step(state, give(3, "a"));
-  assert.deepEqual(taken.complete, [share(1), share(2), share(3)]);
+  assert.deepEqual(taken.enough?.shares, [share(1), share(2), share(3)]);
   const dropped = step(taken.state, { do: "drop" });
-  assert.deepEqual(dropped, { state: IDLE, complete: null, dropped: taken.complete });
+  assert.deepEqual(dropped, {
+    state: IDLE,
+    enough: null,
+    kept: false,
+    dropped: taken.enough?.shares,
+  });
 });
 
 test("nothing is complete before, and a repeated share is handed back", () => {
-  assert.equal(step(IDLE, give(1, "a")).complete, null);
+  assert.equal(step(IDLE, give(1, "a")).enough, null);
   const repeated = step(after(give(1, "a"), give(2, "a")), give(2, "a"));
-  assert.equal(repeated.complete, null);
+  assert.equal(repeated.enough, null);
   assert.deepEqual(repeated.dropped, [share(2)]);
+});
+
+test("a wrong set is kept, and three of them are dropped", () => {
+  const failed = step(after(give(1, "a"), give(2, "a"), give(3, "a")), { do: "fail" });
+  assert.equal(failed.kept, true);
+  assert.deepEqual(progressOf(failed.state), { progress: 2, nonce: "a" });
+  const nine = [4, 5, 6, 7, 8, 9].reduce(
+    (at, byte) => step(at, give(byte, "x")).state,
+    failed.state,
+  );
+  const spent = step(nine, { do: "fail" });
+  assert.equal(spent.kept, false);
+  assert.deepEqual(spent.state, IDLE);
+  assert.equal(spent.dropped.length, 9);
+});
+
+test("right shares wait with those beside them gone, take no more, and go when dropped", () => {
+  const first = step(after(give(1, "a"), give(2, "a"), give(3, "a")), { do: "fail" });
+  const four = step(first.state, give(4, "x"));
+  const right = [0, 2, 3].map((i) => four.enough!.shares[i]!);
+  const waiting = step(four.state, { do: "wait", shares: right });
+  assert.deepEqual(waiting.dropped, [share(2)]);
+  assert.deepEqual(progressOf(waiting.state), { progress: 3, nonce: "a" });
+  const more = step(waiting.state, give(5, "x"));
+  assert.equal(more.state, waiting.state);
+  assert.deepEqual(more.dropped, [share(5)]);
+  assert.deepEqual(step(waiting.state, { do: "drop" }).dropped, right);
 });

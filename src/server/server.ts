@@ -229,6 +229,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     store,
     barrier,
     clock,
+    timers,
     random,
     log,
     autoSeal: sealKeyOf(config, operatorFiles),

@@ -59,7 +59,7 @@ test("operator init prints each share once, on standard output alone", async () 
     assert.ok(!stderr.includes(share));
   }
   assert.ok(stdout.includes(`\n\nInitial Root Token: ${ROOT_TOKEN}\n`));
-  assert.deepEqual(server.seen.at(-1)?.body, {}, "the defaults are the server's");
+  assert.deepEqual(server.posted?.body, {}, "the defaults are the server's");
 });
 
 test("operator init -format json gives programs the server's answer and nothing else", async () => {
@@ -68,7 +68,7 @@ test("operator init -format json gives programs the server's answer and nothing 
   const made = JSON.parse(stdout);
   assert.equal(made.keys_base64.length, 3);
   assert.equal(made.root_token, ROOT_TOKEN);
-  assert.deepEqual(server.seen.at(-1)?.body, { secret_shares: 3, secret_threshold: 2 });
+  assert.deepEqual(server.posted?.body, { secret_shares: 3, secret_threshold: 2 });
 });
 
 test("operator init takes PGP keys from files and can leave the bootstrap open", async () => {
@@ -78,7 +78,7 @@ test("operator init takes PGP keys from files and can leave the bootstrap open",
   writeFileSync(binary, Buffer.from([0x99, 1, 2, 3]));
   const flags = ["-key-shares", "2", "-key-threshold", "2", "-acl-bootstrap-open"];
   await cli(["operator", "init", `-pgp-keys=${armoured},${binary}`, ...flags]);
-  const body = server.seen.at(-1)?.body;
+  const body = server.posted?.body;
   const armour = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabc";
   assert.deepEqual(body?.["pgp_keys"], [armour, "mQECAw=="]);
   assert.equal(body?.["acl_bootstrap"], "open");
@@ -173,8 +173,14 @@ test("operator generate-root in steps: init, shares, decode, cancel", async () =
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /has 5 bytes; it must have 36/);
 
-  await cli(["operator", "generate-root", "-init"]);
-  assert.equal((await cli(["operator", "generate-root", "-cancel"])).code, 0);
+  const { stdout, stderr } = await cli(["operator", "generate-root", "-init"]);
+  assert.match(stdout, /^Cancel Nonce +root-cancel$/m);
+  assert.match(stderr, /generate-root -cancel -nonce/);
+  const cancel = ["operator", "generate-root", "-cancel"];
+  const gets = server.seen.filter(({ method }) => method === "GET").length;
+  assert.equal((await cli(cancel)).code, 4, "the server is not asked what would be right");
+  assert.equal(server.seen.filter(({ method }) => method === "GET").length, gets);
+  assert.equal((await cli([...cancel, "-nonce", "root-cancel"])).code, 0);
   assert.equal(server.attempt, null);
 });
 
@@ -195,9 +201,11 @@ test("operator rekey makes new shares valid only after they were entered", async
 test("operator rekey in steps, and without verification where that is asked for", async () => {
   server.opened();
   const sizes = ["-key-shares", "2", "-key-threshold", "2"];
-  await cli(["operator", "rekey", "-init", ...sizes]);
+  const begun = await cli(["operator", "rekey", "-init", ...sizes]);
   assert.equal(server.seen.at(-1)?.body["require_verification"], true);
-  assert.equal((await cli(["operator", "rekey", "-cancel"])).code, 0);
+  assert.match(begun.stdout, /^Cancel Nonce +rekey-cancel$/m);
+  assert.equal((await cli(["operator", "rekey", "-cancel"])).code, 4);
+  assert.equal((await cli(["operator", "rekey", "-cancel", "-nonce", "rekey-cancel"])).code, 0);
   assert.equal(server.rekey, null);
 
   await cli(["operator", "rekey", "-init", "-no-verification", ...sizes]);

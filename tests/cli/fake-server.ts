@@ -215,7 +215,12 @@ export class FakeServer {
     return bare(this.#sealStatus());
   }
 
-  #ceremony({ method, path, body, query }: Seen): Answered | null {
+  /** The last thing that was sent to it. */
+  get posted(): Seen | undefined {
+    return this.seen.findLast(({ method }) => method === "POST");
+  }
+
+  #ceremony({ method, path, body }: Seen): Answered | null {
     switch (`${method} ${path}`) {
       case "GET sys/generate-root/attempt":
         return bare(this.#attempt());
@@ -223,10 +228,12 @@ export class FakeServer {
         if (this.attempt !== null) return refuse(400, "a root generation is running");
         const otp = typeof body["otp"] === "string" ? body["otp"] : OTP;
         this.attempt = { given: new Set(), otp };
-        return bare({ ...this.#attempt(), otp: body["otp"] === undefined ? otp : "" });
+        const made = { otp: body["otp"] === undefined ? otp : "", cancel_nonce: "root-cancel" };
+        return bare({ ...this.#attempt(), ...made });
       }
       case "DELETE sys/generate-root/attempt":
-        if (query.get("nonce") !== "root-nonce") return refuse(400, "wrong nonce");
+        if (body["nonce"] !== "root-cancel")
+          return refuse(403, "cancelling needs the cancel_nonce");
         this.attempt = null;
         return nothing;
       case "POST sys/generate-root/update": {
@@ -245,9 +252,10 @@ export class FakeServer {
         return bare(this.#rekeyStatus());
       case "POST sys/rekey/init":
         this.rekey = { given: new Set(), made: [], verified: new Set(), plan: body };
-        return bare(this.#rekeyStatus());
+        return bare({ ...this.#rekeyStatus(), cancel_nonce: "rekey-cancel" });
       case "DELETE sys/rekey/init":
-        if (query.get("nonce") !== "rekey-nonce") return refuse(400, "wrong nonce");
+        if (body["nonce"] !== "rekey-cancel")
+          return refuse(403, "cancelling needs the cancel_nonce");
         this.rekey = null;
         return nothing;
       case "POST sys/rekey/update":

@@ -9,7 +9,7 @@ import { SystemClock } from "../../src/base/clock.ts";
 import { Failure, type FailureKind } from "../../src/base/failure.ts";
 import { type Log, makeLog } from "../../src/base/log.ts";
 import { SystemRandom } from "../../src/base/random.ts";
-import type { Instant, Random, Timer, Timers } from "../../src/base/world.ts";
+import type { Instant, Nanos, Random, Timer, Timers } from "../../src/base/world.ts";
 import { Barrier } from "../../src/barrier/barrier.ts";
 import type { Tx } from "../../src/barrier/view.ts";
 import { type Batch, EngineError } from "../../src/storage/engines/engine.ts";
@@ -36,6 +36,10 @@ export class MovableClock extends SystemClock {
 
   override now(): Instant {
     return super.now() + this.ahead;
+  }
+
+  override elapsed(): Nanos {
+    return super.elapsed() + this.ahead;
   }
 }
 
@@ -116,6 +120,7 @@ export interface NodeOptions {
   readonly staticKey?: KeyObject;
   readonly hooks?: Partial<Hooks>;
   readonly random?: Random;
+  readonly timers?: Timers;
   readonly clusterName?: string;
   readonly lines?: string[];
 }
@@ -167,6 +172,7 @@ export function makeNode(options: NodeOptions = {}): TestNode {
     store,
     barrier,
     clock,
+    timers: options.timers ?? new StillTimers(),
     random,
     log,
     tokens,

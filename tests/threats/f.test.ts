@@ -3,13 +3,14 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { type Answer, at } from "../support/http-client.ts";
 import { FlakyRandom } from "../support/fake-world.ts";
-import { makeOperator } from "../support/sealed-node.ts";
+import { makeOperator, MovableClock } from "../support/sealed-node.ts";
 import { startServer } from "../support/test-server.ts";
-import { auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
+import { type After, auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
 
 const ATTEMPT = "/v1/sys/generate-root/attempt";
 const UPDATE = "/v1/sys/generate-root/update";
@@ -38,6 +39,116 @@ test("T-F02: whoever may not start a ceremony cannot spoil one either", async (t
   assert.equal(at(done, "complete"), true, done.text);
 });
 
+/** A server whose ceremonies need a token, a holder's start, and a token that may look and no more. */
+async function tokenMode(t: After) {
+  const server = await startServer({ listener: { keyCeremonies: "token" } });
+  t.after(() => server.stop());
+  const { token, shares } = await server.open(3, 2);
+  const stage = new Scene(server, token, shares);
+  return { server, token, shares, stage, anybody: await stage.client(["default"]) };
+}
+
+test("T-F01: what a token may see of an attempt does not let it end the attempt", async (t) => {
+  const { server, token, shares, stage, anybody } = await tokenMode(t);
+  const log = await stage.audit();
+  for (const [path, update] of [
+    [ATTEMPT, UPDATE],
+    ["/v1/sys/rekey/init", "/v1/sys/rekey/update"],
+  ] as const) {
+    const started = await server.call("POST", path, { token });
+    const nonce = String(at(started, "nonce"));
+    const cancel = String(at(started, "cancel_nonce"));
+    assert.match(cancel, /^[0-9a-f-]{36}$/);
+    const given = { token, body: { key: shares[0], nonce } };
+    assert.equal(at(await server.call("POST", update, given), "cancel_nonce"), undefined);
+    const seen = await server.call("GET", path, { token: anybody });
+    assert.equal(at(seen, "nonce"), nonce);
+    assert.ok(!seen.text.includes(cancel), "only the one who started it knows");
+
+    const remove = (body: object, as = anybody) => server.call("DELETE", path, { token: as, body });
+    assert.equal((await remove({})).status, 403);
+    assert.equal((await remove({ nonce })).status, 403);
+    assert.equal((await remove({ cancel_nonce: nonce })).status, 400);
+    assert.equal((await remove({ nonce: "other" }, token)).status, 400);
+    const query = await server.call("DELETE", `${path}?nonce=${nonce}`, { token: anybody });
+    assert.equal(query.status, 403);
+    assert.equal(at(await server.call("GET", path, { token }), "progress"), 1);
+    assert.equal((await remove({ cancel_nonce: cancel })).status, 204, "whoever has it may");
+    const denied = auditLines(log).filter(({ error }) => error?.includes("cancel_nonce"));
+    assert.ok(denied.length > 0, "who tried is on record");
+    assert.ok(!readFileSync(log, "utf8").includes(cancel), "and what would be right is not");
+  }
+});
+
+test("T-F02: where a ceremony needs a token, starting one needs the right to write there", async (t) => {
+  const { server, stage, anybody } = await tokenMode(t);
+  for (const path of ["sys/generate-root/attempt", "sys/rekey/init"]) {
+    const start = (token: string) => server.call("POST", `/v1/${path}`, { token });
+    assert.equal((await start(anybody)).status, 403, path);
+    assert.equal((await start(await stage.clientWith(rule(path, ["read"])))).status, 403, path);
+    assert.equal(at(await server.call("GET", `/v1/${path}`, { token: anybody }), "started"), false);
+    assert.equal((await start(await stage.clientWith(rule(path, ["update"])))).status, 200, path);
+  }
+});
+
+test("T-F02: a proxy on the server's machine does not open ceremonies to whoever it serves", async (t) => {
+  const stage = await scene(t);
+  const { server } = stage;
+  for (const path of [ATTEMPT, "/v1/sys/rekey/init"]) {
+    for (const [name, value] of [
+      ["X-Forwarded-For", "203.0.113.9"],
+      ["X-Forwarded-For", "127.0.0.1"],
+      ["Forwarded", "for=203.0.113.9"],
+      ["X-Real-IP", "127.0.0.1"],
+      ["Via", "1.1 proxy"],
+    ] as const) {
+      for (const verb of ["GET", "POST"]) {
+        const asked = await server.call(verb, path, { headers: { [name]: value } });
+        assert.equal(asked.status, 403, `${verb} ${path} with ${name}`);
+      }
+    }
+    assert.equal((await server.call("POST", path)).status, 200, "from this machine itself");
+  }
+});
+
+test("T-F02: a proxy that is believed and says that its client is local opens nothing either", async (t) => {
+  const forwarded = { forwardedForFrom: ["127.0.0.1"] };
+  const stage = await scene(t, { listener: forwarded });
+  const headers = { "X-Forwarded-For": "127.0.0.1" };
+  assert.equal((await stage.server.call("POST", ATTEMPT, { headers })).status, 403);
+});
+
+test("T-F02: an attempt that nobody feeds gives its place back after ten minutes", async (t) => {
+  const clock = new MovableClock();
+  const { server } = await scene(t, { world: { clock } });
+  for (const path of [ATTEMPT, "/v1/sys/rekey/init"]) {
+    assert.equal((await server.call("POST", path)).status, 200);
+    assert.equal((await server.call("POST", path)).status, 400);
+    clock.ahead += 601n * 1_000_000_000n;
+    assert.equal(at(await server.call("GET", path), "started"), false);
+    assert.equal((await server.call("POST", path)).status, 200);
+  }
+});
+
+test("T-F05: junk among the shares undoes nothing, tells nothing, and nobody resets from afar", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { shares } = await server.init(5, 3);
+  const give = (key: unknown) => server.call("POST", "/v1/sys/unseal", { body: { key } });
+  const texts = new Set<string>();
+  for (const key of [shares[0], shares[1]]) assert.equal((await give(key)).status, 200);
+  for (const junk of [`${"ab".repeat(32)}01`, "cd".repeat(32), `${"00".repeat(32)}00`]) {
+    const refused = await give(junk);
+    assert.equal(refused.status, 400);
+    texts.add(JSON.stringify(at(refused, "errors")));
+  }
+  assert.equal(texts.size, 1, "no hint which share is wrong, or why");
+  const reset = { body: { reset: true }, headers: { "X-Forwarded-For": "203.0.113.9" } };
+  assert.equal((await server.call("POST", "/v1/sys/unseal", reset)).status, 403);
+  const opened = await give(shares[4]);
+  assert.deepEqual([opened.status, at(opened, "sealed")], [200, false]);
+});
+
 test("T-F03: an attempt keeps its key, its password and its nonce; shares for another do not count", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
@@ -47,7 +158,8 @@ test("T-F03: an attempt keeps its key, its password and its nonce; shares for an
   const start = (key: string) => server.call("POST", ATTEMPT, { body: { pgp_key: base64(key) } });
   const give = (key: string | undefined, nonce: unknown) =>
     server.call("POST", UPDATE, { body: { key, nonce } });
-  const nonce = at(await start(holder.publicKey), "nonce");
+  const started = await start(holder.publicKey);
+  const [nonce, cancel] = [at(started, "nonce"), at(started, "cancel_nonce")];
   assert.equal(at(await give(shares[0], nonce), "progress"), 1);
 
   // Nobody changes a running attempt.
@@ -58,7 +170,7 @@ test("T-F03: an attempt keeps its key, its password and its nonce; shares for an
   assert.equal(at(running, "progress"), 1);
 
   // Cancelled and started again under the attacker's key: the second share was meant for the first.
-  await server.call("DELETE", ATTEMPT, { body: { nonce } });
+  await server.call("DELETE", ATTEMPT, { body: { cancel_nonce: cancel } });
   const next = await start(attacker.publicKey);
   assert.notEqual(at(next, "nonce"), nonce);
   assert.equal((await give(shares[1], nonce)).status, 400);

@@ -7,7 +7,7 @@ import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { uncover } from "../one-time-pad.ts";
 import { readPgpKey } from "../pgp-files.ts";
-import { askShares, givenShare, SHARE_HELP, tellProgress } from "../shares.ts";
+import { askShares, givenShare, keepCancelNonce, SHARE_HELP, tellProgress } from "../shares.ts";
 import { shown } from "../terminal/value.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -25,12 +25,13 @@ export const operatorGenerateRoot = command({
     "holdfast operator generate-root -init -pgp-key me.asc",
     "holdfast operator generate-root -nonce N - < share.txt",
     "holdfast operator generate-root -decode ENCODED",
+    "holdfast operator generate-root -cancel -nonce CANCEL_NONCE",
   ],
   flags: {
     init: flag.switch("Start an attempt and do not ask for shares"),
     status: flag.switch("Show the running attempt"),
-    cancel: flag.switch("End the running attempt"),
-    nonce: flag.string("Nonce of the attempt that the share is meant for", "NONCE"),
+    cancel: flag.switch("End the running attempt: with its cancel nonce, or a token with sudo"),
+    nonce: flag.string("Nonce of the attempt; with -cancel, the cancel nonce", "NONCE"),
     otp: flag.string("One-time password: @FILE, or - for standard input", "@FILE|-"),
     pgpKey: flag.file("PGP public key to encrypt the token to, instead of a password"),
     decode: flag.string("Take the one-time password off this encoded token", "ENCODED"),
@@ -44,8 +45,7 @@ export const operatorGenerateRoot = command({
     if (decode !== undefined) return showToken(context, decode, await readOtp(context, otp));
     if (status) return showAttempt(context, await currentAttempt(context));
     if (cancel) {
-      const known = nonce ?? textOf(await currentAttempt(context), "nonce");
-      await client.request("DELETE", ATTEMPT, { query: { nonce: known } });
+      await client.request("DELETE", ATTEMPT, { body: nonce === undefined ? {} : { nonce } });
       out.done("Success! The attempt is ended.");
       return 0;
     }
@@ -77,6 +77,8 @@ async function feed(context: Context, { nonce, share, wanted }: Feeding): Promis
     otp = otp === "" ? textOf(attempt, "otp") : otp;
     // Told at once: should this end before the last share, the token could not be read without it.
     if (otp !== "") out.hint(`One-time password, keep it until you have the token: ${otp}`);
+    const cancel = textOf(attempt, "cancel_nonce");
+    out.hint(`Cancel nonce: ${cancel}. ${keepCancelNonce("generate-root")}`);
   }
   const running = nonce ?? textOf(attempt, "nonce");
   out.hint(`Attempt ${running}: every holder of a share should see this nonce.`);
@@ -110,6 +112,7 @@ async function showAttempt({ out }: Context, attempt: JsonObject): Promise<numbe
   await out.show(attempt, {
     pairs: [
       ["Nonce", attempt["nonce"]],
+      ...(has("cancel_nonce") ? [["Cancel Nonce", attempt["cancel_nonce"]] as const] : []),
       ["Started", attempt["started"]],
       ["Progress", `${shown(attempt["progress"])}/${shown(attempt["required"])}`],
       ["Complete", attempt["complete"]],
@@ -124,6 +127,7 @@ async function showAttempt({ out }: Context, attempt: JsonObject): Promise<numbe
   } else if (has("otp")) {
     out.hint("Keep the OTP: it is shown this once, and only with it can the token be read.");
   }
+  if (has("cancel_nonce")) out.hint(keepCancelNonce("generate-root"));
   return 0;
 }
 

@@ -1,10 +1,11 @@
 // `holdfast operator init`
 
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { command } from "../command.ts";
+import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { readPgpKey, readPgpKeys } from "../pgp-files.ts";
 import { shareLines } from "../shares.ts";
+import { shown } from "../terminal/value.ts";
 
 const SHARES = { min: 1, max: 255 };
 
@@ -63,12 +64,30 @@ export const operatorInit = command({
         (encrypted
           ? "; each can be read with its PGP key alone."
           : "; whoever has enough of them") +
-        (encrypted ? "" : "\ncan read everything this server will ever store.") +
-        "\nNext: run `holdfast operator unseal` with as many shares as the threshold asks for.",
+        (encrypted ? "" : "\ncan read everything this server will ever store."),
     );
+    out.hint(await whatNext(client));
     return 0;
   },
 });
+
+/** The shares are out: nothing that fails from here on may make this look like a failure. */
+async function whatNext(client: Context["client"]): Promise<string> {
+  const plain = "Next: run `holdfast status`";
+  try {
+    const { body } = await client.request("GET", "sys/seal-status");
+    if (!isObject(body)) return plain;
+    const { t, n, sealed, recovery_seal: recovery } = body;
+    const needed = `${shown(t)} of these ${shown(n)} shares`;
+    if (recovery === true) {
+      const next = sealed === false ? "Next: run `holdfast login` with the root token" : plain;
+      return `The server opens by itself. ${needed} make a new root token or new shares.\n${next}`;
+    }
+    return `Next: run \`holdfast operator unseal\` with ${needed}.`;
+  } catch {
+    return plain;
+  }
+}
 
 function layout(made: JsonObject): string {
   const root = made["root_token"];

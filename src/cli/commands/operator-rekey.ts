@@ -27,9 +27,14 @@ export const operatorRekey = command({
   flags: {
     init: flag.switch("Start and do not ask for shares"),
     status: flag.switch("Show how far it is"),
-    cancel: flag.switch("End it; with -verify: start the verification again"),
+    cancel: flag.switch(
+      "End it (cancel nonce or sudo); with -verify: start the verification again",
+    ),
     verify: flag.switch("The shares are new ones, to prove that they arrived"),
-    nonce: flag.string("Nonce of the rekey, or of its verification", "NONCE"),
+    nonce: flag.string(
+      "Nonce of the rekey or its verification; with -cancel, the cancel nonce",
+      "NONCE",
+    ),
     target: flag.oneOf(["barrier", "recovery"], "Which shares to replace").default("barrier"),
     keyShares: flag.integer("Number of new shares", SHARES),
     keyThreshold: flag.integer("New shares that will be needed", SHARES),

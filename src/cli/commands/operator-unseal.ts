@@ -13,14 +13,16 @@ export const operatorUnseal = command({
   summary: "Give key shares until the server opens",
   description:
     "On a terminal it asks for one share after another, without showing them, until the server is " +
-    "unsealed or you enter an empty line. Shares can be given from several machines, in any order.",
+    "unsealed or you enter an empty line. Shares can be given from several machines, in any order; a " +
+    "wrong one does not undo the others. When the shares were right and the server could not open, it " +
+    "keeps them for an hour: mend the cause and run this again, no share is asked for.",
   examples: [
     "holdfast operator unseal",
     "holdfast operator unseal - < share.txt",
     "holdfast operator unseal -reset",
   ],
   flags: {
-    reset: flag.switch("Drop the shares given so far"),
+    reset: flag.switch("Drop the shares given so far (on the server's own machine)"),
     recovery: flag.switch("The shares are recovery shares (auto seal whose key is gone)"),
   },
   args: { share: argument.optional(SHARE_HELP) },
@@ -47,7 +49,8 @@ export const operatorUnseal = command({
         const { body } = await client.request("GET", "sys/seal-status");
         status = isObject(body) ? body : {};
         if (status["sealed"] === false) out.hint("The server is unsealed already.");
-        else await askShares(context, "Share", give);
+        else if (!hasEnough(status)) await askShares(context, "Share", give);
+        else if (await post({})) out.hint("The shares that the server kept have opened it.");
       }
     }
     await out.show(status, sealView(status));
@@ -56,3 +59,8 @@ export const operatorUnseal = command({
     return 0;
   },
 });
+
+/** All shares are there: what kept the server from opening is to be tried again. */
+function hasEnough({ initialized, progress, t }: JsonObject): boolean {
+  return initialized === true && typeof t === "number" && t > 0 && progress === t;
+}
