@@ -40,12 +40,11 @@ const tokenTable: readonly [input: unknown, nanos: bigint | null][] = [
   ["0", null],
   ["-0", null],
   ["0s", null],
-  ["0.1ns", null],
   ["", null],
   [null, null],
   [undefined, null],
   [0, null],
-  [-0.5, null],
+  [-0, null],
   [0n, null],
   [60_000_000_000, MINUTE],
   [60_000_000_000n, MINUTE],
@@ -78,6 +77,9 @@ const tokenRefusals: readonly [input: string, message: string][] = [
     '1"\\\n\x1b\x7f',
     'time: unknown unit "\\"\\\\\\x0a\\x1b\\x7f" in duration "1\\"\\\\\\x0a\\x1b\\x7f"',
   ],
+  ["0.1ns", 'time: duration "0.1ns" is below one nanosecond'],
+  ["-0.0000000001s", 'time: duration "-0.0000000001s" is below one nanosecond'],
+  ["0.4ns0.5ns", 'time: duration "0.4ns0.5ns" is below one nanosecond'],
   ["1\u202e", 'time: unknown unit "\\xe2\\x80\\xae" in duration "1\\xe2\\x80\\xae"'],
 ];
 for (const [input, message] of tokenRefusals) {
@@ -88,6 +90,20 @@ for (const [input, message] of tokenRefusals) {
     );
   });
 }
+
+test("what is not zero does not become zero in either dialect", () => {
+  for (const input of [0.5, -0.4, 0.9, Number.MIN_VALUE]) {
+    assert.match(
+      refusal(() => d.parseTokenDuration(input)),
+      /is below one nanosecond$/,
+    );
+  }
+  assert.match(
+    refusal(() => d.parseDuration("0.4ns")),
+    /^time: duration "0.4ns" is below one nanosecond; accepted is/,
+  );
+  assert.equal(d.parseDuration("0.0s"), 0n);
+});
 
 test("numbers beyond 64 bits of nanoseconds are refused in both dialects", () => {
   const message = 'time: invalid duration "9223372036854775808"';

@@ -1,6 +1,7 @@
 // Lengths of time as integer nanoseconds: the two ways in which callers write them, and the one in
 // which we do. Under /acl/ a number means nanoseconds, everywhere else seconds (contract decision
-// 45). Arithmetic is exact; what lies below a nanosecond is dropped. Limits are each field's own.
+// 45). Arithmetic is exact; what lies below a nanosecond is dropped, unless nothing would be left of it: a
+// length that is not zero never becomes zero, which may mean "for ever". Limits are each field's own.
 
 import { Failure } from "./failure.ts";
 import type { Nanos } from "./world.ts";
@@ -50,7 +51,9 @@ export function parseTokenDuration(input: unknown): Nanos | null {
 function tokenNanos(input: unknown): Nanos {
   if (typeof input === "bigint") return inRange(input, input);
   if (typeof input === "number" && Number.isFinite(input)) {
-    return inRange(BigInt(Math.trunc(input)), input);
+    const nanos = BigInt(Math.trunc(input));
+    if (nanos === 0n && input !== 0) throw vanishing(String(input));
+    return inRange(nanos, input);
   }
   if (typeof input !== "string") {
     throw refused('a duration must be text such as "1h30m" or a number of nanoseconds');
@@ -101,6 +104,7 @@ function sumOfPairs(pairs: string, whole: string, hint = ""): Nanos {
     }
     sum += (BigInt(integer + fraction) * size) / 10n ** BigInt(fraction.length);
   }
+  if (sum === 0n && /[1-9]/.test(pairs)) throw vanishing(whole, hint);
   return sum;
 }
 
@@ -126,6 +130,10 @@ function decimal(nanos: Nanos, unit: Nanos): string {
 function inRange(nanos: Nanos, input: unknown): Nanos {
   if (nanos < LEAST || nanos > MOST) throw invalid(input);
   return nanos;
+}
+
+function vanishing(given: string, hint = ""): Failure {
+  return refused(`time: duration ${quote(given, SHOWN_TEXT)} is below one nanosecond${hint}`);
 }
 
 function invalid(input: unknown, hint = ""): Failure {

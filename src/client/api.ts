@@ -1204,6 +1204,8 @@ export interface CreateTokenInput {
   readonly createIndex?: JsonValue | undefined;
   /** Ignored. */
   readonly modifyIndex?: JsonValue | undefined;
+  /** ModifyIndex that the token must have; otherwise nothing is changed (409). */
+  readonly cas?: number | undefined;
   /** Whether names of policies that are not there are refused instead of warned of. */
   readonly strict?: boolean | undefined;
   /** Name of the region that is meant; this server's own by default. */
@@ -1254,7 +1256,7 @@ export function createToken(
   return client.call<CreateTokenAnswer>({
     method: "POST",
     path: "acl/token",
-    query: { strict_policies: input.strict, region: input.region },
+    query: { cas: input.cas, strict_policies: input.strict, region: input.region },
     body: {
       AccessorID: input.accessor,
       SecretID: input.secret,
@@ -1440,6 +1442,8 @@ export function readToken(client: Caller, input: ReadTokenInput): Promise<ReadTo
 }
 
 export interface ReadSelfTokenInput {
+  /** false: the record comes with an empty SecretID. */
+  readonly secret?: boolean | undefined;
   /** Answer when there is something newer than this index, or when `wait` is over. */
   readonly index?: number | undefined;
   /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
@@ -1494,7 +1498,13 @@ export function readSelfToken(
   return client.call<ReadSelfTokenAnswer>({
     method: "GET",
     path: "acl/token/self",
-    query: { index: input.index, wait: input.wait, stale: input.stale, region: input.region },
+    query: {
+      secret: input.secret,
+      index: input.index,
+      wait: input.wait,
+      stale: input.stale,
+      region: input.region,
+    },
     answer: "bare",
   });
 }
@@ -1502,6 +1512,8 @@ export function readSelfToken(
 export interface DeleteTokenInput {
   /** Accessor of the token. */
   readonly accessor: string;
+  /** ModifyIndex that the token must have; otherwise nothing is changed (409). */
+  readonly cas?: number | undefined;
   /** Name of the region that is meant; this server's own by default. */
   readonly region?: string | undefined;
 }
@@ -1511,7 +1523,7 @@ export function deleteToken(client: Caller, input: DeleteTokenInput): Promise<un
   return client.call<undefined>({
     method: "DELETE",
     path: `acl/token/${oneSegment(input.accessor)}`,
-    query: { region: input.region },
+    query: { cas: input.cas, region: input.region },
     answer: "nothing",
   });
 }
@@ -1612,6 +1624,11 @@ export function exchangeOneTimeToken(
   });
 }
 
+export interface CollectTokensInput {
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
 export type CollectTokensAnswer = {
   /** How many tokens were removed. */
   readonly Tokens: number;
@@ -1620,8 +1637,55 @@ export type CollectTokensAnswer = {
 };
 
 /** Remove expired tokens and one-time tokens now. */
-export function collectTokens(client: Caller): Promise<CollectTokensAnswer> {
-  return client.call<CollectTokensAnswer>({ method: "POST", path: "acl/gc", answer: "bare" });
+export function collectTokens(
+  client: Caller,
+  input: CollectTokensInput = {},
+): Promise<CollectTokensAnswer> {
+  return client.call<CollectTokensAnswer>({
+    method: "POST",
+    path: "acl/gc",
+    query: { region: input.region },
+    answer: "bare",
+  });
+}
+
+export interface ReadAclReplicationInput {
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+export type ReadAclReplicationAnswer = {
+  /** False while this region is its own authoritative one. */
+  readonly Enabled: boolean;
+  /** Whether it runs now. */
+  readonly Running: boolean;
+  /** Where they come from; empty: from nowhere. */
+  readonly SourceRegion?: string;
+  /** Up to which index of the source. */
+  readonly ReplicatedPolicyIndex?: number;
+  /** The same, of tokens. */
+  readonly ReplicatedTokenIndex?: number;
+  /** When it succeeded last; null: never. */
+  readonly LastSuccess?: string | null;
+  /** When it failed last; null: never. */
+  readonly LastError?: string | null;
+  /** Why; empty: it did not. */
+  readonly LastErrorMessage?: string;
+};
+
+/** Whether global tokens and policies come from another region, and how far they have. */
+export function readAclReplication(
+  client: Caller,
+  input: ReadAclReplicationInput = {},
+): Promise<ReadAclReplicationAnswer> {
+  return client.call<ReadAclReplicationAnswer>({
+    method: "GET",
+    path: "acl/replication",
+    query: { stale: input.stale, region: input.region },
+    answer: "bare",
+  });
 }
 
 export interface AuthTokenCreateInput {

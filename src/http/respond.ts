@@ -69,7 +69,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
   }
   if (outcome.family !== "enveloped" && reply.wrapInfo === null) {
     // These shapes have no place for warnings.
-    for (const warning of warnings) headers.push("X-Service-Warning", headerText(warning));
+    for (const warning of warningTexts(warnings)) headers.push("X-Service-Warning", warning);
     if (data === undefined) {
       // Clients of spec 1 take 200 alone for a success.
       const none = outcome.family === "acl" ? 200 : 204;
@@ -136,6 +136,27 @@ function isArray(data: NonNullable<Reply["data"]>): data is readonly unknown[] {
 
 function addHeaders(headers: string[], more: Readonly<Record<string, string>>): void {
   for (const name in more) headers.push(name, headerText(more[name] ?? ""));
+}
+
+// Clients read heads of 16 KiB, and ours may stand there in three families of names.
+const WARNING_BYTES = 1024;
+const WARNINGS_BYTES = 4096;
+
+/** Warnings as headers, as many of them as any client reads; then how many there are besides. */
+function warningTexts(warnings: readonly string[]): string[] {
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const warning of warnings) {
+    const text = headerText(shortened(warning));
+    if ((bytes += text.length) > WARNINGS_BYTES) break;
+    texts.push(text);
+  }
+  const left = warnings.length - texts.length;
+  return left === 0 ? texts : [...texts, `... and ${left} more warnings`];
+}
+
+function shortened(text: string): string {
+  return text.length > WARNING_BYTES ? `${text.slice(0, WARNING_BYTES)}...` : text;
 }
 
 /** Text that may hold anything a caller named, as a header can carry it. */

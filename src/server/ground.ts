@@ -2,8 +2,9 @@
 
 import type { KeyObject } from "node:crypto";
 import { wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { describe, Failure } from "../base/failure.ts";
 import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
 import type { Fs, World } from "../base/world.ts";
 import type { Config } from "../config/config.ts";
 import { readStaticKey } from "../seal/static.ts";
@@ -17,6 +18,17 @@ const MAX_KEY_FILE = 4096;
 export function exitCodeOf(error: unknown): number {
   if (error instanceof StorageLocked) return 3;
   return error instanceof Failure && error.kind === "invalid" ? 2 : 1;
+}
+
+/** What operators put files into: it is there before anybody needs it. A server without it runs as well. */
+export function makeServerDirectory({ directories }: Config, { fs }: World, log: Log): void {
+  try {
+    fs.makeDirectory(directories.server);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const fields = { path: directories.server, cause: describe(error) };
+    log.warn("the directory for the operator's files could not be made", fields);
+  }
 }
 
 export async function openEngine({ storage, directories }: Config, { fs }: World): Promise<Engine> {

@@ -52,7 +52,7 @@ import { wrappingApi } from "../wrapping/api.ts";
 import type { EngineType } from "../../plugin-sdk/engine.ts";
 import { declaredDevices } from "./audit-devices.ts";
 import { DescribedMounts } from "./described-mounts.ts";
-import { openEngine, sealKeyOf } from "./ground.ts";
+import { makeServerDirectory, openEngine, sealKeyOf } from "./ground.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
 import { LogLevels } from "./log-levels.ts";
 import { Opening } from "./opening.ts";
@@ -132,6 +132,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     mounted: (accessor) => mounts.hasAccessor(accessor),
   });
   let healthyDevices: number | null = null;
+  makeServerDirectory(config, world, log);
   const engine = new TimedEngine(parts.engine ?? (await openEngine(config, world)), clock, {
     get: instruments.storageOp("get"),
     scan: instruments.storageOp("scan"),

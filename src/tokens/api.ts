@@ -9,7 +9,7 @@ import { type InputOf, wire } from "../endpoint/wire.ts";
 import { tokenFields } from "./body-fields.ts";
 import { accessorMismatch } from "./failures.ts";
 import * as query from "./query-fields.ts";
-import { credentialGone, denied, notFound } from "./query-failures.ts";
+import { credentialGone, denied, notFound, nothingToCompare } from "./query-failures.ts";
 import type { Token } from "./token.ts";
 import type { TokenDesk } from "./token-desk.ts";
 import {
@@ -26,6 +26,14 @@ const endpoint = endpointsOf<TokenDesk>();
 
 // A region of one server is its own leader (section 9).
 const READ_HEADERS = { "X-Service-LastContact": "0", "X-Service-KnownLeader": "true" };
+const NOTHING_REPLICATED = {
+  SourceRegion: "",
+  ReplicatedPolicyIndex: 0,
+  ReplicatedTokenIndex: 0,
+  LastSuccess: null,
+  LastError: null,
+  LastErrorMessage: "",
+};
 const LAST_MANAGEMENT =
   "that was the last management token that has not expired; only a bootstrap reset makes another";
 
@@ -63,6 +71,8 @@ export const tokensApi = [
   endpoint({
     name: "listTokens",
     method: "GET",
+    head: true,
+    folderText: "leave the slash at the end out: the list is GET /acl/tokens",
     path: "/acl/tokens",
     summary: "List tokens, without their secrets.",
     description:
@@ -101,17 +111,18 @@ export const tokensApi = [
     family: "acl",
     bodyMissing: BODY_MISSING,
     folderText: "Missing Token Accessor",
-    input: { ...tokenFields, strict: query.strictPolicies, region },
+    input: { ...tokenFields, cas: query.cas, strict: query.strictPolicies, region },
     output: record,
     handler: async (desk, input, { namespace }) => {
       desk.checkRegion(input.region);
       if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
       const given = input.accessor ?? "";
-      if (given !== "") return changed(desk, namespace.id, given, input, null);
+      if (given !== "") return changed(desk, namespace.id, given, input);
+      if (input.cas !== null) throw nothingToCompare();
       const { name, type, policies, roles, global, expires, ttl } = input;
       const spec = { name, type, policies, roles, global, expires, ttl };
       const token = await desk.tokens.create({ ...spec, namespaceId: namespace.id });
-      return written(token, desk.tokens.warningsOn(token));
+      return written(token, desk.tokens.warningsOn(token, policies));
     },
   }),
   endpoint({
@@ -139,12 +150,13 @@ export const tokensApi = [
       const given = input.accessor ?? "";
       if (given.toLowerCase() !== input.path.toLowerCase()) throw accessorMismatch();
       if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
-      return changed(desk, namespace.id, given, input, input.cas);
+      return changed(desk, namespace.id, given, input);
     },
   }),
   endpoint({
     name: "readToken",
     method: "GET",
+    head: true,
     path: "/acl/token/:accessor_id",
     summary: "Read a token: for management, and for the token itself.",
     access: access.token,
@@ -160,23 +172,20 @@ export const tokensApi = [
       if (found.value === null) {
         throw notFound({ ...READ_HEADERS, "X-Service-Index": String(found.index) });
       }
-      const shown = recordOf(found.value);
-      return reply(input.secret ? shown : { ...shown, SecretID: "" }, {
-        index: found.index,
-        headers: READ_HEADERS,
-      });
+      return shown(found.value, input.secret, found.index);
     },
   }),
   endpoint({
     name: "readSelfToken",
     method: "GET",
+    head: true,
     path: "/acl/token/self",
     summary: "Read the token that is presented.",
     access: access.token,
     family: "acl",
     runs: "active",
     tellsExpiry: true,
-    input: reading,
+    input: { secret: query.secret, ...reading },
     output: record,
     handler: async (desk, input, asked) => {
       desk.checkRegion(input.region);
@@ -185,7 +194,7 @@ export const tokensApi = [
       }
       const { index, wait } = input;
       const found = await desk.readSelf(asked, { index, wait });
-      return reply(recordOf(found.value), { index: found.index, headers: READ_HEADERS });
+      return shown(found.value, input.secret, found.index);
     },
   }),
   endpoint({
@@ -195,11 +204,12 @@ export const tokensApi = [
     summary: "Delete a token. It lets nobody in from here on.",
     access: access.management,
     family: "acl",
-    input: { accessor, region },
+    input: { accessor, cas: query.cas, region },
     output: out.nothing,
     handler: async (desk, input, { namespace }) => {
       desk.checkRegion(input.region);
-      const gone = await desk.tokens.delete(namespace.id, input.accessor);
+      const { accessor: id, cas } = input;
+      const gone = await desk.tokens.delete(namespace.id, id, cas ?? undefined);
       const warnings = gone.lastManagement ? [LAST_MANAGEMENT] : [];
       return reply(undefined, { index: gone.index, warnings });
     },
@@ -222,8 +232,8 @@ export const tokensApi = [
       if (caller === null) throw denied();
       const made = await desk.tokens.oneTime.upsert(caller);
       const { index, secret } = made;
-      const shown = oneTimeRecordOf({ ...made, secret: secret.reveal() });
-      return reply({ Index: Number(index), OneTimeToken: shown }, { index });
+      const told = oneTimeRecordOf({ ...made, secret: secret.reveal() });
+      return reply({ Index: Number(index), OneTimeToken: told }, { index });
     },
   }),
   endpoint({
@@ -255,17 +265,52 @@ export const tokensApi = [
     access: access.management,
     rootOnly: true,
     family: "acl",
-    input: {},
+    input: { region },
     output: out.object({
       Tokens: out.integer("How many tokens were removed."),
       OneTimeTokens: out.integer("How many one-time tokens were removed."),
     }),
-    handler: async ({ tokens }) => {
-      const collected = await tokens.collection.run({ force: true });
+    handler: async (desk, input) => {
+      desk.checkRegion(input.region);
+      const collected = await desk.tokens.collection.run({ force: true });
       return { Tokens: collected.tokens, OneTimeTokens: collected.oneTimeTokens };
     },
   }),
+  endpoint({
+    name: "readAclReplication",
+    method: "GET",
+    path: "/acl/replication",
+    summary: "Whether global tokens and policies come from another region, and how far they have.",
+    description: "Everybody learns whether they do; the rest is for management.",
+    access: access.openWithCaller,
+    family: "acl",
+    runs: "active",
+    head: true,
+    input: { stale: query.stale, region },
+    output: out.object({
+      Enabled: out.boolean("False while this region is its own authoritative one."),
+      Running: out.boolean("Whether it runs now."),
+      SourceRegion: out.optional(out.string("Where they come from; empty: from nowhere.")),
+      ReplicatedPolicyIndex: out.optional(out.integer("Up to which index of the source.")),
+      ReplicatedTokenIndex: out.optional(out.integer("The same, of tokens.")),
+      LastSuccess: out.optional(out.nullable(out.time("When it succeeded last; null: never."))),
+      LastError: out.optional(out.nullable(out.time("When it failed last; null: never."))),
+      LastErrorMessage: out.optional(out.string("Why; empty: it did not.")),
+    }),
+    handler: (desk, input, { caller }) => {
+      desk.checkRegion(input.region);
+      const alone = { Enabled: false, Running: false };
+      const rest = caller?.type === "management" ? NOTHING_REPLICATED : {};
+      return reply({ ...alone, ...rest }, { headers: READ_HEADERS });
+    },
+  }),
 ];
+
+/** The answer to a read, with its secret or without. */
+function shown(token: Token, secret: boolean, index: bigint) {
+  const whole = recordOf(token);
+  return reply(secret ? whole : { ...whole, SecretID: "" }, { index, headers: READ_HEADERS });
+}
 
 /** The answer to a write; its index is that of the write. */
 function written(token: Token, warnings: readonly string[]) {
@@ -276,14 +321,13 @@ async function changed(
   { tokens }: TokenDesk,
   namespaceId: string,
   id: string,
-  input: InputOf<typeof tokenFields>,
-  cas: bigint | null,
+  input: InputOf<typeof tokenFields> & { readonly cas: bigint | null },
 ) {
-  const { name, type, policies, roles, global, expires, ttl, created } = input;
+  const { name, type, policies, roles, global, expires, ttl, created, cas } = input;
   const secret = input.secret?.reveal();
   const given = { name, type, policies, roles, global, expires, ttl, created, secret };
   const token = await tokens.update(namespaceId, id, { ...given, cas: cas ?? undefined });
-  return written(token, tokens.warningsOn(token));
+  return written(token, tokens.warningsOn(token, policies));
 }
 
 function anonymous(desk: TokenDesk, none: boolean): TokenRecord {

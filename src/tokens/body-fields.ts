@@ -33,10 +33,13 @@ const ttl = body(
   (given): Nanos | null => parseTokenDuration(isRawNumber(given) ? whole(given.rawJSON) : given),
 );
 
-/** Digits that a double would not keep. What lies behind the point is dropped (3.5). */
+/** Digits that a double would not keep. What lies behind the point is dropped (3.5), but nothing that is
+ *  not zero becomes zero by it. */
 function whole(text: string): bigint | number {
   const [, integer] = /^(-?\d+)(?:\.\d+)?$/.exec(text) ?? [];
-  return integer === undefined ? Number(text) : BigInt(integer);
+  const number = integer === undefined ? Number(text) : BigInt(integer);
+  const isZero = !/[1-9]/.test(text.split(/e/i)[0] ?? "");
+  return Number(number) === 0 && !isZero ? Number.MIN_VALUE : number;
 }
 
 /** Names or ids, in whichever member they stand. */

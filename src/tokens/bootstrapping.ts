@@ -43,6 +43,7 @@ export interface Bootstrapped {
 
 export class Bootstrapping {
   readonly #parts: BootstrappingParts;
+  #told: bigint | null = null; // anybody may ask, and as often as they like
 
   constructor(parts: BootstrappingParts) {
     this.#parts = parts;
@@ -71,7 +72,10 @@ export class Bootstrapping {
     const state = readBootstrap(tx.on(rows.shared));
     const resetIndex = state.resetIndex ?? 0n;
     if (!state.open) {
-      if (allowed === null) throw failures.alreadyBootstrapped(resetIndex);
+      if (allowed === null) {
+        this.#tellWay(resetIndex);
+        throw failures.alreadyBootstrapped(resetIndex);
+      }
       if (allowed !== resetIndex) throw failures.resetIndexWrong(allowed, resetIndex);
     }
     const chosen = this.#chosen(tx, secret);
@@ -84,6 +88,17 @@ export class Bootstrapping {
     const token = minting.mint(tx, salt(), spec, { secret: chosen, lifetimes: null });
     putBootstrap(tx.on(rows.shared), { open: false, resetIndex: tx.index });
     return { token, byReset: !state.open };
+  }
+
+  /** Where the file has to lie, for whoever has lost every management token. */
+  #tellWay(resetIndex: bigint): void {
+    const { reset, log } = this.#parts;
+    if (reset === null || this.#told === resetIndex) return;
+    this.#told = resetIndex;
+    log.warn("ACL bootstrap was refused; it is allowed once more by a file that holds the number", {
+      number: String(resetIndex),
+      path: reset.path,
+    });
   }
 
   #chosen(tx: Tx, secret: string): Secret<string> | undefined {

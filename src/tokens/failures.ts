@@ -2,6 +2,7 @@
 // (D5), and texts are those that clients of this API know (contract section 4).
 
 import { Failure } from "../base/failure.ts";
+import { shortName, someNames } from "../base/some-names.ts";
 
 /** All problems at once, in the form that clients of this API know. */
 export function tokenInvalid(problems: readonly string[]): Failure {
@@ -29,12 +30,12 @@ export function accessorMismatch(): Failure {
 
 /** To a write. It is 400 there (contract section 4). */
 export function cannotFind(accessor: string): Failure {
-  return unknownAccessor("cannot find token", `cannot find token ${accessor}`);
+  return unknownAccessor("cannot find token", `cannot find token ${shortName(accessor)}`);
 }
 
 export function cannotDelete(accessor: string): Failure {
   const message = "Cannot delete nonexistent tokens";
-  return unknownAccessor(message, `${message}: ${accessor}`);
+  return unknownAccessor(message, `${message}: ${shortName(accessor)}`);
 }
 
 /** The caller's client wants to see what was given. The audit trail must not: it may be a secret that
@@ -45,12 +46,12 @@ function unknownAccessor(message: string, told: string): Failure {
 
 /** Roles are not there yet, so whatever is named is none (contract section 16). */
 export function roleUnknown(role: string): Failure {
-  return new Failure("invalid", "invalid_parameter", `cannot find role ${role}`);
+  return new Failure("invalid", "invalid_parameter", `cannot find role ${shortName(role)}`);
 }
 
 /** Where the caller wants to be told so (strict_policies). */
 export function policiesUnknown(names: readonly string[]): Failure {
-  return new Failure("invalid", "invalid_parameter", `unknown policies: ${names.join(", ")}`);
+  return new Failure("invalid", "invalid_parameter", `unknown policies: ${someNames(names)}`);
 }
 
 /** `cas` names another state than the stored one (D28). */
@@ -80,6 +81,12 @@ export function wrappingFixed(): Failure {
 
 export function secretInUse(): Failure {
   return new Failure("invalid", "invalid_token", "secret already in use");
+}
+
+/** Lists show accessors to everybody who may see them. */
+export function secretShown(): Failure {
+  const message = "SecretID must not be the accessor of a token, nor AccessorID the secret of one";
+  return new Failure("invalid", "invalid_token", message);
 }
 
 export function secretUnusable(): Failure {

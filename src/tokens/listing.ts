@@ -36,6 +36,8 @@ export interface TokenList {
 }
 
 export interface TokenFilter {
+  /** Whether what it says of a token changes with the time. Default: no. */
+  readonly byClock?: boolean;
   matches(token: Token): boolean;
 }
 
@@ -84,7 +86,8 @@ export class Listing {
     const known = this.#remembered.get(name);
     if (known?.index === index && clock.elapsed() < known.until) return known.list;
     const list = await this.#read(plan, signal);
-    if (tableIndex(namespaceId) === index) this.#remember(name, index, list);
+    const lasts = plan.filter?.byClock !== true && tableIndex(namespaceId) === index;
+    if (lasts) this.#remember(name, index, list);
     return list;
   }
 

@@ -49,6 +49,10 @@ export function notABoolean(name: string): Failure {
   return parameter(`Expect \`true\` or \`false\` for \`${name}\` query string parameter`);
 }
 
+export function nothingToCompare(): Failure {
+  return parameter("`cas` compares what is stored; a new token has nothing to compare with");
+}
+
 export function indexInvalid(): Failure {
   return parameter("Invalid index");
 }

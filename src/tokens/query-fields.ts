@@ -1,5 +1,5 @@
 // Parameters of the query under /acl/: how each is spelt and refused (acl-tokens 6, 8, 9). An empty
-// value is as none, but for `stale`, where it is the usual spelling.
+// value is as none, but for what is true or false, where the bare name is true, and for `cas`.
 
 import { parseTokenDuration } from "../base/duration.ts";
 import type { JsonValue } from "../base/json.ts";
@@ -63,26 +63,30 @@ export const strictPolicies = boolean(
 );
 
 /** Configuration tools keep what they read, and need no secret for it. */
-export const secret = query(
-  "secret",
-  "false: the record comes with an empty SecretID.",
-  { type: "boolean", default: true },
-  (text) => {
-    if (FALSE.has(text)) return false;
-    if (TRUE.has(text) || text === "") return true;
-    throw failures.notABoolean("secret");
-  },
-);
+export const secret = boolean("secret", "false: the record comes with an empty SecretID.", true);
 
 export const global = boolean("global", "Only tokens that are replicated to all regions.");
+
 export const reverse = boolean("reverse", "In reverse order.");
 
-function boolean(name: string, help: string): Field<boolean> {
-  return query(name, help, { type: "boolean", default: false }, (text) => {
-    if (TRUE.has(text)) return true;
-    if (FALSE.has(text) || text === "") return false;
-    throw failures.notABoolean(name);
-  });
+/** There are two modes and, in a region of one server, no difference. */
+export const stale = boolean(
+  "stale",
+  "Any server may answer from what it has, without asking the leader.",
+);
+
+/** A bare name is true. */
+function boolean(name: string, help: string, absent = false): Field<boolean> {
+  return {
+    ...query(name, help, { type: "boolean", default: absent }, () => absent),
+    read: (given) => {
+      if (given === undefined || given === null) return absent;
+      if (typeof given === "boolean") return given;
+      if (typeof given === "string" && (given === "" || TRUE.has(given))) return true;
+      if (typeof given === "string" && FALSE.has(given)) return false;
+      throw failures.notABoolean(name);
+    },
+  };
 }
 
 export const nextToken = query(
@@ -110,21 +114,6 @@ export const filter = query(
   { type: "string" },
   (text) => text,
 );
-
-/** There are two modes and, in a region of one server, no difference. */
-export const stale: Field<boolean> = {
-  ...query(
-    "stale",
-    "Any server may answer from what it has, without asking the leader.",
-    { type: "boolean" },
-    () => false,
-  ),
-  read: (given) => {
-    if (typeof given !== "string" || FALSE.has(given)) return false;
-    if (given === "" || TRUE.has(given)) return true;
-    throw failures.notABoolean("stale");
-  },
-};
 
 /** 0: answer now. */
 export const index = query(
@@ -162,14 +151,18 @@ export const region = query(
   (text) => text,
 );
 
-/** Null: whatever it is now. */
-export const cas = query(
-  "cas",
-  "ModifyIndex that the token must have; otherwise nothing is changed (409).",
-  { type: "integer", minimum: 0 },
-  (text) => {
-    if (text === "") return null;
-    if (!/^\d{1,20}$/.test(text)) throw failures.notANumber("cas");
-    return BigInt(text);
+/** Null: whatever it is now. An empty value is refused: a script whose variable is empty wants none of
+ *  "whatever it is". */
+export const cas: Field<bigint | null> = {
+  ...query(
+    "cas",
+    "ModifyIndex that the token must have; otherwise nothing is changed (409).",
+    { type: "integer", minimum: 0 },
+    () => null,
+  ),
+  read: (given) => {
+    if (given === undefined || given === null) return null;
+    if (typeof given !== "string" || !/^\d{1,20}$/.test(given)) throw failures.notANumber("cas");
+    return BigInt(given);
   },
-);
+};

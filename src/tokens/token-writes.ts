@@ -93,11 +93,14 @@ export class TokenWrites {
     });
   }
 
-  delete(namespaceId: string, accessor: string): Promise<DeletedToken> {
+  delete(namespaceId: string, accessor: string, cas?: bigint): Promise<DeletedToken> {
     const { rows } = this.#parts;
     const remove = (tx: Tx): DeletedToken => {
       const token = this.#stored(tx, namespaceId, accessor);
       if (token === null) throw failures.cannotDelete(accessor);
+      if (cas !== undefined && cas !== token.modifyIndex) {
+        throw failures.tokenModified(token.modifyIndex);
+      }
       this.remove(tx, token);
       const matters = token.type === "management" && namespaceId === ROOT_NAMESPACE.id;
       const lastManagement = matters && !rows.hasManagement(namespaceId, tx.time, tx);
@@ -139,10 +142,15 @@ export class TokenWrites {
 
   /** One that only clients can be, with identifiers that somebody has chosen. */
   #upload(tx: Tx, namespaceId: string, accessor: string, given: TokenWrite): Token {
-    const { minting, salt, lifetimes } = this.#parts;
+    const { rows, minting, salt, lifetimes } = this.#parts;
     const { secret = "", type, cas } = given;
     const chosen = isUuid(accessor) && isUuid(secret) && isUsableSecret(secret);
     if (!chosen || type !== "client" || cas !== undefined) throw failures.cannotFind(accessor);
+    const shown = rows.byAccessor(namespaceId, secret.toLowerCase(), tx) !== null;
+    const same = accessor.toLowerCase() === secret.toLowerCase();
+    if (shown || same || rows.placeOf(salt().hashOf(accessor), tx) !== null) {
+      throw failures.secretShown();
+    }
     return minting.mint(
       tx,
       salt(),

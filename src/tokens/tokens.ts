@@ -4,6 +4,7 @@
 import { HOUR, MINUTE } from "../base/duration.ts";
 import type { Log } from "../base/log.ts";
 import type { Secret } from "../base/secret.ts";
+import { someNames } from "../base/some-names.ts";
 import { isUuid } from "../base/uuid.ts";
 import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
@@ -199,9 +200,11 @@ export class Tokens {
     return isUuid(accessor) ? this.#lookup.callerBy(namespace, accessor.toLowerCase()) : null;
   }
 
-  /** Index of the last change to the tokens of a namespace. */
+  /** Index of the last change to the tokens of a namespace. Never 0, also where there was none: a
+   *  client that asks for what is newer than 0 means now, and would ask without end. */
   tableIndex(namespaceId: string): bigint {
-    return this.rows.tableIndex(namespaceId);
+    const index = this.rows.tableIndex(namespaceId);
+    return index > 0n ? index : 1n;
   }
 
   // --- making, changing and ending: the ModifyIndex is the index of the write ---
@@ -235,9 +238,9 @@ export class Tokens {
     return this.#writes.renew(namespaceId, accessor, increment);
   }
 
-  /** Nobody is let in by it from here on. */
-  delete(namespaceId: string, accessor: string): Promise<DeletedToken> {
-    return this.#writes.delete(namespaceId, accessor);
+  /** Nobody is let in by it from here on. `cas`: the ModifyIndex that it must have. */
+  delete(namespaceId: string, accessor: string, cas?: bigint): Promise<DeletedToken> {
+    return this.#writes.delete(namespaceId, accessor, cas);
   }
 
   /** With the tokens that it made, and theirs. */
@@ -268,15 +271,21 @@ export class Tokens {
     return this.#writes.wipeNamespace(namespaceId);
   }
 
-  /** What its maker should know (D17, P15). */
-  warningsOn({ namespaceId, policies }: Token): readonly string[] {
+  /** What its maker should know (D17, P15). `given`: names as they were spelt. */
+  warningsOn({ namespaceId, policies }: Token, given: readonly string[] = []): readonly string[] {
     const { policies: known } = this.#options;
-    if (known === undefined) return [];
+    const kept = new Set(policies);
+    const respelt = given.some((name) => !kept.has(name));
+    const folded = respelt
+      ? [`policy names were converted to lower case: ${someNames(policies)}`]
+      : [];
+    if (known === undefined) return folded;
     const kinds = policies.map((name) => known.kindOf(namespaceId, name));
     const unknown = policies.filter((_, i) => kinds[i] === null);
     const bare = kinds.includes("rgp") && !kinds.includes("acl");
     return [
-      ...(unknown.length === 0 ? [] : [`unknown policies: ${unknown.join(", ")}`]),
+      ...folded,
+      ...(unknown.length === 0 ? [] : [`unknown policies: ${someNames(unknown)}`]),
       ...(bare ? ["token has no ACL policy"] : []),
     ];
   }

@@ -281,12 +281,25 @@ test("T-B14: no lifetime means for ever but the one that says nothing", async (t
     "9223372037s",
     1,
     "1ns",
+    0.5,
+    0.9,
+    -0.4,
+    1e-300,
+    "0.4ns",
+    "-0.4ns",
+    "0.0000000001s",
+    "0.00000000000001h",
   ];
   for (const ExpirationTTL of bad) {
     refused(await creating(server, { Type: "client", Policies: ["p"], ExpirationTTL }), 400, /./);
   }
   const huge = '{"Type":"client","Policies":["p"],"ExpirationTTL":1e400}';
   refused(await creating(server, huge), 400, /./);
+  // Numbers of which a double keeps nothing, and those that it rounds.
+  for (const digits of ["1e-400", "-1e-999", "0.00000000000000000000000001", "0.50"]) {
+    const text = `{"Type":"client","Policies":["p"],"ExpirationTTL":${digits}}`;
+    refused(await creating(server, text), 400, /below one nanosecond/);
+  }
   for (const ExpirationTime of [
     "+275761-01-01T00:00:00Z",
     "9999-12-31T23:59:59Z",

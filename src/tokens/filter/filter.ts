@@ -17,8 +17,11 @@ export class Filter {
   readonly #test: Predicate;
   readonly #clock: Clock;
   readonly #allowance: Allowance;
+  /** Whether its answer changes by itself, with the time. */
+  readonly byClock: boolean;
 
-  constructor(test: Predicate, { clock }: FilterOptions) {
+  constructor(test: Predicate, { clock }: FilterOptions, byClock: boolean) {
+    this.byClock = byClock;
     this.#test = test;
     this.#clock = clock;
     this.#allowance = new Allowance(clock);
@@ -33,9 +36,14 @@ export class Filter {
   }
 }
 
+/** The one field that is computed. Where the word is only a value, a list is read once more. */
+function usesClock(text: string): boolean {
+  return text.includes("Expired");
+}
+
 /** Refuses what is no filter, or none for tokens. It waits only for a library, once in a process. */
 export async function parseFilter(text: string, options: FilterOptions): Promise<Filter> {
   const expression = readFilter(text);
   const patterns = usesPatterns(expression) ? await PatternMaker.load() : null;
-  return new Filter(new PredicateMaker(patterns).make(expression), options);
+  return new Filter(new PredicateMaker(patterns).make(expression), options, usesClock(text));
 }
