@@ -20,7 +20,10 @@ const endpoint = endpointsOf<GoverningPolicies>();
 const { capability } = access;
 const WRITES =
   "It counts for the next request. The document is compiled, and a test in it that fails refuses the " +
-  "write. Answers 204, or 200 with warnings.";
+  "write. Over one whose level is hard-mandatory, a change of program, level, paths or expiry needs sudo " +
+  "as well, since access may widen. Answers 204, or 200 with warnings.";
+const CHANGES =
+  "What is not sent stays. One whose level is hard-mandatory needs sudo as well, as for a write.";
 const DELETES = "One whose level is hard-mandatory needs sudo as well, since access widens.";
 
 export const governingApi = [
@@ -67,7 +70,7 @@ export const governingApi = [
     method: "PATCH",
     path: "/sys/policies/rgp/:name+",
     summary: "Change some of an RGP.",
-    description: "What is not sent stays.",
+    description: CHANGES,
     access: capability,
     input: part.rgp,
     output: trials.rgp,
@@ -124,7 +127,7 @@ export const governingApi = [
     method: "PATCH",
     path: "/sys/policies/egp/:name+",
     summary: "Change some of an EGP.",
-    description: "What is not sent stays.",
+    description: CHANGES,
     access: capability,
     input: part.egp,
     output: trials.egp,
@@ -153,13 +156,22 @@ function deletionOf(kind: GoverningKind, called: string, summary: string) {
     input: named,
     output: out.nothing,
     handler: async (policies, { name }, asked) => {
-      // What is not there needs no further right, so nobody is asked for one.
-      const there = policies.read(kind, asked.namespace.id, name);
-      const sudo = there?.level === "hard-mandatory" && (await asked.isPrivileged());
+      const sudo = await sudoOver(policies, kind, asked, name);
       await policies.delete(kind, asked.namespace.id, name, { sudo });
       return undefined;
     },
   });
+}
+
+/** Where nothing binds that is there, no further right is needed, and nobody is asked for one. */
+async function sudoOver(
+  policies: GoverningPolicies,
+  kind: GoverningKind,
+  asked: Asked,
+  name: string,
+): Promise<boolean> {
+  const there = policies.read(kind, asked.namespace.id, name);
+  return there?.level === "hard-mandatory" && (await asked.isPrivileged());
 }
 
 function read(
@@ -177,10 +189,12 @@ function read(
 async function write<T>(
   policies: GoverningPolicies,
   kind: GoverningKind,
-  { namespace }: Asked,
+  asked: Asked,
   change: GoverningChange,
   show: (name: string, record: GoverningRecord) => T,
 ) {
-  const { name, record, warnings } = await policies.write(kind, namespace.id, change);
+  const { id } = asked.namespace;
+  const sudo = await sudoOver(policies, kind, asked, change.name);
+  const { name, record, warnings } = await policies.write(kind, id, change, { sudo });
   return reply(change.trial === true ? show(name, record) : undefined, { warnings });
 }

@@ -69,9 +69,9 @@ export function testsFailed(outcomes: readonly TestOutcome[]): Failure {
   return new Failure("invalid", "policy-test-failed", texts.join("; "), { texts });
 }
 
-/** Without it, access would widen (decision 40). */
-export function sudoNeeded(): Failure {
-  const why = "deleting a hard-mandatory policy needs the capability sudo on this path";
+/** Without it, who may write a policy could loosen one that binds. */
+export function sudoNeeded(doing: "changing" | "deleting"): Failure {
+  const why = `${doing} a hard-mandatory policy needs the capability sudo on this path`;
   const texts = ["permission denied", why];
   return new Failure("denied", "sudo-needed", `permission denied: ${why}`, { texts });
 }

@@ -24,7 +24,7 @@ test("what was written is there after a crash: text, level, paths, version, inde
   const before = await madeBarrier();
   const policies = over(before);
   const change = { name: "Office", text: "false", level: "advisory", paths: ["a"] };
-  await policies.write("egp", ROOT, change);
+  await policies.write("egp", ROOT, change, { sudo: false });
   const created = before.store.index;
   const second = {
     ...change,
@@ -32,7 +32,7 @@ test("what was written is there after a crash: text, level, paths, version, inde
     level: "hard-mandatory",
     paths: "/kv/*,b,b".split(","),
   };
-  await policies.write("egp", ROOT, { ...second, ttl: HOUR });
+  await policies.write("egp", ROOT, { ...second, ttl: HOUR }, { sudo: false });
   const { index } = before.store;
   const after = await crashed(before);
   assert.equal(after.barrier.unseal(ROOT_KEY), true);
@@ -53,7 +53,12 @@ test("what was written is there after a crash: text, level, paths, version, inde
 
 test("decision 40: whoever may not delete it finds it there, whatever was known before", async () => {
   const policies = over(await madeBarrier());
-  await policies.write("rgp", ROOT, { name: "p", text: "true", level: "hard-mandatory" });
+  await policies.write(
+    "rgp",
+    ROOT,
+    { name: "p", text: "true", level: "hard-mandatory" },
+    { sudo: false },
+  );
   await assert.rejects(
     policies.delete("rgp", ROOT, "p", { sudo: false }),
     /needs the capability sudo/,
@@ -76,6 +81,6 @@ test("5.10: the tests of a document are run in slices, with turns for others bet
   const blocks = Array.from({ length: 50 }, (_, i) => `test "t${i}" { input = {} want = true }`);
   const write = { name: "p", text: `main { true }\n${blocks.join("\n")}`, level: "advisory" };
   const before = made.world.timers.turns;
-  await over(made, new SlowClock()).write("rgp", ROOT, write);
+  await over(made, new SlowClock()).write("rgp", ROOT, write, { sudo: false });
   assert.ok(made.world.timers.turns - before >= 8, String(made.world.timers.turns - before));
 });

@@ -5,7 +5,7 @@ import type { Clock, Timers } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { policyName } from "../policy/acl-name.ts";
-import { readEgpPaths, showEgpPath } from "../policy/egp-paths.ts";
+import { checkEgpPath, readEgpPaths, showEgpPath } from "../policy/egp-paths.ts";
 import { loadPrograms } from "../policy/expr/load.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
 import { type Program, type Programs, runTests, type TestOutcome } from "../policy/expr/program.ts";
@@ -17,6 +17,7 @@ import {
   governingPolicies,
   type GoverningRecord,
 } from "./governing-record.ts";
+import { egpWarnings, type GovernedPlaces } from "./governed-places.ts";
 import { aclRows } from "./policies.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 import { type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
@@ -30,6 +31,8 @@ export interface GoverningPoliciesOptions {
   readonly shared: View;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** For warnings about paths that no request has. Default: none are given. */
+  readonly places?: GovernedPlaces;
 }
 
 export interface GoverningChange extends PolicyChange {
@@ -49,7 +52,8 @@ export class GoverningPolicies {
 
   constructor(options: GoverningPoliciesOptions) {
     this.#options = options;
-    this.#acls = aclRows(options);
+    const { shared, clock } = options;
+    this.#acls = aclRows({ shared, clock });
     const rows = (kind: GoverningKind): Rows => {
       const folder = (id: string) => governingPolicies(kind, id);
       return new PolicyRows({ ...options, kind, codec: governingCodec, folder });
@@ -77,12 +81,15 @@ export class GoverningPolicies {
 
   // --- writing ---
 
+  /** What is hard-mandatory is changed only with `sudo`, as it is deleted: what it refused might be
+   *  allowed from then on. */
   async write(
     kind: GoverningKind,
     namespaceId: string,
     change: GoverningChange,
+    { sudo }: { readonly sudo: boolean },
   ): Promise<PolicyWritten<GoverningRecord>> {
-    const { shared, clock } = this.#options;
+    const { shared, clock, places } = this.#options;
     const rows = this.#rows[kind];
     const { name, warnings } = nameOf(change.name);
     if (kind === "rgp" && !builtIn.isWritable(name)) throw failures.notWritable(name);
@@ -95,11 +102,14 @@ export class GoverningPolicies {
       if (kind === "rgp" && this.#isAcl(tx, namespaceId, name)) throw failures.nameShared();
       const moment = tx ?? { index: shared.index + 1n, time: clock.now() };
       const policy = successor(before, change, { text: given?.text, end }, moment);
-      return {
+      const record: GoverningRecord = {
         ...policy,
         level: level ?? before?.level ?? "hard-mandatory",
         paths: paths ?? before?.paths ?? [],
       };
+      const binds = before?.level === "hard-mandatory" && !sudo;
+      if (binds && !judgesAlike(before, record)) throw failures.sudoNeeded("changing");
+      return record;
     };
     const put = (tx: Tx) => {
       const record = next(tx);
@@ -110,6 +120,9 @@ export class GoverningPolicies {
     };
     const record = change.trial === true ? next(null) : await shared.write(put);
     warnings.push(...(given?.document.warnings ?? []));
+    if (kind === "egp" && paths !== undefined && places !== undefined) {
+      warnings.push(...egpWarnings(record.paths, namespaceId, places));
+    }
     return { name, version: record.version, record, warnings };
   }
 
@@ -126,7 +139,7 @@ export class GoverningPolicies {
     const rows = this.#rows[kind];
     await this.#options.shared.write((tx) => {
       const level = rows.get(namespaceId, name, tx)?.level;
-      if (level === "hard-mandatory" && !sudo) throw failures.sudoNeeded();
+      if (level === "hard-mandatory" && !sudo) throw failures.sudoNeeded("deleting");
       rows.delete(tx, namespaceId, name);
     });
   }
@@ -176,5 +189,14 @@ function levelOf({ level, partial }: GoverningChange): EnforcementLevel | undefi
 /** Undefined: as they are. */
 function pathsOf({ paths, partial }: GoverningChange): readonly string[] | undefined {
   if (paths === undefined && partial === true) return undefined;
-  return readEgpPaths(paths ?? []).map(showEgpPath);
+  const read = readEgpPaths(paths ?? []);
+  for (const path of read) checkEgpPath(path);
+  return read.map(showEgpPath);
+}
+
+/** Whether both say the same of every request, now and later. */
+function judgesAlike(a: GoverningRecord, b: GoverningRecord): boolean {
+  if (a.text !== b.text || a.level !== b.level || a.expires !== b.expires) return false;
+  const paths = new Set(a.paths);
+  return paths.size === new Set(b.paths).size && b.paths.every((path) => paths.has(path));
 }

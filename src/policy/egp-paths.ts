@@ -1,6 +1,7 @@
 // The paths of EGPs (contract 5.2): how they are written, and which of them a request's path meets. All
 // that match count, so this is a walk and not a contest as among the rules of ACL policies.
 
+import { isSegment } from "../base/canonical-path.ts";
 import { Failure } from "../base/failure.ts";
 import { PrefixTree } from "./acl-prefix-tree.ts";
 import { showName } from "./document-failure.ts";
@@ -30,6 +31,22 @@ export function readEgpPaths(given: readonly string[]): readonly EgpPath[] {
     throw new Failure("invalid", "egp-paths-missing", "'paths' parameter not supplied or empty");
   }
   return Array.from(paths.values());
+}
+
+/** Refuses what no request's path begins with or is, since those have one spelling. Asked at a write
+ *  alone: what is stored is read as it is. */
+export function checkEgpPath(egp: EgpPath): void {
+  const segments = egp.path.split("/");
+  const last = segments.pop() ?? "";
+  // The last one may go on behind the star, and is empty where the path is that of a list.
+  if (last !== "" && !isSegment(egp.glob ? `${last}x` : last)) segments.push(last);
+  const wrong = segments.find((segment) => !isSegment(segment));
+  if (wrong === undefined) return;
+  const problem =
+    wrong === ""
+      ? "'//' is in no path of a request"
+      : `${showName(wrong)} cannot stand in the path of a request`;
+  throw refused(showEgpPath(egp), `${problem}; paths look like "secret/data/app" or "secret/*"`);
 }
 
 /** As it was given after trimming: `secret/*`. */

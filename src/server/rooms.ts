@@ -81,9 +81,13 @@ export function makeRooms(given: RoomsGiven) {
   const node = barrier.view("core/");
 
   const turns = new FairTurns({ clock, timers }); // one for all: together they are to take little
-  const places = new MountedPlaces({ mounts: () => mounts, namespaces: () => namespaces });
+  const places = new MountedPlaces({
+    mounts: () => mounts,
+    namespaces: () => namespaces,
+    declared: given.declared,
+  });
   const policies = new Policies({ shared, clock, places });
-  const governingPolicies = new GoverningPolicies({ shared, clock, timers });
+  const governingPolicies = new GoverningPolicies({ shared, clock, timers, places });
   const rights = new Rights({ policies, clock, turns });
   const namespaces: Namespaces = new Namespaces({
     view: shared.sub("namespaces/"),

@@ -1,6 +1,8 @@
-// Where the paths of policies' rules lead (policies-and-plugins P10), by the mounts and namespaces that
-// there are now.
+// Where the paths of policies lead, those of rules (policies-and-plugins P10) and those of EGPs, by the
+// mounts and namespaces that there are now.
 
+import type { GovernedPlaces } from "../policies/governed-places.ts";
+import type { DeclaredAccess, InspectionOptions } from "../policies/inspection.ts";
 import type { RulePlaces } from "../policies/rule-places.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
 import type { Mounts } from "../mounts/mounts.ts";
@@ -10,13 +12,39 @@ import type { Namespaces } from "../namespaces/namespaces.ts";
 const OWN: ReadonlySet<string> = new Set(["sys", "acl", "auth", "identity"]);
 const MOST_NAMED = 12;
 
-export class MountedPlaces implements RulePlaces {
+const OPERATIONS = ["read", "update", "patch", "delete", "list"] as const;
+
+export interface MountedPlacesParts {
+  readonly mounts: () => Mounts;
+  readonly namespaces: () => Namespaces;
+  /** What answers on a path. */
+  readonly declared: InspectionOptions["declared"];
+}
+
+export class MountedPlaces implements RulePlaces, GovernedPlaces {
   readonly #mounts: () => Mounts;
   readonly #namespaces: () => Namespaces;
+  readonly #declared: MountedPlacesParts["declared"];
 
-  constructor(parts: { readonly mounts: () => Mounts; readonly namespaces: () => Namespaces }) {
+  constructor(parts: MountedPlacesParts) {
     this.#mounts = parts.mounts;
     this.#namespaces = parts.namespaces;
+    this.#declared = parts.declared;
+  }
+
+  ungoverned(namespaceId: string, segments: readonly string[], whole: boolean): string | null {
+    const problem = this.problemOf(namespaceId, segments);
+    if (problem !== null) {
+      return segments[0] === "v1" ? `${problem}: paths are written without v1/` : problem;
+    }
+    const base = this.#namespaces().byId(namespaceId);
+    if (base === null || !whole) return null;
+    const { namespace, taken } = this.#namespaces().resolve(base, segments);
+    const rest = segments.slice(taken);
+    const found = OPERATIONS.flatMap((word) => this.#declared(namespace, rest, word) ?? []);
+    if (found.length === 0) return "there is no such path";
+    if (found.some((one) => !isExempt(one))) return null;
+    return "no EGP is asked here, since a wrong one could lock everybody out";
   }
 
   problemOf(namespaceId: string, segments: readonly string[]): string | null {
@@ -54,6 +82,12 @@ export class MountedPlaces implements RulePlaces {
     }
     return words;
   }
+}
+
+/** Such a request is judged by no EGP, whoever makes it. */
+function isExempt({ access, login }: DeclaredAccess): boolean {
+  if (access.kind === "ceremony") return true;
+  return access.kind === "open" && access.caller === "ignored" && !login;
 }
 
 function nothingAt(first: string): string {

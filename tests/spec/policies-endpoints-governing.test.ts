@@ -15,7 +15,7 @@ import {
 
 const TRUE = "true";
 const RGP = { policy: TRUE, enforcement_level: "advisory" };
-const EGP = { policy: TRUE, enforcement_level: "advisory", paths: ["secret/*"] };
+const EGP = { policy: TRUE, enforcement_level: "advisory", paths: ["kv/*"] };
 
 test("87: a list without entries is 404", async (t) => {
   const server = await policyServer(t);
@@ -51,18 +51,18 @@ test("4.2: an RGP is written, read, listed and deleted", async (t) => {
 
 test("96, P13: LIST of EGPs maps names to paths, with the star cut off", async (t) => {
   const server = await policyServer(t);
-  const paths = ["*", "secret/*", "transit/keys/a"];
+  const paths = ["*", "kv/*", "kv/keys/a"];
   const body = { policy: TRUE, enforcement_level: "soft-mandatory" };
   await server.write("egp/breakglass", { ...body, paths });
-  await server.write("egp/commas", { ...body, paths: " /a/b , a/b,c*" });
+  await server.write("egp/commas", { ...body, paths: " /kv/b , kv/b,c*" });
   const map = {
     breakglass: [
       { path: "", glob: true },
-      { path: "secret/", glob: true },
-      { path: "transit/keys/a", glob: false },
+      { path: "kv/", glob: true },
+      { path: "kv/keys/a", glob: false },
     ],
     commas: [
-      { path: "a/b", glob: false },
+      { path: "kv/b", glob: false },
       { path: "c", glob: true },
     ],
   };
@@ -74,7 +74,7 @@ test("96, P13: LIST of EGPs maps names to paths, with the star cut off", async (
     [read["name"], read["enforcement_level"], read["paths"]],
     ["breakglass", "soft-mandatory", paths],
   );
-  assert.deepEqual(dataOf(await server.sys("GET", "policies/egp/commas"))["paths"], ["a/b", "c*"]);
+  assert.deepEqual(dataOf(await server.sys("GET", "policies/egp/commas"))["paths"], ["kv/b", "c*"]);
 });
 
 test("95, 4.4: what is missing or wrong is refused with the texts of the contract", async (t) => {
@@ -176,14 +176,14 @@ test("P5: cas, PATCH and expiration are as for ACL policies", async (t) => {
   const levelled = await read();
   assert.deepEqual(
     [levelled["policy"], levelled["enforcement_level"], levelled["paths"], levelled["version"]],
-    [TRUE, "soft-mandatory", ["secret/*"], 2],
+    [TRUE, "soft-mandatory", ["kv/*"], 2],
   );
   assert.equal(levelled["expiration"], "2999-01-01T00:00:00Z");
-  done(await server.sys("PATCH", path, { paths: "other/*", policy: "false", expiration: null }));
+  done(await server.sys("PATCH", path, { paths: "kv/other/*", policy: "false", expiration: null }));
   const changed = await read();
   assert.deepEqual(
     [changed["policy"], changed["enforcement_level"], changed["paths"], "expiration" in changed],
-    ["false", "soft-mandatory", ["other/*"], false],
+    ["false", "soft-mandatory", ["kv/other/*"], false],
   );
   const missing = "'paths' parameter not supplied or empty";
   refused(await server.sys("PATCH", path, { paths: [] }), 400, missing);
@@ -197,7 +197,7 @@ test("5.10: ?dry_run=true compiles, tells what would be stored, and stores nothi
   const tried = await server.sys("POST", "policies/egp/New?dry_run=true", {
     policy: TRUE,
     enforcement_level: "hard-mandatory",
-    paths: "/secret/*, secret/*",
+    paths: "/kv/*, kv/*",
   });
   const { modified: _, ...data } = dataOf(tried);
   assert.deepEqual(data, {
@@ -206,7 +206,7 @@ test("5.10: ?dry_run=true compiles, tells what would be stored, and stores nothi
     enforcement_level: "hard-mandatory",
     version: 1,
     cas_required: false,
-    paths: ["secret/*"],
+    paths: ["kv/*"],
   });
   assert.deepEqual(warningsOf(tried), ["policy name was converted to new"]);
   refused(await server.sys("LIST", "policies/egp"), 404);
@@ -251,7 +251,7 @@ test("decision 40: deleting one that is hard-mandatory needs sudo, and counts no
   const [deletes, sudo] = [await server.client("deletes"), await server.client("sudo")];
   for (const [kind, body] of [
     ["rgp", RGP],
-    ["egp", { ...EGP, paths: ["nowhere"] }],
+    ["egp", { ...EGP, paths: ["kv/nowhere"] }],
   ] as const) {
     const remove = (token: string) =>
       server.test.call("DELETE", `/v1/sys/policies/${kind}/p`, { token });
@@ -266,6 +266,113 @@ test("decision 40: deleting one that is hard-mandatory needs sudo, and counts no
       done(await remove(deletes.secret));
     }
     done(await remove(deletes.secret)); // nothing there, nothing widens
+  }
+});
+
+test("one that is hard-mandatory is changed with sudo alone, whatever of it changes", async (t) => {
+  const server = await policyServer(t);
+  const path = "sys/policies/+/p";
+  await server.write("acl/writes", {
+    policy: grants(path, "read", "create", "update", "patch", "delete"),
+  });
+  await server.write("acl/sudo", {
+    policy: grants(path, "read", "create", "update", "patch", "sudo"),
+  });
+  const [writes, sudo] = [await server.client("writes"), await server.client("sudo")];
+  const why = "changing a hard-mandatory policy needs the capability sudo on this path";
+  const hard = { enforcement_level: "hard-mandatory" };
+  for (const [kind, body] of [
+    ["rgp", { ...RGP, ...hard }],
+    ["egp", { ...EGP, ...hard, paths: ["kv/a", "kv/b"] }],
+  ] as const) {
+    const put = (change: object, token = writes.secret) =>
+      server.test.call("POST", `/v1/sys/policies/${kind}/p`, {
+        token,
+        body: { ...body, ...change },
+      });
+    const patch = (change: object, token = writes.secret) =>
+      server.test.call("PATCH", `/v1/sys/policies/${kind}/p`, { token, body: change });
+    done(await put({})); // nothing was there
+    const changes: readonly object[] = [
+      { policy: "true || true" },
+      { enforcement_level: "advisory" },
+      { enforcement_level: "soft-mandatory" },
+      { ttl: "2s" },
+      { expiration: "2999-01-01T00:00:00Z" },
+      ...(kind === "egp" ? [{ paths: ["kv/a"] }, { paths: ["kv/a", "kv/b", "kv/c"] }] : []),
+    ];
+    for (const change of changes) {
+      refused(await put(change), 403, "permission denied", why);
+      refused(await patch(change), 403, "permission denied", why);
+      const tried = await server.test.call("POST", `/v1/sys/policies/${kind}/p?dry_run=true`, {
+        token: writes.secret,
+        body: { ...body, ...change },
+      });
+      refused(tried, 403, "permission denied", why);
+    }
+    const stored = dataOf(await server.sys("GET", `policies/${kind}/p`));
+    assert.equal(stored["version"], 1);
+    // What judges as before may be written by whoever may write.
+    done(await put({ cas: 1 }));
+    done(await patch({ cas_required: false }));
+    if (kind === "egp") done(await put({ paths: ["kv/b", "kv/a"] }));
+    for (const change of changes.slice(0, 2)) {
+      done(await put(change, sudo.secret));
+      await server.write(`${kind}/p`, body); // as management
+    }
+    done(await put({ enforcement_level: "soft-mandatory" }, sudo.secret));
+    done(await put({ policy: "false" })); // nothing binds that is there
+  }
+});
+
+test("the path of an EGP that no request has is refused, one that leads nowhere is warned of", async (t) => {
+  const server = await policyServer(t);
+  done(await server.sys("POST", "mounts/two", { type: "kv", options: { version: "2" } }));
+  await server.namespace("team");
+  const write = (paths: string) => server.sys("POST", "policies/egp/p", { ...EGP, paths });
+  for (const [path, why] of [
+    ["../x", '".." cannot stand in the path of a request'],
+    ["a/./b*", '"." cannot stand in the path of a request'],
+    ["a//b", "'//' is in no path of a request"],
+    ["//sys/*", "'//' is in no path of a request"],
+    ["a/\u0000/*", '"U+0000" cannot stand in the path of a request'],
+    ["%2e%2e/*", '"%2e%2e" cannot stand in the path of a request'],
+  ] as const) {
+    const answer = await write(path);
+    assert.equal(answer.status, 400, `${path}: ${answer.text}`);
+    assert.ok(String(at(answer, "errors", 0)).includes(`: ${why}; paths look like`), answer.text);
+  }
+  for (const [path, why] of [
+    ["v1/kv/*", 'path "v1/kv/*": nothing is mounted at "v1/": paths are written without v1/'],
+    [
+      "two/orders",
+      'path "two/orders": the mount two/ of type kv has no such path: they begin with',
+    ],
+    ["nomount/*", 'path "nomount/*": nothing is mounted at "nomount/"'],
+    ["sys/helth", 'path "sys/helth": there is no such path'],
+    ["sys/health", 'path "sys/health": no EGP is asked here'],
+    ["sys/unseal", 'path "sys/unseal": no EGP is asked here'],
+    ["auth/none/login/x", 'path "auth/none/login/x": there is no such path'],
+    ["team/none/*", 'path "team/none/*": nothing is mounted at "none/"'],
+  ] as const) {
+    const [said] = warningsOf(await write(path)) as readonly string[];
+    assert.ok(said?.startsWith(why), `${path}: ${said}`);
+  }
+  for (const path of [
+    "*",
+    "kv/*",
+    "kv/a",
+    "kv/a/",
+    "k*",
+    "two/data/orders",
+    "two/data/*",
+    "team/kv/*",
+    "sys/policies/acl/admin",
+    "sys/mounts",
+    "acl/token",
+    "auth/token/create",
+  ]) {
+    done(await write(path));
   }
 });
 

@@ -120,6 +120,32 @@ test("the third form is JSON with variables by their bare names", () => {
   );
 });
 
+test("an expression may begin with a map, and what ends with its brace is JSON", () => {
+  for (const text of [
+    '{"a": 1}["a"] == 1',
+    '# why\n{"read": true}[request.operation] || true',
+    '{"a": {"b": [1]}} == {"a": {"b": [1]}}',
+    '{"}": 1}.size() == 1',
+    "{} == {}",
+    '{request.path: 1}[request.path] == 1 // "}',
+  ]) {
+    const { passed, error } = judge(text, { request: { operation: "read", path: "x" } });
+    assert.deepEqual([passed, error], [true, null], text);
+  }
+  for (const text of [
+    '{"expression": "true"}',
+    ' {"expression": "true" }\n',
+    String.raw`{"expression": "'\/' == '/'"}`,
+  ]) {
+    assert.equal(judge(text).passed, true, text);
+  }
+  const refused = (text: string, why: RegExp) =>
+    assert.throws(() => programs.parseProgram(text), why);
+  refused('{"expression": "true"', /failed to parse policy: 1:22: /);
+  refused('{"a": 1}', /unknown key "a"/);
+  refused('{"a": 1}["a"] ==', /failed to parse policy: 1:17: /);
+});
+
 test("the comment right above main is the description", () => {
   const text = "# not this\n\n# Writes need\n//   an office\nmain { false }";
   assert.equal(judge(text).description, "Writes need\n  an office");
