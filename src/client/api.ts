@@ -1116,7 +1116,7 @@ export interface ListTokensInput {
   readonly prefix?: string | undefined;
   /** Where the page starts: X-Service-NextToken of the page before. */
   readonly nextToken?: string | undefined;
-  /** How many tokens at most; 0: all. */
+  /** How many at most; 0: all. */
   readonly perPage?: number | undefined;
   /** An expression that tokens must meet, such as Type == "client". */
   readonly filter?: string | undefined;
@@ -4981,12 +4981,28 @@ export function inspectRequest(
 export interface ViewAclPoliciesInput {
   /** Only names that begin so. */
   readonly prefix?: string | undefined;
+  /** How many at most; 0: all. */
+  readonly perPage?: number | undefined;
+  /** Where the page starts: X-Service-NextToken of the page before. */
+  readonly nextToken?: string | undefined;
+  /** In reverse order. */
+  readonly reverse?: boolean | undefined;
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
+  /** An expression that tokens must meet, such as Type == "client". */
+  readonly filter?: string | undefined;
 }
 
 export type ViewAclPoliciesAnswer = readonly {
   /** Its name. */
   readonly Name: string;
-  /** Empty: there are none. */
+  /** For people; may be empty. */
   readonly Description: string;
   /** Changes with the document: base64 of 32 bytes. */
   readonly Hash: string;
@@ -5004,7 +5020,74 @@ export function viewAclPolicies(
   return client.call<ViewAclPoliciesAnswer>({
     method: "GET",
     path: "acl/policies",
-    query: { prefix: input.prefix },
+    query: {
+      prefix: input.prefix,
+      per_page: input.perPage,
+      next_token: input.nextToken,
+      reverse: input.reverse,
+      stale: input.stale,
+      region: input.region,
+      index: input.index,
+      wait: input.wait,
+      filter: input.filter,
+    },
+    answer: "bare",
+  });
+}
+
+export interface ViewOwnAclPoliciesInput {
+  /** Only names that begin so. */
+  readonly prefix?: string | undefined;
+  /** How many at most; 0: all. */
+  readonly perPage?: number | undefined;
+  /** Where the page starts: X-Service-NextToken of the page before. */
+  readonly nextToken?: string | undefined;
+  /** In reverse order. */
+  readonly reverse?: boolean | undefined;
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
+  /** An expression that tokens must meet, such as Type == "client". */
+  readonly filter?: string | undefined;
+}
+
+export type ViewOwnAclPoliciesAnswer = readonly {
+  /** Its name. */
+  readonly Name: string;
+  /** For people; may be empty. */
+  readonly Description: string;
+  /** Changes with the document: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+}[];
+
+/** The ACL policies that the token carries; all of them for management. */
+export function viewOwnAclPolicies(
+  client: Caller,
+  input: ViewOwnAclPoliciesInput = {},
+): Promise<ViewOwnAclPoliciesAnswer> {
+  return client.call<ViewOwnAclPoliciesAnswer>({
+    method: "GET",
+    path: "acl/policy/self",
+    query: {
+      prefix: input.prefix,
+      per_page: input.perPage,
+      next_token: input.nextToken,
+      reverse: input.reverse,
+      stale: input.stale,
+      region: input.region,
+      index: input.index,
+      wait: input.wait,
+      filter: input.filter,
+    },
     answer: "bare",
   });
 }
@@ -5012,12 +5095,20 @@ export function viewAclPolicies(
 export interface ViewAclPolicyInput {
   /** Name of the policy. */
   readonly name: string;
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
 }
 
 export type ViewAclPolicyAnswer = {
   /** Its name. */
   readonly Name: string;
-  /** Empty: there are none. */
+  /** For people; may be empty. */
   readonly Description: string;
   /** Changes with the document: base64 of 32 bytes. */
   readonly Hash: string;
@@ -5037,7 +5128,163 @@ export function viewAclPolicy(
   return client.call<ViewAclPolicyAnswer>({
     method: "GET",
     path: `acl/policy/${restOfPath(input.name)}`,
+    query: { stale: input.stale, region: input.region, index: input.index, wait: input.wait },
     answer: "bare",
+  });
+}
+
+export interface ApplyAclPolicyInput {
+  /** Name of the policy. */
+  readonly path: string;
+  /** Name of the policy, as in the path. */
+  readonly name?: string | undefined;
+  /** For people. */
+  readonly description?: string | undefined;
+  /** The document: an ACL policy. */
+  readonly rules?: string | undefined;
+  /** Must be null: there are no jobs. */
+  readonly jobs?: JsonValue | undefined;
+  /** Ignored. */
+  readonly hash?: JsonValue | undefined;
+  /** Ignored. */
+  readonly createIndex?: JsonValue | undefined;
+  /** Ignored. */
+  readonly modifyIndex?: JsonValue | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+/** Write an ACL policy. */
+export function applyAclPolicy(client: Caller, input: ApplyAclPolicyInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: `acl/policy/${restOfPath(input.path)}`,
+    query: { region: input.region },
+    body: {
+      Name: input.name,
+      Description: input.description,
+      Rules: input.rules,
+      JobACL: input.jobs,
+      Hash: input.hash,
+      CreateIndex: input.createIndex,
+      ModifyIndex: input.modifyIndex,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface RemoveAclPolicyInput {
+  /** Name of the policy. */
+  readonly name: string;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+/** Delete an ACL policy. Tokens keep its name, which counts as empty. */
+export function removeAclPolicy(client: Caller, input: RemoveAclPolicyInput): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: `acl/policy/${restOfPath(input.name)}`,
+    query: { region: input.region },
+    answer: "nothing",
+  });
+}
+
+export interface ViewAnonymousAclPolicyInput {
+  /** Any server may answer from what it has, without asking the leader. */
+  readonly stale?: boolean | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+  /** Answer when there is something newer than this index, or when `wait` is over. */
+  readonly index?: number | undefined;
+  /** How long to wait for something newer: such as 30s, at most 5m, which is the default. */
+  readonly wait?: string | undefined;
+}
+
+export type ViewAnonymousAclPolicyAnswer = {
+  /** Its name. */
+  readonly Name: string;
+  /** For people; may be empty. */
+  readonly Description: string;
+  /** Changes with the document: base64 of 32 bytes. */
+  readonly Hash: string;
+  /** Index of the write that made it. */
+  readonly CreateIndex: number;
+  /** Index of the write that changed it last. */
+  readonly ModifyIndex: number;
+  /** The document. */
+  readonly Rules: string;
+};
+
+/** Read the ACL policy for callers without a token; everybody may. */
+export function viewAnonymousAclPolicy(
+  client: Caller,
+  input: ViewAnonymousAclPolicyInput = {},
+): Promise<ViewAnonymousAclPolicyAnswer> {
+  return client.call<ViewAnonymousAclPolicyAnswer>({
+    method: "GET",
+    path: "acl/policy/anonymous",
+    query: { stale: input.stale, region: input.region, index: input.index, wait: input.wait },
+    answer: "bare",
+  });
+}
+
+export interface ApplyAnonymousAclPolicyInput {
+  /** Name of the policy, as in the path. */
+  readonly name?: string | undefined;
+  /** For people. */
+  readonly description?: string | undefined;
+  /** The document: an ACL policy. */
+  readonly rules?: string | undefined;
+  /** Must be null: there are no jobs. */
+  readonly jobs?: JsonValue | undefined;
+  /** Ignored. */
+  readonly hash?: JsonValue | undefined;
+  /** Ignored. */
+  readonly createIndex?: JsonValue | undefined;
+  /** Ignored. */
+  readonly modifyIndex?: JsonValue | undefined;
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+/** Write the ACL policy for callers without a token. */
+export function applyAnonymousAclPolicy(
+  client: Caller,
+  input: ApplyAnonymousAclPolicyInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "acl/policy/anonymous",
+    query: { region: input.region },
+    body: {
+      Name: input.name,
+      Description: input.description,
+      Rules: input.rules,
+      JobACL: input.jobs,
+      Hash: input.hash,
+      CreateIndex: input.createIndex,
+      ModifyIndex: input.modifyIndex,
+    },
+    answer: "nothing",
+  });
+}
+
+export interface RemoveAnonymousAclPolicyInput {
+  /** Name of the region that is meant; this server's own by default. */
+  readonly region?: string | undefined;
+}
+
+/** Delete the ACL policy for callers without a token. */
+export function removeAnonymousAclPolicy(
+  client: Caller,
+  input: RemoveAnonymousAclPolicyInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "acl/policy/anonymous",
+    query: { region: input.region },
+    answer: "nothing",
   });
 }
 

@@ -1,30 +1,42 @@
-// ACL policies as clients of spec 1 read them before they make a token (acl-tokens D57): all of them for
-// management, for others those that their token carries. Policies neither grant nor deny here
-// (decision 38).
+// ACL policies as clients of spec 1 see them: read by management and by tokens that carry them, written by
+// management. Policies neither grant nor deny here (decision 38).
 
 import { createHash } from "node:crypto";
+import { Failure } from "../base/failure.ts";
 import { access } from "../endpoint/access.ts";
+import * as query from "../endpoint/acl-query.ts";
+import { notHere } from "../endpoint/acl-query-failures.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out, type OutputOf } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import type { Asked } from "../endpoint/request.ts";
-import { wire } from "../endpoint/wire.ts";
+import { type Field, type InputOf, wire } from "../endpoint/wire.ts";
 import { policyName } from "../policy/acl-name.ts";
 import { DEFAULT, ROOT } from "./built-in.ts";
-import { viewAbsent, viewDenied } from "./failures.ts";
+import * as failures from "./failures.ts";
 import type { Policies } from "./policies.ts";
 import { openPage } from "./policy-pages.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 
-const endpoint = endpointsOf<Policies>();
+/** What the endpoints are answered from. */
+export interface AclPolicyDesk {
+  readonly policies: Policies;
+  /** Name of the own region. */
+  readonly region: string;
+}
+
+const endpoint = endpointsOf<AclPolicyDesk>();
 
 const MOST = 10_000;
+const MAX_DESCRIPTION = 256;
+/** What callers without a token are judged by elsewhere: anybody may know it. */
+const ANONYMOUS = "anonymous";
 // A region of one server is its own leader (acl-tokens 9).
 const READ_HEADERS = { "X-Service-LastContact": "0", "X-Service-KnownLeader": "true" };
 
 const members = {
   Name: out.string("Its name."),
-  Description: out.string("Empty: there are none."),
+  Description: out.string("For people; may be empty."),
   Hash: out.string("Changes with the document: base64 of 32 bytes."),
   CreateIndex: out.integer("Index of the write that made it."),
   ModifyIndex: out.integer("Index of the write that changed it last."),
@@ -32,71 +44,242 @@ const members = {
 const stub = out.object(members);
 const record = out.object({ ...members, Rules: out.string("The document.") });
 
+const { region, stale } = query;
+const shown = { stale, region, index: refusedUnless0(query.index), wait: query.wait };
+const paged = { perPage: query.perPage, nextToken: query.nextToken, reverse: query.reverse };
+const listed = {
+  prefix: wire.query("prefix").string("Only names that begin so.").default(""),
+  ...paged,
+  ...shown,
+  filter: refusedUnlessEmpty(query.filter),
+};
+const name = wire.path("name").string("Name of the policy.");
+const given = {
+  name: wire.body("Name").string("Name of the policy, as in the path.").default(""),
+  description: wire.body("Description").string("For people.", { max: MAX_DESCRIPTION }).default(""),
+  rules: wire.body("Rules").string("The document: an ACL policy.").default(""),
+  jobs: wire.body("JobACL").json("Must be null: there are no jobs.").optional(),
+  hash: wire.body("Hash").json("Ignored.").optional(),
+  createIndex: wire.body("CreateIndex").json("Ignored.").optional(),
+  modifyIndex: wire.body("ModifyIndex").json("Ignored.").optional(),
+  region,
+};
+
+const reads = { method: "GET", family: "acl", runs: "active", head: true } as const;
+const writes = {
+  method: "POST",
+  access: access.management,
+  family: "acl",
+  bodyMissing: "Request body is empty",
+} as const;
+const deletes = { method: "DELETE", access: access.management, family: "acl" } as const;
+const WRITES = "What is sent is the whole policy. Its name must stand in path and body.";
+
 export const aclViewsApi = [
   endpoint({
+    ...reads,
     name: "viewAclPolicies",
-    method: "GET",
     path: "/acl/policies",
     summary: "List the ACL policies; for clients those that their token carries.",
     access: access.token,
-    family: "acl",
-    runs: "active",
-    input: {
-      prefix: wire.query("prefix").string("Only names that begin so.").default(""),
-    },
+    folderText: "leave the slash at the end out: the list is GET /acl/policies",
+    input: listed,
     output: out.list(stub, "By name."),
-    handler: (policies, { prefix }, asked) => {
-      const { namespace } = asked;
-      const names = namesFor(policies, asked).filter((name) => name.startsWith(prefix));
-      const open = (name: string) => policies.read(namespace.id, name);
-      const page = openPage({ names, next: null }, open, (found, name) => stubOf(name, found));
-      const warnings = page.next === null ? [] : ["there are more than one answer shows"];
-      return reply(Object.values(page.shown), { headers: READ_HEADERS, warnings });
-    },
+    handler: list,
   }),
   endpoint({
+    ...reads,
+    name: "viewOwnAclPolicies",
+    path: "/acl/policy/self",
+    summary: "The ACL policies that the token carries; all of them for management.",
+    access: access.token,
+    input: listed,
+    output: out.list(stub, "By name."),
+    handler: list,
+  }),
+  endpoint({
+    ...reads,
     name: "viewAclPolicy",
-    method: "GET",
     path: "/acl/policy/:name+",
     summary: "Read an ACL policy: for management, and for tokens that carry it.",
     access: access.token,
-    family: "acl",
-    runs: "active",
-    input: { name: wire.path("name").string("Name of the policy.") },
+    folderText: "Missing Policy Name",
+    input: { name, ...shown },
     output: record,
-    handler: (policies, input, asked) => {
-      const name = policyName(input.name);
-      const all = asked.caller?.type === "management";
-      // Whoever may not read it learns nothing, not even whether it is there.
-      if (!all && (name === null || !carried(asked).has(name))) throw viewDenied();
-      const found = name === null || name === ROOT ? null : policies.read(asked.namespace.id, name);
-      if (name === null || found === null) throw viewAbsent();
-      return reply({ ...stubOf(name, found), Rules: found.text }, { headers: READ_HEADERS });
-    },
+    handler: (desk, input, asked) => read(desk, asked, input),
+  }),
+  endpoint({
+    ...writes,
+    name: "applyAclPolicy",
+    path: "/acl/policy/:name+",
+    summary: "Write an ACL policy.",
+    description: WRITES,
+    input: { path: name, ...given },
+    output: out.nothing,
+    handler: (desk, input, asked) => write(desk, asked, input.path, input),
+  }),
+  endpoint({
+    ...deletes,
+    name: "removeAclPolicy",
+    path: "/acl/policy/:name+",
+    summary: "Delete an ACL policy. Tokens keep its name, which counts as empty.",
+    input: { name, region },
+    output: out.nothing,
+    handler: (desk, input, asked) => remove(desk, asked, input),
+  }),
+  endpoint({
+    ...reads,
+    name: "viewAnonymousAclPolicy",
+    path: `/acl/policy/${ANONYMOUS}`,
+    summary: "Read the ACL policy for callers without a token; everybody may.",
+    access: access.openWithCaller,
+    input: shown,
+    output: record,
+    handler: (desk, input, asked) => read(desk, asked, { ...input, name: ANONYMOUS }),
+  }),
+  endpoint({
+    ...writes,
+    name: "applyAnonymousAclPolicy",
+    path: `/acl/policy/${ANONYMOUS}`,
+    summary: "Write the ACL policy for callers without a token.",
+    description: WRITES,
+    input: given,
+    output: out.nothing,
+    handler: (desk, input, asked) => write(desk, asked, ANONYMOUS, input),
+  }),
+  endpoint({
+    ...deletes,
+    name: "removeAnonymousAclPolicy",
+    path: `/acl/policy/${ANONYMOUS}`,
+    summary: "Delete the ACL policy for callers without a token.",
+    input: { region },
+    output: out.nothing,
+    handler: (desk, input, asked) => remove(desk, asked, { ...input, name: ANONYMOUS }),
   }),
 ];
+
+// --- reading ---
+
+function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: Asked) {
+  query.checkRegion(input.region, desk.region);
+  const { policies } = desk;
+  const { prefix, reverse, perPage, nextToken } = input;
+  const all = namesFor(policies, asked).filter((one) => one.startsWith(prefix));
+  const ordered = reverse ? all.toReversed() : all;
+  const isThere = (one: string) => (reverse ? one <= nextToken : one >= nextToken);
+  const from = nextToken === "" ? ordered : ordered.filter(isThere);
+  const names = perPage === 0 ? from : from.slice(0, perPage);
+  const open = (one: string) => policies.read(asked.namespace.id, one);
+  const page = openPage({ names, next: null }, open, (found, one) => stubOf(one, found));
+  // A page ends where enough was read, too.
+  const next = from[page.keys.length];
+  const cursor = next === undefined ? {} : { "X-Service-NextToken": next };
+  const cut = perPage === 0 && next !== undefined;
+  return reply(Object.values(page.shown), {
+    headers: { ...READ_HEADERS, ...cursor },
+    warnings: cut ? ["there are more than one answer shows; go on with next_token"] : [],
+  });
+}
+
+function read(
+  desk: AclPolicyDesk,
+  asked: Asked,
+  input: { readonly name: string; readonly region: string },
+) {
+  query.checkRegion(input.region, desk.region);
+  const called = policyName(input.name);
+  const all = asked.caller?.type === "management";
+  // Whoever may not read it learns nothing, not even whether it is there.
+  const may = all || called === ANONYMOUS || (called !== null && carried(asked).has(called));
+  if (!may) throw failures.viewDenied();
+  const hidden = called === null || called === ROOT;
+  const found = hidden ? null : desk.policies.read(asked.namespace.id, called);
+  if (called === null || found === null) throw failures.viewAbsent();
+  return reply({ ...stubOf(called, found), Rules: found.text }, { headers: READ_HEADERS });
+}
 
 function namesFor(policies: Policies, asked: Asked): readonly string[] {
   const { id } = asked.namespace;
   if (asked.caller?.type === "management") {
-    return policies.names(id, { limit: MOST }).names.filter((name) => name !== ROOT);
+    return policies.names(id, { limit: MOST }).names.filter((one) => one !== ROOT);
   }
-  return [...carried(asked)].filter((name) => policies.read(id, name) !== null).toSorted();
+  return [...carried(asked)].filter((one) => policies.read(id, one) !== null).toSorted();
 }
 
 /** Names on a token mean policies of the token's own namespace. */
 function carried({ caller, namespace }: Asked): ReadonlySet<string> {
   if (caller === null || caller.namespace.id !== namespace.id) return new Set();
-  const names = caller.policies.flatMap((name) => policyName(name) ?? []);
+  const names = caller.policies.flatMap((one) => policyName(one) ?? []);
   return new Set([...names, ...(caller.withoutDefault === true ? [] : [DEFAULT])]);
 }
 
-function stubOf(name: string, found: PolicyRecord): OutputOf<typeof stub> {
+function stubOf(called: string, found: PolicyRecord): OutputOf<typeof stub> {
   return {
-    Name: name,
-    Description: "",
-    Hash: createHash("sha256").update(`${name}\n${found.text}`).digest("base64"),
+    Name: called,
+    Description: found.description ?? "",
+    Hash: createHash("sha256").update(`${called}\n${found.text}`).digest("base64"),
     CreateIndex: Number(found.created),
     ModifyIndex: Number(found.written),
+  };
+}
+
+// --- writing ---
+
+async function write(
+  desk: AclPolicyDesk,
+  { namespace }: Asked,
+  path: string,
+  input: InputOf<typeof given>,
+) {
+  query.checkRegion(input.region, desk.region);
+  const { rules, description, jobs } = input;
+  if (policyName(input.name) !== policyName(path)) throw failures.viewNameMismatch();
+  if (jobs !== undefined && jobs !== null) throw failures.jobsUnknown();
+  if (rules.trim() === "") throw failures.rulesMissing();
+  const change = { name: path, text: rules, description };
+  const written = await desk.policies.write(namespace.id, change).catch((error: unknown) => {
+    throw error instanceof Failure && error.kind === "invalid" ? explained(error, rules) : error;
+  });
+  return reply(undefined, { index: written.record.written, warnings: written.warnings });
+}
+
+/** What the blocks of the other product's policies are called. */
+const FOREIGN =
+  /(?:^|[\s{};,])"?(namespace|node_pool|node|agent|operator|quota|host_volume|plugin|sentinel)"?\s*(?:"[^"\n]*"\s*)?[{:=]/;
+
+/** Only of what is no policy of ours. */
+function explained(refusal: Failure, rules: string): Failure {
+  const word = FOREIGN.exec(rules)?.[1];
+  return word === undefined ? refusal : failures.rulesForeign(word);
+}
+
+async function remove(
+  desk: AclPolicyDesk,
+  { namespace }: Asked,
+  input: { readonly name: string; readonly region: string },
+) {
+  query.checkRegion(input.region, desk.region);
+  await desk.policies.delete(namespace.id, input.name);
+  return undefined;
+}
+
+// --- options that there are for tokens only ---
+
+function refusedUnless0(field: Field<bigint>): Field<bigint> {
+  return refusing(field, (value) => value !== 0n, "ask without it, which answers at once");
+}
+
+function refusedUnlessEmpty(field: Field<string>): Field<string> {
+  return refusing(field, (value) => value !== "", "use prefix");
+}
+
+function refusing<T>(field: Field<T>, isGiven: (value: T) => boolean, instead: string): Field<T> {
+  return {
+    ...field,
+    read: (value) => {
+      const read = field.read(value);
+      if (isGiven(read)) throw notHere(field.name, instead);
+      return read;
+    },
   };
 }

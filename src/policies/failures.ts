@@ -120,6 +120,29 @@ export function viewAbsent(): Failure {
   return new Failure("not-found", "policy_not_found", "ACL policy not found");
 }
 
+export function viewNameMismatch(): Failure {
+  const message = "ACL policy name does not match request path";
+  return new Failure("invalid", "invalid_parameter", message);
+}
+
+export function rulesMissing(): Failure {
+  const message = 'Rules is missing; it must be an ACL policy, such as path "secret/*" { ... }';
+  return new Failure("invalid", "invalid_parameter", message);
+}
+
+/** A policy for another product is none that is almost right: its author is told so. */
+export function rulesForeign(word: string): Failure {
+  const message =
+    `Rules is a policy in another product's language (${word}); an ACL policy here says what may be ` +
+    'done on paths, such as path "secret/*" { capabilities = ["read", "list"] }';
+  return new Failure("invalid", "invalid_parameter", message);
+}
+
+export function jobsUnknown(): Failure {
+  const message = "JobACL must be null: there are no jobs here that a policy could be attached to";
+  return new Failure("invalid", "invalid_parameter", message);
+}
+
 // --- sys/inspect/request ---
 
 export function pathInvalid(): Failure {

@@ -16,6 +16,8 @@ export interface PolicyRecord {
   readonly casRequired: boolean;
   /** From then on the policy is gone. */
   readonly expires: Instant | null;
+  /** For people. Default none. */
+  readonly description?: string | undefined;
 }
 
 export interface StoredPolicy {
@@ -26,10 +28,11 @@ export interface StoredPolicy {
   readonly written: string;
   readonly casRequired: boolean;
   readonly expires: string | null;
+  readonly description?: string | undefined;
 }
 
 export function toStored(policy: PolicyRecord): StoredPolicy {
-  const { text, version, modified, created, written, casRequired, expires } = policy;
+  const { text, version, modified, created, written, casRequired, expires, description } = policy;
   return {
     text,
     version,
@@ -38,11 +41,12 @@ export function toStored(policy: PolicyRecord): StoredPolicy {
     written: String(written),
     casRequired,
     expires: expires === null ? null : String(expires),
+    ...(description === undefined ? {} : { description }),
   };
 }
 
 export function fromStored(stored: StoredPolicy): PolicyRecord {
-  const { text, version, modified, created, written, casRequired, expires } = stored;
+  const { text, version, modified, created, written, casRequired, expires, description } = stored;
   return {
     text,
     version,
@@ -51,6 +55,7 @@ export function fromStored(stored: StoredPolicy): PolicyRecord {
     written: BigInt(written),
     casRequired,
     expires: expires === null ? null : BigInt(expires),
+    ...(description === undefined ? {} : { description }),
   };
 }
 

@@ -19,6 +19,8 @@ export interface PolicyChange {
   readonly expires?: Instant | null | undefined;
   /** The same, from now; not beside `expires`. */
   readonly ttl?: Nanos | null | undefined;
+  /** For people. Default: as it is. */
+  readonly description?: string | undefined;
   /** Whether what is not given stays as it is, which needs something to be there. Default: it is a
    *  whole policy. */
   readonly partial?: boolean | undefined;
@@ -77,6 +79,7 @@ export function successor(
   checkVersion(before, change.cas);
   const text = given.text ?? base?.text;
   if (text === undefined) throw failures.textMissing();
+  const description = change.description ?? before?.description ?? "";
   return {
     text,
     version: (before?.version ?? 0) + 1,
@@ -85,6 +88,7 @@ export function successor(
     written: index,
     casRequired: change.casRequired ?? base?.casRequired ?? false,
     expires: given.end === undefined ? (base?.expires ?? null) : given.end,
+    ...(description === "" ? {} : { description }),
   };
 }
 

@@ -316,7 +316,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...serve(policies, olderPoliciesApi),
     ...serve(capabilityQueries, capabilitiesApi),
     ...serve(inspection, inspectionApi),
-    ...serve(policies, aclViewsApi),
+    ...serve({ policies, region: config.region }, aclViewsApi),
     ...serve(audit, auditApi),
     ...serve(quotas, quotasApi),
     ...serve(leaseQuotas, leaseQuotasApi),

@@ -2,13 +2,14 @@
 // management, own secret, any valid token; policies neither grant nor deny (decision 38).
 
 import { access } from "../endpoint/access.ts";
+import * as query from "../endpoint/acl-query.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import { type InputOf, wire } from "../endpoint/wire.ts";
 import { tokenFields } from "./body-fields.ts";
 import { accessorMismatch } from "./failures.ts";
-import * as query from "./query-fields.ts";
+
 import { credentialGone, denied, notFound, nothingToCompare } from "./query-failures.ts";
 import type { Token } from "./token.ts";
 import type { TokenDesk } from "./token-desk.ts";

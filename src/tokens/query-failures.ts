@@ -21,44 +21,12 @@ export function notFound(headers: Readonly<Record<string, string>>): Failure {
   return new Failure("not-found", "token_not_found", "ACL token not found", { headers });
 }
 
-export function noPathToRegion(): Failure {
-  return new Failure("not-found", "no_region_path", "No path to region");
-}
-
-export function prefixOdd(): Failure {
-  const text = "acl token lookup failed: index error: Input (without hyphens) must be even length";
-  return parameter(text);
-}
-
-export function prefixMalformed(): Failure {
-  const text =
-    "acl token lookup failed: index error: Invalid UUID: `prefix` takes hexadecimal digits, " +
-    "at most 36 characters with at most 4 hyphens";
-  return parameter(text);
-}
-
 export function cursorMalformed(): Failure {
   return parameter("invalid next_token");
 }
 
-export function notANumber(name: string): Failure {
-  return parameter(`Expect a number for \`${name}\` query string parameter`);
-}
-
-export function notABoolean(name: string): Failure {
-  return parameter(`Expect \`true\` or \`false\` for \`${name}\` query string parameter`);
-}
-
 export function nothingToCompare(): Failure {
   return parameter("`cas` compares what is stored; a new token has nothing to compare with");
-}
-
-export function indexInvalid(): Failure {
-  return parameter("Invalid index");
-}
-
-export function waitInvalid(): Failure {
-  return parameter("Invalid wait time");
 }
 
 export function tooManyParked(whose: string): Failure {

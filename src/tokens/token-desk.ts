@@ -2,13 +2,14 @@
 // for a change. Opened after the tokens; closed before anybody waits for running requests to end.
 
 import type { Clock, Random, Timers } from "../base/world.ts";
+import { checkRegion } from "../endpoint/acl-query.ts";
 import type { Asked, Caller } from "../endpoint/request.ts";
 import { AddressLimit } from "./address-limit.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { parseFilter } from "./filter/filter.ts";
 import { type ListQuery, Listing, type TokenList } from "./listing.ts";
 import { type BlockingQuery, ParkedQueries, type Watched } from "./parked.ts";
-import { credentialGone, denied, noPathToRegion } from "./query-failures.ts";
+import { credentialGone, denied } from "./query-failures.ts";
 import type { Exchanged } from "./one-time-tokens.ts";
 import type { Token } from "./token.ts";
 import type { Tokens } from "./tokens.ts";
@@ -77,7 +78,7 @@ export class TokenDesk {
 
   /** There is one region, which is the authoritative one too (decision 59). */
   checkRegion(name: string): void {
-    if (name !== "" && name !== this.#region) throw noPathToRegion();
+    checkRegion(name, this.#region);
   }
 
   async list(asked: Asked, query: ListQuery, blocking: BlockingQuery): Promise<Found<TokenList>> {

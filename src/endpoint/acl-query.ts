@@ -4,9 +4,9 @@
 import { parseTokenDuration } from "../base/duration.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
-import type { Schema } from "../endpoint/schema.ts";
-import type { Field } from "../endpoint/wire.ts";
-import * as failures from "./query-failures.ts";
+import type { Schema } from "./schema.ts";
+import type { Field } from "./wire.ts";
+import * as failures from "./acl-query-failures.ts";
 
 const MOST_PER_PAGE = 2 ** 31 - 1;
 const MOST_INDEX = 2n ** 64n - 1n;
@@ -98,7 +98,7 @@ export const nextToken = query(
 
 export const perPage = query(
   "per_page",
-  "How many tokens at most; 0: all.",
+  "How many at most; 0: all.",
   { type: "integer", minimum: 0, maximum: MOST_PER_PAGE, default: 0 },
   (text) => {
     if (text === "") return 0;
@@ -150,6 +150,11 @@ export const region = query(
   { type: "string" },
   (text) => text,
 );
+
+/** For a region of one server, which is the authoritative one too (decision 59). */
+export function checkRegion(named: string, own: string): void {
+  if (named !== "" && named !== own) throw failures.noPathToRegion();
+}
 
 /** Null: whatever it is now. An empty value is refused: a script whose variable is empty wants none of
  *  "whatever it is". */
