@@ -22,7 +22,7 @@ const policy = (Name: string, Rules: string, more: object = {}) => ({
 test("replayed: apply, info, list, self and delete", async (t) => {
   const server = await aclServer(t);
   const client = await goClient(t, server);
-  const { index } = await client.put(
+  const index = await client.apply(
     "/v1/acl/policy/team-a",
     policy("team-a", RULES, { Description: "of team a" }),
   );
@@ -33,7 +33,7 @@ test("replayed: apply, info, list, self and delete", async (t) => {
     ["team-a", "of team a", RULES],
   );
   assert.equal(info["ModifyIndex"], Number(index));
-  await client.put("/v1/acl/policy/team-a", policy("team-a", `${RULES}\n`));
+  await client.apply("/v1/acl/policy/team-a", policy("team-a", `${RULES}\n`));
   const again = (await client.query("/v1/acl/policy/team-a")).body as Record<string, unknown>;
   assert.deepEqual(
     [again["Rules"], again["Description"], again["CreateIndex"]],

@@ -66,6 +66,11 @@ export class GoClient {
     return { index: number(answer, "x-nomad-index") ?? 0n, body: decode(answer) };
   }
 
+  /** A write whose answer nobody decodes. */
+  async apply(path: string, body: object): Promise<bigint> {
+    return number(await this.#send("PUT", path, {}, body), "x-nomad-index") ?? 0n;
+  }
+
   /** Its answer is not decoded: whatever body there is stays unread. */
   async delete(path: string): Promise<bigint> {
     return number(await this.#send("DELETE", path, {}, null), "x-nomad-index") ?? 0n;
