@@ -4,13 +4,20 @@
 
 export interface Outbound {
   /**
-   * An endpoint that an operator has written, as it is called: http or https (http only with `plain`),
-   * a host, and no user, query or fragment. Throws an "invalid" Failure whose text begins with `field`.
-   * Addresses are checked when it is called, not here.
+   * An endpoint that an operator has written, as it is called: http or https, a host, and no user, query
+   * or fragment. Throws an "invalid" Failure whose text begins with `field`. An address is judged here and
+   * whenever it is called; the addresses of a name are known only then.
    */
-  endpoint(field: string, text: string, rules: { readonly plain: boolean }): URL;
+  endpoint(field: string, text: string, rules: EndpointRules): URL;
   /** One request, one answer, whatever its status. Throws OutboundError and nothing else. */
   send(request: OutboundRequest): Promise<OutboundAnswer>;
+}
+
+export interface EndpointRules {
+  /** Whether http may be spoken; "loopback": with an address of this machine alone. */
+  readonly plain: boolean | "loopback";
+  /** As of a request to it. Default false. */
+  readonly metadata?: boolean;
 }
 
 export interface OutboundRequest {

@@ -86,6 +86,12 @@ export async function openDev(
   return keys;
 }
 
+/** An environment without what engines of clouds look for there. */
+export function withoutClouds(env: Host["env"]): Host["env"] {
+  const names = /^(?:CLOUDA|CLOUDB|AWS|AZURE)_/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.test(name)));
+}
+
 /** Tells the engines of the stand-ins for clouds, where there are any. */
 export async function prepareClouds(
   server: ServerPart,

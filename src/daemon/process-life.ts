@@ -10,7 +10,7 @@ import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
-import { announceDev, type DevPlace, openDev, prepareClouds } from "./dev-mode.ts";
+import { announceDev, type DevPlace, openDev, prepareClouds, withoutClouds } from "./dev-mode.ts";
 import { dump } from "./diagnostics.ts";
 import type { DevFlags } from "./flags.ts";
 import { FollowedFiles } from "./followed-files.ts";
@@ -93,7 +93,8 @@ class ProcessLife {
         operatorFiles: new FollowedFiles(world.fs, host),
         version: VERSION,
         buildDate: BUILD_DATE,
-        environment: host.env,
+        // What is set for real clouds would go before what the stand-ins are told of by.
+        environment: dev?.flags.clouds === true ? withoutClouds(host.env) : host.env,
         reload: () => this.#reloads.run(),
         ...(dev === null ? {} : { dev: { rootToken: dev.flags.rootToken } }),
       });

@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { describe, Failure } from "../base/failure.ts";
+import { Failure, type FailureKind } from "../base/failure.ts";
 
 export function pathRefused(what: string): Failure {
   return new Failure("invalid", "mount-path", `the path of a mount is not valid: ${what}`);
@@ -90,10 +90,16 @@ export function abandons(what: string): Failure {
   return new Failure("invalid", "mount-abandons", message);
 }
 
+/** Not faults of this server: somebody outside must be mended, asked again or told something else. */
+const TOLD: ReadonlySet<FailureKind> = new Set(["upstream", "invalid", "unavailable", "timed-out"]);
+
 /** What has stopped it holds no secret: it is a Failure. */
 export function notDisabled(cause: Failure): Failure {
-  const message = `the mount could not be disabled and stays closed: ${describe(cause)}`;
-  return new Failure("internal", "mount-not-disabled", message);
+  const { kind, retryAfter } = cause;
+  const later = retryAfter === null ? {} : { retryAfter };
+  // Its own text says what was behind it.
+  const message = `the mount could not be disabled and stays closed: ${cause.message}`;
+  return new Failure(TOLD.has(kind) ? kind : "internal", "mount-not-disabled", message, later);
 }
 
 export function moveRefused(why: string): Failure {

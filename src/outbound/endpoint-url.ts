@@ -13,9 +13,13 @@ const SHAPE =
 const NAME = /^(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*$/;
 
 /** Throws an "invalid" Failure whose text begins with `field`. */
-export function readEndpoint(field: string, text: string, { plain }: { plain: boolean }): URL {
+export function readEndpoint(
+  field: string,
+  text: string,
+  { plain }: { readonly plain: boolean },
+): URL {
   const refuse = (why: string): never => {
-    throw new Failure("invalid", "endpoint-invalid", `${field}: ${why}`);
+    throw endpointInvalid(field, why);
   };
   const schemes = plain ? "http:// or https://" : "https://";
   const wanted = `must be a URL such as ${plain ? "http" : "https"}://host:port/path`;
@@ -35,6 +39,10 @@ export function readEndpoint(field: string, text: string, { plain }: { plain: bo
   // The parser that the call is made with must have read the same host.
   if (url === null || url.hostname !== host.toLowerCase()) return refuse(wanted);
   return url;
+}
+
+export function endpointInvalid(field: string, why: string): Failure {
+  return new Failure("invalid", "endpoint-invalid", `${field}: ${why}`);
 }
 
 /** Where a request to it goes. Throws OutboundError "forbidden". */

@@ -3,15 +3,17 @@
 
 import type { Net, Timers } from "../base/world.ts";
 import {
+  type EndpointRules,
   type Outbound,
   type OutboundAnswer,
   OutboundError,
   type OutboundRequest,
 } from "../../plugin-sdk/outbound.ts";
-import { AllowedAddresses } from "./allowed-addresses.ts";
+import { placeOf } from "./address-kinds.ts";
+import { AllowedAddresses, type Destination } from "./allowed-addresses.ts";
 import { Connections } from "./connections.ts";
 import { Dialling } from "./dialling.ts";
-import { destinationOf, readEndpoint } from "./endpoint-url.ts";
+import { destinationOf, endpointInvalid, readEndpoint } from "./endpoint-url.ts";
 import { exchange } from "./exchange.ts";
 import { type Resolve, resolveBySystem } from "./system-resolver.ts";
 
@@ -30,14 +32,16 @@ export interface OutboundOptions {
 
 export class OutboundCalls {
   readonly #timers: Timers;
+  readonly #allowed: AllowedAddresses;
   readonly #dialling: Dialling;
   readonly #connections = new Map<string, Connections>();
   #closed = false;
 
   constructor({ allow, dev, timers, net, resolve, authorities }: OutboundOptions) {
     this.#timers = timers;
+    this.#allowed = new AllowedAddresses({ allow, dev });
     this.#dialling = new Dialling({
-      allowed: new AllowedAddresses({ allow, dev }),
+      allowed: this.#allowed,
       net,
       timers,
       resolve: resolve ?? resolveBySystem,
@@ -47,7 +51,7 @@ export class OutboundCalls {
 
   for(mountUuid: string): Outbound {
     return {
-      endpoint: readEndpoint,
+      endpoint: (field, text, rules) => this.#endpoint(field, text, rules),
       send: (request) => this.#send(mountUuid, request),
     };
   }
@@ -57,6 +61,29 @@ export class OutboundCalls {
     this.#closed = true;
     for (const connections of this.#connections.values()) connections.close();
     this.#connections.clear();
+  }
+
+  /** An address that may never be called is told of now, not at every call. */
+  #endpoint(field: string, text: string, { plain, metadata = false }: EndpointRules): URL {
+    const url = readEndpoint(field, text, { plain: plain !== false });
+    const to = destinationOf(url, { plain: true, metadata });
+    if (plain === "loopback" && !to.secure && placeOf(to.host)?.kind !== "loopback") {
+      throw endpointInvalid(
+        field,
+        "must begin with https://, or be an address of this machine, such as http://127.0.0.1:8080: " +
+          "what is sent there proves who this server is",
+      );
+    }
+    if (placeOf(to.host) !== null) this.#checkAddress(field, to);
+    return url;
+  }
+
+  #checkAddress(field: string, to: Destination): void {
+    const why = this.#allowed.refusal(to.host, to);
+    if (why === null) return;
+    const told = `${to.host}:${to.port} may not be called: it is ${why}`;
+    const cure = "which outbound_allow of the server's configuration does not list";
+    throw endpointInvalid(field, `${told}, ${cure}`);
   }
 
   async #send(mountUuid: string, request: OutboundRequest): Promise<OutboundAnswer> {

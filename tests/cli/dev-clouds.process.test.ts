@@ -13,8 +13,10 @@ const DEV = ["server", "--dev", "--dev-clouds", "--dev-listen-address", "127.0.0
 async function devServer(t: TestContext, more: readonly string[] = []) {
   const home = makeHome((call) => t.after(call));
   const env = { PATH: process.env["PATH"], HOME: home };
+  // Of a real account, which the stand-ins do not know.
+  const real = { CLOUDB_CLIENT_ID: "real", AZURE_TENANT_ID: "real", CLOUDA_REGION: "mars" };
   const child = spawn(PROGRAM, [...DEV, ...more], {
-    env,
+    env: { ...env, ...real },
     cwd: home, // where npx would not find it
     stdio: ["ignore", "pipe", "pipe"],
   });

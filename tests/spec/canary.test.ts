@@ -134,7 +134,7 @@ test("R29 T-G01 T-O01 T-O03: no marker of any field is found where it must not b
 });
 
 test("R29 T-G01 T-I06: nor is a marker of any field of the engines of clouds, whose providers are out of reach", async (t) => {
-  // Loopback is not allowed here, so that every call ends where the address is looked at.
+  // Loopback is not allowed here, and the name stands for nothing: every call ends before it begins.
   const nowhere = "http://127.0.0.1:9";
   const settings = { cloudb_endpoints: { authority: nowhere, graph: nowhere, arm: nowhere } };
   const server = await startServer({ settings });
@@ -152,8 +152,8 @@ test("R29 T-G01 T-I06: nor is a marker of any field of the engines of clouds, wh
         access_key: "AKIAAAAAAAAAAAAAAAAA",
         secret_key: secret("secret_key"),
         region: "us-east-1",
-        iam_endpoint: nowhere,
-        sts_endpoint: nowhere,
+        iam_endpoint: "http://nowhere.invalid",
+        sts_endpoint: "http://nowhere.invalid",
         max_retries: 0,
       },
     ],
@@ -182,7 +182,7 @@ test("R29 T-G01 T-I06: nor is a marker of any field of the engines of clouds, wh
   ];
   for (const [method, path, body] of calling) {
     const answer = await server.call(method, `/v1/${path}`, { token, body });
-    assert.equal(answer.status, 502, answer.text);
+    assert.ok([400, 502].includes(answer.status), answer.text);
     assert.deepEqual(markers.foundIn(answer.text), []);
   }
   for (const type of ["clouda", "cloudb"]) {

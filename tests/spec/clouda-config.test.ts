@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { at } from "../support/http-client.ts";
 import { type CloudAServer, cloudaServer, DEPLOY_ROLE } from "../support/cloud-server.ts";
 import { absent, dataOf, done, refused } from "../support/engine-server.ts";
 
@@ -188,4 +189,16 @@ test("A9: a call may be tried again as often as one likes", async (t) => {
   const server = await cloudaServer(t);
   await server.configure({ max_retries: 1000 });
   assert.equal(dataOf(await server.ask("GET", "clouda/config/root"))["max_retries"], 1000);
+});
+
+test("A7: one half of a pair in the environment is passed over, and told of", async (t) => {
+  const environment = () => ({ CLOUDA_ACCESS_KEY: "AKIAAAAAAAAAAAAAAAAA" });
+  const server = await cloudaServer(t, { configured: false, environment });
+  const warning =
+    "CLOUDA_ACCESS_KEY is set in the environment of the server and CLOUDA_SECRET_KEY is not: it is not used";
+  const written = await server.ask("POST", "clouda/config/root", { region: "eu-central-1" });
+  assert.deepEqual(at(written, "warnings"), [warning]);
+  const read = await server.ask("GET", "clouda/config/root");
+  assert.deepEqual(at(read, "warnings"), [warning]);
+  assert.equal(dataOf(read)["credential_source"], "chain");
 });

@@ -6,13 +6,7 @@ import test from "node:test";
 import { SystemNet } from "../../src/base/net.ts";
 import type { Address } from "../../src/base/world.ts";
 import { cloudaServer } from "../support/cloud-server.ts";
-import {
-  dataOf,
-  done,
-  type EngineServer,
-  engineServer,
-  refused,
-} from "../support/engine-server.ts";
+import { dataOf, done, engineServer, refused } from "../support/engine-server.ts";
 
 const KEYS = { access_key: "AKIAIOSFODNN7EXAMPLE", secret_key: "a/secret+key" };
 const ODD = [
@@ -29,13 +23,6 @@ const ODD = [
   "http://127.0.0.1\u0000.example/",
 ];
 const INNER = ["http://127.0.0.1:9", "http://[::1]:9", "http://10.0.0.1", "http://169.254.169.254"];
-
-/** Mints with endpoints that lead inside; gives what was connected to. */
-async function minted(server: EngineServer, endpoint: string) {
-  const config = { ...KEYS, iam_endpoint: endpoint, sts_endpoint: endpoint, max_retries: 0 };
-  assert.ok((await server.ask("POST", "clouda/config/root", config)).status < 300);
-  return server.ask("GET", "clouda/creds/r");
-}
 
 function recorded() {
   const connected: string[] = [];
@@ -64,15 +51,36 @@ test("T-I03: an endpoint in an odd spelling is 400 by its field, and nothing is 
   }
 });
 
-test("T-I03: an endpoint at an inner address is never called, and the refusal says what would help", async (t) => {
+test("T-I03: an endpoint at an inner address is refused when it is written, and says what would help", async (t) => {
+  const { net, connected } = recorded();
+  const server = await engineServer(t, { world: { net } });
+  for (const endpoint of INNER) {
+    for (const field of ["iam_endpoint", "sts_endpoint"]) {
+      const answer = await server.ask("POST", "clouda/config/root", { ...KEYS, [field]: endpoint });
+      refused(answer, 400, /may not be called: it is a .* address, which outbound_allow/);
+      assert.ok(answer.text.includes(field) && !answer.text.includes(KEYS.secret_key));
+    }
+  }
+  const fallback = {
+    sts_fallback_endpoints: INNER,
+    sts_fallback_regions: INNER.map(() => "us-east-1"),
+  };
+  const answer = await server.ask("POST", "clouda/config/root", { ...KEYS, ...fallback });
+  refused(answer, 400, /^sts_fallback_endpoints: .* may not be called/);
+  assert.equal((await server.ask("GET", "clouda/config/root")).status, 404);
+  assert.deepEqual(connected, []);
+});
+
+test("T-I03: a name that stands for an inner address is never called, and is a setting to mend, not to wait for", async (t) => {
   const { net, connected } = recorded();
   const server = await engineServer(t, { world: { net } });
   done(await server.ask("POST", "clouda/roles/r", ROLE));
-  for (const endpoint of INNER) {
-    const answer = await minted(server, endpoint);
-    refused(answer, 502, /may not be called: it is a .* address, which outbound_allow/);
-    assert.ok(!answer.text.includes(KEYS.secret_key));
-  }
+  const endpoint = "http://localhost:9";
+  const config = { ...KEYS, iam_endpoint: endpoint, sts_endpoint: endpoint };
+  done(await server.ask("POST", "clouda/config/root", config));
+  const answer = await server.ask("GET", "clouda/creds/r");
+  refused(answer, 400, /may not be called: its name stands for a .* address, which outbound_allow/);
+  assert.ok(!answer.text.includes(KEYS.secret_key));
   assert.deepEqual(connected, []);
 });
 
@@ -88,4 +96,74 @@ test("T-I03: what outbound_allow lists is called", async (t) => {
     dataOf(await server.ask("GET", "clouda/config/root"))["iam_endpoint"],
     server.fake.url,
   );
+});
+
+const ROLE_ARN = "arn:aws:iam::123456789012:role/holdfast";
+const IDENTITY = { role_arn: ROLE_ARN, identity_token_audience: "sts.example.com" };
+
+test("T-I01: an identity token goes nowhere in the clear", async (t) => {
+  const server = await cloudaServer(t, { configured: false });
+  const write = (more: object) =>
+    server.ask("POST", "clouda/config/root", { ...IDENTITY, ...more });
+  for (const endpoint of ["http://sts.example.com", "http://93.184.216.34", "http://localhost:1"]) {
+    refused(await write({ sts_endpoint: endpoint }), 400, /^sts_endpoint: must begin with https:/);
+    const fallback = { sts_fallback_endpoints: [endpoint], sts_fallback_regions: ["us-east-1"] };
+    refused(await write(fallback), 400, /^sts_fallback_endpoints: must begin with https:/);
+  }
+  done(await write({ sts_endpoint: "https://sts.example.com" }));
+  done(await write({ sts_endpoint: server.fake.url })); // on this machine, and listed
+  // Neither is it brought there by the order in which the fields are written.
+  const cleared = { role_arn: "", identity_token_audience: "" };
+  done(
+    await server.ask("POST", "clouda/config/root", {
+      ...cleared,
+      sts_endpoint: "http://sts.example.com",
+    }),
+  );
+  refused(await write({}), 400, /^sts_endpoint: must begin with https:/);
+});
+
+test("T-I01: stored keys are not used at another endpoint by who does not know them", async (t) => {
+  const server = await cloudaServer(t);
+  const write = (body: object) => server.ask("POST", "clouda/config/root", body);
+  const other = "https://iam.attacker.example";
+  const moves = [
+    { iam_endpoint: other },
+    { sts_endpoint: other },
+    { sts_fallback_endpoints: [other], sts_fallback_regions: ["us-east-1"] },
+    { iam_endpoint: other, access_key: server.fake.accessKeyId },
+  ];
+  for (const move of moves) {
+    const answer = await write(move);
+    refused(answer, 400, /the stored keys were not given for this endpoint; give access_key and/);
+  }
+  assert.equal(
+    dataOf(await server.ask("GET", "clouda/config/root"))["iam_endpoint"],
+    server.fake.url,
+  );
+  done(await write({ region: "eu-central-1", iam_endpoint: server.fake.url }));
+  done(await write({ iam_endpoint: "" })); // the provider's own
+  done(await write(server.config({ iam_endpoint: other })));
+  done(await write({ iam_endpoint: "https://third.example", access_key: "", secret_key: "" }));
+});
+
+test("T-I01: what no ARN of a role holds is refused in role_arn", async (t) => {
+  const server = await cloudaServer(t, { configured: false });
+  const odd = [
+    "arn:aws:iam::123456789012:role/x\r\nHost: evil.example",
+    "arn:aws:iam::123456789012:role/x\n",
+    "arn:aws:iam::1@evil.example:role/x",
+    "arn:aws:iam::123456789012:role/x@evil.example",
+    "arn:aws:iam::123456789012:role\\x",
+    "arn:aws:iam::123456789012:role/a b",
+    "arn:aws:iam::123456789012:user/x",
+    "role/x",
+  ];
+  for (const role_arn of odd) {
+    const body = { ...IDENTITY, role_arn };
+    refused(await server.ask("POST", "clouda/config/root", body), 400, /^role_arn must be the ARN/);
+  }
+  for (const region of ["evil.com/x", "us-east-1.evil.com#", "us-east-1@evil.com", "a\r\nb"]) {
+    refused(await server.ask("POST", "clouda/config/root", { region }), 400, /^region /);
+  }
 });

@@ -7,6 +7,7 @@ import { ThrottledFailure } from "../../../plugin-sdk/failure.ts";
 
 export type ProviderErrorKind =
   | "refused" // understood and refused: it had no effect
+  | "forbidden" // our own configuration does not let it be called: it never got there
   | "throttled" // asked to come back later: it had no effect
   | "unreachable" // it never got there
   | "unknown"; // no whole answer, or a server's fault: it may have had its effect
@@ -84,6 +85,9 @@ export function failureOf(error: ProviderError, more = "", { retryAfter = 0 } = 
   switch (error.kind) {
     case "refused":
       return new Failure("invalid", "provider-refused", text);
+    case "forbidden":
+      // A setting of ours, which no second try mends.
+      return new Failure("invalid", "provider-forbidden", text);
     case "throttled":
       return new ThrottledFailure(text, error.retryAfter ?? retryAfter);
     case "unreachable":

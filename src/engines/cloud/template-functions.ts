@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto";
 import { base64, text, utf8 } from "../../base/bytes.ts";
 import type { Clock, Random } from "../../base/world.ts";
-import { printf } from "./template-printf.ts";
+import { checkFormat, printf } from "./template-printf.ts";
 import { formatTime } from "./template-time.ts";
-import { CallError, TemplateData, type Value } from "./template-value.ts";
+import { CallError, LimitError, TemplateData, type Value } from "./template-value.ts";
 
 export interface TemplateWorld {
   readonly clock: Clock;
@@ -59,6 +59,19 @@ export function callFunction(name: string, args: readonly Value[], world: Templa
   const value = call(args, world);
   if (typeof value === "string" && size(value) > MOST_BYTES) throw tooLong();
   return value;
+}
+
+/** What stands in a template and would be refused by every run: told when it is written. `literals` are the
+ *  arguments as far as they are known; null: they are not. */
+export function checkLiterals(name: string, literals: readonly (Value | null)[]): void {
+  const [first] = literals;
+  if (name === "random" && typeof first === "number") checkRandom(first);
+  if (name === "printf" && typeof first === "string") checkFormat(first);
+}
+
+function checkRandom(count: number): void {
+  if (count >= 1 && count <= MOST_RANDOM) return;
+  throw new LimitError(`argument 1 must be from 1 to ${MOST_RANDOM}`);
 }
 
 /** As in Go: what is empty or 0 counts as false. */
@@ -148,9 +161,7 @@ function sprint(args: readonly Value[]): string {
 
 /** Each letter as likely as every other: bytes beyond the last whole round of the alphabet are left out. */
 function randomText(count: number, random: Random): string {
-  if (count < 1 || count > MOST_RANDOM) {
-    throw new CallError(`argument 1 must be from 1 to ${MOST_RANDOM}`);
-  }
+  checkRandom(count);
   const fair = 256 - (256 % ALPHABET.length);
   let letters = "";
   while (letters.length < count) {
@@ -208,6 +219,6 @@ function incomparable(): CallError {
   return new CallError("only two texts, two numbers or two truth values can be compared");
 }
 
-function tooLong(): CallError {
-  return new CallError(`it would make a text of more than ${MOST_BYTES} bytes`);
+function tooLong(): LimitError {
+  return new LimitError(`it would make a text of more than ${MOST_BYTES} bytes`);
 }

@@ -30,10 +30,13 @@ export interface Token {
 export class TemplateError extends Error {
   readonly line: number;
   readonly column: number;
+  /** Whether it wanted more than anything may take. */
+  readonly limit: boolean;
 
-  constructor(source: string, at: number, message: string) {
+  constructor(source: string, at: number, message: string, { limit = false } = {}) {
     super(message);
     this.name = "TemplateError";
+    this.limit = limit;
     const before = source.slice(0, at);
     this.line = before.split("\n").length;
     this.column = at - before.lastIndexOf("\n");

@@ -2,10 +2,11 @@
 // What a run could only fail at (an unknown function, field or variable) is refused here, with its place.
 
 import { TokenCursor } from "./template-cursor.ts";
-import { FUNCTION_NAMES } from "./template-functions.ts";
+import { checkLiterals, FUNCTION_NAMES } from "./template-functions.ts";
 import { lex, TemplateError, type Token } from "./template-lexer.ts";
 import { Scope } from "./template-scope.ts";
 import type { Command, Node, Operand, Pipe } from "./template-tree.ts";
+import { CallError } from "./template-value.ts";
 
 export const MOST_CHARACTERS = 100_000;
 /** Of parentheses and blocks: each level takes some stack, here and when it runs. */
@@ -118,9 +119,11 @@ class Parser {
     const first = this.#tokens.peek();
     const variable = this.#target(mayDeclare);
     const commands = [this.#command()];
+    this.#checkCall(commands[0], null);
     while (this.#tokens.peek().kind === "pipe") {
       this.#tokens.take();
       const command = this.#command();
+      this.#checkCall(command, commands.at(-1) ?? null);
       if (command.call === null) {
         throw this.#tokens.fault(command, "behind | a function must stand");
       }
@@ -128,6 +131,21 @@ class Parser {
     }
     if (variable?.declared === true) this.#scope.declare(variable.name);
     return { commands, variable, at: first.at };
+  }
+
+  /** What no run could do, whatever its data: the last argument is what comes out of the command before. */
+  #checkCall(command: Command | undefined, before: Command | null): void {
+    if (command === undefined || command.call === null) return;
+    const piped = before === null ? [] : [before.call === null ? before.operands[0] : undefined];
+    const literals = [...command.operands, ...piped].map((one) =>
+      one?.kind === "literal" ? one.value : null,
+    );
+    try {
+      checkLiterals(command.call, literals);
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      throw this.#tokens.fault(command, `${command.call}: ${error.message}`);
+    }
   }
 
   #target(mayDeclare: boolean): Pipe["variable"] {
@@ -186,7 +204,8 @@ class Parser {
         return { kind: "dot", fields: this.#noFields(), at };
       case "field":
         this.#scope.checkFieldOfDot(token);
-        return { kind: "dot", fields: [text, ...this.#moreFields()], at };
+        this.#noFields(); // of a text
+        return { kind: "dot", fields: [text], at };
       case "variable": {
         this.#scope.checkVariable(token);
         const field = this.#tokens.peek();
@@ -230,11 +249,13 @@ class Parser {
     return value + 0; // no -0
   }
 
-  #moreFields(): string[] {
-    const fields: string[] = [];
-    while (this.#tokens.peek().kind === "field" && !this.#tokens.peek().spaced)
-      fields.push(this.#tokens.take().text);
-    return fields;
+  /** One at most: the fields of the data are texts, which have none. */
+  #moreFields(): readonly string[] {
+    const { kind, spaced, text } = this.#tokens.peek();
+    if (kind !== "field" || spaced) return [];
+    this.#tokens.take();
+    this.#noFields();
+    return [text];
   }
 
   #noFields(): readonly [] {

@@ -1,7 +1,7 @@
 // printf of templates (cloud-engines 2.8): %s %v %d %q %x %X %t %% with width, "-", "0" and precision.
 // Where Go would write a fault into the text ("%!d(string=a)"), this refuses: nobody wants such a name.
 
-import { CallError, type Value } from "./template-value.ts";
+import { CallError, LimitError, type Value } from "./template-value.ts";
 
 const VERB = /%(?:%|([-0]*)(\d*)(?:\.(\d*))?(.?))/gsu;
 const MOST_WIDTH = 1024;
@@ -21,6 +21,14 @@ export function printf(format: string, args: readonly Value[]): string {
   );
   if (used < args.length) throw new CallError(`it has ${args.length - used} arguments too many`);
   return line;
+}
+
+/** Refuses a width or precision that no run would take. */
+export function checkFormat(format: string): void {
+  for (const [, , width, precision] of format.matchAll(VERB)) {
+    number(width);
+    number(precision);
+  }
 }
 
 function formatted(verb: string, value: Value, precision: number | null): string {
@@ -93,6 +101,6 @@ function padded(text: string, width: number, flags: string, precision: string | 
 function number(given: string | undefined): number | null {
   if (given === undefined) return null;
   const value = given === "" ? 0 : Number(given);
-  if (value > MOST_WIDTH) throw new CallError(`a width or precision above ${MOST_WIDTH}`);
+  if (value > MOST_WIDTH) throw new LimitError(`a width or precision above ${MOST_WIDTH}`);
   return value;
 }

@@ -13,3 +13,6 @@ export type Value = string | number | boolean | TemplateData;
 
 /** Why a function cannot be run: the place is added by whoever called it. */
 export class CallError extends Error {}
+
+/** More than a function makes or a run may take, whatever the data are. */
+export class LimitError extends CallError {}

@@ -6,7 +6,7 @@ import { callFunction, isTrue, shown, size, type TemplateWorld } from "./templat
 import { TemplateError } from "./template-lexer.ts";
 import { parse } from "./template-parser.ts";
 import type { Command, Node, Operand, Pipe } from "./template-tree.ts";
-import { CallError, TemplateData, type Value } from "./template-value.ts";
+import { CallError, LimitError, TemplateData, type Value } from "./template-value.ts";
 
 const MOST_STEPS = 10_000;
 const STEP_BYTES = 64; // of a text that is worked on: so many cost as much as a step
@@ -146,7 +146,7 @@ class Run {
 
   #write(text: string, at: number): void {
     if (size(this.#output) + size(text) > MOST_OUTPUT) {
-      throw this.#fault(at, `the result has more than ${MOST_OUTPUT} bytes`);
+      throw this.#limit(at, `the result has more than ${MOST_OUTPUT} bytes`);
     }
     this.#output += text;
   }
@@ -160,7 +160,8 @@ class Run {
       return run();
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      throw this.#fault(at, call === "" ? error.message : `${call}: ${error.message}`);
+      const message = call === "" ? error.message : `${call}: ${error.message}`;
+      throw error instanceof LimitError ? this.#limit(at, message) : this.#fault(at, message);
     }
   }
 
@@ -170,7 +171,11 @@ class Run {
   }
 
   #step(at: number): void {
-    if (++this.#steps > MOST_STEPS) throw this.#fault(at, `it takes more than ${MOST_STEPS} steps`);
+    if (++this.#steps > MOST_STEPS) throw this.#limit(at, `it takes more than ${MOST_STEPS} steps`);
+  }
+
+  #limit(at: number, message: string): TemplateError {
+    return new TemplateError(this.#source, at, message, { limit: true });
   }
 
   #fault(at: number, message: string): TemplateError {

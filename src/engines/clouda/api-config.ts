@@ -9,7 +9,7 @@ import { reply } from "../../endpoint/reply.ts";
 import { type InputOf, wire } from "../../endpoint/wire.ts";
 import * as fields from "../cloud/fields.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
-import { sourceOf } from "./credential-source.ts";
+import { halfPairs, sourceOf } from "./credential-source.ts";
 import type { CloudA } from "./engine.ts";
 import { notFound } from "./failures.ts";
 import { defaultTemplate } from "./names.ts";
@@ -108,7 +108,8 @@ export const configApi = [
       await room.locks.run(ROOT_LOCK, () => room.rootConfig.write(changeOf(input)));
       room.clients.drop();
       await room.given.leases.retryStuck();
-      return undefined;
+      const warnings = halfPairs(room.given.environment);
+      return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
   endpoint({
@@ -122,7 +123,7 @@ export const configApi = [
     handler: async (room) => {
       const root = await room.rootConfig.read();
       if (root === null) throw notFound();
-      return shownRoot(room, root);
+      return reply(shownRoot(room, root), { warnings: halfPairs(room.given.environment) });
     },
   }),
   endpoint({

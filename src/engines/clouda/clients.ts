@@ -131,7 +131,8 @@ export class Clients {
     const found = credentialSource({
       root,
       given,
-      exchange: (token) => {
+      exchange: async (token) => {
+        if (root !== null) this.#rootConfig.checkIdentityEndpoints(root);
         secrets.add(token);
         return webIdentity({ parts, calls, token });
       },

@@ -216,7 +216,10 @@ test("temporary credentials of our own give no federation token, and are told so
 test("another endpoint of STS is tried only where the one before cannot be reached", async (t) => {
   const stage = await withRoles(t);
   const { url } = stage.fake;
+  const { accessKeyId: access_key, secretAccessKey: secret_key } = stage.fake;
   await stage.write("config/root", {
+    access_key,
+    secret_key, // again, for another endpoint
     sts_endpoint: "http://127.0.0.1:1",
     sts_fallback_endpoints: [url],
     sts_fallback_regions: ["eu-west-1"],

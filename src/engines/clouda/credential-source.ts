@@ -57,6 +57,16 @@ export function credentialSource({ root, given, exchange }: SourceParts): Creden
   return found === null ? fromChain(given.environment) : async () => found;
 }
 
+/** A pair of which one half is missing is passed over, which whoever has set it should know. */
+export function halfPairs(environment: EnvironmentVariables): string[] {
+  return VARIABLES.flatMap(([id, secret]) => {
+    const [hasId, hasSecret] = [environment(id) !== null, environment(secret) !== null];
+    if (hasId === hasSecret) return [];
+    const [set, missing] = hasId ? [id, secret] : [secret, id];
+    return [`${set} is set in the environment of the server and ${missing} is not: it is not used`];
+  });
+}
+
 function fromEnvironment(environment: EnvironmentVariables): RootCredentials | null {
   for (const [id, secret, token] of VARIABLES) {
     const accessKeyId = environment(id);

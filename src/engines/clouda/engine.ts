@@ -3,6 +3,7 @@
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
 import { Clients } from "./clients.ts";
+import { halfPairs } from "./credential-source.ts";
 import { Credentials } from "./creds.ts";
 import { LeaseConfig } from "./lease-config.ts";
 import type { CloudAProvider } from "./provider.ts";
@@ -49,6 +50,7 @@ export class CloudA {
   async open(): Promise<void> {
     const root = await this.rootConfig.read();
     this.given.metrics.rootRotated(root?.rootKeyCreated ?? null);
+    for (const what of halfPairs(this.given.environment)) this.given.log.warn(what);
     await this.staticRoles.open();
   }
 

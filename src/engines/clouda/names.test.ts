@@ -51,13 +51,13 @@ test("C16, C17: a name over its cap is refused as a fault of ours, with the numb
 
 test("a broken template is refused with line and column", () => {
   assert.throws(
-    () => checkTemplate("{{ .Type }}\n{{ .Nope }}"),
+    () => checkTemplate("{{ .Type }}\n{{ .Nope }}", given),
     (error: unknown) =>
       error instanceof Failure &&
       error.kind === "invalid" &&
       error.message.startsWith("username_template: line 2, column 4: there is no field .Nope"),
   );
-  checkTemplate(usual);
+  checkTemplate(usual, given);
 });
 
 test("C29: a session's name keeps the provider's letters and 64 of them", () => {

@@ -33,15 +33,29 @@ export function defaultTemplate(prefix: string): string {
   );
 }
 
-/** Refuses what cannot be read, with the place of the fault. */
-export function checkTemplate(text: string): void {
+/** Refuses what cannot be read, and what takes more than a run may, with the place of the fault. What else
+ *  a run may fail at depends on its data. */
+export function checkTemplate(text: string, given: Pick<EngineGiven, "clock" | "random">): void {
   try {
-    new Template(text, FIELDS); // oxlint-disable-line no-new -- it is read, and that is all
+    const template = new Template(text, FIELDS);
+    for (const Type of ["IAM", "STS"]) tryLimits(template, Type, given);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     const { line, column, message } = error;
     const where = `username_template: line ${line}, column ${column}`;
     throw new Failure("invalid", "template-invalid", `${where}: ${message}`);
+  }
+}
+
+function tryLimits(
+  template: Template,
+  Type: string,
+  given: Pick<EngineGiven, "clock" | "random">,
+): void {
+  try {
+    template.run({ Type, DisplayName: "display-name", PolicyName: "policy-name" }, given);
+  } catch (error) {
+    if (!(error instanceof TemplateError) || error.limit) throw error;
   }
 }
 

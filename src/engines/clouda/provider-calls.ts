@@ -26,6 +26,7 @@ export const UNKNOWN_KEY = "InvalidClientTokenId";
 
 const RESULTS: Readonly<Record<ProviderErrorKind, CallResult>> = {
   refused: "refused",
+  forbidden: "failed",
   throttled: "throttled",
   unreachable: "failed",
   unknown: "failed",
@@ -139,6 +140,7 @@ export class ProviderCalls {
 
 /** Whether the same may well succeed a moment later. */
 function isPassing({ kind, code }: ProviderError): boolean {
+  if (kind === "forbidden") return false;
   return kind !== "refused" || code === "ConcurrentModification";
 }
 

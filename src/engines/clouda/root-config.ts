@@ -7,6 +7,7 @@ import { Failure } from "../../base/failure.ts";
 import type { Instant } from "../../base/world.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import type { EngineTx } from "../../../plugin-sdk/storage.ts";
+import { isRoleArn } from "./arn.ts";
 import { invalid } from "./failures.ts";
 import { checkTemplate } from "./names.ts";
 import { checkRegion } from "./region.ts";
@@ -134,6 +135,7 @@ export class RootConfig {
       nextRotation: kept ? before.nextRotation : nextRotation(merged, now),
     };
     this.#check(after);
+    checkMoved(before, after, change);
     return after;
   }
 
@@ -159,11 +161,7 @@ export class RootConfig {
     checkRegion("region", root.region);
     checkRegion("sts_region", root.stsRegion);
     for (const region of root.stsFallbackRegions) checkRegion("sts_fallback_regions", region);
-    this.#checkEndpoint("iam_endpoint", root.iamEndpoint);
-    this.#checkEndpoint("sts_endpoint", root.stsEndpoint);
-    for (const text of root.stsFallbackEndpoints) {
-      this.#checkEndpoint("sts_fallback_endpoints", text, { empty: false });
-    }
+    this.#checkEndpoints(root);
     if (root.stsFallbackEndpoints.length !== root.stsFallbackRegions.length) {
       const text = "sts_fallback_endpoints and sts_fallback_regions must have equally many items";
       throw invalid("root-fallbacks", text);
@@ -176,6 +174,11 @@ export class RootConfig {
         throw invalid("root-sources", "identity_token_audience needs role_arn");
       }
     }
+    // No @ either, though a role's name could have one: nothing in it may look like the end of a host.
+    if (root.roleArn !== "" && (!isRoleArn(root.roleArn) || root.roleArn.includes("@"))) {
+      const form = "such as arn:aws:iam::123456789012:role/holdfast, without @";
+      throw invalid("field-invalid", `role_arn must be the ARN of a role, ${form}`);
+    }
     if (root.identityTokenTtl > MOST_TOKEN_TTL) {
       throw invalid("field-invalid", "identity_token_ttl must be at most 24 hours");
     }
@@ -185,7 +188,7 @@ export class RootConfig {
     if (root.rotationPeriod > 0 && root.rotationPeriod < LEAST_PERIOD) {
       throw invalid("root-period", `rotation_period must be 0 or at least ${LEAST_PERIOD} seconds`);
     }
-    if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate);
+    if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate, this.#given);
   }
 
   /** Fails now rather than at the first call (cloud-engines 3.10). */
@@ -203,11 +206,47 @@ export class RootConfig {
     }
   }
 
-  /** http too: spec 3 calls them HTTP endpoints (decision 54). */
-  #checkEndpoint(field: string, text: string, { empty = true } = {}): void {
-    if (text === "" && empty) return;
-    this.#given.outbound.endpoint(field, text, { plain: true });
+  /** http too: they are HTTP endpoints. But an identity token is as good as the credentials that it is
+   *  exchanged for, and goes nowhere in the clear (T-I01). */
+  #checkEndpoints(root: StoredRoot): void {
+    const { outbound } = this.#given;
+    const plain = root.identityTokenAudience === "" ? true : "loopback";
+    if (root.iamEndpoint !== "")
+      outbound.endpoint("iam_endpoint", root.iamEndpoint, { plain: true });
+    if (root.stsEndpoint !== "") outbound.endpoint("sts_endpoint", root.stsEndpoint, { plain });
+    for (const text of root.stsFallbackEndpoints) {
+      outbound.endpoint("sts_fallback_endpoints", text, { plain });
+    }
   }
+
+  /** Refuses a stored configuration, whenever it was written, with which one would go out in the clear. */
+  checkIdentityEndpoints(root: StoredRoot): void {
+    this.#checkEndpoints(root);
+  }
+}
+
+/** Whoever may write the configuration and does not know its secret must not have it used elsewhere: what
+ *  is signed with it would tell of every call (T-I01). The provider's own endpoints need no such proof. */
+function checkMoved(before: StoredRoot, after: StoredRoot, change: RootChange): void {
+  if (before.secretKey === "" || (change.secretKey ?? "") !== "" || after.secretKey === "") return;
+  const known = new Set([
+    "",
+    before.iamEndpoint,
+    before.stsEndpoint,
+    ...before.stsFallbackEndpoints,
+  ]);
+  const endpoints = {
+    iam_endpoint: [after.iamEndpoint],
+    sts_endpoint: [after.stsEndpoint],
+    sts_fallback_endpoints: after.stsFallbackEndpoints,
+  };
+  const [moved] =
+    Object.entries(endpoints).find(([, all]) => all.some((one) => !known.has(one))) ?? [];
+  if (moved === undefined) return;
+  const message =
+    `${moved}: the stored keys were not given for this endpoint; ` +
+    "give access_key and secret_key in the same write";
+  throw invalid("root-moved", message);
 }
 
 function checked(root: StoredRoot | null): StoredRoot | null {

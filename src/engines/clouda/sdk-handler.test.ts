@@ -117,7 +117,7 @@ test("an answer that never came may have had its effect, unless nothing was sent
     const { error } = await handled(new OutboundError(trouble, "host x"));
     kinds.push(error?.kind);
   }
-  assert.deepEqual(kinds, ["unreachable", "unreachable", "unknown", "unknown", "unknown"]);
+  assert.deepEqual(kinds, ["forbidden", "unreachable", "unknown", "unknown", "unknown"]);
 });
 
 test("what the provider asks to be waited for is read in seconds", async () => {

@@ -138,7 +138,7 @@ export class SdkHandler {
 }
 
 const TROUBLES: Readonly<Record<OutboundTrouble, { kind: ProviderErrorKind; code: string }>> = {
-  forbidden: { kind: "unreachable", code: "AddressForbidden" },
+  forbidden: { kind: "forbidden", code: "AddressForbidden" },
   unreachable: { kind: "unreachable", code: "Unreachable" },
   lost: { kind: "unknown", code: "AnswerLost" },
   oversized: { kind: "unknown", code: "AnswerTooLarge" },

@@ -193,7 +193,7 @@ test("answers without what they must have are unreadable, and may have had their
 
 test("what was never sent is told from what may have had its effect", async () => {
   for (const [trouble, kind] of [
-    ["forbidden", "unreachable"],
+    ["forbidden", "forbidden"],
     ["unreachable", "unreachable"],
     ["lost", "unknown"],
     ["oversized", "unknown"],

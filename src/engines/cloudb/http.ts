@@ -3,9 +3,14 @@
 
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { readJson } from "../../base/json-reader.ts";
-import { OutboundError, type OutboundAnswer } from "../../../plugin-sdk/outbound.ts";
+import {
+  OutboundError,
+  type OutboundAnswer,
+  type OutboundTrouble,
+} from "../../../plugin-sdk/outbound.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import type { CallResult } from "../../../plugin-sdk/surroundings.ts";
+import type { ProviderErrorKind } from "../cloud/provider-error.ts";
 import { isLoopback } from "./environments.ts";
 import { type Answer, CloudBError, errorIn, unreadable } from "./provider-answer.ts";
 
@@ -88,15 +93,22 @@ export class Http {
   }
 }
 
+const KINDS: Readonly<Record<OutboundTrouble, ProviderErrorKind>> = {
+  forbidden: "forbidden",
+  unreachable: "unreachable",
+  lost: "unknown",
+  oversized: "unknown",
+  aborted: "unknown",
+};
+
 function outboundError({ step, secrets }: Call, error: OutboundError): CloudBError {
-  const sent = error.trouble !== "forbidden" && error.trouble !== "unreachable";
   return new CloudBError({
     step,
     code: error.trouble,
     message: error.message,
     status: 0,
     requestId: "",
-    kind: sent ? "unknown" : "unreachable",
+    kind: KINDS[error.trouble],
     secrets,
     cause: error,
   });

@@ -138,6 +138,7 @@ export class Patience {
 
 /** Whatever the step: the provider or the way to it is at fault. What may not be called never will. */
 function isFault(error: CloudBError): boolean {
+  if (error.kind === "forbidden") return false;
   if (error.kind === "unreachable") return error.code === "unreachable";
   if (error.status === 0) return error.code === "lost";
   return [500, 502, 503, 504].includes(error.status) || error.has("Directory_ConcurrencyViolation");

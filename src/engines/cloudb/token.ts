@@ -144,7 +144,7 @@ async function askMachine(parts: TokenParts, base: string, signal: AbortSignal):
   const header = given.environment("IDENTITY_HEADER");
   const own = platform !== null && header !== null;
   const url = own
-    ? given.outbound.endpoint("IDENTITY_ENDPOINT", platform, { plain: true })
+    ? given.outbound.endpoint("IDENTITY_ENDPOINT", platform, { plain: true, metadata: true })
     : new URL(METADATA);
   url.searchParams.set("api-version", own ? "2019-08-01" : "2018-02-01");
   url.searchParams.set("resource", base);
