@@ -104,10 +104,14 @@ const tcpFields = {
   ),
   proxy_protocol_behavior: absent("the PROXY protocol; x_forwarded_for_authorized_addrs is there"),
   proxy_protocol_authorized_addrs: absent("the PROXY protocol"),
-  max_connections_per_address: count("Connections at a time from one address", 200, {
-    from: 1,
-    to: 1_000_000,
-  }),
+  max_connections_per_address: count(
+    "Connections at a time from one address, and ten times as many from this machine",
+    200,
+    {
+      from: 1,
+      to: 1_000_000,
+    },
+  ),
   ...listenerFields,
 };
 

@@ -94,7 +94,7 @@ export class Passage {
       operation: this.meant?.operation ?? "read",
       namespace: this.namespace ?? ROOT_NAMESPACE,
       path,
-      rawPath: path === null ? incoming.target : null,
+      rawPath: path === null ? rawPathOf(incoming.target) : null,
       mountPoint: point,
       mountType: type,
       mountAccessor: this.mount?.accessor ?? "",
@@ -134,6 +134,12 @@ export class Passage {
       index: result instanceof Reply ? (result.index ?? index) : null,
     };
   }
+}
+
+/** Values of a query are recorded as hashes or not at all, also where its path was refused. */
+function rawPathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  return end < 0 ? target : target.slice(0, end);
 }
 
 interface Home {

@@ -115,6 +115,9 @@ export interface MountRef {
   readonly engine: unknown;
 }
 
+/** The code of the reason for which `signal` is aborted where the client may still read an answer. */
+export const CLIENT_ENDED = "client-ended";
+
 export interface Asked {
   readonly id: string;
   readonly operation: Operation;
@@ -140,7 +143,8 @@ export interface Asked {
    *  every other. */
   header(name: string): string | undefined;
   readonly listener: ListenerTraits;
-  /** Aborted when the client is gone or the time for this request is over. */
+  /** Aborted when the client is gone, the time for this request is over, or the client has ended its side
+   *  of the connection (CLIENT_ENDED), in which case it may still read an answer. */
   readonly signal: AbortSignal;
   /** Whether the caller's token has the operation's capability and `sudo` on this path: for the few
    *  handlers that let a nonce stand in for a right. */

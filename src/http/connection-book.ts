@@ -1,35 +1,81 @@
 // How many connections there are, and from where. A single address must not be able to take all that
-// the process can hold.
+// the process can hold; and whoever only holds connections open makes room for those who ask something.
 
 import { isIPv6 } from "node:net";
 import type { ListenerLimits } from "./listener-settings.ts";
 
+/**
+ * What a connection is in the middle of, from what is missed least: a peer that has not said what it wants
+ * (a handshake, half a head), nothing at all, a body that does not end, a request that is worked on.
+ */
+export type Busy = "beginning" | "idle" | "sending" | "working";
+
+export interface Seated {
+  readonly busy: Busy;
+  /** Ends it at once. */
+  drop(): void;
+}
+
+/** The place of one connection in the book. What it is changes: first a handshake, then a protocol. */
+export class Seat {
+  readonly place: string | null;
+  holder: Seated | null = null;
+
+  constructor(place: string | null) {
+    this.place = place;
+  }
+}
+
+const SPARED: readonly Busy[] = ["beginning", "idle", "sending"];
+
 export class ConnectionBook {
-  readonly #byPlace = new Map<string, number>();
-  #all = 0;
+  readonly #byPlace = new Map<string, Set<Seat>>();
+  readonly #seats = new Set<Seat>(); // oldest first, as those of a place
 
   get all(): number {
-    return this.#all;
+    return this.#seats.size;
   }
 
-  /** Counts a connection, or says that it must not be. Null: a place that is not limited by itself. */
-  enter(place: string | null, limits: ListenerLimits): boolean {
-    if (this.#all >= limits.connections) return false;
+  /**
+   * Counts a connection, or says that it must not be. Where there are too many, the oldest of those that
+   * are missed least has to go: so 200 that never ask anything do not keep out the one that does.
+   */
+  enter(place: string | null, loopback: boolean, limits: ListenerLimits): Seat | null {
+    const most = loopback ? limits.connectionsPerLocalAddress : limits.connectionsPerAddress;
+    const near = place === null ? null : (this.#byPlace.get(place) ?? null);
+    if (near !== null && near.size >= most && !this.#makeRoom(near)) return null;
+    if (this.#seats.size >= limits.connections && !this.#makeRoom(this.#seats)) return null;
+    const seat = new Seat(place);
+    this.#seats.add(seat);
     if (place !== null) {
-      const count = this.#byPlace.get(place) ?? 0;
-      if (count >= limits.connectionsPerAddress) return false;
-      this.#byPlace.set(place, count + 1);
+      const seats = this.#byPlace.get(place) ?? new Set();
+      this.#byPlace.set(place, seats.add(seat));
     }
-    this.#all++;
-    return true;
+    return seat;
   }
 
-  leave(place: string | null): void {
-    this.#all--;
-    if (place === null) return;
-    const count = this.#byPlace.get(place) ?? 0;
-    if (count > 1) this.#byPlace.set(place, count - 1);
-    else this.#byPlace.delete(place);
+  /** May be called again: a connection that made room is gone before its socket is. */
+  leave(seat: Seat): void {
+    if (!this.#seats.delete(seat) || seat.place === null) return;
+    const near = this.#byPlace.get(seat.place);
+    near?.delete(seat);
+    if (near?.size === 0) this.#byPlace.delete(seat.place);
+  }
+
+  #makeRoom(seats: ReadonlySet<Seat>): boolean {
+    let found: Seat | null = null;
+    let best = SPARED.length;
+    for (const seat of seats) {
+      const rank = seat.holder === null ? -1 : SPARED.indexOf(seat.holder.busy);
+      if (rank < 0 || rank >= best) continue;
+      found = seat;
+      best = rank;
+      if (rank === 0) break;
+    }
+    if (found === null) return false;
+    this.leave(found);
+    found.holder?.drop();
+    return true;
   }
 }
 

@@ -13,6 +13,13 @@ export function notHttp(): Failure {
   return malformed("this is not a well-formed HTTP/1.1 request");
 }
 
+/** To a listener with TLS. */
+export function spokePlainHttp(): Failure {
+  const message =
+    "this port speaks HTTPS, and the request came in plain HTTP; use an address that begins with https://";
+  return new Failure("invalid", "plain-http", message);
+}
+
 export function pipelined(): Failure {
   return malformed("a request must wait for the answer to the one before it");
 }

@@ -52,6 +52,13 @@ describe("headers and bodies", () => {
       assert.equal(await status("X-Service-Token: s", "Authorization: Bearer t"), 400);
       assert.equal(await status("X-Service-Token: s", "X-Service-Token: s"), 400);
       assert.equal(await status("Authorization: Bearer s", "Authorization: Bearer s"), 400);
+      for (const more of ["s junk", "s\tjunk", "s , s", "s s"]) {
+        assert.equal(await status(`Authorization: Bearer ${more}`), 400, more);
+        assert.equal(await status("X-Service-Token: s", `Authorization: bearer  ${more}`), 400);
+      }
+      for (const good of ["Bearer s", "bearer   s", "Bearer s  ", "Basic czpz s"]) {
+        assert.equal(await status(`Authorization: ${good}`), 200, good);
+      }
       assert.equal(dataOf(await once(get("/v1/sys/a", "X-Vault-Token:"))).credential, null);
       assert.equal(
         dataOf(await once(get("/v1/sys/a", "Authorization: Basic eDp5"))).credential,

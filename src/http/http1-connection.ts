@@ -2,13 +2,14 @@
 // long each part may take. A request is looked at only after the whole segment that completed its head
 // has been parsed, so that what follows it unasked is seen before anything is done.
 
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
 import { SMALL_CHUNK } from "./body.ts";
 import { ChunkWatch } from "./chunk-watch.ts";
+import type { Busy, Seated } from "./connection-book.ts";
 import type { Exchange, Wire } from "./exchange.ts";
 import {
   chunkExtensionTooLong,
@@ -22,6 +23,7 @@ import {
 import { ListVerb } from "./list-verb.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { endInPieces, PIECE } from "./pieces.ts";
+import { rawAnswer } from "./raw-answer.ts";
 import type { Reception } from "./reception.ts";
 import type { Swept } from "./sweep.ts";
 
@@ -32,7 +34,7 @@ type Phase =
   | "idle" // between two requests
   | "ending"; // the last answer is out; what still comes is thrown away
 
-export class Http1Connection implements Wire, Swept {
+export class Http1Connection implements Wire, Swept, Seated {
   readonly #socket: Socket;
   readonly #remote: Remote;
   readonly #reception: Reception;
@@ -75,6 +77,12 @@ export class Http1Connection implements Wire, Swept {
     socket.prependListener("data", (chunk: Buffer) => this.#before(chunk));
     socket.on("data", () => this.#after());
     socket.on("error", () => {});
+    // The client sends nothing more, or is gone: that cannot be told apart. What waits is told, and
+    // whatever answer there is goes out for one who still reads.
+    socket.on("end", () => {
+      this.#draining = true;
+      if (this.#exchange !== null) this.#reception.listenOnly(this.#exchange);
+    });
     socket.on("close", () => {
       if (this.#exchange !== null) this.#reception.leave(this.#exchange);
       this.#exchange = null;
@@ -264,9 +272,7 @@ export class Http1Connection implements Wire, Swept {
 
   #rawAnswer(status: number, failure: Failure): string {
     const { headers, body } = this.#reception.answerWithoutRequest(status, failure);
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
-    for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`;
-    return `${head}\r\n${body}`;
+    return rawAnswer(status, headers, body);
   }
 
   // ── time ──
@@ -309,6 +315,16 @@ export class Http1Connection implements Wire, Swept {
     if (now <= deadline) return false;
     this.#reception.expire(exchange);
     return true;
+  }
+
+  get busy(): Busy {
+    if (this.#phase === "fresh" || this.#phase === "head") return "beginning";
+    if (this.#phase === "idle" || this.#phase === "ending") return "idle";
+    return this.#request?.complete === false ? "sending" : "working";
+  }
+
+  drop(): void {
+    this.#socket.destroy();
   }
 
   /** No further requests: at once where none is on its way. */

@@ -30,6 +30,8 @@ export class Http1 {
       requestTimeout: 0,
       keepAliveTimeout: 0,
     });
+    // A client may end its side when it has asked; Node would end ours with it, and the answer.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.maxHeadersCount = 0; // Node would drop what is too much; we refuse it
     const arrived = (request: IncomingMessage, response: ServerResponse) =>
       this.#connections.get(request.socket)?.arrived(request, response);

@@ -12,6 +12,9 @@ import type { ListenerLimits } from "./listener-settings.ts";
 import { endInPieces } from "./pieces.ts";
 import type { Reception } from "./reception.ts";
 
+/** With these a body is refused. */
+const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "LIST", "OPTIONS"]);
+
 export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
   readonly #reception: Reception;
@@ -27,6 +30,7 @@ export class Http2Wire implements Wire {
   #exchange: Exchange | null = null;
   #progress: Nanos | null = null; // when the answer last got on; null before it begins
   #cancelled = false;
+  readonly #began: Nanos;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -37,12 +41,30 @@ export class Http2Wire implements Wire {
     this.#stream = stream;
     this.#reception = reception;
     this.#limits = limits;
+    this.#began = reception.now();
     this.#headOnly = headers[":method"] === "HEAD";
     this.#expecting = headers.expect !== undefined;
   }
 
+  /** A client may leave it open whether a body comes, and for a verb that it does not know it does: then
+   *  the next frame says. */
   receive(arrival: Arrival): void {
-    this.#exchange = this.#reception.receive(arrival);
+    const stream = this.#stream;
+    if (!arrival.open || !BODILESS.has(arrival.verb)) {
+      this.#exchange = this.#reception.receive(arrival);
+      return;
+    }
+    const settle = (open: boolean) => {
+      stream.off("readable", look);
+      if (this.#exchange !== null || stream.destroyed) return;
+      this.#exchange = this.#reception.receive({ ...arrival, open });
+    };
+    const look = () => {
+      if (stream.readableLength > 0) settle(true);
+      else stream.read(); // has "end" come, if that is what it was
+    };
+    stream.on("readable", look);
+    stream.on("end", () => settle(false));
   }
 
   closed(): void {
@@ -78,13 +100,15 @@ export class Http2Wire implements Wire {
 
   /** False when the connection is of no use any more. */
   check(now: Nanos): boolean {
-    const { unreadAnswer, requestBody, linger } = this.#limits;
+    const { unreadAnswer, requestHead, requestBody, linger } = this.#limits;
     const exchange = this.#exchange;
-    if (this.#progress !== null) {
+    if (exchange === null) {
+      if (now - this.#began > requestHead) this.#cancel();
+    } else if (this.#progress !== null) {
       const passed = now - this.#progress;
       if (passed > unreadAnswer + linger) return false; // not even the reset gets through
       if (passed > unreadAnswer) this.#cancel();
-    } else if (exchange !== null && !exchange.over) {
+    } else if (!exchange.over) {
       const { bodySince, deadline } = exchange;
       const reading = bodySince !== null && !this.#stream.readableEnded;
       if (reading && now - bodySince > requestBody) {

@@ -87,6 +87,56 @@ describe("HTTP/2", () => {
     assert.deepEqual([dataOf(posted).body, dataOf(posted).credential], ['{"a":1}', "t"]);
   });
 
+  test("LIST as Node's own client sends it, which leaves open whether a body comes", async () => {
+    await start();
+    const stream = session.request({ ":path": "/v1/sys/a", ":method": "LIST" });
+    const { promise, resolve } = Promise.withResolvers<number>();
+    stream.on("response", (given) => resolve(given[":status"] ?? 0));
+    stream.end();
+    stream.resume();
+    assert.equal(await promise, 200);
+    for (const verb of ["GET", "LIST"]) {
+      assert.equal((await ask({ ":method": verb }, "{}")).status, 400, `${verb} with a body`);
+    }
+    assert.equal(front.seen.length, 1);
+  });
+
+  test("T-N04: a bodiless request that never says whether it ends is given up after 10 s", async () => {
+    await start();
+    const stream = session.request({ ":path": "/v1/sys/a", ":method": "LIST" });
+    stream.on("error", () => {});
+    const closed = new Promise((resolve) => stream.on("close", resolve));
+    assert.equal((await ask({})).status, 200); // the one before has arrived
+    await front.world.timers.advance(11n * SECOND);
+    await closed;
+    assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
+    assert.equal(front.seen.length, 1);
+  });
+
+  test("T-N04: a head of more than 16 KiB is refused, also before the client knows of the limit", async () => {
+    await start();
+    const long = (count: number, size: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-h${i}`, "a".repeat(size)]));
+    assert.equal((await ask(long(1, 15_000))).status, 200);
+    const heads = [
+      long(1, 17_000),
+      long(40, 1_000),
+      long(60, 2_000),
+      { ":path": `/v1/sys/${"a".repeat(17_000)}` },
+    ];
+    // Once the limit is agreed on, Node resets the stream by itself.
+    for (const head of heads) {
+      assert.ok([0, 431].includes((await ask(head)).status));
+    }
+    for (const head of heads) {
+      session.destroy();
+      session = connect(`https://127.0.0.1:${front.port}`, { ca: authority.pem });
+      session.on("error", () => {});
+      assert.ok([0, 431].includes((await ask(head)).status));
+    }
+    assert.equal(front.seen.length, 1);
+  });
+
   test("T-A18: verbs that are no operations are 405 over HTTP/2, LINK among them", async () => {
     await start();
     for (const verb of ["LINK", "REVOKE", "RENEW", "ROLLBACK", "HELP", "list", "TRACE"]) {

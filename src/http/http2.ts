@@ -12,6 +12,7 @@ import {
 import type { Socket } from "node:net";
 import type { Nanos } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
+import type { Busy, Seated } from "./connection-book.ts";
 import { Http2Wire } from "./http2-wire.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import type { Reception } from "./reception.ts";
@@ -20,7 +21,7 @@ import type { Swept } from "./sweep.ts";
 const PSEUDO_HEADERS = 4; // :method :scheme :authority :path
 const SPARE_HEADERS = 4; // counted past the limit, so that the refusal is an answer
 
-export class Http2Connection implements Swept {
+export class Http2Connection implements Swept, Seated {
   readonly #session: ServerHttp2Session;
   readonly #remote: Remote;
   readonly #reception: Reception;
@@ -95,6 +96,15 @@ export class Http2Connection implements Swept {
     if (now - this.#since <= limit) return false;
     this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
     return true;
+  }
+
+  get busy(): Busy {
+    if (this.#requests === 0) return "beginning";
+    return this.#streams.size === 0 ? "idle" : "working";
+  }
+
+  drop(): void {
+    this.#session.destroy();
   }
 
   /** Tells the client to go elsewhere; streams that are under way finish. */

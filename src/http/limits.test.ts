@@ -188,39 +188,97 @@ describe("limits", () => {
 
   describe("connections", () => {
     test("T-N03: an address has so many connections and not one more, and others are not affected", async () => {
-      front = await makeFront({ limits: { connectionsPerAddress: 3 } });
+      front = await makeFront({ limits: { connectionsPerLocalAddress: 3 } });
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+      const { script } = front;
+      front.script = async (incoming) => {
+        await held;
+        return script(incoming);
+      };
       const clients = await Promise.all([front.client(), front.client(), front.client()]);
-      for (const client of clients) assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+      const answers = clients.map((client) => client.ask(get("/v1/sys/a")));
+      while (front.server.inFlight < 3) await front.settled();
       const fourth = await front.client();
       await fourth.closed();
-      assert.equal((await clients[2]?.ask(get("/v1/sys/a")))?.status, 200);
-      clients[0]?.destroy();
-      while (front.server.connections === 3) await front.settled();
-      const next = await front.client();
-      assert.equal((await next.ask(get("/v1/sys/a"))).status, 200);
-      for (const client of [...clients, next]) client.destroy();
+      letGo();
+      for (const answer of answers) assert.equal((await answer).status, 200);
+      for (const client of clients) client.destroy();
+    });
+
+    test("T-N03: who has not said what it wants makes room, then who is idle, the oldest first", async () => {
+      front = await makeFront({ limits: { connectionsPerLocalAddress: 3 } });
+      const idle = await front.client();
+      assert.equal((await idle.ask(get("/v1/sys/a"))).status, 200);
+      const half = [];
+      for (const begun of ["GET /v1/sys/a HTTP/1.1\r\nHo", ""]) {
+        const client = await front.client();
+        if (begun !== "") await client.send(begun);
+        half.push(client);
+        while (front.server.connections <= half.length) await front.settled();
+      }
+      const first = await front.client();
+      assert.equal((await first.ask(get("/v1/sys/a"))).status, 200);
+      await half[0]?.closed();
+      assert.equal(half[1]?.ended, false);
+      const second = await front.client();
+      assert.equal((await second.ask(get("/v1/sys/a"))).status, 200);
+      await half[1]?.closed();
+      assert.equal(idle.ended, false);
+      const third = await front.client();
+      assert.equal((await third.ask(get("/v1/sys/a"))).status, 200);
+      await idle.closed();
+      assert.equal(front.server.connections, 3);
+      for (const client of [first, second, third]) client.destroy();
+    });
+
+    test("T-N03: two hundred with half a head do not keep out one that asks", async () => {
+      front = await makeFront({ limits: { connectionsPerLocalAddress: 200 } });
+      const half = await Promise.all(Array.from({ length: 200 }, () => front.client()));
+      await Promise.all(half.map((client) => client.send("GET /v1/sys/a HTTP/1.1\r\n")));
+      while (front.server.connections < 200) await front.settled();
+      for (let i = 0; i < 20; i++) {
+        const client = await front.client();
+        assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
+        client.destroy();
+      }
+      for (const client of half) client.destroy();
     });
 
     test("T-N03: there is a limit on all connections together", async () => {
       front = await makeFront({ limits: { connections: 2 } });
       const [first, second] = await Promise.all([front.client(), front.client()]);
-      assert.equal((await first.ask(get("/v1/sys/a"))).status, 200);
-      assert.equal((await second.ask(get("/v1/sys/a"))).status, 200);
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+      const { script } = front;
+      front.script = async (incoming) => {
+        await held;
+        return script(incoming);
+      };
+      const answers = [first, second].map((client) => client.ask(get("/v1/sys/a")));
+      while (front.server.inFlight < 2) await front.settled();
       const third = await front.client();
       await third.closed();
+      letGo();
+      for (const answer of answers) assert.equal((await answer).status, 200);
       first.destroy();
       second.destroy();
     });
 
     test("T-N03: the defaults are those of the threats: 200 for an address, 12,000 in all", () => {
       const book = new ConnectionBook();
-      for (let i = 0; i < 200; i++) assert.ok(book.enter("192.0.2.1", DEFAULT_LIMITS));
-      assert.equal(book.enter("192.0.2.1", DEFAULT_LIMITS), false);
-      for (let i = 200; i < 12_000; i++) assert.ok(book.enter(`place ${i}`, DEFAULT_LIMITS));
-      assert.equal(book.enter("192.0.2.2", DEFAULT_LIMITS), false);
-      assert.equal(book.enter(null, DEFAULT_LIMITS), false);
-      book.leave("192.0.2.1");
-      assert.ok(book.enter("192.0.2.1", DEFAULT_LIMITS));
+      const far = (place: string | null) => book.enter(place, false, DEFAULT_LIMITS);
+      const seats = Array.from({ length: 200 }, () => far("192.0.2.1"));
+      assert.ok(seats.every((seat) => seat !== null));
+      assert.equal(far("192.0.2.1"), null);
+      const local = Array.from({ length: 2000 }, () =>
+        book.enter("127.0.0.1", true, DEFAULT_LIMITS),
+      );
+      assert.ok(local.every((seat) => seat !== null));
+      assert.equal(book.enter("127.0.0.1", true, DEFAULT_LIMITS), null, "ten times, from here");
+      for (let i = 2200; i < 12_000; i++) assert.ok(far(`place ${i}`));
+      assert.equal(far("192.0.2.2"), null);
+      assert.equal(far(null), null);
+      if (seats[0] !== undefined && seats[0] !== null) book.leave(seats[0]);
+      assert.ok(far("192.0.2.1"));
       assert.equal(book.all, 12_000);
     });
 
@@ -235,7 +293,7 @@ describe("limits", () => {
 
     test("the address of a proxy that is believed is not counted: it speaks for many", async () => {
       front = await makeFront({
-        limits: { connectionsPerAddress: 1 },
+        limits: { connectionsPerAddress: 1, connectionsPerLocalAddress: 1 },
         forwardedForAuthorized: ["127.0.0.0/8"],
       });
       const clients = await Promise.all([front.client(), front.client(), front.client()]);

@@ -9,6 +9,7 @@ import type { ListenerTraits } from "../endpoint/request.ts";
 export interface ListenerLimits {
   readonly connections: number; // of all listeners together
   readonly connectionsPerAddress: number; // an IPv6 network of 64 bits counts as one address
+  readonly connectionsPerLocalAddress: number; // loopback: all that runs here, proxies and agents too
   readonly requestsPerConnection: number;
   readonly streamsPerConnection: number; // HTTP/2
   readonly headerBytes: number;
@@ -28,6 +29,7 @@ export interface ListenerLimits {
 export const DEFAULT_LIMITS: ListenerLimits = {
   connections: 12_000, // the usual limit of descriptors is 20,000
   connectionsPerAddress: 200,
+  connectionsPerLocalAddress: 2_000,
   requestsPerConnection: 1_000,
   streamsPerConnection: 100,
   headerBytes: 16 * 1024,
@@ -95,7 +97,7 @@ export function withDefaults(given: ListenerSettings): FullSettings {
     forwardedForAuthorized: [],
     responseHeaders: {},
     ...given,
-    limits: { ...DEFAULT_LIMITS, ...given.limits },
+    limits: limitsOf(given.limits ?? {}),
   };
   const { maxRequestSize } = settings;
   if (!Number.isSafeInteger(maxRequestSize) || maxRequestSize < 1) {
@@ -111,6 +113,14 @@ export function withDefaults(given: ListenerSettings): FullSettings {
     throw refused("a unix listener has no TLS: nothing leaves this machine");
   }
   return settings;
+}
+
+/** Everything that runs on this machine is one address: it has ten times what others have. */
+function limitsOf(given: Partial<ListenerLimits>): ListenerLimits {
+  const limits = { ...DEFAULT_LIMITS, ...given };
+  return given.connectionsPerLocalAddress === undefined
+    ? { ...limits, connectionsPerLocalAddress: 10 * limits.connectionsPerAddress }
+    : limits;
 }
 
 /** Only this machine can reach it. */

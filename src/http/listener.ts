@@ -7,16 +7,25 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from "node:tls";
-import { HOUR } from "../base/duration.ts";
+import { HOUR, MINUTE } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
 import type { Address, Nanos, Timer } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
-import { type ConnectionBook, placeOf, plainAddress } from "./connection-book.ts";
+import {
+  type Busy,
+  type ConnectionBook,
+  placeOf,
+  plainAddress,
+  type Seat,
+  type Seated,
+} from "./connection-book.ts";
+import { spokePlainHttp } from "./failures.ts";
 import { ForwardedFor } from "./forwarded.ts";
 import { Http1 } from "./http1.ts";
 import { Http2Connection } from "./http2.ts";
 import { isLoopbackAddress, type FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
+import { rawAnswer } from "./raw-answer.ts";
 import { Reception } from "./reception.ts";
 import { removeStale } from "./stale-socket.ts";
 import type { Sweep, Swept } from "./sweep.ts";
@@ -30,7 +39,11 @@ const MILLI = 1_000_000n;
 // what they allow: Linux to net.core.somaxconn, 4,096 by default.
 const BACKLOG = 4096;
 
-interface Connection extends Swept {
+// Clients of the wrong protocol come back by themselves, each second perhaps: the log has one line for many.
+const PLAIN_LOGGED: Nanos = MINUTE;
+const HANDSHAKE_RECORD = 0x16; // what every TLS connection begins with
+
+interface Connection extends Swept, Seated {
   drain(): void;
 }
 
@@ -46,8 +59,10 @@ export class HttpListener {
   readonly #tls: TlsServer | null;
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
-  readonly #handshakes = new Map<string, Connection>(); // by the peer's port and address
+  readonly #handshakes = new Map<string, Handshake>(); // by the peer's port and address
   #ticketTimer: Timer | null = null;
+  #plainLogged: Nanos | null = null;
+  #plainCount = 0; // since it was logged
   #draining = false;
 
   constructor(options: HttpOptions, settings: FullSettings, book: ConnectionBook, sweep: Sweep) {
@@ -59,7 +74,9 @@ export class HttpListener {
     this.reception = new Reception(options, settings, this.#forwarded);
     this.#http1 = new Http1(this.reception, settings.limits);
     this.#tls = settings.tls === null ? null : this.#makeTls();
-    this.#acceptor = createAcceptor({ noDelay: true }, (socket) => this.#accept(socket));
+    this.#acceptor = createAcceptor({ noDelay: true, allowHalfOpen: true }, (socket) =>
+      this.#accept(socket),
+    );
   }
 
   // ── connections ──
@@ -70,26 +87,64 @@ export class HttpListener {
     // A proxy speaks for many, and is the operator's own.
     const limited = remote !== null && remote.port > 0 && !this.#forwarded.believes(remote.address);
     const place = limited ? placeOf(remote.address) : null;
-    if (remote === null || this.#draining || !this.#book.enter(place, this.#settings.limits)) {
+    const seat =
+      remote === null || this.#draining
+        ? null
+        : this.#book.enter(place, remote.loopback, this.#settings.limits);
+    if (remote === null || seat === null) {
       socket.destroy();
       return;
     }
     this.#sockets.add(socket);
     socket.on("close", () => {
       this.#sockets.delete(socket);
-      this.#book.leave(place);
+      this.#book.leave(seat);
     });
     if (this.#tls === null) {
-      this.#serve(socket, this.#http1.take(socket, remote));
+      this.#serve(socket, seat, this.#http1.take(socket, remote));
       return;
     }
     const { tlsHandshake } = this.#settings.limits;
-    const handshake = new Handshake(socket, this.reception.now(), tlsHandshake);
+    const handshake = new Handshake(socket, seat, this.reception.now(), tlsHandshake);
     const peer = `${remote.port} ${remote.address}`;
     this.#handshakes.set(peer, handshake);
     socket.on("close", () => this.#handshakes.delete(peer));
-    this.#serve(socket, handshake);
-    this.#tls.emit("connection", socket);
+    this.#serve(socket, seat, handshake);
+    this.#begin(socket, handshake, this.#tls, remote);
+  }
+
+  /** Looks at the first byte: whoever speaks plain HTTP is told so, in words that it understands. */
+  #begin(socket: Socket, handshake: Handshake, tls: TlsServer, remote: Remote): void {
+    const over = () => socket.destroy();
+    socket.once("end", over);
+    socket.once("data", (chunk: Buffer) => {
+      socket.off("end", over);
+      socket.pause();
+      if (chunk[0] === HANDSHAKE_RECORD) {
+        socket.unshift(chunk);
+        tls.emit("connection", socket);
+        return;
+      }
+      if (!isHttp(chunk)) {
+        socket.destroy();
+        return;
+      }
+      this.#notePlain(remote);
+      const { headers, body } = this.reception.answerWithoutRequest(400, spokePlainHttp());
+      handshake.answer(rawAnswer(400, headers, body), this.reception.now(), this.#settings.limits);
+    });
+  }
+
+  #notePlain({ address }: Remote): void {
+    const now = this.reception.now();
+    this.#plainCount++;
+    if (this.#plainLogged !== null && now - this.#plainLogged < PLAIN_LOGGED) return;
+    this.#options.log.warn("plain HTTP came to a listener that speaks HTTPS", {
+      from: address,
+      times: this.#plainCount,
+    });
+    this.#plainLogged = now;
+    this.#plainCount = 0;
   }
 
   #secured(socket: TLSSocket): void {
@@ -98,19 +153,25 @@ export class HttpListener {
     socket.on("error", () => {});
     const handshake = this.#handshakes.get(`${remote?.port} ${remote?.address}`);
     if (handshake !== undefined) this.#forget(handshake);
+    const seat = handshake?.seat ?? null;
     // Asked for but not demanded: one that is sent must be good, or nobody is told that it is not.
     const unproven =
       socket.authorized === false && Object.keys(socket.getPeerCertificate()).length > 0;
-    if (remote === null || ((this.#settings.tls?.clientCaFile ?? null) !== null && unproven)) {
+    if (
+      remote === null ||
+      seat === null ||
+      ((this.#settings.tls?.clientCaFile ?? null) !== null && unproven)
+    ) {
       socket.destroy();
     } else if (socket.alpnProtocol === "h2") {
-      this.#serve(socket, new Http2Connection(socket, remote, this.reception, limits));
+      this.#serve(socket, seat, new Http2Connection(socket, remote, this.reception, limits));
     } else {
-      this.#serve(socket, this.#http1.take(socket, remote));
+      this.#serve(socket, seat, this.#http1.take(socket, remote));
     }
   }
 
-  #serve(socket: Socket, connection: Connection): void {
+  #serve(socket: Socket, seat: Seat, connection: Connection): void {
+    seat.holder = connection;
     this.#connections.add(connection);
     this.#sweep.add(connection);
     socket.on("close", () => this.#forget(connection));
@@ -139,6 +200,7 @@ export class HttpListener {
       ALPNProtocols: http2 ? ["h2", "http/1.1"] : ["http/1.1"],
       requestCert: requireCert || (tls?.clientCaFile ?? null) !== null,
       rejectUnauthorized: requireCert,
+      allowHalfOpen: true,
       // The sweep ends them, a few at a time; Node's own timers would end all at once.
       handshakeTimeout: Number((2n * limits.tlsHandshake) / MILLI),
     });
@@ -232,14 +294,31 @@ export class HttpListener {
 
 /** A connection before it is one: a peer that does not get on with the handshake. */
 class Handshake implements Connection {
+  readonly seat: Seat;
+  readonly busy: Busy = "beginning";
   readonly #socket: Socket;
-  readonly #since: Nanos;
-  readonly #limit: Nanos;
+  #since: Nanos;
+  #limit: Nanos;
 
-  constructor(socket: Socket, since: Nanos, limit: Nanos) {
+  constructor(socket: Socket, seat: Seat, since: Nanos, limit: Nanos) {
     this.#socket = socket;
+    this.seat = seat;
     this.#since = since;
     this.#limit = limit;
+  }
+
+  /** Unprotected, and the last that is said here. What still comes is read, for closing on it would take
+   *  the answer away again. */
+  answer(bytes: string, now: Nanos, { linger }: FullSettings["limits"]): void {
+    this.#since = now;
+    this.#limit = linger;
+    this.#socket.end(bytes);
+    this.#socket.on("data", () => {});
+    this.#socket.resume();
+  }
+
+  drop(): void {
+    this.#socket.destroy();
   }
 
   check(now: Nanos): boolean {
@@ -251,6 +330,11 @@ class Handshake implements Connection {
   drain(): void {
     this.#socket.destroy();
   }
+}
+
+/** The beginning of a request line. */
+function isHttp(chunk: Buffer): boolean {
+  return /^[A-Z]{3,16} /.test(chunk.toString("latin1", 0, 17));
 }
 
 function cannotListen(where: string, cause: unknown): Failure {

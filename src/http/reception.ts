@@ -6,12 +6,13 @@ import { traceOf } from "../base/fault.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE } from "../endpoint/output.ts";
-import type { ListenerTraits } from "../endpoint/request.ts";
+import { CLIENT_ENDED, type ListenerTraits } from "../endpoint/request.ts";
 import { checkAnnounced } from "./body.ts";
 import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
 import {
   badHeader,
   foreignOrigin,
+  headTooLong,
   internal,
   malformed,
   nothingHere,
@@ -106,6 +107,13 @@ export class Reception {
     exchange.abort(new Failure("unavailable", "client-gone", "the client is gone"));
   }
 
+  /** The client has ended its side. Whoever waits for something for its sake need not any more; it may
+   *  still read the answer. */
+  listenOnly(exchange: Exchange): void {
+    if (exchange.over) return;
+    exchange.abort(new Failure("unavailable", CLIENT_ENDED, "the client has ended its side"));
+  }
+
   /** For what is no request, or must not be one. The connection ends with it. */
   answerWithoutRequest(
     status: number,
@@ -124,7 +132,11 @@ export class Reception {
   /** True when the pipeline is to see it; what was answered here is not. The order is that of cost. */
   #admit(exchange: Exchange, arrival: Arrival): boolean {
     const { verb, target, http1 } = arrival;
-    const { requireRequestHeader, maxRequestSize } = this.#settings;
+    const { requireRequestHeader, maxRequestSize, limits } = this.#settings;
+    // Of HTTP/1.1 the parser holds the limit; what HTTP/2 tells a client of it nobody has to heed.
+    if (http1 === null && headBytes(arrival) > limits.headerBytes) {
+      throw headTooLong(limits.headerBytes);
+    }
     if (http1 !== null && http1 !== "1.1" && http1 !== "1.0") {
       throw malformed("the protocol must be HTTP/1.1"); // the parser takes HTTP/0.9 as well
     }
@@ -257,4 +269,11 @@ export class Reception {
       nanos: now - exchange.started,
     });
   }
+}
+
+/** As the head would be long in HTTP/1.1. */
+function headBytes({ verb, target, rawHeaders }: Arrival): number {
+  const around = 4; // ": " and the end of the line
+  const fields = rawHeaders.reduce((sum, text) => sum + text.length, 0);
+  return verb.length + target.length + fields + (rawHeaders.length / 2) * around;
 }

@@ -176,8 +176,7 @@ export class RequestHeaders {
     const token = values[AT.token];
     const authorization = values[AT.authorization];
     if (token === undefined && authorization === undefined) return null;
-    const bearer =
-      authorization === undefined ? undefined : /^Bearer +(\S+)/i.exec(authorization)?.[1];
+    const bearer = authorization === undefined ? undefined : bearerIn(authorization);
     if (bearer !== undefined && token !== undefined && bearer !== token) {
       throw contradiction("the token");
     }
@@ -200,6 +199,16 @@ export class RequestHeaders {
     if (value === "true" || value === "1") return true;
     throw badHeader(name, "true or false");
   }
+}
+
+/** Other schemes are not for us. What follows the token would be read by one reader and not by another. */
+function bearerIn(authorization: string): string | undefined {
+  const [scheme, ...rest] = authorization.trimEnd().split(/ +/);
+  if (scheme?.toLowerCase() !== "bearer") return undefined;
+  if (rest.length > 1 || rest[0]?.includes("\t")) {
+    throw badHeader("Authorization", "Bearer and one token");
+  }
+  return rest[0];
 }
 
 /** Null for what is none: the parser's own refusal shows what was given, which is right for fields. */

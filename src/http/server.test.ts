@@ -82,8 +82,10 @@ test("several listeners share one count of connections", async () => {
   const first = await RawClient.connect(more.address.port);
   assert.equal((await first.ask(get("/v1/sys/a"))).status, 200);
   const second = await front.client();
-  await second.closed();
-  first.destroy();
+  assert.equal((await second.ask(get("/v1/sys/a"))).status, 200);
+  await first.closed(); // it was idle, and made room
+  assert.equal(front.server.connections, 1);
+  second.destroy();
   await front.close();
 });
 

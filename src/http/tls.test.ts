@@ -237,15 +237,64 @@ describe("TLS", () => {
     assert.equal(await reused(), false);
   });
 
-  test("connections that never finish their handshake count like others", async () => {
-    front = await makeTlsFront({}, { limits: { connectionsPerAddress: 2 } });
-    const held = [0, 1].map(() => connectPlain({ port: front.port, host: "127.0.0.1" }));
-    while (front.server.connections < 2) await front.settled();
-    await assert.rejects(secure());
-    for (const socket of held) socket.destroy();
-    while (front.server.connections > 0) await front.settled();
+  test("T-N03: those that never finish their handshake count like others, and make room, the oldest first", async () => {
+    front = await makeTlsFront({}, { limits: { connectionsPerLocalAddress: 2 } });
+    const held = [];
+    for (let i = 0; i < 2; i++) {
+      held.push(await RawClient.connect(front.port));
+      while (front.server.connections <= i) await front.settled();
+    }
     const client = await secure();
     assert.equal((await client.ask(get("/v1/sys/a"))).status, 200);
-    client.destroy();
+    await held[0]?.closed();
+    assert.equal(held[1]?.ended, false);
+    assert.equal(front.server.connections, 2);
+    for (const one of [...held, client]) one.destroy();
+  });
+
+  test("plain HTTP is answered in words, and logged once in a while", async () => {
+    front = await makeTlsFront();
+    for (let i = 0; i < 5; i++) {
+      const client = await front.client();
+      const body = "x".repeat(100_000);
+      const answer = await client.ask(
+        request("POST", "/v1/sys/a", `Content-Length: ${body.length}`) + body,
+      );
+      assert.equal(answer.status, 400);
+      assert.equal(answer.headers.get("content-type"), "application/json");
+      assert.equal(answer.headers.get("x-service-error"), "plain-http");
+      assert.match(answer.body, /this port speaks HTTPS.*https:\/\//);
+      client.destroy();
+    }
+    const told = () => front.world.lines.filter((line) => line.includes("plain HTTP came"));
+    assert.equal(told().length, 1);
+    await front.world.timers.advance(61n * SECOND);
+    const late = await front.client();
+    assert.equal((await late.ask(get("/v1/sys/a"))).status, 400);
+    late.destroy();
+    assert.equal(told().length, 2);
+    assert.match(told()[1] ?? "", /times=5/);
+    const secured = await secure();
+    assert.equal((await secured.ask(get("/v1/sys/a"))).status, 200, "and TLS goes on");
+    secured.destroy();
+  });
+
+  test("whoever speaks neither is closed without a word, at the end of its time at the latest", async () => {
+    front = await makeTlsFront();
+    for (const bytes of [
+      "\u0000\u0001",
+      "SSH-2.0-x\r\n",
+      "get / http\r\n\r\n",
+      `\u0016${"\0".repeat(5000)}`,
+    ]) {
+      const client = await front.client();
+      await client.send(bytes);
+      await client.closed();
+      assert.doesNotMatch(client.received, /HTTP/);
+    }
+    const silent = await front.client();
+    silent.socket.end();
+    await silent.closed();
+    while (front.server.connections > 0) await front.settled();
   });
 });

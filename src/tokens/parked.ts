@@ -3,9 +3,10 @@
 // to its own credential, by its time, by its client's leaving and by the seal, and by nothing else.
 
 import { MINUTE, SECOND } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
-import type { Asked, Caller } from "../endpoint/request.ts";
+import { type Asked, type Caller, CLIENT_ENDED } from "../endpoint/request.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import { TimerWheel } from "./timer-wheel.ts";
 import * as failures from "./query-failures.ts";
@@ -53,7 +54,7 @@ export interface ParkedOptions {
   readonly most?: number;
 }
 
-type Cause = "changed" | "due" | "gone" | "sealing";
+type Cause = "changed" | "due" | "gone" | "ended" | "sealing";
 
 interface Sleeper {
   readonly wake: (cause: Cause) => void;
@@ -123,13 +124,14 @@ export class ParkedQueries {
     try {
       asked.allow(bound + ANSWERING);
       while (seen.index <= query.index && clock.elapsed() < deadline) {
-        await this.#sleep(asked.signal, caller, seen.watched, deadline);
+        const ended = await this.#sleep(asked.signal, caller, seen.watched, deadline);
         if (!this.#open) throw failures.sealing();
         const found = asked.recheck();
         const now = found instanceof Promise ? await found : found; // thousands need not wait
         if (now === null) throw failures.credentialGone();
         caller = now;
         seen = look(caller);
+        if (ended) break;
       }
       return seen;
     } finally {
@@ -160,13 +162,16 @@ export class ParkedQueries {
     };
   }
 
+  /** True when the client has ended its side: whether it still reads nobody can say, so it has what there
+   *  is, and waits no longer. */
   async #sleep(
     signal: AbortSignal,
     caller: Caller,
     watched: Watched,
     deadline: Nanos,
-  ): Promise<void> {
+  ): Promise<boolean> {
     if (!this.#open) throw failures.sealing();
+    if (hasEnded(signal)) return true;
     if (signal.aborted) throw failures.callerGone();
     const { promise, resolve } = Promise.withResolvers<Cause>();
     let woken = false;
@@ -178,7 +183,7 @@ export class ParkedQueries {
     };
     const sleeper: Sleeper = { wake, expires: caller.expires !== null };
     const topics = [watched, credentialOf(caller)];
-    const gone = () => resolve("gone");
+    const gone = () => resolve(hasEnded(signal) ? "ended" : "gone");
     this.#sleepers.add(sleeper);
     for (const topic of topics) this.#subscribe(topic, sleeper);
     const removeTimer = this.#wheel.add(this.#earliest(caller, deadline), sleeper);
@@ -187,6 +192,7 @@ export class ParkedQueries {
       const cause = await promise;
       if (cause === "gone") throw failures.callerGone();
       if (cause === "sealing") throw failures.sealing();
+      return cause === "ended";
     } finally {
       signal.removeEventListener("abort", gone);
       removeTimer();
@@ -239,6 +245,10 @@ export class ParkedQueries {
     const { clock } = this.#options;
     return clock.now() - clock.elapsed();
   }
+}
+
+function hasEnded({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof Failure && reason.code === CLIENT_ENDED;
 }
 
 function credentialOf({ namespace, accessor }: Caller): Watched {

@@ -46,6 +46,23 @@ async function impatient(server: AclServer, path: string, token: string): Promis
   return socket;
 }
 
+test("8: a client that ends its side after the question has its answer at once, and nobody waits for it", async (t) => {
+  const server = await aclServer(t);
+  const index = await listIndex(server);
+  const socket = await impatient(server, `/acl/tokens?index=${index}&wait=300s`, server.management);
+  t.after(() => void socket.destroy());
+  await until(async () => (await parked(server)) === 1);
+  const ended = once(socket, "end");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  socket.end();
+  await ended;
+  assert.match(text, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.match(text, new RegExp(`x-service-index: ${index}\r\n`, "i"));
+  assert.match(text, /connection: close\r\n/i);
+  assert.equal(await parked(server), 0);
+});
+
 test("8: one-time tokens, policies and tokens of other namespaces wake no list", async (t) => {
   const server = await aclServer(t);
   await server.manage("POST", "/v1/sys/namespaces/team");

@@ -2,10 +2,63 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { at } from "../support/http-client.ts";
 import { longestBlock } from "../support/processor-time.ts";
-import { auditLines, EVERYTHING, rule, scene, type Scene } from "./scene.ts";
+import { auditLines, EVERYTHING, lastIndex, rule, scene, type Scene } from "./scene.ts";
+
+const MARKER = "marker-77ab01";
+
+test("T-G01: the query of a path that is refused is in no record, log or answer", async (t) => {
+  const stage = await scene(t);
+  const file = await stage.audit();
+  await stage.must("POST", "/v1/sys/loggers", { body: { level: "debug" } });
+  const before = auditLines(file).length;
+  const targets = [
+    `/v1/sys/../x?token=${MARKER}`,
+    `/v1/sys//x?${MARKER}`,
+    `/v1/sys/%2e/x?a=b?${MARKER}`,
+    `/v1/sys/%00?password=${MARKER}#${MARKER}`,
+    `/v1/sys/key-status?a=%zz&token=${MARKER}`,
+    `/v1/sys/key-status?a=1&a=2&token=${MARKER}`,
+    `/v1/sys/x?token=${MARKER}${"x".repeat(8200)}`,
+  ];
+  for (const target of targets) {
+    const { status, body } = await stage.target("GET", target, `X-Service-Token: ${stage.root}`);
+    assert.equal(status, 400, target);
+    assert.ok(!body.includes(MARKER), body);
+  }
+  const bad = "X-Service-Namespace: a//b";
+  const { status } = await stage.target("GET", `/v1/sys/x?token=${MARKER}`, bad);
+  assert.equal(status, 400);
+  const lines = auditLines(file).slice(before);
+  assert.equal(lines.length, 2 * (targets.length + 1), "each has its two records");
+  assert.ok(lines.some(({ request }) => request.raw_path === "/sys/../x"));
+  assert.ok(!readFileSync(file, "utf8").includes(MARKER));
+  assert.ok(!stage.server.lines.join("").includes(MARKER));
+});
+
+test("T-G04: what cannot be recorded does not run", async (t) => {
+  const stage = await scene(t);
+  const open = new Set<Socket>();
+  const sink = createServer((socket) => void open.add(socket.on("error", () => {}).resume()));
+  await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
+  const { port } = sink.address() as AddressInfo;
+  const options = { address: `127.0.0.1:${port}`, socket_type: "tcp", write_timeout: "1s" };
+  await stage.must("POST", "/v1/sys/audit/only", { body: { type: "socket", options } });
+  for (const socket of open) socket.destroy();
+  await new Promise((resolve) => sink.close(resolve));
+  const { root: token, server } = stage;
+  // What is written first to a connection that the peer has left may still be taken by the system.
+  let tries = 0;
+  const write = () => server.call("POST", `/v1/sys/namespaces/try-${tries++}`, { token });
+  while ((await write()).status !== 500) assert.ok(tries < 50);
+  const before = await lastIndex(stage);
+  for (let i = 0; i < 5; i++) assert.equal((await write()).status, 500);
+  assert.equal(await lastIndex(stage), before, "nothing was written");
+  assert.equal(server.server.namespaces.named(`try-${tries - 1}`), null);
+});
 
 test("T-G05: a body at the limits is recorded without holding up anybody", async (t) => {
   const stage = await scene(t);
