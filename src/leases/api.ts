@@ -76,7 +76,7 @@ async function revoked(leases: Leases, id: string, waits: boolean, asked: Asked)
 }
 
 async function revokedBelow(leases: Leases, path: string, waits: boolean, asked: Asked) {
-  if (waits) asked.allow(LONGEST_WAIT);
+  asked.allow(LONGEST_WAIT); // tokens of a login are waited for in either case
   const how = { sync: waits, signal: asked.signal };
   await leases.revoking.revokePrefix(asked.namespace, path, how);
   return reply(undefined, { status: waits ? 204 : 202 });
@@ -166,8 +166,9 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       path: `${base}/revoke-prefix/:prefix+`,
       summary: `Revoke all leases below a path.${older}`,
       description:
-        "The id of a lease revokes that one. With `sync` it stops at the first that cannot be " +
-        "revoked, and says how far it got.",
+        "The id of a lease revokes that one. Below the path of a login method, such as auth/userpass, every " +
+        "token that came through it has ended when this is answered. With `sync` their leases too; it stops " +
+        "at the first that cannot be revoked, and says how far it got.",
       access: access.sudo,
       input: { prefix, sync },
       output: out.nothing,

@@ -25,6 +25,16 @@ export interface LeaseOwners {
   isThere(tx: Tx, owner: LeaseOwner): boolean;
 }
 
+/** Tokens that came through a login: they end by the path of their mount, as secrets do. */
+export interface LeaseLogins {
+  /** Those at or below the path. `ended` hears of each, and of what it made. */
+  endBelow(
+    namespace: NamespaceRef,
+    prefix: string,
+    how: { readonly signal: AbortSignal; readonly ended: (owner: LeaseOwner) => void },
+  ): Promise<void>;
+}
+
 /** A quota on the number of leases below a path: empty for all, a namespace or a mount with a slash at
  *  its end, or a path of ids, with or without a star. */
 export interface LeaseLimit {

@@ -16,6 +16,7 @@ import type {
   CubbyholeContents,
   LeaseLimit,
   LeaseLimits,
+  LeaseLogins,
   LeaseMetrics,
   LeaseMounts,
   LeaseNamespaces,
@@ -45,6 +46,8 @@ export interface LeasesOptions {
   readonly mounts: LeaseMounts;
   readonly owners: LeaseOwners;
   readonly namespaces: LeaseNamespaces;
+  /** Default: nobody has logged in. */
+  readonly logins?: LeaseLogins | undefined;
   /** Where the records lie that a lease settles. */
   readonly writeAheadKey: IssuingParts["writeAheadKey"];
   readonly clock: Clock;
@@ -123,7 +126,8 @@ export class Leases {
     });
     const isEnding = revocations.has.bind(revocations);
     this.renewing = new Renewing({ rows, mounts, now, isEnding });
-    this.revoking = new Revoking({ rows, revocations, sweeps, now, timers, log, told });
+    const { logins = { endBelow: async () => {} } } = options;
+    this.revoking = new Revoking({ rows, revocations, sweeps, now, timers, log, told, logins });
     this.stuck = new StuckLeases({ rows, mounts, namespaces, timers, now });
     this.tidying = new Tidying({ rows, owners, now, timers, log });
   }
@@ -191,6 +195,12 @@ export class Leases {
   ): Promise<void> {
     await unlessAborted(this.#opened.promise, signal);
     await this.revoking.revokeMount(uuid, signal, progress);
+  }
+
+  /** All of a token; rejects like `revokeMount`. */
+  async revokeOwner(owner: LeaseOwner, signal: AbortSignal): Promise<void> {
+    await unlessAborted(this.#opened.promise, signal);
+    await this.revoking.revokeOwner(owner, signal);
   }
 
   /** What an engine may ask of the leases that it has given. */

@@ -7,8 +7,8 @@ import type { Instant, Nanos, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
 import * as failures from "./failures.ts";
-import type { RevocationResult } from "./given.ts";
-import type { Lease, LeasePlace } from "./lease.ts";
+import type { LeaseLogins, RevocationResult } from "./given.ts";
+import type { Lease, LeaseOwner, LeasePlace } from "./lease.ts";
 import { isKeyText, isLeaseIdOf } from "./lease-id.ts";
 import type { Found, LeaseRows } from "./lease-rows.ts";
 import type { Outcome } from "./outcomes.ts";
@@ -46,6 +46,7 @@ export interface RevokingParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly told: (result: RevocationResult) => void;
+  readonly logins: LeaseLogins;
 }
 
 export class Revoking {
@@ -61,13 +62,23 @@ export class Revoking {
     await this.#one({ namespaceId: namespace.id, id }, how);
   }
 
-  /** The lease of this id, or all below the path. */
+  /** The lease of this id, or all below the path. Below the path of a login it is the tokens, gone when
+   *  this resolves; what they leave behind is revoked like the rest. */
   async revokePrefix(namespace: NamespaceRef, prefix: string, how: Revoke): Promise<void> {
     const place = this.#leaseNamed(namespace, prefix);
     if (place !== null) return this.#one(place, how);
     const folder = folderOf(prefix);
+    const owners = await this.#endLogins(namespace, prefix, how.signal);
     if (!how.sync) return this.#parts.sweeps.below(namespace.id, folder);
+    for (const owner of owners) await this.revokeOwner(owner, how.signal);
     await this.#all(this.#below(namespace.id, folder), how.signal);
+  }
+
+  /** All of a token. Rejects when one cannot be revoked, or when the signal says to stop. */
+  async revokeOwner(owner: LeaseOwner, signal: AbortSignal): Promise<void> {
+    const { rows } = this.#parts;
+    if (rows.ownedBy(owner, { limit: 1 }).length === 0) return; // most have none
+    await this.#all((tx, after) => rows.ownedBy(owner, { limit: AT_ONCE, after }, tx), signal);
   }
 
   /** Whatever the engine says: gives what may remain outside. */
@@ -77,6 +88,7 @@ export class Revoking {
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const place = this.#leaseNamed(namespace, prefix);
+    if (place === null) await this.#endLogins(namespace, prefix, signal);
     const order = place === null ? this.#below(namespace.id, folderOf(prefix)) : this.#just(place);
     const warnings: string[] = [];
     for (let after: string | undefined; ;) {
@@ -120,6 +132,21 @@ export class Revoking {
   }
 
   // --- inside ---
+
+  /** Gives those of the tokens that have leases. */
+  async #endLogins(
+    namespace: NamespaceRef,
+    prefix: string,
+    signal: AbortSignal,
+  ): Promise<Iterable<LeaseOwner>> {
+    const { logins, rows } = this.#parts;
+    const owners = new Map<string, LeaseOwner>();
+    const ended = (owner: LeaseOwner) => {
+      if (rows.ownedBy(owner, { limit: 1 }).length > 0) owners.set(owner.accessor, owner);
+    };
+    await logins.endBelow(namespace, prefix, { signal, ended });
+    return owners.values();
+  }
 
   async #one(place: LeasePlace, { sync, signal }: Revoke): Promise<void> {
     const { rows } = this.#parts;

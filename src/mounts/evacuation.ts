@@ -18,8 +18,15 @@ export interface MountLeases {
   countOf(uuid: string): number;
 }
 
+/** What this room asks of the tokens that came through a mount. */
+export interface MountLogins {
+  /** Ends them, and their leases before them, wherever those are from; rejects like `revokeMount`. */
+  end(uuid: string, signal: AbortSignal): Promise<void>;
+}
+
 export interface EvacuationParts {
   readonly leases: MountLeases;
+  readonly logins: MountLogins;
   readonly rollback: Rollback;
   readonly timers: Timers;
   readonly log: Log;
@@ -44,6 +51,7 @@ export async function evacuate(
   const { uuid } = mount.record;
   // What a request is about to make must be there, or not, before it is undone.
   await parts.requestsLeft(uuid, RUNNING_GRACE, signal);
+  if (mount.record.kind === "auth") await parts.logins.end(uuid, signal);
   await leave(mount, parts, signal);
   for (;;) {
     if (mount.writeAhead.isEmpty && leases.countOf(uuid) === 0) return;

@@ -9,7 +9,7 @@ import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
 import type { Surroundings } from "../../plugin-sdk/surroundings.ts";
 import type { Routes } from "./engine-routes.ts";
-import type { MountLeases, RequestsLeft } from "./evacuation.ts";
+import type { MountLeases, MountLogins, RequestsLeft } from "./evacuation.ts";
 import type { FixedMount } from "./fixed-mounts.ts";
 import type { ConfigChange, ServerTtls } from "./mount-config.ts";
 import type { MountKind, MountRecord } from "./mount-record.ts";
@@ -28,6 +28,8 @@ export interface MountsOptions {
   readonly defaults?: readonly DefaultMount[];
   readonly namespaces: NamespacesKnown;
   readonly leases: MountLeases;
+  /** Default: nobody has logged in. */
+  readonly logins?: MountLogins;
   /** Waits for the requests that run at a mount. */
   readonly requestsLeft: RequestsLeft;
   /** Makes the table of an engine type's endpoints. */

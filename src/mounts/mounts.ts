@@ -69,8 +69,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
     const typeOf = (kind: MountKind, type: string) => this.typeOf(kind, type);
     this.#table = new Table({ rows: this.rows, world, typeOf, namespaces });
     this.#rollback = new Rollback({ mounts: () => this.#table.all(), clock, timers, log });
-    const { leases, requestsLeft } = options;
-    const evacuation = { leases, rollback: this.#rollback, requestsLeft, timers, log };
+    const { leases, logins = { end: async () => {} }, requestsLeft } = options;
+    const evacuation = { leases, logins, rollback: this.#rollback, requestsLeft, timers, log };
     this.#disabling = new Disabling({ rows: this.rows, evacuation, log });
     this.moves = new Moves({
       rows: this.rows,
@@ -127,6 +127,21 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** Also one that is being disabled; null while its engine is not there. */
   byUuid(uuid: string): OpenMount | null {
     return (this.#table.byUuid(uuid) ?? this.#fixed.byUuid(uuid))?.opened ?? null;
+  }
+
+  /** Whether requests reach it: not while it is being disabled or moved, nor when it is gone. */
+  isOpen(uuid: string): boolean {
+    return this.#table.byUuid(uuid)?.record.state.kind === "active";
+  }
+
+  /** Mounts with logins that a path leads to, or into, or that lie below it; with what is left of the path. */
+  loginsAt(namespace: NamespaceRef, prefix: string): { mount: string; login: string }[] {
+    const folder = `${prefix}/`;
+    return this.#table.of(namespace.id).flatMap(({ record: { kind, uuid, path } }) => {
+      if (kind !== "auth") return [];
+      if (path.startsWith(folder)) return [{ mount: uuid, login: "" }];
+      return folder.startsWith(path) ? [{ mount: uuid, login: prefix.slice(path.length) }] : [];
+    });
   }
 
   hasAccessor(accessor: string): boolean {

@@ -113,6 +113,10 @@ export function makeRooms(given: RoomsGiven) {
     log,
     firstToken: firstTokenOf(dev),
     ending: { ends: (tx, token) => leases.ends(tx, token) },
+    logins: {
+      isOpen: (uuid) => mounts.isOpen(uuid),
+      at: (namespace, prefix) => mounts.loginsAt(namespace, prefix),
+    },
     policies,
     lifetimes: {
       least: config.acl.tokenMinExpirationTtl,
@@ -154,6 +158,10 @@ export function makeRooms(given: RoomsGiven) {
       revokeMount: (uuid, signal, progress) => leases.revokeMount(uuid, signal, progress),
       countOf: (uuid) => leases.countOf(uuid),
     },
+    logins: {
+      end: (uuid, signal) =>
+        tokens.closing.close(uuid, (token) => leases.revokeOwner(token, signal), signal),
+    },
     requestsLeft: given.requestsLeft,
     routes: (endpoints) => new Router(endpoints),
     ttls: { usual: config.defaultLeaseTtl, most: config.maxLeaseTtl },
@@ -173,11 +181,9 @@ export function makeRooms(given: RoomsGiven) {
   const leases: Leases = new Leases({
     local,
     mounts,
-    owners: {
-      isThere: (tx, { namespaceId, accessor }) => {
-        const token = tokens.rows.byAccessor(namespaceId, accessor, tx);
-        return token !== null && !tokens.rows.hasEnded(token, tx);
-      },
+    owners: { isThere: (tx, owner) => tokens.isThere(tx, owner) },
+    logins: {
+      endBelow: (namespace, prefix, how) => tokens.closing.endBelow(namespace, prefix, how),
     },
     namespaces,
     writeAheadKey,

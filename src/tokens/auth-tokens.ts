@@ -204,7 +204,7 @@ export class AuthTokens {
   #isOver(token: Token): boolean {
     const { expires } = token;
     if (isSpent(token) || (expires !== null && expires < this.now)) return true;
-    return this.#options.tokens.rows.hasEnded(token);
+    return this.#options.tokens.rows.hasEnded(token) || !this.#options.tokens.isOpen(token);
   }
 
   #ownerOf(secret: string): Token | null {

@@ -71,6 +71,19 @@ export function notRenewable(): Failure {
   return new Failure("invalid", "token_not_renewable", message);
 }
 
+/** To a renewal. */
+export function loginClosed(): Failure {
+  const message = "the login method that this token came by is closed: log in anew";
+  return new Failure("denied", "login_closed", message);
+}
+
+export function prefixNotLogins(): Failure {
+  const message =
+    "tokens made through auth/token have no common prefix: end each with auth/token/revoke or " +
+    "revoke-accessor, or the login that they come from with the path of its mount, such as auth/userpass";
+  return new Failure("invalid", "prefix_invalid", message);
+}
+
 export function wrappingFixed(): Failure {
   return new Failure(
     "invalid",

@@ -7,6 +7,7 @@ import type { Log } from "../base/log.ts";
 import type { Clock, Instant } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { LoginMounts } from "./closing.ts";
 import { RECORD_UNUSABLE } from "./failures.ts";
 import { originOf } from "./origin.ts";
 import type { Salt } from "./salt.ts";
@@ -27,6 +28,8 @@ export interface NamespacesById {
 export interface LookupParts {
   readonly rows: TokenRows;
   readonly namespaces: NamespacesById;
+  /** What came through a login counts for as long as one may come in there. */
+  readonly mounts: Pick<LoginMounts, "isOpen">;
   readonly salt: () => Salt;
   readonly clock: Clock;
   readonly log: Log;
@@ -66,7 +69,7 @@ export class TokenLookup {
     const hash = salt().hashOf(secret);
     const caller = this.#cache.get(hash) ?? this.#load(hash);
     if (caller === null) return null;
-    if (isPast(caller.expires, clock.now())) return null;
+    if (isPast(caller.expires, clock.now()) || !this.isOpen(caller)) return null;
     const current = namespaces.byId(caller.namespace.id);
     if (current === null) return null;
     if (isSame(current, caller.namespace)) return caller;
@@ -79,6 +82,7 @@ export class TokenLookup {
     const { rows, clock } = this.#parts;
     const token = rows.byAccessor(namespace.id, accessor);
     if (token === null || isSpent(token) || rows.hasEnded(token)) return null;
+    if (!this.isOpen(token)) return null;
     return isPast(token.expires, clock.now()) ? null : callerOf(token, namespace);
   }
 
@@ -94,7 +98,14 @@ export class TokenLookup {
   usable(place: TokenPlace, tx: Tx): Token | null {
     const token = this.readable(place, tx);
     if (token === null || isSpent(token) || this.isOver(token, tx)) return null;
+    if (!this.isOpen(token)) return null;
     return this.#parts.namespaces.byId(place.namespaceId) === null ? null : token;
+  }
+
+  /** Whether the way that it came by, if it was a login, is open. */
+  isOpen({ origin }: Pick<Token, "origin">): boolean {
+    const mount = origin?.mount ?? null;
+    return mount === null || this.#parts.mounts.isOpen(mount);
   }
 
   /** Whether its time is over, by the clock or for good. */

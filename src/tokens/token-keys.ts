@@ -1,6 +1,7 @@
 // The keys of what is stored for a token. What they are for is told at the head of token-rows.ts.
 
 import type { Instant } from "../base/world.ts";
+import type { Origin } from "../endpoint/request.ts";
 import type { Token } from "./token.ts";
 
 /** Where the record of a token lies. */
@@ -8,6 +9,14 @@ export interface TokenPlace {
   readonly namespaceId: string;
   readonly accessor: string;
   readonly global: boolean;
+}
+
+/** Of a token that came through a login. */
+export type LoginOrigin = Origin & { readonly mount: string };
+
+export function cameByLogin({ origin }: Pick<Token, "origin">): LoginOrigin | null {
+  if (origin === undefined || origin.mount === null) return null;
+  return { ...origin, mount: origin.mount };
 }
 
 /** A place in the order of time. */
@@ -21,6 +30,7 @@ export const EXPIRIES = "tokens/by-expiry/";
 export const ENDED = "tokens/ended/";
 export const CHILDREN = "tokens/children/";
 export const DESCENTS = "tokens/descents/";
+export const LOGINS = "tokens/by-login/";
 
 const DIGITS = 20; // of the largest 64-bit number
 /** Sorts behind every expiry. */
@@ -83,6 +93,22 @@ export function childKey(parent: Omit<TokenPlace, "global">, child: TokenPlace):
 
 export function childPlace(parent: Omit<TokenPlace, "global">, key: string): TokenPlace {
   const [namespaceId = "", accessor = "", owner] = key.slice(childrenOf(parent).length).split("/");
+  return { namespaceId, accessor, global: owner === className(true) };
+}
+
+/** Of what came through a login at this path of a mount, and below it. In lower case: names are looked up
+ *  without regard to it. */
+export function loginsBelow({ mount, login }: Pick<LoginOrigin, "mount" | "login">): string {
+  return `${LOGINS}${mount}/${login === "" ? "" : `${login.toLowerCase()}/`}`;
+}
+
+export function loginKey(origin: LoginOrigin, place: TokenPlace): string {
+  const { namespaceId, accessor, global } = place;
+  return `${loginsBelow(origin)}${namespaceId}/${accessor}/${className(global)}`;
+}
+
+export function loginPlace(key: string): TokenPlace {
+  const [namespaceId = "", accessor = "", owner] = key.split("/").slice(-3);
   return { namespaceId, accessor, global: owner === className(true) };
 }
 

@@ -12,6 +12,7 @@
 //   tokens/by-expiry/<ExpirationTime>/<namespace>/<accessor>/<class>         until its time is over
 //   tokens/ended/<ExpirationTime>/<namespace>/<accessor>/<class>             from then on
 //   tokens/children/<parent's namespace>/<parent>/<namespace>/<accessor>/<class>   made with a parent
+//   tokens/by-login/<mount>/<path below it>/<namespace>/<accessor>/<class>   came through a login
 //
 // Numbers have 20 digits; rows whose key says everything are empty. Global tokens need no order of their
 // own: theirs is that of the records below shared/. Ordered reads are in token-ranges.ts.
@@ -60,6 +61,8 @@ export class TokenRows {
     if (token.type === "management") marked(keys.managementKey(token));
     const parent = token.terms?.parent ?? null;
     if (parent !== null) marked(keys.childKey(parent, place));
+    const login = keys.cameByLogin(token);
+    if (login !== null) marked(keys.loginKey(login, place));
   }
 
   /** The record alone, for what no list and no order shows. */
@@ -96,6 +99,8 @@ export class TokenRows {
     if (token.type === "management") local.delete(keys.managementKey(token));
     const parent = token.terms?.parent ?? null;
     if (parent !== null) local.delete(keys.childKey(parent, token));
+    const login = keys.cameByLogin(token);
+    if (login !== null) local.delete(keys.loginKey(login, token));
     this.#touch(tx, token.namespaceId);
   }
 

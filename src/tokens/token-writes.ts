@@ -43,6 +43,8 @@ export interface TokenWritesParts {
   readonly ending: TokenEnding;
   readonly lifetimes: Lifetimes;
   readonly salt: () => Salt;
+  /** Called with each token that goes. */
+  readonly removing: (token: Token) => void;
 }
 
 export class TokenWrites {
@@ -85,6 +87,7 @@ export class TokenWrites {
       const { expires: until } = before;
       if (!before.renewable || until === null) throw failures.notRenewable();
       if (lookup.isOver(before, tx)) throw failures.tokenInvalid(["token has expired"]);
+      if (!lookup.isOpen(before)) throw failures.loginClosed();
       const life = { now: tx.time, by: increment(before, asked), most: lifetimes.most };
       const expires = renewedUntil({ ...before, expires: until }, life);
       const after = { ...before, expires, modifyIndex: tx.index };
@@ -130,6 +133,7 @@ export class TokenWrites {
   remove(tx: Tx, token: Token): void {
     const { rows, oneTime, ending, salt } = this.#parts;
     const ended = rows.hasEnded(token, tx);
+    this.#parts.removing(token);
     rows.remove(tx, token, salt().hashOf(token.secret.reveal()));
     oneTime.removeOf(tx, token);
     if (!ended) ending.ends(tx, token);

@@ -11,6 +11,7 @@ import type { Tx, View } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import { BootstrapDoor, type BootstrapUse } from "./bootstrap.ts";
 import { Bootstrapping, type ResetFile } from "./bootstrapping.ts";
+import { Closing, type LoginMounts } from "./closing.ts";
 import { Collection } from "./collection.ts";
 import { Descent } from "./descent.ts";
 import { type TokenEnding, TokenExpiry } from "./expiry.ts";
@@ -31,6 +32,7 @@ import { Uses } from "./uses.ts";
 export type { NamespacesById } from "./lookup.ts";
 
 const MOST_CACHED = 10_000;
+const ALL_OPEN: LoginMounts = { isOpen: () => true, at: () => [] };
 const LIFETIMES: Lifetimes = { least: MINUTE, most: 24n * HOUR };
 
 export interface KnownPolicies {
@@ -43,6 +45,8 @@ export interface TokensOptions {
   readonly shared: View;
   readonly local: View;
   readonly namespaces: NamespacesById;
+  /** Default: every login stays open. */
+  readonly logins?: LoginMounts | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -70,6 +74,8 @@ export class Tokens {
   readonly bootstrap: Bootstrapping;
   readonly oneTime: OneTimeTokens;
   readonly collection: Collection;
+  /** Ends what came through a login. */
+  readonly closing: Closing;
   /** Tokens in order, for lists. */
   readonly ranges: TokenRanges;
   /** Who wants to know of changes: onTable, onToken. */
@@ -91,6 +97,7 @@ export class Tokens {
       ending: given = { ends: () => {} },
       gcThreshold = HOUR,
       mostCached = MOST_CACHED,
+      logins: mounts = ALL_OPEN,
     } = options;
     const log = options.log.child("tokens");
     const rows = new TokenRows(shared, local);
@@ -98,7 +105,7 @@ export class Tokens {
     const oneTime = new OneTimeRows(local);
     const minting = new Minting(rows, random);
     const salt = () => this.#unsealed();
-    const lookup = new TokenLookup({ rows, namespaces, salt, clock, log, mostCached });
+    const lookup = new TokenLookup({ rows, namespaces, mounts, salt, clock, log, mostCached });
     const ending = new Descent({
       rows,
       ending: given,
@@ -115,7 +122,16 @@ export class Tokens {
       lookup,
       lifetimes,
       salt,
+      removing: (token) => this.closing.removing(token),
       ...hanging,
+    });
+    this.closing = new Closing({
+      rows,
+      mounts,
+      readable: (place, tx) => lookup.readable(place, tx),
+      remove: (tx, token) => writes.remove(tx, token),
+      settled: () => ending.settled(),
+      timers,
     });
     this.#options = options;
     this.rows = rows;
@@ -198,6 +214,17 @@ export class Tokens {
   /** Who would ask with the token of this accessor; null where nobody could. */
   callerBy(namespace: NamespaceRef, accessor: string): Caller | null {
     return isUuid(accessor) ? this.#lookup.callerBy(namespace, accessor.toLowerCase()) : null;
+  }
+
+  /** Whether a token of this accessor is there, as the transaction sees it, and counts for something. */
+  isThere(tx: Tx, { namespaceId, accessor }: Omit<TokenPlace, "global">): boolean {
+    const token = this.rows.byAccessor(namespaceId, accessor, tx);
+    return token !== null && !this.rows.hasEnded(token, tx) && this.#lookup.isOpen(token);
+  }
+
+  /** Whether the way that it came by, if it was a login, is open. */
+  isOpen(token: Pick<Token, "origin">): boolean {
+    return this.#lookup.isOpen(token);
   }
 
   /** Index of the last change to the tokens of a namespace. Never 0, also where there was none: a

@@ -77,7 +77,7 @@ test("T-J02: leases of odd paths are made, listed, renewed and revoked like any 
   }
 });
 
-test("T-J03: revoking by prefix ends secrets and no token, nor a token's end other people's secrets", async (t) => {
+test("T-J03: a prefix of secrets ends no token, one of a login no secret but its own, nor a token's end other people's", async (t) => {
   const server = await engineServer(t);
   await server.counting("count");
   done(await server.ask("POST", "sys/auth/people", { type: "userpass" }));
@@ -86,24 +86,30 @@ test("T-J03: revoking by prefix ends secrets and no token, nor a token's end oth
     body: { password: "correct horse battery" },
   });
   const token = String(at(login, "auth", "client_token"));
-  const isGood = async () =>
-    (await server.ask("GET", "auth/token/lookup-self", undefined, { token })).status === 200;
-  assert.equal(await isGood(), true, login.text);
-  const kept = await server.issue();
-  for (const prefix of ["auth", "auth/people", "auth/people/login/ann", "auth/token"]) {
-    for (const act of ["revoke-prefix", "revoke-force"]) {
-      await server.ask(
-        "POST",
-        `sys/leases/${act}/${prefix}`,
-        act === "revoke-prefix" ? { sync: true } : {},
-      );
-      assert.equal(await isGood(), true, `${act} ${prefix}`);
-    }
+  const isGood = async (secret: string) => {
+    const asked = { token: secret };
+    return (await server.ask("GET", "auth/token/lookup-self", undefined, asked)).status === 200;
+  };
+  assert.equal(await isGood(token), true, login.text);
+  const other = await server.client(grants("count/creds/r", "read"));
+  const revoke = async (prefix: string) => {
+    await server.ask("POST", `sys/leases/revoke-prefix/${prefix}`, { sync: true });
+    await server.ask("POST", `sys/leases/revoke-force/${prefix}`, {});
+  };
+  await server.issue();
+  for (const prefix of ["count", "sys", "people", "tokens", "auth/token", "auth/peop"]) {
+    await revoke(prefix);
+    assert.equal(await isGood(token), true, prefix);
   }
-  assert.equal(server.outside.has(kept.object), true);
+  assert.deepEqual(server.outside.objects, []);
+  const kept = [await server.issue(), await server.issue("count/creds/r", { token: other })];
+  for (const prefix of ["auth/people/login/ann", "auth/people", "auth"]) {
+    await revoke(prefix);
+    assert.deepEqual([await isGood(token), await isGood(other)], [false, true], prefix);
+  }
   await server.must("POST", "auth/token/revoke", { token });
   for (let i = 0; i < 10; i++) await server.ask("GET", "sys/health");
-  assert.equal(server.outside.has(kept.object), true);
+  for (const { object } of kept) assert.equal(server.outside.has(object), true);
 });
 
 test("T-J04: the last use of a token ends it and its leases", async (t) => {

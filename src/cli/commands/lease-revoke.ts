@@ -12,12 +12,14 @@ export const leaseRevoke = command({
   summary: "End leases, and the secrets that they stand for",
   description:
     "The server takes them up in turn; with -sync the command waits until they are ended, or says " +
-    "why not. -prefix ends every lease below a path, and asks first on a terminal. -force, with " +
+    "why not. -prefix ends every lease below a path, and asks first on a terminal; below that of a " +
+    "login method (auth/userpass) it logs everybody out who came through it. -force, with " +
     "-prefix, forgets them even where the secret could not be ended: what then remains in other " +
     "systems is told, and is yours to remove.",
   examples: [
     "holdfast lease revoke -sync clouda/creds/ci/8sTnqV0tQ3xWn5Yb1R7pKd2f",
     "holdfast lease revoke -prefix clouda/creds/ci",
+    "holdfast lease revoke -sync -prefix auth/userpass/login/anna",
     "holdfast lease revoke -yes -force -prefix clouda",
   ],
   flags: {
