@@ -10,7 +10,13 @@ import type { ProbeCommand, ProbeReading } from "./loop-probe.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 const PROBE = join(import.meta.dirname, "loop-probe.ts");
-const FLAGS = ["--disable-sigusr1", "--no-warnings"]; // as bin/holdfast has them
+// As bin/holdfast has them.
+const FLAGS = [
+  "--disable-sigusr1",
+  "--no-warnings",
+  "--disallow-code-generation-from-strings",
+  "--disable-proto=delete",
+];
 const LONGEST_START_MS = 30_000;
 const LONGEST_STOP_MS = 10_000;
 const MOST_LOG = 64 * 1024; // characters

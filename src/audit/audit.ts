@@ -97,8 +97,14 @@ export class Audit {
     const started = await Promise.all(this.#set.active.map((device) => device.start()));
     const configured = !this.#set.empty || problems.length > 0;
     if (configured && !started.includes(true)) {
+      const failed = this.#set.active.map(({ record, problem }) => {
+        return `audit device ${record.path}/: ${problem ?? "it does not open"}`;
+      });
+      const unusable = this.#set.unusable.map(({ path }) => {
+        return `audit device ${path}/: it is not possible on this server`;
+      });
       await closeAll(this.#set.clear());
-      throw noDeviceOpens();
+      throw noDeviceOpens([...problems, ...failed, ...unusable]);
     }
     if (!configured) this.#log.warn("no audit device is enabled: requests leave no trail");
     this.#unwatch = this.#store.watch(

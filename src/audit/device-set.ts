@@ -12,6 +12,8 @@ export interface DeclaredDevice {
   readonly path: string;
   readonly type: string;
   readonly description?: string;
+  /** Default false. */
+  readonly local?: boolean;
   readonly options: OptionTexts;
 }
 
@@ -142,11 +144,11 @@ export class DeviceSet {
   }
 
   async #declare(one: DeclaredDevice, old: Device | null): Promise<Device> {
-    const { path, type, description = "", options } = one;
+    const { path, type, description = "", local = false, options } = one;
     checkPath(path);
     readOptions(type, options, this.#parts); // before a key is made for it
     const key = await this.#store.declaredKey(path, this.#parts.random);
-    const record = { id: `declared/${path}`, path, type, description, options, local: true };
+    const record = { id: `declared/${path}`, path, type, description, options, local };
     return new Device(record, key, true, this.#parts, old);
   }
 
@@ -164,12 +166,13 @@ function checkPath(path: string): void {
 
 function isSame(
   record: DeviceRecord,
-  { type, description = "", options }: DeclaredDevice,
+  { type, description = "", local = false, options }: DeclaredDevice,
 ): boolean {
   const names = Object.keys(options);
   return (
     record.type === type &&
     record.description === description &&
+    record.local === local &&
     names.length === Object.keys(record.options).length &&
     names.every((name) => record.options[name] === options[name])
   );

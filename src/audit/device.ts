@@ -114,6 +114,11 @@ export class Device {
     return this.#writer.healthy;
   }
 
+  /** Why it is not healthy, in words that may name places of this machine. */
+  get problem(): string | null {
+    return this.#writer.problem;
+  }
+
   get pending(): number {
     return this.#writer.pending;
   }

@@ -8,11 +8,16 @@ export function auditFailed(): Failure {
   return new Failure("internal", "audit-failed", message);
 }
 
-/** The node seals again. */
-export function noDeviceOpens(): Failure {
+/** The node seals again. The reasons name places of this machine, and so are the cause: for the log, and
+ *  for callers on it. */
+export function noDeviceOpens(reasons: readonly string[]): Failure {
   const message =
-    "audit devices are configured and not one of them can be opened; the log says why for each";
-  return new Failure("unavailable", "audit-no-device", message);
+    "audit devices are configured and not one of them can be opened; " +
+    "the server's log, and callers on its machine, are told the path and the reason for each";
+  const cause = new Failure("unavailable", "audit-no-device", reasons.join("; "), {
+    texts: reasons,
+  });
+  return new Failure("unavailable", "audit-no-device", message, { cause });
 }
 
 export function deviceExists(path: string): Failure {
@@ -57,7 +62,8 @@ export function optionInvalid(name: string, what: string): Failure {
 export function fileRefused(): Failure {
   const message =
     "file_path must name a regular file of the server's own, without links, " +
-    "in an existing directory below one of audit_file_roots that only the server can write to";
+    "in an existing directory below one of audit_file_roots that only the server can write to; " +
+    "sys/config/state/sanitized shows audit_file_roots to whoever may read it";
   return new Failure("invalid", "audit-file-refused", message);
 }
 

@@ -52,6 +52,7 @@ export class Writer {
   #down = false; // did not open or write; a retry is armed
   #overdue = false; // a write has taken longer than it may, and is still under way
   #reopen = false;
+  #problem: string | null = null; // why it is down
   #closed = false;
   #closing: Promise<void> | null = null;
 
@@ -64,6 +65,11 @@ export class Writer {
 
   get healthy(): boolean {
     return !this.#closed && !this.#down && !this.#overdue && this.#sink?.broken === false;
+  }
+
+  /** Why it did not open, or failed last; null while it works. May name places of this machine. */
+  get problem(): string | null {
+    return this.#down ? this.#problem : null;
   }
 
   /** Records that wait or are under way. */
@@ -285,7 +291,9 @@ export class Writer {
     this.#overdue = false;
     this.#reopen = false; // the retry does that
     this.#queue.failAll();
-    if (!this.#down) log.error("an audit device fails", { device, cause: describe(error) });
+    const cause = describe(error);
+    if (!this.#down) log.error("an audit device fails", { device, cause });
+    this.#problem = cause;
     this.#down = true;
     healthChanged?.();
     if (this.#closed) return;

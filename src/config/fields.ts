@@ -69,8 +69,10 @@ export function flag(
 ): Field<boolean | null> {
   const read = (value: Value, texts: Texts) => {
     if (value.kind === "bool") return value.value;
-    const found =
-      value.kind === "string" ? FLAGS.get(texts.of(value).text.trim().toLowerCase()) : undefined;
+    // 0 and 1 as numbers are common in files for other servers.
+    const text =
+      value.kind === "string" ? texts.of(value).text : value.kind === "number" ? value.text : "";
+    const found = FLAGS.get(text.trim().toLowerCase());
     if (found === undefined) throw new Refusal(value.position, "expected true or false");
     return found;
   };

@@ -624,3 +624,11 @@ test("what engines may call is a list of hosts, addresses and networks, none of 
     assert.deepEqual(others, []);
   }
 });
+
+test("0 and 1 are taken for false and true, as files for other servers have them", async () => {
+  const with_ = (value: string) => `listener "tcp" { tls_disable = ${value} }\n`;
+  const { config } = await load({ "/etc/h.hcl": with_("1") });
+  assert.equal(config.listeners[0]?.tls, null);
+  assert.match((await problemsOf(with_("0"))).join("\n"), /needs tls_cert_file/);
+  assert.match((await problemsOf(with_("2"))).join("\n"), /expected true or false/);
+});

@@ -41,7 +41,20 @@ function runtimeOpenings({ flags, inspecting }: Host["runtime"]): string[] {
 }
 
 export function hostWarnings(host: Host): string[] {
-  return [...coreDumps(host), ...swap(host), ...user(host)];
+  return [...looseRuntime(host), ...coreDumps(host), ...swap(host), ...user(host)];
+}
+
+const HARDENING = ["--disallow-code-generation-from-strings", "--disable-proto=delete"];
+
+/** What bin/holdfast starts the runtime with. */
+function looseRuntime({ runtime }: Host): string[] {
+  const missing = HARDENING.filter((flag) => !runtime.flags.includes(flag));
+  const sealed = runtime.intrinsicsSealed ? [] : ["prototypes of the language can be changed"];
+  if (missing.length === 0) return sealed;
+  return [
+    `the runtime was started without ${missing.join(" and ")}; start through bin/holdfast`,
+    ...sealed,
+  ];
 }
 
 function coreDumps(host: Host): string[] {

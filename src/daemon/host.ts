@@ -56,6 +56,8 @@ export interface Runtime {
   /** Flags of the runtime itself. */
   readonly flags: readonly string[];
   readonly inspecting: boolean;
+  /** Whether nothing can be added to what all objects have in common. */
+  readonly intrinsicsSealed: boolean;
   /** Effective user, where the system has such. */
   readonly user: number | null;
 }

@@ -9,6 +9,7 @@ import type { Config } from "../config/config.ts";
 import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
+import { checkAuditDevices } from "./audit-check.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { announceDev, type DevPlace, openDev, prepareClouds, withoutClouds } from "./dev-mode.ts";
 import { dump } from "./diagnostics.ts";
@@ -150,9 +151,14 @@ class ProcessLife {
       await prepareClouds(server, keys, dev.place, world);
       announceDev(server, keys, dev.place, { host, fs: world.fs, version: VERSION });
     }
-    const { sealed, initialized } = server.keeper.status();
+    const { sealed, initialized, type } = server.keeper.status();
     const addresses = server.addresses.join(" ");
     this.#log.info("ready", { version: VERSION, initialized, sealed, addresses });
+    // Whoever starts a server for the first time looks here.
+    if (!initialized) this.#log.info("not initialised yet: run `holdfast operator init` once");
+    else if (sealed && type === "shamir") {
+      this.#log.info("sealed: run `holdfast operator unseal` and give key shares");
+    }
   }
 
   // --- reloading ---
@@ -200,6 +206,11 @@ class ProcessLife {
       ...writableByOthers(paths, sources.files),
     ];
     for (const text of texts) this.#log.warn(text);
+    const { host, world } = around;
+    for (const { device, problem } of checkAuditDevices(loaded.config, host, world.fs)) {
+      if (problem === null) continue;
+      this.#log.warn(`${device}: ${problem}; without a device that opens the server cannot unseal`);
+    }
   }
 }
 

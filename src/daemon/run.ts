@@ -6,10 +6,12 @@ import { SystemNet } from "../base/net.ts";
 import { SystemRandom } from "../base/random.ts";
 import { SystemTimers } from "../base/timers.ts";
 import type { Environment } from "../config/substitution.ts";
+import { sealIntrinsics } from "./intrinsics.ts";
 import { runServer } from "./server-command.ts";
 import { SystemHost } from "./system-host.ts";
 
 export function runDaemon(args: readonly string[], env: Environment): Promise<number> {
+  sealIntrinsics();
   const random = new SystemRandom();
   const world = {
     clock: new SystemClock(),

@@ -17,6 +17,7 @@ import { homedir, hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../config/substitution.ts";
 import type { Helper, Host, Measures, Runtime, SignalName } from "./host.ts";
+import { areIntrinsicsSealed } from "./intrinsics.ts";
 
 export class SystemHost implements Host {
   readonly env: Environment;
@@ -29,6 +30,7 @@ export class SystemHost implements Host {
     version: process.versions.node,
     flags: process.execArgv,
     inspecting: inspectorUrl() !== undefined,
+    intrinsicsSealed: areIntrinsicsSealed(),
     user: process.geteuid?.() ?? null,
   };
 

@@ -2,7 +2,15 @@
 
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,20 +31,28 @@ interface Outcome {
   readonly table: string;
 }
 
+interface Circumstances {
+  readonly at?: bigint;
+  readonly canWrite?: () => boolean;
+}
+
 /** A directory with a configuration in it, and the command run on that. */
 function validating(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-validate-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const clock = new SystemClock();
-  const run = async (config: string, at = clock.now()): Promise<Outcome> => {
+  const real = new SystemHost({});
+  const run = async (
+    config: string,
+    { at = clock.now(), canWrite = () => real.canWrite(directory) }: Circumstances = {},
+  ): Promise<Outcome> => {
     const file = join(directory, "h.hcl");
     writeFileSync(file, `data_dir = "${directory}/data"\n${config}`);
     const fake = fakeDaemon();
-    const real = new SystemHost({});
     const { host } = fake;
     host.realPath = (path) => real.realPath(path);
     host.socketProblem = (path) => real.socketProblem(path);
-    host.canWrite = () => real.canWrite(directory);
+    host.canWrite = canWrite;
     const fs = new SystemFs();
     const world: World = {
       ...fake.world,
@@ -123,15 +139,15 @@ test("certificates must be there, be a pair, and be valid now", async (t) => {
       run(config("c.pem", "k.pem", `tls_client_ca_file = "${directory}/text.pem"`)),
       /text\.pem does not hold/,
     ],
-    [run(config("c.pem", "k.pem"), clock.now() + 31n * DAY), /c\.pem expired on/],
-    [run(config("c.pem", "k.pem"), clock.now() - 2n * DAY), /c\.pem is not valid before/],
+    [run(config("c.pem", "k.pem"), { at: clock.now() + 31n * DAY }), /c\.pem expired on/],
+    [run(config("c.pem", "k.pem"), { at: clock.now() - 2n * DAY }), /c\.pem is not valid before/],
   ];
   for (const [outcome, text] of table) {
     const { code, table: shown } = await outcome;
     assert.equal(code, 1, shown);
     assert.match(shown, text);
   }
-  const soon = await run(config("c.pem", "k.pem"), clock.now() + 20n * DAY);
+  const soon = await run(config("c.pem", "k.pem"), { at: clock.now() + 20n * DAY });
   assert.equal(soon.code, 0);
   assert.match(soon.table, /^warn {2}certificate .* expires on /m);
   chmodSync(join(directory, "k.pem"), 0o644);
@@ -198,4 +214,31 @@ test("a development certificate is good for its hosts, by an authority that is o
   assert.equal(certificate.checkIP("127.0.0.1"), "127.0.0.1");
   assert.equal(certificate.checkHost("localhost"), "localhost");
   assert.equal(certificate.checkHost("example.com"), undefined);
+});
+
+test("a declared audit file whose directory is missing, or not ours to write to, is told", async (t) => {
+  const { run, directory } = validating(t);
+  const device = (path: string) =>
+    `${PLAIN}audit "file" "trail" { options { file_path = "${path}" } }\n`;
+  const missing = await run(device(`${directory}/logs/audit.log`));
+  assert.equal(missing.code, 1);
+  assert.match(
+    missing.table,
+    /^FAIL {2}audit +audit device trail\/: \S+\/logs\/audit.log: the directory/m,
+  );
+  assert.match(missing.table, /mkdir -p \S+\/logs/);
+  mkdirSync(join(directory, "logs"));
+  const there = await run(device(`${directory}/logs/audit.log`));
+  assert.equal(there.code, 0, there.table);
+  assert.match(there.table, /^ok {4}audit +audit device trail\/$/m);
+  assert.deepEqual(readdirSync(join(directory, "logs")), [], "nothing is left behind");
+  symlinkSync("/dev/null", join(directory, "logs", "link"));
+  const link = await run(device(`${directory}/logs/link`));
+  assert.match(link.table, /^FAIL {2}audit .*links are not followed/m);
+  const option = await run(
+    `${PLAIN}audit "file" "trail" { options { file_path = "/tmp/a.log" colour = "red" } }\n`,
+  );
+  assert.equal(option.code, 1, option.table);
+  const closed = await run(device(`${directory}/logs/audit.log`), { canWrite: () => false });
+  assert.match(closed.table, /^FAIL {2}audit .*no file can be made in/m);
 });

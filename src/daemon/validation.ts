@@ -11,6 +11,7 @@ import type { Files } from "../config/documents.ts";
 import type { Loaded } from "../config/load.ts";
 import { showProblem } from "../config/problem.ts";
 import { readStaticKey } from "../seal/static.ts";
+import { checkAuditDevices } from "./audit-check.ts";
 import { checkCertificates } from "./certificate-check.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "./hardening.ts";
 import type { Host } from "./host.ts";
@@ -44,6 +45,9 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
   if (data !== null) places.push(fail("directories", data));
   findings.push(...(places.length > 0 ? places : [ok("directories", config.directories.data)]));
   findings.push(await storageFinding(config, validating));
+  for (const { device, problem } of checkAuditDevices(config, host, world.fs)) {
+    findings.push(problem === null ? ok("audit", device) : fail("audit", `${device}: ${problem}`));
+  }
   const loose = writableByOthers([...files, ...namedFiles(config)], validating.files);
   findings.push(...[...loose, ...hostWarnings(host)].map((note) => warn("host", note)));
   return findings;

@@ -4,10 +4,11 @@ import type { DeclaredDevice } from "../audit/device-set.ts";
 import type { Config } from "../config/config.ts";
 
 export function declaredDevices({ audit }: Config): DeclaredDevice[] {
-  return audit.devices.map(({ path, type, description, options }) => ({
+  return audit.devices.map(({ path, type, description, local, options }) => ({
     path,
     type,
     description,
+    local,
     options: Object.fromEntries(options),
   }));
 }

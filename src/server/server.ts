@@ -53,6 +53,7 @@ import type { EngineType } from "../../plugin-sdk/engine.ts";
 import { declaredDevices } from "./audit-devices.ts";
 import { DescribedMounts } from "./described-mounts.ts";
 import { makeServerDirectory, openEngine, sealKeyOf } from "./ground.ts";
+import { inEffect, openDescriptors } from "./in-effect.ts";
 import { listenerSettings, responseHeaders } from "./listeners.ts";
 import { LogLevels } from "./log-levels.ts";
 import { Opening } from "./opening.ts";
@@ -122,6 +123,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     sealState: () =>
       !keeper.initialised ? "uninitialised" : keeper.sealed ? "sealed" : "unsealed",
     requestsInFlight: () => running.count,
+    openDescriptors: () => openDescriptors(fs),
     barrierEncryptions: () => (keeper.sealed ? null : keeper.keyStatus.encryptions),
     barrierIntegrityErrors: () => barrier.integrityErrors,
     storageIndexes: () =>
@@ -279,7 +281,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       caller === null ? endpoints : described.in(namespace, generic),
     sight: rights,
     namespaces,
-    configuration: () => current.shown,
+    configuration: () => inEffect(current),
     reload: (what) => reloadPart(what),
     node: () => ({
       hostname: config.nodeId,

@@ -221,11 +221,10 @@ test("sealing answers everybody who waits with 503, at once", async (t) => {
     server.ask("GET", `/acl/token/self?index=${ModifyIndex}`, { token: SecretID }),
   ];
   await until(async () => (await parked(server)) === 2);
-  const began = performance.now();
   const sealed = await server.manage("POST", "/v1/sys/seal");
   assert.equal(sealed.status, 204, sealed.text);
   for (const one of waiting) refused(await one, 503, "service is sealed", "sealed");
-  assert.ok(performance.now() - began < 15_000, "nobody waited for them to end by themselves");
+  assertNobodyWasWaitedFor(server);
   await server.test.unseal(server.shares);
   const again = server.list({ index: await listIndex(server) });
   assert.ok(await staysParked(server, again));
@@ -238,11 +237,16 @@ test("stopping the server ends them too", async () => {
   const server = await aclServer({ after: (call) => (stop = call) });
   const waiting = server.list({ index: await listIndex(server) });
   await until(async () => (await parked(server)) === 1);
-  const began = performance.now();
   await stop();
   assert.equal((await waiting).status, 503);
-  assert.ok(performance.now() - began < 15_000);
+  assertNobodyWasWaitedFor(server);
 });
+
+/** Sealing gives requests ten seconds to end, and says so of those that did not. */
+function assertNobodyWasWaitedFor(server: AclServer): void {
+  const late = server.test.lines.filter((line) => line.includes("requests still run"));
+  assert.deepEqual(late, [], "queries that wait for a change are ended before sealing waits");
+}
 
 test("D8: the switch shows the anonymous token to those without a credential, and to no other", async (t) => {
   const clock = new MovableClock();

@@ -1,13 +1,15 @@
 // Core contract 11: audit over the API. What devices do with records is tested beside them.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { Agent } from "node:http";
 import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { at, errorsOf } from "../support/http-client.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
+import { PassingClock } from "../support/sealed-node.ts";
 import { startServer, type TestServer } from "../support/test-server.ts";
 
 interface After {
@@ -223,6 +225,92 @@ test("11.1 refused devices change nothing", async (t) => {
     assert.match(String(at(answer, "errors", 0)), says, what);
   }
   assert.deepEqual(at(await server.call("GET", "/v1/sys/audit", { token }), "data"), {});
+});
+
+test("4.3 a node with devices of which none can be opened stays sealed, keeps right shares, and goes on with them", async (t) => {
+  const disk = new MemoryDisk();
+  const clock = new PassingClock();
+  const place = mkdtempSync(join(tmpdir(), "holdfast-audit-"));
+  t.after(() => rmSync(place, { recursive: true }));
+  const file_path = join(place, "logs", "audit.log");
+  const settings = { audit: { file: { trail: { options: { file_path } } } } };
+  const server = await startServer({ disk, settings, world: { clock } });
+  t.after(() => server.stop());
+  const { shares, token } = await server.init(3, 2);
+  const unseal = (body: object, headers = {}) =>
+    server.call("POST", "/v1/sys/unseal", { body, headers });
+  assert.equal((await unseal({ key: shares[0] })).status, 200);
+  const refused = await unseal({ key: shares[1] });
+  assert.equal(refused.status, 503, refused.text);
+  const texts = (errorsOf(refused) as string[]).join("\n");
+  assert.match(texts, /not one of them can be opened/);
+  assert.ok(texts.includes(`audit device trail/: cannot open ${file_path}`), texts);
+  assert.match(texts, /are kept for 1 h: mend the cause, then run `holdfast operator unseal`/);
+  const status = await server.call("GET", "/v1/sys/seal-status");
+  assert.deepEqual([at(status, "sealed"), at(status, "progress")], [true, 2]);
+  assert.equal((await server.call("GET", "/v1/sys/key-status", { token })).status, 503);
+
+  clock.ahead += 2n * 1_000_000_000n;
+  const afar = await unseal({}, { "X-Forwarded-For": "203.0.113.9" });
+  assert.equal(afar.status, 503, afar.text);
+  assert.ok(!afar.text.includes(place), "places of this machine are for callers on it");
+  assert.ok(server.lines.some((line) => line.includes(file_path)));
+
+  mkdirSync(join(place, "logs"));
+  clock.ahead += 2n * 1_000_000_000n;
+  const opened = await unseal({});
+  assert.deepEqual([opened.status, at(opened, "sealed")], [200, false], opened.text);
+  assert.equal((await server.call("GET", "/v1/sys/key-status", { token })).status, 200);
+  const list = await server.call("GET", "/v1/sys/audit", { token });
+  assert.equal(at(list, "data", "trail/", "local"), false, "as the configuration has it");
+});
+
+test("11.1 no audit file lies in a directory of the server's own, whoever asks for it", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-places-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  // The roots around it, so that nothing but the rule on the server's own directories stands against it:
+  // the configuration would not let them be, and what a link or a mount leads to is seen only here.
+  const server = await startServer({
+    settings: { data_dir: directory },
+    config: (config) => ({ ...config, audit: { ...config.audit, fileRoots: [directory] } }),
+  });
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const enable = (name: string, file_path: string) =>
+    server.call("POST", `/v1/sys/audit/${name}`, {
+      token,
+      body: { type: "file", options: { file_path } },
+    });
+  for (const own of ["server", "snapshots"]) {
+    mkdirSync(join(directory, own, "below"), { recursive: true, mode: 0o700 });
+    for (const file of [join(own, "x.log"), join(own, "below", "x.log")]) {
+      const refused = await enable("bad", join(directory, file));
+      assert.equal(refused.status, 400, `${file}: ${refused.text}`);
+      assert.match(refused.text, /audit_file_roots/);
+      assert.equal(existsSync(join(directory, file)), false, file);
+    }
+  }
+  mkdirSync(join(directory, "trail"), { mode: 0o700 });
+  assert.equal((await enable("good", join(directory, "trail", "x.log"))).status, 204);
+});
+
+test("11.1 a declared audit file that a link puts among the server's own files is not opened", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-places-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  for (const own of ["server", "snapshots"]) {
+    const data = join(directory, own);
+    mkdirSync(join(data, own), { recursive: true, mode: 0o700 });
+    symlinkSync(join(data, own), join(directory, `${own}-link`));
+    const file_path = join(directory, `${own}-link`, "x.log");
+    const audit = { file: { trail: { options: { file_path } } } };
+    const server = await startServer({ settings: { data_dir: data, audit } });
+    t.after(() => server.stop());
+    const { shares } = await server.init();
+    const refused = await server.call("POST", "/v1/sys/unseal", { body: { key: shares[0] } });
+    assert.equal(refused.status, 503, own);
+    assert.match(refused.text, /holds data or programs of the server/);
+    assert.equal(existsSync(file_path), false);
+  }
 });
 
 test("4.3 a node with devices of which none can be opened stays sealed and says so", async (t) => {

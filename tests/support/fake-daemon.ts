@@ -23,7 +23,13 @@ export class FakeHost implements Host {
   readonly hostname = "host";
   home: string | null = "/home/me";
   readonly root = "/opt/holdfast";
-  runtime: Host["runtime"] = { version: "26.10.0", flags: [], inspecting: false, user: 1000 };
+  runtime: Host["runtime"] = {
+    version: "26.10.0",
+    flags: ["--disallow-code-generation-from-strings", "--disable-proto=delete"],
+    inspecting: false,
+    intrinsicsSealed: true,
+    user: 1000,
+  };
   readonly printed: string[] = [];
   readonly errors: string[] = [];
   readonly exits: number[] = [];

@@ -37,7 +37,10 @@ export class MovableClock extends SystemClock {
   override now(): Instant {
     return super.now() + this.ahead;
   }
+}
 
+/** The same where time has really passed: by both clocks. */
+export class PassingClock extends MovableClock {
   override elapsed(): Nanos {
     return super.elapsed() + this.ahead;
   }
@@ -144,7 +147,7 @@ export function makeNode(options: NodeOptions = {}): TestNode {
   const disk = options.disk ?? new MemoryDisk();
   const lines = options.lines ?? [];
   const calls: string[] = [];
-  const clock = new MovableClock();
+  const clock = new PassingClock();
   const timers = new StillTimers();
   const random = options.random ?? new SystemRandom();
   const write = (line: string) => void lines.push(line);

@@ -8,7 +8,7 @@ import test from "node:test";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { type Answer, at } from "../support/http-client.ts";
 import { FlakyRandom } from "../support/fake-world.ts";
-import { makeOperator, MovableClock } from "../support/sealed-node.ts";
+import { makeOperator, PassingClock } from "../support/sealed-node.ts";
 import { startServer } from "../support/test-server.ts";
 import { type After, auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
 
@@ -119,7 +119,7 @@ test("T-F02: a proxy that is believed and says that its client is local opens no
 });
 
 test("T-F02: an attempt that nobody feeds gives its place back after ten minutes", async (t) => {
-  const clock = new MovableClock();
+  const clock = new PassingClock();
   const { server } = await scene(t, { world: { clock } });
   for (const path of [ATTEMPT, "/v1/sys/rekey/init"]) {
     assert.equal((await server.call("POST", path)).status, 200);
