@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { connect as connectPlain } from "node:net";
 import test, { after, afterEach, before, describe } from "node:test";
 import { connect, type ConnectionOptions, type PeerCertificate, type TLSSocket } from "node:tls";
 import { SECOND } from "../base/duration.ts";
