@@ -4,9 +4,11 @@
 // memory can be read. Hence nothing is imported statically here.
 process.on("SIGUSR1", () => {});
 
-const [command, ...args] = process.argv.slice(2);
-if (command === "server") {
+const [command, ...rest] = process.argv.slice(2);
+const helped = command === "help" && rest[0] === "server"; // it knows its own flags
+if (command === "server" || helped) {
   const { runDaemon } = await import("./daemon/run.ts");
+  const args = helped ? ["--help"] : rest;
   // Whatever is still open must not keep a server alive that has sealed.
   process.exit(await runDaemon(args, process.env));
 } else {

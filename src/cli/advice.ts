@@ -102,14 +102,18 @@ const ON_WRONG_SHARES =
   "check that every share is of the newest set: a rekey voids older ones; `holdfast status` shows how " +
   "many count";
 
-/** Only the reset of the bootstrap needs more than the refusal says (ACL contract 13). */
+/** Where more is needed than the refusal says. */
 function onInvalid(error: ApiError): string | null {
   if (error.says("invalid key")) return ON_WRONG_SHARES;
+  if (error.path === "acl/token" && error.message.includes("missing policies")) {
+    return "give -policy NAME (`holdfast policy list` shows the names), or -type management";
+  }
   const [, index] = /\(reset index: (\d+)\)$/.exec(error.message) ?? [];
   if (index === undefined) return null;
   return (
-    `if every management token is lost: write ${index} to server/acl-bootstrap-reset in the ` +
-    "server's data directory and run `holdfast acl bootstrap` again; older tokens stay valid"
+    `if every management token is lost: write ${index} to server/acl-bootstrap-reset in the server's ` +
+    "data directory (`holdfast acl bootstrap reset` helps) and run `holdfast acl bootstrap` again; " +
+    "older tokens stay valid"
   );
 }
 
@@ -119,9 +123,7 @@ function onDenial(error: ApiError, tokenFrom: string | null): string {
   if (tokenFrom === null || error.says("missing client token")) {
     return "run `holdfast login`, or set HOLDFAST_TOKEN";
   }
-  if (error.says("invalid token")) {
-    return `the token from ${tokenFrom} is unknown or expired: run \`holdfast login\``;
-  }
+  if (error.says("invalid token")) return `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`;
   if (governedDenial(error) !== null) return onGovernedDenial();
   if (error.says("restricted endpoint")) return "leave out the namespace: this is for root only";
   if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
@@ -140,19 +142,33 @@ const NO_TOKEN_NEEDED: ReadonlyMap<string, string> = new Map([
 /** Policies decide nothing there: a token is unknown, expired, or not one of management. */
 function onTokenDenial(error: ApiError, tokenFrom: string): string {
   if (error.says("ACL token expired")) {
-    return `the token from ${tokenFrom} is expired: run \`holdfast login\` with another`;
+    return `the token from ${tokenFrom} is expired: ${another(tokenFrom)}`;
   }
   return error.path === "acl/token/self" || error.path === "acl/token/onetime"
-    ? `the token from ${tokenFrom} is unknown or expired: run \`holdfast login\``
+    ? `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`
     : `the token from ${tokenFrom} is unknown, expired, or no management token`;
 }
 
+function unknownToken(tokenFrom: string): string {
+  return `the token from ${tokenFrom} is unknown or expired`;
+}
+
+/** A variable goes before what `login` keeps. */
+function another(tokenFrom: string): string {
+  return /^[A-Z]+_TOKEN$/.test(tokenFrom)
+    ? `set ${tokenFrom} to another, or unset it and run \`holdfast login\``
+    : "run `holdfast login`";
+}
+
 function onNotFound(error: ApiError): string {
+  if (error.says("No path to region")) {
+    return "check -region and HOLDFAST_REGION: this server answers for its own region alone";
+  }
   if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
     return "check the accessor: `holdfast acl token list` shows them";
   }
   return error.says("unsupported path")
-    ? "check the path and -namespace; `holdfast read sys/internal/specs/openapi` tells what there is"
+    ? "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves"
     : "check the path and -namespace; `holdfast list` shows what is there";
 }
 

@@ -8,7 +8,18 @@ export interface Argument<T> {
   readonly form: "required" | "optional" | "rest";
   /** Completed from these. */
   readonly choices: readonly string[];
+  /** Completed from what a server knows. */
+  readonly words?: AskedWords;
   read(given: readonly string[], name: string): T;
+}
+
+/** What a shell can complete by asking the server: paths of mounts and of secrets, names. */
+export const ASKED_WORDS = ["secrets", "auth", "policies", "namespaces", "kv", "paths"] as const;
+export type AskedWords = (typeof ASKED_WORDS)[number];
+
+interface Completion {
+  readonly choices?: readonly string[];
+  readonly words?: AskedWords;
 }
 
 export type Arguments = Readonly<Record<string, Argument<unknown>>>;
@@ -17,20 +28,22 @@ export type ArgumentValues<A extends Arguments> = {
 };
 
 export const argument = {
-  required: (help: string): Argument<string> => ({
+  required: (help: string, completed: Completion = {}): Argument<string> => ({
     help,
     form: "required",
     choices: [],
+    ...completed,
     read: ([first], name) => {
       if (first === undefined || first === "") throw missing(name, help);
       return first;
     },
   }),
 
-  optional: (help: string): Argument<string | undefined> => ({
+  optional: (help: string, completed: Completion = {}): Argument<string | undefined> => ({
     help,
     form: "optional",
     choices: [],
+    ...completed,
     read: ([first]) => first,
   }),
 
@@ -46,10 +59,11 @@ export const argument = {
     },
   }),
 
-  rest: (help: string): Argument<readonly string[]> => ({
+  rest: (help: string, completed: Completion = {}): Argument<readonly string[]> => ({
     help,
     form: "rest",
     choices: [],
+    ...completed,
     read: (given) => given,
   }),
 };

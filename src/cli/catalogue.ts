@@ -10,11 +10,11 @@ type Load = () => Promise<Command>;
 const COMMANDS: Readonly<Record<string, Load>> = {
   status: async () => (await import("./commands/status.ts")).status,
   login: async () => (await import("./commands/login.ts")).login,
-  read: async () => (await import("./commands/read.ts")).read,
-  write: async () => (await import("./commands/write.ts")).write,
-  patch: async () => (await import("./commands/patch.ts")).patch,
-  delete: async () => (await import("./commands/delete.ts")).remove,
-  list: async () => (await import("./commands/list.ts")).list,
+  read: async () => (await import("./commands/any-path.ts")).read,
+  write: async () => (await import("./commands/any-path.ts")).write,
+  patch: async () => (await import("./commands/any-path.ts")).patch,
+  delete: async () => (await import("./commands/any-path.ts")).remove,
+  list: async () => (await import("./commands/any-path.ts")).list,
   wrap: async () => (await import("./commands/wrap.ts")).wrap,
   unwrap: async () => (await import("./commands/unwrap.ts")).unwrap,
   exec: async () => (await import("./commands/exec.ts")).exec,
@@ -76,13 +76,23 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "policy test": async () => (await import("./commands/policy-test.ts")).policyTest,
   "policy why": async () => (await import("./commands/policy-why.ts")).policyWhy,
   "acl bootstrap": async () => (await import("./commands/acl-bootstrap.ts")).aclBootstrap,
+  "acl bootstrap status": async () => (await import("./commands/acl-bootstrap.ts")).bootstrapStatus,
+  "acl bootstrap reset": async () => (await import("./commands/acl-bootstrap.ts")).bootstrapReset,
   "acl token create": async () => (await import("./commands/acl-token-create.ts")).tokenCreate,
+  "acl token clone": async () => (await import("./commands/acl-token-create.ts")).tokenClone,
   "acl token upload": async () => (await import("./commands/acl-token-upload.ts")).tokenUpload,
   "acl token update": async () => (await import("./commands/acl-token-update.ts")).tokenUpdate,
   "acl token list": async () => (await import("./commands/acl-token-list.ts")).tokenList,
   "acl token info": async () => (await import("./commands/acl-token-info.ts")).tokenInfo,
   "acl token self": async () => (await import("./commands/acl-token-self.ts")).tokenSelf,
   "acl token delete": async () => (await import("./commands/acl-token-delete.ts")).tokenDelete,
+  "acl token lookup": async () => (await import("./commands/token-use.ts")).tokenLookup,
+  "acl token renew": async () => (await import("./commands/token-use.ts")).tokenRenew,
+  "acl token capabilities": async () => (await import("./commands/token-use.ts")).tokenCapabilities,
+  "acl token revoke": async () => (await import("./commands/token-use.ts")).tokenRevoke,
+  "acl token revoke-self": async () => (await import("./commands/token-use.ts")).tokenRevokeSelf,
+  "acl token export": async () => (await import("./commands/token-transfer.ts")).tokenExport,
+  "acl token import": async () => (await import("./commands/token-transfer.ts")).tokenImport,
   "acl token one-time create": async () =>
     (await import("./commands/acl-one-time-create.ts")).oneTimeCreate,
   "acl token one-time exchange": async () =>
@@ -94,8 +104,9 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   help: async () => (await import("./commands/help.ts")).help,
 };
 
-/** Other names of commands and groups (contract, decision 63). */
-const EQUAL_NAMES: ReadonlyMap<string, string> = new Map([
+/** Other names of commands and groups. */
+export const EQUAL_NAMES: ReadonlyMap<string, string> = new Map([
+  ["token", "acl token"],
   ["acl token read", "acl token info"],
   ["acl token onetime", "acl token one-time"],
 ]);
@@ -116,7 +127,7 @@ const GROUP_SUMMARIES: ReadonlyMap<string, string> = new Map([
   ["namespace", "Namespaces"],
   ["policy", "Policies: what tokens may do, and what governs every request"],
   ["acl", "Tokens: the first one, and all others"],
-  ["acl token", "Create, list, read, change and delete tokens"],
+  ["acl token", "Create, list, read, change, renew and end tokens; `token` for short"],
   ["acl token one-time", "Hand over a token by a secret that works once"],
 ]);
 
@@ -152,7 +163,12 @@ export function findCommand(words: readonly string[]): Found {
   for (const [i, word] of words.entries()) {
     const before = group === null ? "" : `${group.name} `;
     const name: string = EQUAL_NAMES.get(before + word) ?? before + word;
-    if (Object.hasOwn(COMMANDS, name)) return { kind: "command", name, words: i + 1 };
+    if (Object.hasOwn(COMMANDS, name)) {
+      const longer = `${name} ${words[i + 1] ?? ""}`;
+      return Object.hasOwn(COMMANDS, longer)
+        ? { kind: "command", name: longer, words: i + 2 }
+        : { kind: "command", name, words: i + 1 };
+    }
     const inner = GROUPS.find((one) => one.name === name);
     if (inner !== undefined) group = inner;
     else if (group !== null && word.startsWith("-")) break;
@@ -171,7 +187,27 @@ function wordsAfter(before: string): string[] {
   return [...new Set(following)];
 }
 
+/** What people look for who know other tools, and what is meant to come. */
+const NOT_HERE: ReadonlyMap<string, readonly [why: string, next: string]> = new Map([
+  ["ui", ["there is no console to open yet", "the command line does everything: `holdfast help`"]],
+  [
+    "acl replication",
+    ["there is no replication yet: each server is a region of its own", "see `holdfast status`"],
+  ],
+  [
+    "acl role",
+    [
+      "there are no roles of tokens",
+      "give policies to the token: `holdfast acl token create -policy`",
+    ],
+  ],
+  ["acl policy", ["policies have a command of their own", "see `holdfast policy`"]],
+  ["logout", ["there is no command logout", "`holdfast token revoke-self` ends the token"]],
+]);
+
 function unknown(word: string, before: string): UsageError {
+  const known = NOT_HERE.get(before + word);
+  if (known !== undefined) return new UsageError(...known);
   if (!/^[a-z][a-z-]{0,23}$/.test(word)) {
     return new UsageError("the command is not one that is known", "run `holdfast help`");
   }

@@ -81,6 +81,20 @@ function splitFlag(word: string): { readonly name: string; readonly value: strin
     : { name: text.slice(0, at), value: text.slice(at + 1) };
 }
 
+/** Flags of other tools, and of what is meant to come. */
+const NOT_HERE: ReadonlyMap<string, readonly [why: string, next: string]> = new Map([
+  [
+    "t",
+    ["there are no output templates", "use -field NAME, or -format json with a tool such as jq"],
+  ],
+  ["role-id", ["there are no roles of tokens", "give policies: -policy NAME"]],
+  ["role-name", ["there are no roles of tokens", "give policies: -policy NAME"]],
+  [
+    "wait-replicated",
+    ["there is no replication yet: nothing is to be waited for", "leave -wait-replicated out"],
+  ],
+]);
+
 function unknownFlag(name: string, known: ReadonlyMap<string, Flag<unknown>>): UsageError {
   if (name === "token") {
     return new UsageError(
@@ -89,6 +103,8 @@ function unknownFlag(name: string, known: ReadonlyMap<string, Flag<unknown>>): U
       "set HOLDFAST_TOKEN, or run `holdfast login` once",
     );
   }
+  const elsewhere = NOT_HERE.get(name);
+  if (elsewhere !== undefined) return new UsageError(...elsewhere);
   // A word with a dash in front can be anything, a secret too; only what looks like a flag is shown.
   if (!/^[a-z][a-z-]{0,23}$/.test(name)) {
     return new UsageError(

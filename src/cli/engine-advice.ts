@@ -59,9 +59,27 @@ function onLogin(error: ApiError): string | null {
     return "no such method is mounted there: `holdfast auth list` shows them; -path and -namespace say where";
   }
   if (error.kind === "invalid" || error.kind === "denied") {
-    return "check what was typed, -path and -namespace; after several failures a user is locked for a while";
+    // A name in the path is that of a user; roles are not locked.
+    return /\/login\/[^/]+$/.test(error.path)
+      ? "check what was typed, -path and -namespace; after several failures a user is locked for a while"
+      : "check role_id, secret_id, -path and -namespace; a secret id may be used up or expired";
   }
   return null;
+}
+
+const AREA = /^(.+?)\/(?:data|metadata|detailed-metadata|delete|undelete|destroy)(?:\/|$)(.*)$/;
+
+/** The mount of a request on a secret, as far as its path tells. */
+function mountOf(path: string): string {
+  const [, mount = path.split("/")[0] ?? ""] = AREA.exec(path) ?? [];
+  return decodeURI(mount);
+}
+
+/** What a person types to list where the secret should be. */
+function folderOf(path: string): string {
+  const [, mount, key] = AREA.exec(path) ?? [];
+  const whole = mount === undefined ? path : `${mount}/${key ?? ""}`;
+  return decodeURI(whole.replace(/\/[^/]*$/, "") || whole);
 }
 
 const TWICE = /\/(data|metadata)\/\1(\/|$)/;
@@ -71,7 +89,8 @@ function onKv(error: ApiError): string | null {
   if (error.kind === "not-found") {
     const [, twice] = TWICE.exec(path) ?? [];
     if (twice !== undefined) return `leave ${twice}/ out of the path: kv commands put it in`;
-    return "`holdfast kv list` shows what is there; `holdfast kv list -deleted` what was deleted";
+    const list = `holdfast kv list ${folderOf(path)}`;
+    return `\`${list}\` shows what is there; \`holdfast kv list -deleted ${mountOf(path)}\` what was deleted`;
   }
   if (error.kind !== "invalid") return null;
   const [, current] = /the current version is (\d+)/.exec(message) ?? [];

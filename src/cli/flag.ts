@@ -2,6 +2,7 @@
 // the flag and what it accepts and does not repeat the value: it may be a secret in the wrong place.
 
 import { Failure } from "../base/failure.ts";
+import type { AskedWords } from "./argument.ts";
 import { parseDuration } from "../base/duration.ts";
 import type { Nanos } from "../base/world.ts";
 import { UsageError } from "./usage-error.ts";
@@ -12,6 +13,8 @@ export interface Flag<T> {
   readonly placeholder: string | null;
   readonly choices: readonly string[];
   readonly isFile: boolean;
+  /** Completed from what a server knows. */
+  readonly words?: AskedWords;
   /** Shown in help; empty when there is none. */
   readonly fallback: string;
   /** Every value given, in order; a switch without a value is "true". */
@@ -29,6 +32,7 @@ interface Kind<T> {
   readonly accepts: string;
   readonly choices?: readonly string[];
   readonly isFile?: boolean;
+  readonly words?: AskedWords;
   convert(given: string): T | undefined;
 }
 
@@ -36,11 +40,13 @@ interface Kind<T> {
 export class ValueFlag<T> implements Flag<T | undefined> {
   readonly help: string;
   readonly fallback = "";
+  readonly words?: AskedWords;
   readonly #kind: Kind<T>;
 
   constructor(kind: Kind<T>, help: string) {
     this.#kind = kind;
     this.help = help;
+    if (kind.words !== undefined) this.words = kind.words;
   }
 
   get placeholder(): string {
@@ -71,8 +77,9 @@ export class ValueFlag<T> implements Flag<T | undefined> {
 
   /** May be given several times. */
   repeated(): Flag<readonly T[]> {
-    const { help, placeholder, choices, isFile } = this;
+    const { help, placeholder, choices, isFile, words } = this;
     return {
+      ...(words === undefined ? {} : { words }),
       help: `${help}; repeat for several`,
       placeholder,
       choices,
@@ -85,8 +92,16 @@ export class ValueFlag<T> implements Flag<T | undefined> {
 }
 
 export const flag = {
-  string: (help: string, placeholder = "TEXT"): ValueFlag<string> =>
-    new ValueFlag({ placeholder, accepts: "a value", convert: (given) => given }, help),
+  string: (help: string, placeholder = "TEXT", words?: AskedWords): ValueFlag<string> =>
+    new ValueFlag(
+      {
+        placeholder,
+        accepts: "a value",
+        convert: (given) => given,
+        ...(words === undefined ? {} : { words }),
+      },
+      help,
+    ),
 
   file: (help: string): ValueFlag<string> => {
     const convert = (given: string) => (given === "" ? undefined : given);

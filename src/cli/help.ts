@@ -6,11 +6,19 @@ import { COMMAND_NAMES, GROUPS, loadCommand, SERVER, type Group } from "./catalo
 import type { Command } from "./command.ts";
 import { flagName, type Flags } from "./flag.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
+import type { OutputStream } from "./terminal/output.ts";
 import { pad, wrap } from "./terminal/text.ts";
 
-const WIDTH = 92;
+const NARROWEST = 40;
+const WIDEST = 100; // longer lines are hard to read
 
-export async function overview(): Promise<string> {
+/** How wide help is written for a stream: as its terminal, 80 where there is none. */
+export function helpWidth({ isTTY, columns = 0 }: OutputStream): number {
+  if (isTTY !== true || columns <= 0) return 80;
+  return Math.min(WIDEST, Math.max(NARROWEST, columns));
+}
+
+export async function overview(width: number): Promise<string> {
   const single = COMMAND_NAMES.filter((name) => !name.includes(" "));
   const commands = await Promise.all(single.map(loadCommand));
   const rows = [
@@ -23,33 +31,41 @@ export async function overview(): Promise<string> {
   ];
   return [
     "Usage: holdfast COMMAND [ARGUMENTS]\n\nCommands:\n",
-    list(rows),
+    list(rows, width),
     "\nFlags of every command (one dash or two):\n",
-    list(flagRows(GLOBAL_FLAGS)),
+    list(flagRows(GLOBAL_FLAGS), width),
     "\nEnvironment:\n",
-    list(ENVIRONMENT_HELP),
-    "\nMore: holdfast help COMMAND. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found,\n" +
-      "4 permission denied.\n",
+    list(ENVIRONMENT_HELP, width),
+    "\n",
+    paragraph(
+      "More: holdfast help COMMAND. Exit codes: 0 done, 1 failed, 2 wrong usage (of `status`: sealed), " +
+        "3 not found, 4 permission denied.",
+      width,
+    ),
   ].join("");
 }
 
-export async function groupHelp({ name, summary, commands }: Group): Promise<string> {
+export async function groupHelp(
+  { name, summary, commands }: Group,
+  width: number,
+): Promise<string> {
   const loaded = await Promise.all(commands.map(loadCommand));
-  return `Usage: holdfast ${name} COMMAND\n\n${summary}.\n\nCommands:\n${list(loaded.map(summaryRow))}`;
+  return `Usage: holdfast ${name} COMMAND\n\n${summary}.\n\nCommands:\n${list(loaded.map(summaryRow), width)}`;
 }
 
-export function commandHelp(command: Command): string {
+export function commandHelp(command: Command, width: number): string {
   const { name, summary, description, examples, flags, args } = command;
   const words = ["holdfast", name, ...Object.entries(args).map(argumentForm)];
   if (Object.keys(flags).length > 0) words.splice(2, 0, "[FLAGS]");
   const argumentRows = Object.entries(args).map(([key, { help }]) => [shownAs(key), help] as const);
   const section = (title: string, text: string) => (text === "" ? "" : `\n${title}:\n${text}`);
   return [
-    `Usage: ${words.join(" ")}\n\n${summary}.\n`,
-    description === "" ? "" : `\n${wrap(description, WIDTH).join("\n")}\n`,
-    section("Arguments", list(argumentRows)),
-    section("Flags", list(flagRows(flags))),
-    section("Examples", examples.map((example) => `  ${example}\n`).join("")),
+    `Usage: ${words.join(" ")}\n\n`,
+    paragraph(`${summary}.`, width),
+    description === "" ? "" : `\n${paragraph(description, width)}`,
+    section("Arguments", list(argumentRows, width)),
+    section("Flags", list(flagRows(flags), width)),
+    section("Examples", examples.map((example) => continued(example, width)).join("")),
     "\nFlags of every command: holdfast help\n",
   ].join("");
 }
@@ -70,11 +86,32 @@ function flagRows(flags: Flags): (readonly [string, string])[] {
   });
 }
 
-function list(rows: readonly (readonly [name: string, text: string])[]): string {
-  const width = Math.min(30, Math.max(0, ...rows.map(([name]) => name.length)));
+function paragraph(text: string, width: number): string {
+  return `${wrap(text, width).join("\n")}\n`;
+}
+
+/** A command over several lines as a shell takes it; what is in quotes stays in one. */
+function continued(example: string, width: number): string {
+  const words = example.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  const lines: string[] = [];
+  let line = " ";
+  for (const word of words) {
+    const fits = line.trim() === "" || line.length + 1 + word.length + 2 <= width;
+    if (!fits) {
+      lines.push(`${line} \\`);
+      line = "     ";
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line].map((one) => `${one}\n`).join("");
+}
+
+function list(rows: readonly (readonly [name: string, text: string])[], columns: number): string {
+  const most = Math.max(16, Math.floor(columns * 0.35));
+  const width = Math.min(most, Math.max(0, ...rows.map(([name]) => name.length)));
   return rows
     .map(([name, text]) => {
-      const [first = "", ...more] = wrap(text, WIDTH - width - 4);
+      const [first = "", ...more] = wrap(text, columns - width - 4);
       const head =
         name.length > width ? `  ${name}\n  ${pad("", width)}  ` : `  ${pad(name, width)}  `;
       return (

@@ -14,7 +14,9 @@ export interface MountKind {
   /** Its table in the API. */
   readonly place: "sys/mounts" | "sys/auth";
   readonly noun: string;
-  readonly types: string;
+  readonly types: readonly string[];
+  readonly typesHelp: string;
+  readonly pathHelp: string;
   /** What a move calls it by: auth mounts have a prefix there. */
   readonly prefix: "" | "auth/";
 }
@@ -23,7 +25,9 @@ export const SECRETS: MountKind = {
   group: "secrets",
   place: "sys/mounts",
   noun: "secrets engine",
-  types: "kv, or kv-v1 or kv-v2 to say which version",
+  types: ["kv", "kv-v1", "kv-v2", "clouda", "aws", "cloudb", "azure"],
+  typesHelp: "kv (kv-v1 or kv-v2 to say which version), clouda (aws), cloudb (azure)",
+  pathHelp: "Where it is mounted, such as secret",
   prefix: "",
 };
 
@@ -31,17 +35,17 @@ export const AUTH: MountKind = {
   group: "auth",
   place: "sys/auth",
   noun: "auth method",
-  types: "userpass or approle",
+  types: ["userpass", "approle"],
+  typesHelp: "userpass or approle",
+  pathHelp: "Where it is mounted below auth/, such as userpass",
   prefix: "auth/",
 };
-
-export const PATH_HELP = "Where it is mounted, such as secret";
 
 /** As people write it: with or without slashes at its ends, and auth/ in front of an auth mount. */
 export function mountPath(kind: MountKind, typed: string): string {
   const bare = typed.replace(/^\/+|\/+$/g, "");
   const path = bare.startsWith(kind.prefix) ? bare.slice(kind.prefix.length) : bare;
-  if (path === "") throw new UsageError(`PATH is missing: ${PATH_HELP}`);
+  if (path === "") throw new UsageError(`PATH is missing: ${kind.pathHelp}`);
   return path;
 }
 

@@ -61,7 +61,7 @@ export class RekeyCeremony {
     }
     if (textOf(status, "verification_nonce") !== "") return this.verify(share, nonce);
     const running = nonce ?? textOf(status, "nonce");
-    out.hint(`Rekey ${running}: every holder of a share should see this nonce.`);
+    out.hint(`Rekey ${running}\nEvery holder of a share should see this nonce.`);
     const give = async (given: Secret<string>) => {
       status = await this.#post("update", { key: given.reveal(), nonce: running });
       const complete = Array.isArray(status["keys"]) || status["complete"] === true;

@@ -84,8 +84,8 @@ class Invocation {
     const given = mergeGiven(front.given, line.given);
     this.#settings = settingsOf(given, this.#io.env);
     if (given.has("help") || given.has("h")) {
-      const { commandHelp } = await import("./help.ts");
-      return this.#print(commandHelp(command));
+      const { commandHelp, helpWidth } = await import("./help.ts");
+      return this.#print(commandHelp(command, helpWidth(this.#io.stdout)));
     }
     return this.#execute(command, { given, rest: line.rest });
   }
@@ -98,11 +98,12 @@ class Invocation {
 
   /** A group alone is half a command: its help is the answer, on standard error unless asked for. */
   async #groupHelp(group: Group, words: readonly string[]): Promise<number> {
-    const { groupHelp } = await import("./help.ts");
-    const text = await groupHelp(group);
-    const next = words[group.name.split(" ").length] ?? "";
-    if (/^--?h(elp)?$/.test(next)) return this.#print(text);
-    this.#io.stderr.write(text);
+    const { groupHelp, helpWidth } = await import("./help.ts");
+    const { stdout, stderr } = this.#io;
+    if (words.some((word) => /^--?h(elp)?$/.test(word))) {
+      return this.#print(await groupHelp(group, helpWidth(stdout)));
+    }
+    stderr.write(await groupHelp(group, helpWidth(stderr)));
     return 2;
   }
 

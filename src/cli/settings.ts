@@ -34,7 +34,7 @@ const MAX_AUTHORITIES = 1000;
 
 export const GLOBAL_FLAGS = {
   address: flag.string(`Address of the server (${DEFAULT_ADDRESS})`, "URL"),
-  namespace: flag.string("Namespace of the request", "PATH"),
+  namespace: flag.string("Namespace of the request", "PATH", "namespaces"),
   format: flag.oneOf(FORMATS, "How data is printed (table)"),
   json: flag.switch("The same as -format json"),
   field: flag.string("Print this member of the answer alone; a.b goes deeper", "NAME"),

@@ -12,7 +12,7 @@ export const TYPES = ["client", "management"] as const;
 
 export const NEW_TOKEN_FLAGS = {
   name: flag.string("What the token is for, for people"),
-  policy: flag.string("A policy that the token has", "NAME").repeated(),
+  policy: flag.string("A policy that the token has", "NAME", "policies").repeated(),
   global: flag.switch("Valid in every region; this cannot be changed later"),
   ttl: flag.duration("How long it lives; without it, for ever"),
   expiresAt: flag.string("When it expires, instead of -ttl: 2026-03-01T10:00:00Z", "TIME"),

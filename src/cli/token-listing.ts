@@ -3,7 +3,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Answer, Client, Query } from "../client/client.ts";
-import { beginsWith, evenPrefix } from "./accessor-prefix.ts";
+import { beginsWith, digitsOf, stretchesOf, type Stretch } from "./accessor-prefix.ts";
 import { shown } from "./terminal/value.ts";
 
 const PAGE = 1000;
@@ -35,37 +35,69 @@ export async function* listPages(
   asked: TokenQuery,
   first: Held | null = null,
 ): AsyncGenerator<TokenPage> {
+  const { prefix = "", pageToken } = asked;
+  if (digitsOf(prefix).length % 2 === 1) return yield* oddPages(client, asked, first);
   let held = first;
-  let at = asked.pageToken ?? null;
+  let at = pageToken;
   do {
-    const page = await readPage(client, { ...asked, pageToken: at ?? undefined }, held);
+    const page = await readPage(client, asked, { prefix: digitsOf(prefix), start: at }, held);
     yield page;
-    at = page.next;
+    at = page.next ?? undefined;
     held = null;
-  } while (at !== null);
+  } while (at !== undefined);
 }
 
-async function readPage(client: Client, asked: TokenQuery, held: Held | null): Promise<TokenPage> {
-  const { prefix, global, filter, reverse, perPage, pageToken } = asked;
-  const even = prefix === undefined ? "" : evenPrefix(prefix);
+/** Pages of a prefix that the server is not asked for as such, put together out of those it gives. */
+async function* oddPages(
+  client: Client,
+  asked: TokenQuery,
+  first: Held | null,
+): AsyncGenerator<TokenPage> {
+  const { prefix = "", reverse = false, perPage = PAGE, pageToken } = asked;
+  let tokens: JsonObject[] = [];
+  let index: bigint | null = null;
+  for (const stretch of stretchesOf(prefix, reverse, pageToken)) {
+    let at: string | null | undefined = stretch.start;
+    do {
+      const held = index === null ? first : null;
+      const page = await readPage(client, asked, { ...stretch, start: at ?? undefined }, held);
+      index ??= page.index;
+      const inside = page.tokens.filter((one) => beginsWith(shown(one["AccessorID"]), prefix));
+      tokens.push(...inside);
+      // One more than a page holds is where the next one begins.
+      while (tokens.length > perPage) {
+        const next = shown(tokens[perPage]!["AccessorID"]);
+        yield { tokens: tokens.slice(0, perPage), next, index };
+        tokens = tokens.slice(perPage);
+      }
+      const beyond = inside.length < page.tokens.length;
+      at = beyond ? null : page.next;
+    } while (at !== null);
+  }
+  yield { tokens, next: null, index: index ?? 0n };
+}
+
+async function readPage(
+  client: Client,
+  asked: TokenQuery,
+  { prefix, start }: Stretch,
+  held: Held | null,
+): Promise<TokenPage> {
+  const { global, filter, reverse, perPage } = asked;
   const answer = await client.request("GET", "acl/tokens", {
     query: {
-      prefix: even === "" ? undefined : even,
+      prefix: prefix === "" ? undefined : prefix,
       global: global === true ? true : undefined,
       filter,
       reverse: reverse === true ? true : undefined,
       per_page: perPage ?? PAGE,
-      next_token: pageToken,
+      next_token: start,
       ...held?.query,
     },
     ...(held === null ? {} : { held: held.held }),
   });
-  const tokens = Array.isArray(answer.body) ? answer.body.filter(isObject) : [];
   return {
-    tokens:
-      prefix === undefined
-        ? tokens
-        : tokens.filter(({ AccessorID }) => beginsWith(shown(AccessorID), prefix)),
+    tokens: Array.isArray(answer.body) ? answer.body.filter(isObject) : [],
     next: answer.header("x-service-nexttoken") ?? null,
     index: indexOf(answer),
   };

@@ -19,6 +19,15 @@ export const SECRET_OUT_FLAG = {
   secretOut: flag.file("Write the secret to this new file, mode 0600, instead of showing it"),
 };
 
+/** A secret that nobody can read again must not be left out of what is printed. */
+export function needSecretOut(quiet: boolean, secretOut: string | undefined): void {
+  if (!quiet || secretOut !== undefined) return;
+  throw new UsageError(
+    "-quiet prints the accessor alone, and the secret would be lost",
+    "add -secret-out FILE, which keeps it",
+  );
+}
+
 /** A secret that the caller chose, from a file or standard input. */
 export async function givenSecret(
   { prompt, files }: Pick<Context, "prompt" | "files">,

@@ -169,7 +169,8 @@ function answerOf(received: Received): Answer {
 }
 
 /** How servers and proxies that take TLS alone say so. */
-const PLAIN_TO_TLS = /\bHTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)\b/i;
+const PLAIN_TO_TLS =
+  /\bthis port speaks HTTPS\b|\bHTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)\b/i;
 
 /** In the envelope, or in the header where the answer has none: there, several come as one text. */
 function warningsOf({ warnings }: JsonObject, received: Received): readonly string[] {

@@ -39,6 +39,13 @@ export function tokenFileProblem(fs: Fs, path: string): string | null {
   return `${path} can be used by other users (mode ${info.mode.toString(8).padStart(4, "0")})`;
 }
 
+/** Fails where a token could not be written: before one is made that nobody would then know. */
+export function probeTokenFile(fs: Fs, path: string): void {
+  const probe = `${path}-probe`;
+  fs.replace(probe, new Uint8Array());
+  fs.remove(probe);
+}
+
 export function writeTokenFile(fs: Fs, path: string, token: Secret<string>): void {
   const bytes = ownBytes(`${token.reveal()}\n`);
   try {

@@ -22,7 +22,8 @@ function cloudLines({ clouds, command }: Banner): string[] {
   if (clouds.length === 0) return [];
   return [
     "",
-    "Both clouds have stand-ins here. Make credentials, see what they stand for, and end them:",
+    "Both clouds have stand-ins here. Make credentials, see what they stand for,",
+    "and end them:",
     "",
     `  ${command} read clouda/creds/reader`,
     `  ${command} read cloudb/creds/app`,
@@ -43,8 +44,8 @@ export function showBanner(banner: Banner): string {
   const place =
     tokenFile === null ? (tokenNote ?? "") : `also in ${tokenFile}, where commands find it`;
   const lines = [
-    `Holdfast ${banner.version} in development mode. Anyone on this machine may be its administrator: never`,
-    "use it for real secrets.",
+    `Holdfast ${banner.version} in development mode. Anyone on this machine may be its`,
+    "administrator: never use it for real secrets.",
     "",
     `  Address     ${address}`,
     ...(authority === null ? [] : [`  Authority   ${authority}`]),

@@ -46,20 +46,30 @@ Runs a server until it is told to stop.
 
   --config PATH             a file or a directory of *.hcl, *.json, *.yaml; may be repeated
   --config-lenient          unknown keys are warnings, not errors
-  --validate                check configuration, files, ports, certificates and storage, then exit
+  --validate                check configuration, files, ports, certificates and
+                            storage, then exit
   --log-level LEVEL         debug, info, warn, error or off
 
-Development mode: initialised, unsealed, in memory, on loopback without TLS. Never for real secrets.
+Development mode: initialised, unsealed, in memory, on loopback without TLS.
+Never for real secrets.
 
   --dev                     run in development mode
   --dev-root-token-id TEXT  use this root token instead of a random one
   --dev-listen-address H:P  listen here instead of 127.0.0.1:8200
-  --dev-persist DIR         keep data in DIR, and come up unsealed from it the next time
+  --dev-persist DIR         keep data in DIR, and come up unsealed from it next time
   --dev-tls                 TLS with a certificate made for the occasion
-  --dev-clouds              with stand-ins for both clouds, and engines that use them (in a checkout)
+  --dev-clouds              with stand-ins for both clouds, and engines that use
+                            them (in a checkout)
   --dev-insecure-listen     allow an address that other machines can reach
 
-Exit codes: 0 normal, 1 failure at run time, 2 bad configuration or arguments, 3 storage in use.
+Examples:
+  holdfast server --dev
+  holdfast server --dev --dev-persist ~/holdfast-dev --dev-tls
+  holdfast server --config /etc/holdfast --validate
+  holdfast server --config /etc/holdfast/holdfast.hcl --log-level debug
+
+Exit codes: 0 normal, 1 failure at run time, 2 bad configuration or arguments,
+3 storage in use.
 `;
 
 export function parseServerFlags(args: readonly string[]): ServerFlags {

@@ -151,7 +151,8 @@ test("create tells warnings of the server and its refusals, each on one line", a
   assert.equal(
     none.stderr,
     "Error: POST acl/token: token 0 invalid: 1 error occurred: " +
-      "client token missing policies or roles (status 400)\n",
+      "client token missing policies or roles (status 400)\n" +
+      "Next: give -policy NAME (`holdfast policy list` shows the names), or -type management\n",
   );
   const both = await token(["create", "-ttl", "1h", "-expires-at", "2026-03-01T10:00:00Z"]);
   assert.equal(both.code, 2);
@@ -273,7 +274,10 @@ test("refusals are told with what helps: unknown accessor, a client's rights, an
   assert.equal(denied.code, 4);
   assert.match(denied.stderr, /Permission denied[^]*HOLDFAST_TOKEN .*no management token/);
   const unknown = await token(["self"], { env: { HOLDFAST_TOKEN: SECRET } });
-  assert.match(unknown.stderr, /unknown or expired: run `holdfast login`/);
+  assert.match(
+    unknown.stderr,
+    /unknown or expired: set HOLDFAST_TOKEN to another, or unset it and run `holdfast login`/,
+  );
   const errors = ["ACL token expired"];
   server.instead.set("GET acl/token/self", { status: 403, body: { errors } });
   assert.match((await token(["self"])).stderr, /HOLDFAST_TOKEN is expired/);
@@ -378,7 +382,35 @@ test("list asks for what its flags say, page by page", async () => {
   assert.match(bad.stderr, /failed to read filter expression/);
 });
 
-test("list rounds an odd prefix down and leaves the rest out itself", async () => {
+test("list of an odd prefix keeps the order of accessors and its pages", async () => {
+  const ids = ["e9f", "e01", "e55", "d99", "e5a", "eff", "f00", "e00"];
+  for (const id of ids) client({ AccessorID: `${id}00000-0000-4000-8000-000000000001`, Name: id });
+  const list = async (...flags: string[]) => {
+    const ran = await token(["list", "-field", "Name", ...flags]);
+    const cursor = /-page-token (\S+)/.exec(ran.stderr)?.[1];
+    return { names: ran.stdout.trimEnd().split("\n"), cursor };
+  };
+  const wanted = ids.filter((id) => id.startsWith("e")).toSorted();
+  assert.deepEqual((await list("-prefix", "e")).names, wanted);
+  assert.deepEqual((await list("-prefix", "E", "-reverse")).names, wanted.toReversed());
+  for (const reverse of [[], ["-reverse"]]) {
+    for (const size of ["1", "2", "3", "6", "7"]) {
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const from = cursor === undefined ? [] : ["-page-token", cursor];
+        const page = await list("-prefix", "e", "-per-page", size, ...reverse, ...from);
+        assert.ok(cursor !== undefined || page.names.length === Math.min(6, Number(size)));
+        seen.push(...page.names);
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      assert.deepEqual(seen, reverse.length === 0 ? wanted : wanted.toReversed(), size);
+    }
+  }
+  assert.deepEqual((await list("-prefix", "e5a")).names, ["e5a"]);
+});
+
+test("list asks for whole bytes of a prefix and leaves the rest out itself", async () => {
   client({ AccessorID: "aab10000-0000-4000-8000-000000000001", Name: "one" });
   client({ AccessorID: "aab20000-0000-4000-8000-000000000002", Name: "two" });
   const { stdout } = await token(["list", "-prefix", "AAb", "-field", "Name"]);
@@ -392,7 +424,7 @@ test("list rounds an odd prefix down and leaves the rest out itself", async () =
 test("an empty list says so, and is an empty list for programs", async () => {
   const args = ["list", "-filter", 'Name == "nobody"'];
   const people = await token(args);
-  assert.deepEqual([people.code, people.stdout, people.stderr], [0, "", "No tokens found\n"]);
+  assert.deepEqual([people.code, people.stdout, people.stderr], [3, "", "No tokens found\n"]);
   assert.equal((await token([...args, "-json"])).stdout, "[]\n");
 });
 
@@ -410,7 +442,7 @@ test("delete takes several, asks on a terminal, and finds all before it deletes 
   assert.equal(two.stdout, lines.join(""));
   assert.equal((await token(["delete", "-yes", c.AccessorID], { typed: [] })).code, 0);
   const again = await token(["delete", c.AccessorID]);
-  assert.equal(again.code, 1);
+  assert.equal(again.code, 3);
   assert.match(again.stderr, new RegExp(`Cannot delete nonexistent tokens: ${c.AccessorID}`));
   assert.equal((await token(["delete"])).code, 2);
 });

@@ -174,15 +174,16 @@ export class FakeTokens {
     if (lexical) found.sort((a, b) => (a.AccessorID < b.AccessorID ? -1 : 1));
     if (query.get("reverse") === "true") found.reverse();
     const start = query.get("next_token");
-    const from = start === null ? 0 : found.findIndex((token) => keyOf(token) === start);
-    if (from < 0) return refuse(400, "invalid next_token");
-    const end = from + Number(query.get("per_page") ?? found.length);
-    const next = found[end];
+    const atOrAfter = (key: string, from: string) =>
+      !lexical ? key === from : query.get("reverse") === "true" ? key <= from : key >= from;
+    const from = start === null ? 0 : found.findIndex((token) => atOrAfter(keyOf(token), start));
+    if (from < 0 && !lexical) return refuse(400, "invalid next_token");
+    const rest = from < 0 ? [] : found.slice(from);
+    const end = Number(query.get("per_page") ?? rest.length);
+    const next = rest[end];
     return {
       status: 200,
-      body: found
-        .slice(from, end)
-        .map(({ SecretID: _secret, ExpirationTTL: _ttl, ...stub }) => stub),
+      body: rest.slice(0, end).map(({ SecretID: _secret, ExpirationTTL: _ttl, ...stub }) => stub),
       headers: {
         "X-Service-Index": String(this.index),
         ...(next === undefined ? {} : { "X-Service-NextToken": keyOf(next) }),

@@ -2,7 +2,7 @@
 // real blocking queries.
 
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { SystemClock } from "../../src/base/clock.ts";
@@ -50,6 +50,15 @@ Policies     = n/a
 Roles        = n/a
 ! Next: run \`holdfast login\` with the secret
 
+$ holdfast acl bootstrap status
+Key          Value
+---          -----
+Bootstrap    done
+! If every management token is lost: \`holdfast acl bootstrap reset\`
+
+$ holdfast acl bootstrap reset -field index
+{{reset}}
+
 $ holdfast acl bootstrap
 ! Error: POST acl/bootstrap: ACL bootstrap already done (reset index: {{reset}}) (status 400)
 ! ...
@@ -65,6 +74,15 @@ Bootstrap Token
 `;
 
 const RESET = `
+$ holdfast acl bootstrap reset -data-dir {{directory}}
+Wrote {{reset}} to {{directory}}/server/acl-bootstrap-reset.
+Next: run \`holdfast acl bootstrap\`: the next caller gets a management token
+
+$ holdfast acl bootstrap -quiet
+! Error: -quiet prints the accessor alone, and the secret would be lost
+! Next: add -secret-out FILE, which keeps it
+? 2
+
 $ holdfast acl bootstrap -quiet -secret-out {{file}}
 {{second}}
 ! ...
@@ -83,9 +101,150 @@ test("bootstrap and its reset, from an open server to a second first token", asy
   const env = { HOLDFAST_ADDR: server.url, HOME: home };
   const known = new Map([["file", join(home, "second")]]);
   await runTranscript("open", OPEN, env, known);
-  mkdirSync(join(server.directory, "server"), { recursive: true });
-  writeFileSync(join(server.directory, "server", "acl-bootstrap-reset"), known.get("reset")!);
+  known.set("directory", server.directory);
   await runTranscript("reset", RESET, env, known);
+});
+
+const USE = `
+$ holdfast token create -name ci -policy default -ttl 1h
+Accessor ID  = {{ci}}
+Secret ID    = {{secret}}
+...
+
+$ holdfast token lookup {{ci}}
+...
+accessor {{ci}}
+...
+
+$ holdfast token lookup -field id {{ci}}
+...
+
+$ holdfast token capabilities sys/mounts auth/token/lookup-self
+Path                      Capabilities
+----                      ------------
+sys/mounts                root
+auth/token/lookup-self    root
+
+$ holdfast token capabilities -accessor {{ci}} -field capabilities -format json auth/token/lookup-self
+[
+    "read"
+]
+
+$ holdfast token clone -name second {{ci}}
+Accessor ID  = {{second}}
+...
+
+$ holdfast acl token info -field Policies {{second}}
+[
+    "default"
+]
+
+$ holdfast token renew -increment 2h {{ci}}
+! ...
+? 1
+
+$ holdfast token revoke -yes {{second}}
+Success! Revoked the token: {{second}}
+
+$ holdfast token revoke -yes {{second}}
+! Error: no token has this accessor
+! Next: {{*}}
+? 3
+
+$ holdfast token lookup {{second}}
+! Error: no token has this accessor
+! Next: {{*}}
+? 3
+
+$ holdfast acl token delete -yes {{second}}
+! Error: Cannot delete nonexistent tokens: {{second}}
+! Next: {{*}}
+? 3
+
+$ holdfast acl token list -region nowhere
+! Error: GET acl/tokens: No path to region (status 404)
+! Next: check -region and HOLDFAST_REGION: this server answers for its own region alone
+? 3
+
+$ holdfast token create -t {{dot}} -policy default
+! Error: there are no output templates
+! Next: use -field NAME, or -format json with a tool such as jq
+? 2
+
+$ holdfast acl token create -role-name x
+! Error: there are no roles of tokens
+! Next: give policies: -policy NAME
+? 2
+
+$ holdfast acl token create -wait-replicated 5s -policy default
+! Error: there is no replication yet: nothing is to be waited for
+! Next: leave -wait-replicated out
+? 2
+
+$ holdfast acl replication status
+! Error: there is no replication yet: each server is a region of its own
+! Next: see \`holdfast status\`
+? 2
+
+$ holdfast ui
+! Error: there is no console to open yet
+! Next: the command line does everything: \`holdfast help\`
+? 2
+
+$ holdfast acl token export {{file}} {{ci}}
+! Exported 1 tokens to {{file}}, which holds their secrets: remove it after use.
+
+$ holdfast acl token import {{file}}
+Imported 0 tokens; 1 are there already, 0 expired, 0 refused
+
+$ holdfast acl token delete -yes {{ci}}
+Token {{ci}} successfully deleted
+
+$ holdfast acl token import -dry-run {{file}}
+Would import 1 tokens; 0 are there already, 0 expired, 0 refused
+
+$ holdfast acl token import {{file}}
+Imported 1 tokens; 0 are there already, 0 expired, 0 refused
+
+$ holdfast acl token info -show-secret -field SecretID {{ci}}
+{{secret}}
+`;
+
+test("tokens are looked up, renewed, cloned, revoked, exported and imported", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const home = makeHome((call) => t.after(call));
+  const env = { HOLDFAST_ADDR: server.url, HOLDFAST_TOKEN: token, HOME: home };
+  const file = join(home, "tokens.json");
+  const known = new Map([
+    ["file", file],
+    ["dot", "{{.Name}}"],
+  ]);
+  await runTranscript("use", USE, env, known);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.ok(readFileSync(file, "utf8").includes(known.get("secret")!));
+
+  const made = await run(
+    ["write", "-field", "token", "auth/token/create", "policies=default", "ttl=1h"],
+    { env },
+  );
+  const own = { HOLDFAST_ADDR: server.url, HOME: home };
+  assert.equal((await run(["login", "-"], { env: own, stdin: made.stdout })).code, 0);
+  const renewed = await run(["token", "renew"], { env: own });
+  assert.match(renewed.stdout, /token_duration +1h0m0s/, renewed.all);
+  const looked = await run(["token", "lookup"], { env: own });
+  assert.match(looked.stdout, /^ttl +(1h0m0s|59m\d+s)$/m, looked.all);
+  for (const { all } of [renewed, looked]) assert.ok(!all.includes(made.stdout));
+  const out = await run(["token", "revoke-self"], { env: own });
+  assert.equal(
+    out.stdout,
+    `Success! Revoked the token from ${join(home, ".holdfast-token")}\n`,
+    out.all,
+  );
+  assert.throws(() => statSync(join(home, ".holdfast-token")));
+  const none = await run(["token", "revoke-self"], { env: own });
+  assert.equal(none.code, 2);
 });
 
 test("list -watch sees each change on the server, and info -watch the end of a token", async (t) => {

@@ -158,6 +158,62 @@ test("exec gives members of any answer under names of one's own, with parameters
   assert.equal(server.seen.length, 1, "there is no lease to end");
 });
 
+test("exec -kv gives every member of secrets, under names that follow from theirs", async (t) => {
+  const { server, env, cli, asked } = await fakeFor(t);
+  const mount = (version: string, path: string) => ({
+    status: 200,
+    body: { request_id: "r", data: { path, type: "kv", options: { version } } },
+  });
+  const kv = (data: object): Answered => ({ status: 200, body: { request_id: "r", data } });
+  server.instead.set("GET sys/internal/ui/mounts/secret/app", mount("2", "secret/"));
+  server.instead.set("GET sys/internal/ui/mounts/old/mail", mount("1", "old/"));
+  const data = {
+    "db-password": "two\nlines ",
+    "2fa": 7,
+    User: "anna",
+    "a.b": { c: [1] },
+    none: null,
+  };
+  server.instead.set("GET secret/data/app", kv({ data, metadata: { version: 3 } }));
+  server.instead.set("GET old/mail", kv({ smtp: "s3cr3t" }));
+  const script =
+    'printf "%s|" "$DB_PASSWORD" "$_2FA" "$USER" "$A_B" "[$NONE]" "$SMTP" "[$HOLDFAST_TOKEN]"';
+  const both = ["-kv", "secret/app", "-kv", "old/mail"];
+  const { ended, texts } = started(["exec", ...both, "--", "sh", "-c", `${script}; exit 5`], env);
+  assert.equal(await ended, 5, texts.err);
+  assert.equal(texts.out, 'two\nlines |7|anna|{"c":[1]}|[]|s3cr3t|[]|');
+  assert.ok(!asked().some((one) => one.includes("leases")), "there is no lease to end");
+  const prefixed = started(
+    ["exec", "-kv", "old/mail", "-prefix", "app-", "--", "sh", "-c", 'echo "$APP_SMTP [$SMTP]"'],
+    env,
+  );
+  await prefixed.ended;
+  assert.equal(prefixed.texts.out, "s3cr3t []\n");
+
+  for (const [members, words] of [
+    [
+      { "a-b": "canary", a_b: "canary" },
+      /"a-b" of secret\/app and "a_b" of secret\/app would both be A_B/,
+    ],
+    [{ path: "canary" }, /"path" of secret\/app would be PATH, which steers[^]*-prefix/],
+    [{ "ld-preload": "canary" }, /would be LD_PRELOAD/],
+    [{ x: "canary\0" }, /"x" of secret\/app holds a zero byte/],
+  ] as const) {
+    server.instead.set("GET secret/data/app", kv({ data: members }));
+    const ran = await cli(["exec", "-kv", "secret/app", "--", "sh", "-c", "exit 0"]);
+    assert.equal(ran.code, 2, ran.all);
+    assert.match(ran.stderr, words);
+    assert.ok(!ran.all.includes("canary"));
+  }
+  const wrong = [
+    ["exec", "-kv", "secret/app"],
+    ["exec", "-kv", "secret/app", "-env", "A=b", "--", "true"],
+    ["exec", "-prefix", "A_", "clouda/creds/ci", "--", "true"],
+    ["exec"],
+  ];
+  for (const args of wrong) assert.equal((await cli(args)).code, 2, args.join(" "));
+});
+
 test("exec passes signals on, and its code tells of the one that ended the command", async (t) => {
   const { env, asked } = await fakeFor(t);
   const tidy =

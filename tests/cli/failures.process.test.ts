@@ -39,11 +39,16 @@ const refusals: readonly [status: number, errors: string[], code: number, next: 
   [503, ["service is not initialized"], 1, /run `holdfast operator init`/],
   [503, ["request timed out"], 1, /try again/],
   [403, ["permission denied"], 4, /the token from HOLDFAST_TOKEN may not do this.*kv\/a/],
-  [403, ["permission denied", "invalid token"], 4, /unknown or expired: run `holdfast login`/],
+  [
+    403,
+    ["permission denied", "invalid token"],
+    4,
+    /unknown or expired: set HOLDFAST_TOKEN .*, or unset it and run/,
+  ],
   [403, ["missing client token"], 4, /run `holdfast login`, or set HOLDFAST_TOKEN/],
   [403, ["restricted endpoint"], 4, /leave out the namespace/],
   [404, [], 3, /check the path/],
-  [404, ["unsupported path"], 3, /openapi/],
+  [404, ["unsupported path"], 3, /path-help MOUNT/],
   [405, ["unsupported operation"], 1, /path-help kv\/a/],
   [421, ["misdirected"], 1, /allowed_hosts/],
   [500, ["no audit device succeeded in logging the request"], 1, /audit device/],
@@ -117,6 +122,7 @@ test("plain HTTP to a server that speaks TLS: https is what to use", async () =>
   assert.equal(hungUp.code, 1);
   assert.match(hungUp.stderr, told);
   const texts = [
+    '{"errors":["this port speaks HTTPS, and the request came in plain HTTP; use an address …"]}',
     "Client sent an HTTP request to an HTTPS server.\n",
     "<center>The plain HTTP request was sent to HTTPS port</center>",
   ];

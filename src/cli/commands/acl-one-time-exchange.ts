@@ -4,7 +4,13 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { tokenOf } from "../token-requests.ts";
-import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "../token-secrets.ts";
+import {
+  givenSecret,
+  needSecretOut,
+  SECRET_OUT_FLAG,
+  typedSecret,
+  withSecretFile,
+} from "../token-secrets.ts";
 import { showToken, TOKEN_FLAGS } from "../token-view.ts";
 
 export const oneTimeExchange = command({
@@ -18,6 +24,7 @@ export const oneTimeExchange = command({
   flags: { ...SECRET_OUT_FLAG, ...TOKEN_FLAGS },
   args: { file: argument.optional("File that holds the one-time secret; - for standard input") },
   async run(context, { file, secretOut, quiet }) {
+    needSecretOut(quiet, secretOut);
     const client = context.client.withToken(null);
     const oneTime =
       file === undefined

@@ -2,10 +2,10 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Client } from "../../client/client.ts";
-import { findAccessor } from "../accessors.ts";
+import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
-import { command } from "../command.ts";
-import { flag } from "../flag.ts";
+import { command, type Context } from "../command.ts";
+import { flag, type FlagValues } from "../flag.ts";
 import { checkedAccessor, NEW_TOKEN_FLAGS, newTokenFields, TYPES } from "../token-fields.ts";
 import { createToken, readToken, uploadToken } from "../token-requests.ts";
 import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "../token-secrets.ts";
@@ -37,30 +37,64 @@ export const tokenCreate = command({
     ...TOKEN_FLAGS,
   },
   args: { file: argument.optional("With -accessor: file that holds the secret, or -") },
-  async run(context, { accessor, file, like, type, secretOut, quiet, ...given }) {
-    const { client } = context;
-    if (file !== undefined && accessor === undefined) {
-      throw new UsageError("a secret is taken for a token that is uploaded, with -accessor, alone");
-    }
-    if (secretOut !== undefined && accessor !== undefined) {
-      throw new UsageError("-secret-out is for a secret that the server makes");
-    }
-    const chosen = newTokenFields(given);
-    const id = accessor === undefined ? null : checkedAccessor(accessor);
-    const model = like === undefined ? {} : await modelOf(client, like, chosen, type);
-    const fields = { ...model, ...chosen, Type: type ?? model["Type"] ?? "client" };
-    if (id !== null) {
-      const secret =
-        file === undefined
-          ? await typedSecret(context, "Secret of the token")
-          : await givenSecret(context, file, "secret");
-      const token = await uploadToken(client, id, secret, fields);
-      return showToken(context, token, { secret: "shown", quiet });
-    }
-    const made = await withSecretFile(context, secretOut, () => createToken(client, fields));
-    return showToken(context, made.token, { secret: made.secret, quiet });
-  },
+  run: (context, given) => createWith(context, given),
 });
+
+export const tokenClone = command({
+  name: "acl token clone",
+  summary: "Create a token like another one, with a secret of its own",
+  description:
+    "Name, type, policies, reach and lifetime are the same but for what is given. The same as `acl " +
+    "token create -like`.",
+  examples: [
+    "holdfast acl token clone c8427da3",
+    "holdfast acl token clone -name 'ci, second runner' -ttl 1h c8427da3",
+    "holdfast acl token clone -global c8427da3",
+  ],
+  flags: {
+    ...NEW_TOKEN_FLAGS,
+    type: flag.oneOf(TYPES, "Kind of token, where it shall be another"),
+    ...SECRET_OUT_FLAG,
+    ...TOKEN_FLAGS,
+  },
+  args: { model: argument.required(ACCESSOR_HELP) },
+  run: (context, { model, ...given }) =>
+    createWith(context, { ...given, like: model, accessor: undefined, file: undefined }),
+});
+
+interface Creation extends FlagValues<typeof NEW_TOKEN_FLAGS> {
+  readonly type: (typeof TYPES)[number] | undefined;
+  readonly like: string | undefined;
+  readonly accessor: string | undefined;
+  readonly file: string | undefined;
+  readonly secretOut: string | undefined;
+  readonly quiet: boolean;
+}
+
+async function createWith(context: Context, creation: Creation): Promise<void> {
+  const { accessor, file, like, type, secretOut, quiet, ...given } = creation;
+  const { client } = context;
+  if (file !== undefined && accessor === undefined) {
+    throw new UsageError("a secret is taken for a token that is uploaded, with -accessor, alone");
+  }
+  if (secretOut !== undefined && accessor !== undefined) {
+    throw new UsageError("-secret-out is for a secret that the server makes");
+  }
+  const chosen = newTokenFields(given);
+  const id = accessor === undefined ? null : checkedAccessor(accessor);
+  const model = like === undefined ? {} : await modelOf(client, like, chosen, type);
+  const fields = { ...model, ...chosen, Type: type ?? model["Type"] ?? "client" };
+  if (id !== null) {
+    const secret =
+      file === undefined
+        ? await typedSecret(context, "Secret of the token")
+        : await givenSecret(context, file, "secret");
+    const token = await uploadToken(client, id, secret, fields);
+    return showToken(context, token, { secret: "shown", quiet });
+  }
+  const made = await withSecretFile(context, secretOut, () => createToken(client, fields));
+  return showToken(context, made.token, { secret: made.secret, quiet });
+}
 
 /**
  * What a copy has of another token, where nothing else was chosen. A lifetime is the same length,

@@ -1,10 +1,23 @@
 // `holdfast acl token delete`
 
+import { ApiError } from "../../client/api-error.ts";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { UsageError } from "../usage-error.ts";
+
+/** The API calls it invalid; for whoever runs a command it is "not found". */
+function isAbsent(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.message.startsWith("Cannot delete nonexistent tokens");
+}
+
+function absent({ message }: ApiError): AdvisedFailure {
+  const next =
+    "it is deleted or expired, or never was: `holdfast acl token list` shows those there are";
+  return new AdvisedFailure("not-found", "token-absent", message, next);
+}
 
 export const tokenDelete = command({
   name: "acl token delete",
@@ -29,7 +42,9 @@ export const tokenDelete = command({
       }
     }
     for (const accessor of new Set(accessors)) {
-      await client.request("DELETE", `acl/token/${accessor}`);
+      await client.request("DELETE", `acl/token/${accessor}`).catch((error: unknown) => {
+        throw isAbsent(error) ? absent(error) : error;
+      });
       out.done(`Token ${accessor} successfully deleted`);
     }
     return 0;

@@ -61,7 +61,7 @@ export const tokenList = command({
     }
     await showList(context, found, { wide, quiet });
     if (more !== null) out.hint(`Next: add -page-token ${more} for the next page`);
-    return undefined;
+    return found.length === 0 ? 3 : 0;
   },
 });
 
@@ -84,7 +84,7 @@ async function watchList(
   context: Context,
   query: TokenQuery,
   options: ListOptions & { readonly keep: (token: JsonObject) => boolean },
-): Promise<undefined> {
+): Promise<number> {
   const { client, out } = context;
   const read = async (held: Held | null) => {
     const value: JsonObject[] = [];
@@ -103,7 +103,7 @@ async function watchList(
       else for (const one of changesBetween(before, tokens)) await showChange(out, one, options);
       before = tokens;
     }
-    return undefined;
+    return 0;
   });
 }
 

@@ -5,7 +5,7 @@ import { flag } from "../flag.ts";
 import { watchToken } from "../token-record-watch.ts";
 import { tokenOf } from "../token-requests.ts";
 import { checkSecretField, SECRET_FLAG, showToken, TOKEN_FLAGS } from "../token-view.ts";
-import { UsageError } from "../usage-error.ts";
+import { noToken } from "./token-use.ts";
 
 const SELF = "acl/token/self";
 
@@ -23,7 +23,7 @@ export const tokenSelf = command({
   async run(context, { showSecret, quiet, watch }) {
     checkSecretField(context, showSecret);
     if (context.settings.token(context.fs) === null) {
-      throw new UsageError("there is no token", "run `holdfast login`, or set HOLDFAST_TOKEN");
+      throw noToken();
     }
     const secret = showSecret ? "shown" : "hidden";
     if (watch) return watchToken(context, SELF, { secret });

@@ -30,7 +30,7 @@ export const tokenUpdate = command({
   flags: {
     name: flag.string("What the token is for, for people"),
     type: flag.oneOf(TYPES, "Kind of token"),
-    policy: flag.string("A policy that the token has from now on", "NAME").repeated(),
+    policy: flag.string("A policy that the token has from now on", "NAME", "policies").repeated(),
     ...SECRET_FLAG,
     ...TOKEN_FLAGS,
   },

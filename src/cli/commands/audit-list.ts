@@ -27,5 +27,6 @@ export const auditList = command({
       ...(detailed ? ["Local", "Options"] : []),
     ];
     if (devices.length > 0 || !out.forPeople) await out.show(data ?? {}, { columns, rows });
+    return devices.length === 0 ? 3 : 0;
   },
 });

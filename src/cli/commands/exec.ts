@@ -12,6 +12,7 @@ import { flag } from "../flag.ts";
 import { endLease, heldLease, keepLease } from "../held-lease.ts";
 import { PassedSignals } from "../passed-signals.ts";
 import { memberOf, shown } from "../terminal/value.ts";
+import { kvVariables } from "../kv-variables.ts";
 import { UsageError } from "../usage-error.ts";
 
 const USAGE = "holdfast exec PATH -- COMMAND [ARGUMENTS]";
@@ -23,10 +24,15 @@ export const exec = command({
     "Reads PATH and runs the command with what the answer holds, under the names that tools of the " +
     "provider know, or under those given by -env. The lease is renewed while the command runs " +
     "and revoked when it ends, however it ends. Signals go to the command, and its exit code comes " +
-    "back. The command does not get the token that was used.",
+    "back. The command does not get the token that was used. With -kv it gets every member of a " +
+    "key/value secret: names in capitals, each character but letters, digits and _ as _, a _ in front of " +
+    "a digit; two members of one name are refused, and so are names that steer the command itself, such " +
+    "as PATH.",
   examples: [
     "holdfast exec clouda/creds/deploy -- aws s3 ls",
     "holdfast exec -param ttl=20m clouda/sts/audit -- ./report.sh",
+    "holdfast exec -kv secret/app -- ./server",
+    "holdfast exec -kv secret/db -kv secret/mail -prefix APP_ -- ./server",
     "holdfast exec -env DB_PASSWORD=data.password secret/data/db -- psql",
   ],
   flags: {
@@ -34,13 +40,25 @@ export const exec = command({
       .pair("Variable and the member of the answer for it, NAME=MEMBER, instead of the usual ones")
       .repeated(),
     param: flag.pair("Parameter of the request").repeated(),
+    kv: flag
+      .string("Key/value secret whose members it gets, instead of PATH", "PATH", "kv")
+      .repeated(),
+    prefix: flag.string("With -kv: stands in front of every name"),
   },
   args: {
-    path: argument.required("Path that gives the credentials"),
+    path: argument.optional("Path that gives the credentials; none with -kv", { words: "paths" }),
     command: argument.rest("The command and its arguments, after --"),
   },
-  async run(context, { path, command: words, env, param }) {
-    const [program, ...args] = words;
+  async run(context, { path, command: words, env, param, kv, prefix }) {
+    const fromKv = kv.length > 0;
+    if (fromKv && env.length + param.length > 0) {
+      throw new UsageError("-env and -param go with PATH, and not with -kv");
+    }
+    if (!fromKv && prefix !== undefined) throw new UsageError("-prefix goes with -kv");
+    if (!fromKv && (path === undefined || path === "")) {
+      throw new UsageError("PATH is missing: what gives the credentials, or -kv SECRET", USAGE);
+    }
+    const [program, ...args] = fromKv && path !== undefined ? [path, ...words] : words;
     if (program === undefined || program === "") {
       throw new UsageError("COMMAND is missing: the program to run", USAGE);
     }
@@ -51,9 +69,15 @@ export const exec = command({
     const { client, children } = context;
     const signals = new PassedSignals(context);
     try {
+      if (fromKv) {
+        const variables = await signals.unlessImpatient(kvVariables(client, kv, prefix ?? ""));
+        const around = environmentOf(context, { set: variables, unset: [] });
+        if (signals.first !== null) return signalCode(signals.first);
+        return await signals.passTo(await children.start(program, args, around));
+      }
       const query = Object.fromEntries(param);
       const answer = await signals.unlessImpatient(
-        client.request("GET", typedPath(path), { query }),
+        client.request("GET", typedPath(path ?? ""), { query }),
       );
       return await withLease(context, answer, signals, async () => {
         const variables = env.length > 0 ? chosen(env, answer) : usual(answer);

@@ -3,7 +3,7 @@
 import { argument } from "../argument.ts";
 import { findCommand, loadCommand, SERVER } from "../catalogue.ts";
 import { command } from "../command.ts";
-import { commandHelp, groupHelp, overview } from "../help.ts";
+import { commandHelp, groupHelp, helpWidth, overview } from "../help.ts";
 
 export const help = command({
   name: "help",
@@ -12,13 +12,14 @@ export const help = command({
   flags: {},
   args: { command: argument.rest("Words of the command") },
   async run({ out }, { command: words }) {
-    if (words.length === 0) return out.text(await overview());
+    const width = helpWidth(out.screen);
+    if (words.length === 0) return out.text(await overview(width));
     if (words[0] === SERVER.name) return out.text(`${SERVER.summary}: see holdfast server -help\n`);
     const found = findCommand(words);
     const text =
       found.kind === "group"
-        ? await groupHelp(found.group)
-        : commandHelp(await loadCommand(found.name));
+        ? await groupHelp(found.group, width)
+        : commandHelp(await loadCommand(found.name), width);
     out.text(text);
   },
 });

@@ -22,7 +22,7 @@ export const kvDelete = command({
     "holdfast kv delete secret/shop/a secret/shop/b",
   ],
   flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG },
-  args: { path: argument.rest(`${KEY_HELP}; several are possible`) },
+  args: { path: argument.rest(`${KEY_HELP}; several are possible`, { words: "kv" }) },
   async run(context, { path: paths, mount, versions: given }) {
     const { client, out } = context;
     const [first, ...others] = [...new Set(paths)];

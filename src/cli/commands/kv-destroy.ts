@@ -15,7 +15,7 @@ export const kvDestroy = command({
     "it asks first.",
   examples: ["holdfast kv destroy -versions 1,2 secret/app"],
   flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG, yes: flag.switch("Do not ask") },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out, prompt }, { path, mount, versions: given, yes }) {
     const versions = given.flat();
     if (versions.length === 0)

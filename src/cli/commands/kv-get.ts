@@ -2,12 +2,16 @@
 
 import { Failure } from "../../base/failure.ts";
 import { isObject } from "../../base/json.ts";
+import { ApiError } from "../../client/api-error.ts";
+import type { Client } from "../../client/client.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
+import { findKv, KEY_HELP, type KvPlace, MOUNT_FLAG } from "../kv-place.ts";
 import { explainGone, recordOf, versionLine } from "../kv-versions.ts";
+import { shown } from "../terminal/value.ts";
 import { WRAP_FLAG } from "../wrap-flag.ts";
 
 export const kvGet = command({
@@ -27,14 +31,15 @@ export const kvGet = command({
     version: flag.integer("This version (the newest)", { min: 1 }),
     ...WRAP_FLAG,
   },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out, clock }, { path, mount, version, wrapTtl }) {
     const place = (await findKv(client, path, mount)).needKey();
     if (version !== undefined) place.needVersions();
     const answer = await client
       .request("GET", place.at("data"), { query: { version }, wrapTtl })
-      .catch((error: unknown) => {
-        throw explainGone(error, place, clock.now());
+      .catch(async (error: unknown) => {
+        const told = explainGone(error, place, clock.now());
+        throw version === undefined ? told : await noVersion(client, place, version, told);
       });
     const { body, data } = answer;
     const wrapped = isObject(body) && isObject(body["wrap_info"]);
@@ -45,3 +50,26 @@ export const kvGet = command({
     await out.show(body, { pairs: Object.entries(secret) }, secret);
   },
 });
+
+/** Of a version that was asked for and is not there: whether the secret is. */
+async function noVersion(
+  client: Client,
+  place: KvPlace,
+  version: number,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof ApiError) || error.status !== 404) return error;
+  try {
+    const { data } = await client.request("GET", place.at("metadata"));
+    const { current_version, oldest_version } = recordOf(data);
+    return new AdvisedFailure(
+      "not-found",
+      "kv-version-absent",
+      `${place.shown} has no version ${version}; there are ${shown(oldest_version)} to ${shown(current_version)}`,
+      `\`holdfast kv metadata get ${place.shown}\` shows all versions`,
+    );
+  } catch (other) {
+    if (other instanceof ApiError) return error;
+    throw other;
+  }
+}

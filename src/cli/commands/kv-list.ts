@@ -33,7 +33,9 @@ export const kvList = command({
     after: flag.string("Only those after this one", "KEY"),
     limit: flag.integer("How many at most", { min: 1 }),
   },
-  args: { path: argument.optional("Path below which to list, beginning with its mount") },
+  args: {
+    path: argument.optional("Path below which to list, beginning with its mount", { words: "kv" }),
+  },
   async run({ client, out, clock }, { path = "", mount, after, limit, ...how }) {
     const { recursive, detailed, deleted } = how;
     if (Number(recursive) + Number(detailed) + Number(deleted) > 1) {

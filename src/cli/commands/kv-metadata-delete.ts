@@ -11,7 +11,7 @@ export const kvMetadataDelete = command({
   description: "On a terminal it asks first.",
   examples: ["holdfast kv metadata delete secret/app"],
   flags: { ...MOUNT_FLAG, yes: flag.switch("Do not ask") },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out, prompt }, { path, mount, yes }) {
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     if (!yes && prompt.interactive) {

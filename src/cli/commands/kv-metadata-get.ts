@@ -17,7 +17,7 @@ export const kvMetadataGet = command({
     "holdfast kv metadata get -field current_version secret/app",
   ],
   flags: MOUNT_FLAG,
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out, clock }, { path, mount }) {
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     const { body, data } = await client.request("GET", place.at("metadata"));

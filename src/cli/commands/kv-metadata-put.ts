@@ -18,7 +18,7 @@ export const kvMetadataPut = command({
     "holdfast kv metadata put -custom-metadata owner=anna secret/app",
   ],
   flags: { ...MOUNT_FLAG, ...METADATA_FLAGS },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out }, { path, mount, ...given }) {
     const body = metadataFields(given);
     if (Object.keys(body).length === 0) throw nothingGiven();
@@ -40,7 +40,7 @@ export const kvMetadataPatch = command({
     ...METADATA_FLAGS,
     removeCustomMetadata: flag.string("Take this note away", "NAME").repeated(),
   },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out }, { path, mount, removeCustomMetadata: removed, ...given }) {
     const fields = metadataFields(given);
     const notes = [...given.customMetadata, ...removed.map((name) => [name, null] as const)];

@@ -34,7 +34,7 @@ function relocation(
     ],
     flags: { ...MOUNT_FLAG, ...CAS_FLAG, recursive: flag.switch("All secrets below FROM") },
     args: {
-      from: argument.required(KEY_HELP),
+      from: argument.required(KEY_HELP, { words: "kv" }),
       to: argument.required("Path that it gets, in the same mount"),
     },
     async run(context, { from, to, mount, cas, recursive }) {

@@ -26,7 +26,7 @@ export const kvPatch = command({
     remove: flag.string("Take this member away", "NAME").repeated(),
   },
   args: {
-    path: argument.required(KEY_HELP),
+    path: argument.required(KEY_HELP, { words: "kv" }),
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
   async run({ client, out, files, prompt, clock }, { path, mount, cas, remove, data: given }) {

@@ -22,7 +22,7 @@ export const kvPut = command({
   ],
   flags: { ...MOUNT_FLAG, ...CAS_FLAG },
   args: {
-    path: argument.required(KEY_HELP),
+    path: argument.required(KEY_HELP, { words: "kv" }),
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
   async run({ client, out, files, prompt, clock }, { path, mount, cas, data: given }) {

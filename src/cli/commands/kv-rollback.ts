@@ -15,7 +15,7 @@ export const kvRollback = command({
     "Nothing is lost: the versions in between stay. If somebody writes at the same time it is refused.",
   examples: ["holdfast kv rollback -version 3 secret/app"],
   flags: { ...MOUNT_FLAG, version: flag.integer("Version to go back to", { min: 1 }) },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out, clock }, { path, mount, version }) {
     if (version === undefined) throw new UsageError("-version is missing: which one to go back to");
     const place = (await findKv(client, path, mount)).needKey().needVersions();

@@ -15,7 +15,7 @@ export const kvUndelete = command({
     "holdfast kv list -deleted secret",
   ],
   flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG },
-  args: { path: argument.required(KEY_HELP) },
+  args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out }, { path, mount, versions: given }) {
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     const versions = given.flat();

@@ -25,7 +25,7 @@ export const leaseList = command({
     after: flag.string("Only those after this one", "KEY"),
     limit: flag.integer("How many at most", { min: 1 }),
   },
-  args: { prefix: argument.optional("Path that the ids begin with") },
+  args: { prefix: argument.optional("Path that the ids begin with", { words: "paths" }) },
   async run({ client, out }, { irrevocable, prefix = "", after, limit }) {
     if (irrevocable) {
       if (prefix !== "" || after !== undefined) {
@@ -36,19 +36,21 @@ export const leaseList = command({
       });
       const leases = isObject(data) && Array.isArray(data["leases"]) ? data["leases"] : [];
       if (leases.length === 0) out.hint("No irrevocable leases found.");
-      if (leases.length === 0 && out.forPeople) return;
+      if (leases.length === 0 && out.forPeople) return 3;
       const rows = leases.map((one) => {
         const { lease_id, mount_id, error } = isObject(one) ? one : {};
         return [lease_id, mount_id, error];
       });
-      return out.show(leases, { columns: ["Lease", "Mount", "Error"], rows, whole: ["Lease"] });
+      await out.show(leases, { columns: ["Lease", "Mount", "Error"], rows, whole: ["Lease"] });
+      return leases.length === 0 ? 3 : 0;
     }
     const folder = /^\/*$/.test(prefix) ? "" : restOfPath(prefix);
     const data = await listing(client, folder, { after, limit });
     const keys = isObject(data) && Array.isArray(data["keys"]) ? data["keys"] : [];
     if (keys.length === 0) out.hint(`No leases found${prefix === "" ? "" : ` below ${prefix}`}.`);
-    if (keys.length === 0 && out.forPeople) return;
+    if (keys.length === 0 && out.forPeople) return 3;
     await out.show(keys, { columns: ["Keys"], rows: keys.map((key) => [key]) }, data);
+    return keys.length === 0 ? 3 : 0;
   },
 });
 

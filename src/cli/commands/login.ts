@@ -1,9 +1,9 @@
 // `holdfast login`
 
-import { Failure } from "../../base/failure.ts";
+import { describe, Failure } from "../../base/failure.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { Secret } from "../../base/secret.ts";
-import { writeTokenFile } from "../../client/token-file.ts";
+import { probeTokenFile, writeTokenFile } from "../../client/token-file.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -34,6 +34,7 @@ export const login = command({
   },
   args: { given: argument.rest("- for the token on standard input; name=value with -method") },
   async run(context, { method, path, noStore, given }) {
+    if (!noStore) probeTokenFile(context.fs, context.settings.tokenFile);
     if (method === "token") {
       if (path !== undefined) throw new UsageError("-path goes with -method userpass or approle");
       return withToken(context, given, noStore);
@@ -91,7 +92,7 @@ async function byMethod(
   if (!isObject(auth) || typeof token !== "string") {
     throw new Failure("upstream", "answer-malformed", "the server's answer holds no token");
   }
-  const stored = noStore ? null : keep(context, new Secret(token));
+  const stored = noStore ? null : await keptOrEnded(context, new Secret(token));
   if (stored !== null) {
     out.hint(`Logged in. The token is kept in ${stored}; other commands use it from now on.`);
   }
@@ -111,6 +112,21 @@ function factsOf(auth: JsonObject): JsonObject {
     token_policies: policies,
     ...(isObject(metadata) && Object.keys(metadata).length > 0 ? { token_metadata: metadata } : {}),
   };
+}
+
+/** A token that cannot be kept is nobody's, and would live on: it is ended. */
+async function keptOrEnded(context: Context, token: Secret<string>): Promise<string> {
+  try {
+    return keep(context, token);
+  } catch (error) {
+    const { client, out } = context;
+    try {
+      await client.withToken(token).request("POST", "auth/token/revoke-self");
+    } catch (failed) {
+      out.warn(`the new token could not be ended: ${describe(failed)}`);
+    }
+    throw error;
+  }
 }
 
 function keep({ fs, settings, out }: Context, token: Secret<string>): string {

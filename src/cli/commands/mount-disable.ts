@@ -6,7 +6,7 @@ import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { disableMount } from "../mount-disabling.ts";
-import { AUTH, mountPath, PATH_HELP, recordPath, SECRETS, type MountKind } from "../mount-kinds.ts";
+import { AUTH, mountPath, recordPath, SECRETS, type MountKind } from "../mount-kinds.ts";
 import { isDisabling, stateOf } from "../mount-state.ts";
 
 export const secretsDisable: Command = mountDisable(
@@ -37,7 +37,7 @@ function mountDisable(kind: MountKind, effect: string): Command {
       noWait: flag.switch("Do not wait: the server goes on by itself"),
       abandon: flag.switch("Although it leaves objects behind in other systems"),
     },
-    args: { path: argument.required(PATH_HELP) },
+    args: { path: argument.required(kind.pathHelp, { words: kind.group }) },
     async run(context, { path: typed, yes, noWait, abandon }) {
       const { out, prompt } = context;
       const path = mountPath(kind, typed);

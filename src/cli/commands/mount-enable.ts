@@ -43,7 +43,7 @@ function mountEnable(kind: MountKind, description: string, examples: readonly st
       ...MOUNT_FLAGS,
       local: flag.switch("Not on replicas"),
     },
-    args: { type: argument.required(kind.types) },
+    args: { type: argument.required(kind.typesHelp, { choices: kind.types }) },
     async run({ client, out }, { type: typed, path: wanted, local, description: note, ...given }) {
       // Names that people know for the two versions of one type.
       const [, version] = /^kv-v([12])$/.exec(typed) ?? [];

@@ -37,7 +37,7 @@ function mountMove(kind: MountKind, examples: readonly string[]): Command {
       status: flag.string("How far this move is, and nothing else", "ID"),
     },
     args: {
-      from: argument.optional("Where it is mounted"),
+      from: argument.optional("Where it is mounted", { words: kind.group }),
       to: argument.optional("Where it shall be"),
     },
     async run(context, { from, to, noWait, status }) {

@@ -8,7 +8,6 @@ import {
   configOf,
   MOUNT_FLAGS,
   mountPath,
-  PATH_HELP,
   recordPath,
   SECRETS,
   type MountKind,
@@ -35,7 +34,7 @@ function mountTune(kind: MountKind, examples: readonly string[]): Command {
       "exist keep their end until they are renewed.",
     examples,
     flags: MOUNT_FLAGS,
-    args: { path: argument.required(PATH_HELP) },
+    args: { path: argument.required(kind.pathHelp, { words: kind.group }) },
     async run({ client, out }, { path: typed, description, option, ...given }) {
       const path = mountPath(kind, typed);
       const target = `${recordPath(kind, path)}/tune`;

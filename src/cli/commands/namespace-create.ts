@@ -13,7 +13,7 @@ export const namespaceCreate = command({
     "holdfast namespace create -custom-metadata owner=anna team",
   ],
   flags: { customMetadata: flag.pair("A note on the namespace").repeated() },
-  args: { path: argument.required("Path below the present namespace") },
+  args: { path: argument.required("Path below the present namespace", { words: "namespaces" }) },
   async run({ client, out }, { customMetadata, path }) {
     const { data } = await client.request("POST", `sys/namespaces/${restOfPath(path)}`, {
       // Left out when there is none: writing a namespace that exists would take its notes away.

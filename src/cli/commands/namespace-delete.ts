@@ -1,6 +1,7 @@
 // `holdfast namespace delete`
 
 import { restOfPath } from "../../client/request-path.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -11,7 +12,7 @@ export const namespaceDelete = command({
   description: "Refused while it has namespaces below it. On a terminal it asks first.",
   examples: ["holdfast namespace delete team", "holdfast namespace delete -yes team"],
   flags: { yes: flag.switch("Do not ask") },
-  args: { path: argument.required("Path below the present namespace") },
+  args: { path: argument.required("Path below the present namespace", { words: "namespaces" }) },
   async run({ client, out, prompt }, { yes, path }) {
     const trimmed = path.replace(/^\/+|\/+$/g, "");
     if (!yes && prompt.interactive) {
@@ -22,8 +23,13 @@ export const namespaceDelete = command({
       }
     }
     const { status } = await client.request("DELETE", `sys/namespaces/${restOfPath(trimmed)}`);
-    const going = status === 202 ? " Its content is removed in the background." : "";
-    out.done(`Success! Namespace deleted: ${trimmed}/.${going}`);
+    // What is there is removed in the background; "done" at once is for what was not.
+    if (status !== 202) {
+      const next = "`holdfast namespace list` shows what is there; check -namespace too";
+      const message = `there is no namespace ${trimmed}/ below this one`;
+      throw new AdvisedFailure("not-found", "namespace-absent", message, next);
+    }
+    out.done(`Success! Deleted the namespace: ${trimmed}/ (its content goes in the background)`);
     return 0;
   },
 });

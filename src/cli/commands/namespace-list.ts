@@ -18,9 +18,10 @@ export const namespaceList = command({
   async run({ client, out }, { after, limit }) {
     const found = recordsOf(await listing(client, { after, limit }));
     if (found.length === 0) out.hint("No namespaces found.");
-    if (found.length === 0 && out.forPeople) return;
+    if (found.length === 0 && out.forPeople) return 3;
     const rows = found.map(({ path, id, custom_metadata }) => [path, id, custom_metadata]);
     await out.show(found, { columns: ["Path", "ID", "Custom Metadata"], rows });
+    return found.length === 0 ? 3 : 0;
   },
 });
 

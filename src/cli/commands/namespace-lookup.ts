@@ -9,7 +9,7 @@ export const namespaceLookup = command({
   summary: "Show a namespace",
   examples: ["holdfast namespace lookup team"],
   flags: {},
-  args: { path: argument.required("Path below the present namespace") },
+  args: { path: argument.required("Path below the present namespace", { words: "namespaces" }) },
   async run({ client, out }, { path }) {
     const { data } = await client.request("GET", `sys/namespaces/${restOfPath(path)}`);
     await out.record(data);

@@ -17,7 +17,7 @@ export const namespacePatch = command({
     customMetadata: flag.pair("A note to set").repeated(),
     removeCustomMetadata: flag.string("Name of a note to remove", "NAME").repeated(),
   },
-  args: { path: argument.required("Path below the present namespace") },
+  args: { path: argument.required("Path below the present namespace", { words: "namespaces" }) },
   async run({ client, out }, { customMetadata, removeCustomMetadata, path }) {
     const removed = removeCustomMetadata.map((name) => [name, null] as const);
     if (customMetadata.length + removed.length === 0) {

@@ -81,7 +81,7 @@ async function feed(context: Context, { nonce, share, wanted }: Feeding): Promis
     out.hint(`Cancel nonce: ${cancel}. ${keepCancelNonce("generate-root")}`);
   }
   const running = nonce ?? textOf(attempt, "nonce");
-  out.hint(`Attempt ${running}: every holder of a share should see this nonce.`);
+  out.hint(`Attempt ${running}\nEvery holder of a share should see this nonce.`);
   const give = async (given: Secret<string>) => {
     const body = { key: given.reveal(), nonce: running };
     const answer = await client.request("POST", "sys/generate-root/update", { body });

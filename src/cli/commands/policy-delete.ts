@@ -17,7 +17,7 @@ export const policyDelete = command({
     "holdfast policy delete -yes -type egp office-hours",
   ],
   flags: { ...KIND_FLAG, yes: flag.switch("Do not ask") },
-  args: { name: argument.rest(`${NAME_HELP}; several are possible`) },
+  args: { name: argument.rest(`${NAME_HELP}; several are possible`, { words: "policies" }) },
   async run({ client, out, prompt }, { type, yes, name: names }) {
     if (names.length === 0 || names.includes(""))
       throw new UsageError(`NAME is missing: ${NAME_HELP}`);

@@ -26,13 +26,13 @@ export const policyFmt = command({
   flags: { check: flag.switch("Change nothing; name the files that would be") },
   args: { file: argument.rest("Files that hold documents, or - for standard input") },
   async run(context, { check, file: given }) {
-    const { out, prompt } = context;
-    if (given.length === 0 && prompt.interactive) {
+    const { out } = context;
+    if (given.length === 0) {
       throw new UsageError("FILE is missing: files to format, or - for standard input");
     }
     const changed: string[] = [];
     let failed = false;
-    for (const one of given.length === 0 ? ["-"] : given) {
+    for (const one of given) {
       const document = await readDocument(context, one);
       const laidOut = layOut(context, document);
       failed ||= laidOut === null;

@@ -42,9 +42,10 @@ export const policyList = command({
     const { keys } = isObject(data) ? data : {};
     const names = Array.isArray(keys) ? keys.map(shown) : [];
     if (names.length === 0) out.hint(`No ${nounOf(type)} found.`);
-    if (names.length === 0 && out.forPeople) return;
+    if (names.length === 0 && out.forPeople) return 3;
     const view = wide ? wideView(type, names, data, clock.now()) : viewOf(names, data);
     await out.show(wide ? (data ?? {}) : names, view, data);
+    return names.length === 0 ? 3 : 0;
   },
 });
 

@@ -18,7 +18,7 @@ export const policyRead = command({
     "holdfast policy read -type egp office-hours",
   ],
   flags: { ...KIND_FLAG },
-  args: { name: argument.required(NAME_HELP) },
+  args: { name: argument.required(NAME_HELP, { words: "policies" }) },
   async run({ client, out }, { type, name }) {
     const { data } = await client.request("GET", policyPath(type, name));
     const { policy, enforcement_level, paths, version, expiration } = isObject(data) ? data : {};

@@ -53,7 +53,7 @@ export const policyWrite = command({
     dryRun: flag.switch("Check and show what would be stored, and store nothing"),
   },
   args: {
-    name: argument.required(NAME_HELP),
+    name: argument.required(NAME_HELP, { words: "policies" }),
     file: argument.optional(DOCUMENT_HELP),
   },
   async run(context, { type, name, file, level, paths, cas, casRequired, ttl, expiresAt, dryRun }) {

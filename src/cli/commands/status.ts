@@ -4,12 +4,15 @@ import { isObject } from "../../base/json.ts";
 import { command } from "../command.ts";
 import { sealView } from "../seal-view.ts";
 
+// Apart from 1, for probes: the server answers, and is not of use yet.
+const SEALED = 2;
+
 export const status = command({
   name: "status",
   summary: "Show whether the server is initialised, sealed and active",
   description:
-    "Needs no token. Exit code 0 when the server is unsealed, 1 when it is sealed or not " +
-    "initialised; the state is printed either way.",
+    "Needs no token. Exit code 0 when the server is unsealed, 2 when it is sealed or not " +
+    "initialised (the state is printed either way), 1 when it cannot be reached.",
   examples: ["holdfast status", "holdfast status -format json", "holdfast status -field sealed"],
   flags: {},
   args: {},
@@ -22,6 +25,6 @@ export const status = command({
     await out.show({ ...told, ...seal }, sealView(seal, told));
     if (seal["initialized"] !== true) out.hint("Next: run `holdfast operator init`");
     else if (sealed) out.hint("Next: run `holdfast operator unseal`");
-    return sealed || seal["initialized"] !== true ? 1 : 0;
+    return sealed || seal["initialized"] !== true ? SEALED : 0;
   },
 });

@@ -49,6 +49,11 @@ export class Output {
     return this.#options.format === "table" && this.#options.field === null;
   }
 
+  /** Where data goes. */
+  get screen(): OutputStream {
+    return this.#options.stdout;
+  }
+
   /** Whether hints are read as they come. */
   get toTerminal(): boolean {
     return this.#options.stderr.isTTY === true;

@@ -48,6 +48,20 @@ test("on a narrow terminal gaps and text give way before identifiers do", () => 
   }
   const tiny = table(columns, rows, { width: 48, heading: plain, whole: ["Accessor ID"] });
   for (const line of tiny.split("\n")) assert.ok(widthOf(line) <= 48, tiny);
+  assert.ok(tiny.includes(`Accessor ID\n  ${id}\n`), tiny);
+});
+
+test("where identifiers do not fit beside the rest, each row is a block", () => {
+  const id = "c8427da3-8cf6-48b2-beaf-9bb747302196";
+  const columns = ["Name", "Type", "Accessor ID", "Policies", "Expires", "Created"];
+  const row = ["ci", "client", id, "[default response-wrapping shop]", "in 7h59m", "2d3h ago"];
+  const text = table(columns, [row, row], { width: 80, heading: plain, whole: ["Accessor ID"] });
+  const block =
+    `Name         ci\nType         client\nAccessor ID  ${id}\n` +
+    "Policies     [default response-wrapping shop]\nExpires      in 7h59m\nCreated      2d3h ago\n";
+  assert.equal(text, `${block}\n${block}`);
+  const wide = table(columns, [row], { width: 160, heading: plain, whole: ["Accessor ID"] });
+  assert.equal(wide.split("\n").length, 4);
 });
 
 test("values of a record are never broken: they must be possible to copy", () => {

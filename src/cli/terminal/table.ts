@@ -1,12 +1,14 @@
 // Tables for people: columns as wide as their widest cell, made narrower by breaking cells over
 // several lines where the terminal is. Nothing is cut off: what is shown can be copied. The gaps give
-// way first, then columns whose cells are text; identifiers last, as one in two lines is hard to copy.
+// way first, then columns whose cells are text. Identifiers are not broken, as one in two lines is hard to
+// copy: where they do not fit beside the rest each row becomes a block of lines.
 
 import { harmless, oneLine, pad, widthOf, wrap } from "./text.ts";
 
 const GAP = "    ";
 const NARROW_GAP = "  ";
 const LEAST = 8; // a column narrower than this is no help
+const LONG_WORD = 20; // longer ones are broken rather than the whole table
 
 export interface TableOptions {
   /** Null: as wide as it gets, which is right for anything that is no terminal. */
@@ -27,6 +29,9 @@ export function table(
   );
   const gap = width !== null && total(wanted, GAP) > width ? NARROW_GAP : GAP;
   const kept = columns.map((name) => whole.includes(name));
+  if (width !== null && tooWide(columns, cells, wanted, kept, width)) {
+    return blocks(columns, cells, width, heading);
+  }
   const widths =
     width === null ? wanted : fit(wanted, kept, width - gap.length * (columns.length - 1));
   const underlines = columns.map((name) => "-".repeat(widthOf(name)));
@@ -37,6 +42,50 @@ export function table(
   ]
     .map((line) => `${line}\n`)
     .join("");
+}
+
+/** Whether an identifier, or a word of ordinary length, would have to be broken. */
+function tooWide(
+  columns: readonly string[],
+  cells: readonly (readonly string[])[],
+  wanted: readonly number[],
+  kept: readonly boolean[],
+  width: number,
+): boolean {
+  const least = columns.map((name, i) => {
+    if (kept[i] === true) return wanted[i]!;
+    const longest = [name, ...cells.map((row) => row[i]!)]
+      .flatMap((cell) => cell.split(" "))
+      .reduce((most, word) => Math.max(most, widthOf(word)), 0);
+    return Math.min(longest, LONG_WORD);
+  });
+  return total(least, NARROW_GAP) > width;
+}
+
+/** Each row with a line for each of its cells, and an empty line between rows. */
+function blocks(
+  columns: readonly string[],
+  cells: readonly (readonly string[])[],
+  width: number,
+  heading: (text: string) => string,
+): string {
+  const names = Math.max(...columns.map(widthOf));
+  const room = Math.max(LEAST, width - names - NARROW_GAP.length);
+  return cells
+    .map((row) =>
+      columns
+        .map((name, i) => {
+          const cell = row[i]!;
+          // One long word stands below its name, whole.
+          const below = !cell.includes(" ") && widthOf(cell) > room;
+          if (below) return `${heading(name)}\n${NARROW_GAP}${cell}`;
+          const text = wrap(cell, room).join(`\n${" ".repeat(names + NARROW_GAP.length)}`);
+          return `${heading(pad(name, names))}${NARROW_GAP}${text}`.trimEnd();
+        })
+        .map((line) => `${line}\n`)
+        .join(""),
+    )
+    .join("\n");
 }
 
 /** Names and values. Values are not broken: a secret in two lines cannot be copied. */

@@ -1,0 +1,189 @@
+// `holdfast acl token lookup`, `renew`, `capabilities`, `revoke` and `revoke-self`: what whoever holds a
+// token does with it, as policies allow; management tokens are not needed.
+
+import { showDuration } from "../../base/duration.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { ApiError } from "../../client/api-error.ts";
+import { typedPath } from "../../client/request-path.ts";
+import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
+import { argument } from "../argument.ts";
+import { command } from "../command.ts";
+import { flag } from "../flag.ts";
+import { secondsText } from "../seconds-text.ts";
+import { shown } from "../terminal/value.ts";
+import { UsageError } from "../usage-error.ts";
+
+const OWN = `${ACCESSOR_HELP}; without it, the token that commands act with`;
+
+export const tokenLookup = command({
+  name: "acl token lookup",
+  summary: "Tell where a token came from, its policies and how long it lives",
+  description:
+    "As logins and leases see it; `acl token info` shows the record. The secret is not told.",
+  examples: [
+    "holdfast token lookup",
+    "holdfast token lookup -field ttl",
+    "holdfast token lookup c8427da3",
+  ],
+  flags: {},
+  args: { accessor: argument.optional(OWN) },
+  async run({ client, out }, { accessor }) {
+    const { data } =
+      accessor === undefined
+        ? await client.request("GET", "auth/token/lookup-self")
+        : await client
+            .request("POST", "auth/token/lookup-accessor", {
+              body: { accessor: await findAccessor(client, accessor) },
+            })
+            .catch(rethrown);
+    const told = { ...(isObject(data) ? data : {}), ...(accessor === undefined ? { id: "" } : {}) };
+    await out.show(told, { pairs: lookupPairs(told) });
+  },
+});
+
+function lookupPairs(data: JsonObject): (readonly [string, JsonObject[string]])[] {
+  return Object.entries(data)
+    .filter(([name, value]) => name !== "id" && value !== "" && value !== null)
+    .map(([name, value]) => [name, /(^|_)ttl$/.test(name) ? lifetime(value) : value] as const);
+}
+
+function lifetime(seconds: JsonObject[string]): JsonObject[string] {
+  return seconds === 0 ? "without end" : secondsText(seconds);
+}
+
+export const tokenRenew = command({
+  name: "acl token renew",
+  summary: "Let a token live longer",
+  description:
+    "Shows what was granted: the server may give less than was asked for, and says so. Tokens that " +
+    "never expire, or that were made without renewal, are refused.",
+  examples: [
+    "holdfast token renew",
+    "holdfast token renew -increment 8h",
+    "holdfast token renew c8427da3",
+  ],
+  flags: { increment: flag.duration("How long from now; without it, as long as it was made for") },
+  args: { accessor: argument.optional(OWN) },
+  async run({ client, out }, { accessor, increment }) {
+    const wanted = increment === undefined ? {} : { increment: showDuration(increment) };
+    const { body } =
+      accessor === undefined
+        ? await client.request("POST", "auth/token/renew-self", { body: wanted })
+        : await client
+            .request("POST", "auth/token/renew-accessor", {
+              body: { accessor: await findAccessor(client, accessor), ...wanted },
+            })
+            .catch(rethrown);
+    const auth = isObject(body) && isObject(body["auth"]) ? body["auth"] : {};
+    const told = { ...auth, client_token: "" };
+    const pairs = [
+      ["token_accessor", auth["accessor"]],
+      ["token_duration", lifetime(auth["lease_duration"])],
+      ["token_renewable", auth["renewable"]],
+      ["token_policies", auth["policies"]],
+    ] as const;
+    await out.show(told, { pairs }, { ...told, ...Object.fromEntries(pairs) });
+  },
+});
+
+export const tokenCapabilities = command({
+  name: "acl token capabilities",
+  summary: "Tell what a token may do on paths",
+  description: "`policy why` tells the reason. Nothing is done at the paths.",
+  examples: [
+    "holdfast token capabilities secret/data/app sys/mounts",
+    "holdfast token capabilities -accessor c8427da3 secret/data/app",
+  ],
+  flags: { accessor: flag.string("Of this token instead of one's own", "ACCESSOR") },
+  args: { path: argument.rest("Paths, with or without /v1/ in front", { words: "paths" }) },
+  async run({ client, out }, { accessor, path: typed }) {
+    if (typed.length === 0) throw new UsageError("PATH is missing: one or more paths of the API");
+    const paths = typed.map((one) => decodeURIComponent(typedPath(one)));
+    const { data } =
+      accessor === undefined
+        ? await client.request("POST", "sys/capabilities-self", { body: { paths } })
+        : await client
+            .request("POST", "sys/capabilities-accessor", {
+              body: { accessor: await findAccessor(client, accessor), paths },
+            })
+            .catch(rethrown);
+    const found = isObject(data) ? data : {};
+    const rows = paths.map((path) => {
+      const words = found[path];
+      return [path, Array.isArray(words) ? words.map(shown).join(", ") : shown(words)];
+    });
+    const told = Object.fromEntries(paths.map((path) => [path, found[path] ?? null]));
+    const view = { columns: ["Path", "Capabilities"], rows, whole: ["Path"] };
+    await out.show(
+      told,
+      view,
+      paths.length === 1 ? { ...told, capabilities: found[paths[0]!] } : told,
+    );
+  },
+});
+
+export const tokenRevoke = command({
+  name: "acl token revoke",
+  summary: "End tokens and everything that they made",
+  description:
+    "Tokens below them and leases end too. On a terminal it asks first. `acl token delete` does the " +
+    "same with a management token; this needs update on auth/token/revoke-accessor.",
+  examples: ["holdfast token revoke c8427da3", "holdfast token revoke -yes c8427da3 b9382bb3"],
+  flags: { yes: flag.switch("Do not ask") },
+  args: { accessor: argument.rest(`${ACCESSOR_HELP}; several are possible`) },
+  async run({ client, out, prompt }, { yes, accessor: given }) {
+    if (given.length === 0) {
+      const next = "`holdfast token revoke-self` ends the one that commands act with";
+      throw new UsageError(`ACCESSOR is missing: ${ACCESSOR_HELP}`, next);
+    }
+    const accessors: string[] = [];
+    for (const one of given) accessors.push(await findAccessor(client, one));
+    if (!yes && prompt.interactive) {
+      const what = accessors.length === 1 ? `token ${accessors[0]}` : `${accessors.length} tokens`;
+      if (!(await prompt.confirm(`End ${what} and everything made by it?`))) {
+        out.hint("Nothing was revoked.");
+        return 1;
+      }
+    }
+    for (const accessor of new Set(accessors)) {
+      await client
+        .request("POST", "auth/token/revoke-accessor", { body: { accessor } })
+        .catch(rethrown);
+      out.done(`Success! Revoked the token: ${accessor}`);
+    }
+    return 0;
+  },
+});
+
+export const tokenRevokeSelf = command({
+  name: "acl token revoke-self",
+  summary: "End the token that commands act with, and everything that it made",
+  description: "Where it was kept in ~/.holdfast-token, that file goes too. The way to log out.",
+  examples: ["holdfast token revoke-self"],
+  flags: {},
+  args: {},
+  async run(context) {
+    const { client, out, fs, settings } = context;
+    const token = settings.token(fs);
+    if (token === null) throw noToken();
+    await client.request("POST", "auth/token/revoke-self");
+    if (token.from === settings.tokenFile) fs.remove(settings.tokenFile);
+    out.done(`Success! Revoked the token from ${token.from}`);
+    if (token.from !== settings.tokenFile) out.hint(`Next: unset ${token.from}`);
+  },
+});
+
+export function noToken(): UsageError {
+  return new UsageError("there is no token", "run `holdfast login`, or set HOLDFAST_TOKEN");
+}
+
+/** An accessor that nobody has is "not found", whatever the API calls it. */
+function rethrown(error: unknown): never {
+  if (error instanceof ApiError && error.says("invalid accessor")) {
+    const next =
+      "check the accessor and -namespace: `holdfast acl token list` shows those there are";
+    throw new AdvisedFailure("not-found", "accessor-unknown", "no token has this accessor", next);
+  }
+  throw error;
+}

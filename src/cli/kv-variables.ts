@@ -1,0 +1,73 @@
+// Members of key/value secrets as variables of an environment. What they are called follows from their
+// names by one rule, and nothing is guessed where two would get the same name.
+
+import type { JsonValue } from "../base/json.ts";
+import type { Client } from "../client/client.ts";
+import { AdvisedFailure } from "./advised-failure.ts";
+import { findKv } from "./kv-place.ts";
+import { recordOf } from "./kv-versions.ts";
+import { rawText } from "../client/exact-json.ts";
+
+type Variables = readonly (readonly [name: string, value: string])[];
+
+/**
+ * Variables that decide which code a program runs, or as whom: whoever may write a secret is not to decide
+ * that for whoever reads it.
+ */
+const STEERING = new RegExp(
+  `^(?:${[
+    "PATH|HOME|SHELL|IFS|BASH_ENV|BASH_FUNC_.*|PS4|PROMPT_COMMAND|CDPATH|LD_.*|DYLD_.*",
+    "NODE_OPTIONS|NODE_PATH|PYTHON(?:PATH|HOME|STARTUP)|PERL5?LIB|PERL5OPT|RUBY(?:LIB|OPT)",
+    "JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|EDITOR|VISUAL|PAGER",
+    "GIT_(?:SSH.*|EXEC_PATH|EDITOR|PAGER|ASKPASS|CONFIG.*|DIR)|HOLDFAST_.*",
+  ].join("|")})$`,
+);
+
+/** All members of all secrets; a Failure where one cannot be a variable, before any command runs. */
+export async function kvVariables(
+  client: Client,
+  paths: readonly string[],
+  prefix: string,
+): Promise<Variables> {
+  const found = new Map<string, { readonly value: string; readonly from: string }>();
+  for (const path of paths) {
+    const place = (await findKv(client, path, undefined)).needKey();
+    const { data } = await client.request("GET", place.at("data"));
+    const members = place.version === 1 ? recordOf(data) : recordOf(recordOf(data)["data"]);
+    for (const [member, value] of Object.entries(members)) {
+      const name = variableName(prefix + member);
+      const from = `${JSON.stringify(member)} of ${place.shown}`;
+      const other = found.get(name);
+      if (other !== undefined) {
+        throw refused(`${other.from} and ${from} would both be ${name}`, "rename one of them");
+      }
+      if (STEERING.test(name)) {
+        const message = `${from} would be ${name}, which steers the command itself`;
+        throw refused(message, "add -prefix TEXT, or name variables one by one with -env");
+      }
+      const text = textOf(value);
+      if (text.includes("\0")) throw refused(`${from} holds a zero byte`, "store it in base64");
+      found.set(name, { value: text, from });
+    }
+  }
+  return Array.from(found, ([name, { value }]) => [name, value] as const);
+}
+
+/** db-password is DB_PASSWORD, 2fa is _2FA. */
+export function variableName(member: string): string {
+  const name = member.toUpperCase().replace(/[^A-Z0-9_]/g, "_");
+  return /^[A-Z_]/.test(name) ? name : `_${name}`;
+}
+
+/** Text as it is, anything else as JSON; null is empty. */
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") return value;
+  const digits = rawText(value);
+  if (digits !== undefined) return digits;
+  return JSON.stringify(value);
+}
+
+function refused(message: string, next: string): AdvisedFailure {
+  return new AdvisedFailure("invalid", "kv-variable", message, next);
+}
