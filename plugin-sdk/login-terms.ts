@@ -7,7 +7,7 @@ import { Failure } from "../src/base/failure.ts";
 import type { Nanos } from "../src/base/world.ts";
 import type { LoginOffer } from "../src/endpoint/lease.ts";
 import { out } from "../src/endpoint/output.ts";
-import { type InputOf, wire } from "../src/endpoint/wire.ts";
+import { type InputOf, wire, type WireField } from "../src/endpoint/wire.ts";
 import { ACCEPTED_NAMES, policyName } from "../src/policy/acl-name.ts";
 import type { EngineOptions } from "./engine.ts";
 
@@ -49,12 +49,8 @@ export const loginFields = {
   explicitMaxTtl: time("token_explicit_max_ttl", "The same: the shorter of the two holds."),
   period: time("token_period", "How long it lives from each renewal on; 0: none."),
   policies: wire
-    .body("token_policies")
-    .list("Names of the policies of a token.", { max: MAX_POLICIES })
-    .optional(),
-  olderPolicies: wire
-    .body("policies")
-    .list("Older name of token_policies.", { max: MAX_POLICIES })
+    .body("token_policies", { aliases: ["policies"] })
+    .names("Names of the policies of a token.", { max: MAX_POLICIES })
     .optional(),
   boundTo: wire
     .body("token_bound_cidrs")
@@ -80,7 +76,7 @@ export type LoginChange = Partial<InputOf<typeof loginFields>>;
 
 /** What is left out stays as it is. Refuses what no token could have. */
 export function changedTerms(before: LoginTerms, given: LoginChange): LoginTerms {
-  const names = given.policies ?? given.olderPolicies;
+  const names = given.policies;
   const terms: LoginTerms = {
     ttl: timeOf(given.ttl, before.ttl),
     maxTtl: timeOf(given.maxTtl, before.maxTtl),
@@ -232,11 +228,15 @@ const NAME = /^[a-z0-9_](?:[a-z0-9_.@-]{0,126}[a-z0-9_])?$/;
 export const ACCEPTED_LOGIN_NAMES =
   "1 to 128 characters out of a-z 0-9 _ - . and @, beginning and ending with a letter, digit or _";
 
-/** The one form of a user's or role's name, or null. Every spelling is the same name, wherever it is
- *  looked up, counted or deleted (T-B23, T-B28). */
-export function loginName(text: string): string | null {
-  const folded = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return NAME.test(folded) ? folded : null;
+/** A field of a path that holds such a name: every spelling is the same name, wherever it is judged, looked
+ *  up, counted or deleted (T-B23, T-B28). */
+export function loginNameField(name: string, help: string): WireField<string> {
+  return wire.path(name, { folds: "case" }).string(help);
+}
+
+/** Whether it is one, in the one form that such a field gives it. */
+export function isLoginName(text: string): boolean {
+  return NAME.test(text);
 }
 
 function readPolicies(given: readonly string[]): readonly string[] {

@@ -10,8 +10,8 @@ import { invariant } from "../src/base/invariant.ts";
 import type { JsonObject } from "../src/base/json.ts";
 import type { Log } from "../src/base/log.ts";
 import type { Clock, Random, Timers } from "../src/base/world.ts";
-import { readInput } from "../src/core/input.ts";
-import { meaningOf } from "../src/core/operation.ts";
+import { RequestInput } from "../src/core/input.ts";
+import { MEANING, meaningOf } from "../src/core/operation.ts";
 import { namedValues, Router } from "../src/core/router.ts";
 import { serveMounted } from "../src/endpoint/endpoint.ts";
 import { Reply } from "../src/endpoint/reply.ts";
@@ -88,7 +88,7 @@ export class TestedEngine<E> {
   /** What a handler answers to a request, `path` being relative to the mount. Refusals are thrown. */
   async ask(verb: string, path: string, options: AskOptions = {}): Promise<Reply> {
     const { asked, endpoint, given } = this.#find(verb, path, options);
-    const { input } = readInput(endpoint, given);
+    const { input } = new RequestInput(endpoint, given).read(MEANING);
     const answer = await endpoint.run(input, asked);
     // By the declarations' own types.
     return answer instanceof Reply ? (answer as Reply) : new Reply(answer as Reply["data"]);
@@ -113,7 +113,10 @@ export class TestedEngine<E> {
       id: "test",
       operation: meant.operation,
       namespace: ROOT_NAMESPACE,
-      path: CanonicalPath.of([...this.#mount.path.replace(/\/$/, "").split("/"), ...segments]),
+      path: CanonicalPath.of([
+        ...this.#mount.path.replace(/\/$/, "").split("/"),
+        ...route.segments,
+      ]),
       mount: this.#mount,
       wrapTtl: null,
       caller: null,

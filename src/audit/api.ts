@@ -174,7 +174,7 @@ export const auditApi = [
     summary: "Tell how a request header is recorded",
     access: access.sudo,
     rootOnly: true,
-    input: { name: wire.path("name").string("Name of the header") },
+    input: { name: wire.path("name", { folds: "case" }).string("Name of the header") },
     output: out.mapOf(headerRule, "The header"),
     handler(audit, { name }) {
       const rule = audit.headers.find(name);
@@ -190,7 +190,7 @@ export const auditApi = [
     access: access.sudo,
     rootOnly: true,
     input: {
-      name: wire.path("name").string("Name of the header"),
+      name: wire.path("name", { folds: "case" }).string("Name of the header"),
       hmac: wire.body("hmac").boolean("As a hash; false shows its value").default(true),
     },
     output: out.nothing,
@@ -207,7 +207,7 @@ export const auditApi = [
     summary: "Stop recording a request header",
     access: access.sudo,
     rootOnly: true,
-    input: { name: wire.path("name").string("Name of the header") },
+    input: { name: wire.path("name", { folds: "case" }).string("Name of the header") },
     output: out.nothing,
     async handler(audit, { name }) {
       await audit.headers.remove(name);

@@ -31,27 +31,26 @@ export class HeaderList {
     return Object.fromEntries(this.#rules.map(({ name, hmac }) => [name, { hmac }]));
   }
 
+  /** Names in small letters, here and below: that is how the path gives them. */
   find(name: string): HeaderRule {
-    const rule = this.#rules.find((one) => one.name === name.toLowerCase());
+    const rule = this.#rules.find((one) => one.name === name);
     if (rule === undefined) throw headerUnknown(shown(name));
     return rule;
   }
 
   async set(name: string, hmac: boolean): Promise<void> {
-    const lower = name.toLowerCase();
-    if (!NAME.test(lower)) throw headerInvalid();
-    if (!hmac && SECRET.test(lower)) throw headerSecret(lower);
-    await this.#store.changeHeaders((settings) => ({ ...settings, [lower]: { hmac } }));
+    if (!NAME.test(name)) throw headerInvalid();
+    if (!hmac && SECRET.test(name)) throw headerSecret(name);
+    await this.#store.changeHeaders((settings) => ({ ...settings, [name]: { hmac } }));
   }
 
   async remove(name: string): Promise<void> {
-    const lower = name.toLowerCase();
     await this.#store.changeHeaders((settings) =>
-      Object.fromEntries(Object.entries(settings).filter(([other]) => other !== lower)),
+      Object.fromEntries(Object.entries(settings).filter(([other]) => other !== name)),
     );
   }
 }
 
 function shown(name: string): string {
-  return NAME.test(name.toLowerCase()) ? name.toLowerCase() : "(not a name)";
+  return NAME.test(name) ? name : "(not a name)";
 }

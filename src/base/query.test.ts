@@ -15,11 +15,11 @@ function refusal(raw: string): string {
   return assert.fail(`${raw} was accepted`);
 }
 
-const table: readonly [raw: string, found: Readonly<Record<string, string>>][] = [
+const table: readonly [raw: string, found: Readonly<Record<string, string | true>>][] = [
   ["", {}],
   ["a=1", { a: "1" }],
   ["a=1&b=2", { a: "1", b: "2" }],
-  ["a", { a: "" }],
+  ["a", { a: true }],
   ["a=", { a: "" }],
   ["a=b=c", { a: "b=c" }],
   ["a+b=c+d", { "a b": "c d" }],

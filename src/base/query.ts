@@ -6,8 +6,11 @@ import { reachesPrototype } from "./json-limits.ts";
 
 const MAX_PARAMETERS = 64;
 
-export function parseQuery(raw: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+/** A name that stands there without a value is a switch that is on; `name=` has a value, an empty one. */
+export type Query = ReadonlyMap<string, string | true>;
+
+export function parseQuery(raw: string): Query {
+  const found = new Map<string, string | true>();
   if (raw === "") return found;
   // Bytes beyond ASCII reach us as one character each: read so they would be something else.
   if (!/^[!"$-~]+$/.test(raw)) throw malformed("a character that needs an escape has none");
@@ -21,7 +24,7 @@ export function parseQuery(raw: string): ReadonlyMap<string, string> {
     const name = decode(at < 0 ? part : part.slice(0, at));
     if (reachesPrototype(name)) throw malformed("a parameter has a name that is not allowed");
     if (found.has(name)) throw malformed("a parameter is given twice");
-    found.set(name, at < 0 ? "" : decode(part.slice(at + 1)));
+    found.set(name, at < 0 ? true : decode(part.slice(at + 1)));
   }
   return found;
 }

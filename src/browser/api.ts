@@ -8,7 +8,9 @@ import type { Browser } from "./browser.ts";
 
 const endpoint = endpointsOf<Browser>();
 
-const name = wire.path("name").string("Name of the header; upper and lower case are the same");
+const name = wire
+  .path("name", { folds: "case" })
+  .string("Name of the header; upper and lower case are the same");
 
 export const browserApi = [
   endpoint({

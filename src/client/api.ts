@@ -4106,8 +4106,6 @@ export interface WritePolicyInput {
   readonly name: string;
   /** The document, as it is or in base64. */
   readonly text: string;
-  /** Older name of policy. */
-  readonly rules?: string | undefined;
   /** The version that is replaced; -1: there must be none. */
   readonly cas?: number | undefined;
   /** Whether the next write must give cas. */
@@ -4143,7 +4141,6 @@ export function writePolicy(client: Caller, input: WritePolicyInput): Promise<Wr
     query: { dry_run: input.trial },
     body: {
       policy: input.text,
-      rules: input.rules,
       cas: input.cas,
       cas_required: input.casRequired,
       expiration: input.expires,
@@ -4716,8 +4713,6 @@ export interface TokenCapabilitiesInput {
   readonly secret?: string | undefined;
   /** Paths, relative to the namespace of the request. */
   readonly paths?: readonly string[] | undefined;
-  /** Older name of paths. */
-  readonly path?: readonly string[] | undefined;
   /** Also name the rule that decides for each path, and the policies it stands in. */
   readonly explain?: boolean | undefined;
 }
@@ -4733,7 +4728,7 @@ export function tokenCapabilities(
     method: "POST",
     path: "sys/capabilities",
     query: { explain: input.explain },
-    body: { token: input.secret, paths: input.paths, path: input.path },
+    body: { token: input.secret, paths: input.paths },
     answer: "data",
   });
 }
@@ -4743,8 +4738,6 @@ export interface AccessorCapabilitiesInput {
   readonly accessor?: string | undefined;
   /** Paths, relative to the namespace of the request. */
   readonly paths?: readonly string[] | undefined;
-  /** Older name of paths. */
-  readonly path?: readonly string[] | undefined;
   /** Also name the rule that decides for each path, and the policies it stands in. */
   readonly explain?: boolean | undefined;
 }
@@ -4760,7 +4753,7 @@ export function accessorCapabilities(
     method: "POST",
     path: "sys/capabilities-accessor",
     query: { explain: input.explain },
-    body: { accessor: input.accessor, paths: input.paths, path: input.path },
+    body: { accessor: input.accessor, paths: input.paths },
     answer: "data",
   });
 }
@@ -4768,8 +4761,6 @@ export function accessorCapabilities(
 export interface OwnCapabilitiesInput {
   /** Paths, relative to the namespace of the request. */
   readonly paths?: readonly string[] | undefined;
-  /** Older name of paths. */
-  readonly path?: readonly string[] | undefined;
 }
 
 export type OwnCapabilitiesAnswer = JsonObject;
@@ -4782,7 +4773,7 @@ export function ownCapabilities(
   return client.call<OwnCapabilitiesAnswer>({
     method: "POST",
     path: "sys/capabilities-self",
-    body: { paths: input.paths, path: input.path },
+    body: { paths: input.paths },
     answer: "data",
   });
 }

@@ -33,6 +33,7 @@ export function decisionOn(
       capability,
       sudo,
       data: data ?? {},
+      fields: passage.endpoint?.byName,
       wrapTtl: incoming.wrapTtl,
     });
   const capability = capabilityOn(passage, asked);
@@ -48,7 +49,7 @@ export function capabilityOn(
   const operation = meant?.operation ?? "read";
   const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
   if (looks === null) return capabilityFor(operation, false);
-  const found = looks(passage.given(endpoint).path, asked);
+  const found = looks(passage.pathValues, asked);
   const told = (exists: boolean) => capabilityFor(operation, !exists);
   return found instanceof Promise ? found.then(told) : told(found);
 }

@@ -78,8 +78,14 @@ export function namespaceMalformed(): Failure {
 }
 
 export function givenTwice(): Failure {
-  const message = "a field is given in the body and in the query; give it once";
+  const message =
+    "a field is given twice: in the body and in the query, or under two of its names; give it once";
   return new Failure("invalid", "field-given-twice", message);
+}
+
+export function notASwitch(name: string): Failure {
+  const message = `${name} must be true or false, or stand in the query without a value`;
+  return new Failure("invalid", "field-invalid", message);
 }
 
 /** Our own fault. The cause is in the log, under the request's id. */

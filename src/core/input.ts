@@ -1,13 +1,17 @@
-// From what came in to what a handler takes: path, query and body become the typed input of the
-// declaration. Fields that it does not know are ignored, and told (decision 32).
+// From what came in to what a handler takes, in one reading. Which value of path, query and body a field
+// has is settled here, once, before anybody decides: rules on parameters, programs, the audit record and
+// the handler then all speak of the same values. What is wrong with a value is told later, by `read`, and
+// so only to those who may ask. Fields that a declaration does not know are ignored, and told.
 
+import { fold } from "../base/fold.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Served } from "../endpoint/endpoint.ts";
-import type { Field } from "../endpoint/wire.ts";
+import type { Query } from "../base/query.ts";
+import type { Served, ServedField } from "../endpoint/endpoint.ts";
+import * as failures from "./failures.ts";
 
 export interface Given {
   readonly path: Readonly<Record<string, string>>;
-  readonly query: ReadonlyMap<string, string>;
+  readonly query: Query;
   readonly body: JsonObject;
 }
 
@@ -18,53 +22,161 @@ export interface ReadInput {
 
 const MAX_NAMED = 8;
 
-export function readInput(endpoint: Served, given: Given): ReadInput {
-  if (endpoint.family === "acl") return readFolded(endpoint, given);
-  const input: Record<string, unknown> = {};
-  for (const { key, field } of endpoint.fields) input[key] = field.read(valueOf(field, given));
-  if (endpoint.takesAnyBody) return { input, warnings: [] };
-  return { input, warnings: unknownIn(given.body, (name) => endpoint.bodyNames.has(name)) };
-}
+export class RequestInput {
+  readonly #endpoint: Served;
+  /** By the key of the field. */
+  readonly #values = new Map<string, JsonValue>();
+  /** Names in query and body that no field is read from. */
+  readonly #unread: { readonly query: readonly string[]; readonly body: readonly string[] };
+  readonly #given: Given;
+  #data: JsonObject | undefined;
 
-/** On /acl/ the case of a field's name does not matter (acl-tokens 1); none is given twice, which the
- *  reader of the body has seen to. */
-function readFolded(endpoint: Served, given: Given): ReadInput {
-  const body = new Map<string, JsonValue>();
-  for (const name of Object.keys(given.body)) body.set(name.toLowerCase(), given.body[name]!);
-  const input: Record<string, unknown> = {};
-  for (const { key, field, bodyName } of endpoint.fields) {
-    const value = field.source === "body" ? body.get(bodyName) : valueOf(field, given);
-    input[key] = field.read(value);
+  /** Refuses a field that is given twice, in whatever places and under whichever of its names: a rule
+   *  might look at the one and the handler take the other. */
+  constructor(endpoint: Served, given: Given) {
+    this.#endpoint = endpoint;
+    this.#given = given;
+    for (const name of given.query.keys()) {
+      if (Object.hasOwn(given.body, name)) throw failures.givenTwice();
+    }
+    const body = endpoint.family === "acl" ? byFoldedName(given.body) : null;
+    const read = { query: new Set<string>(), body: new Set<string>() };
+    for (const served of endpoint.fields) {
+      const value = valueOf(served, given, body, read);
+      if (value !== undefined) this.#values.set(served.key, value);
+    }
+    this.#unread = {
+      query:
+        given.query.size === 0
+          ? []
+          : [...given.query.keys()].filter((name) => !read.query.has(name)),
+      body: endpoint.takesAnyBody
+        ? []
+        : Object.keys(given.body).filter(
+            (name) => !read.body.has(body === null ? name : lower(name)),
+          ),
+    };
   }
-  const known = (name: string) => endpoint.bodyNames.has(name.toLowerCase());
-  return { input, warnings: unknownIn(given.body, known) };
-}
 
-function unknownIn(body: JsonObject, known: (name: string) => boolean): readonly string[] {
-  const unknown = Object.keys(body).filter((name) => !known(name));
-  return unknown.length === 0 ? [] : [ignored(unknown)];
-}
+  /** What rules on parameters and programs look at: each field under its first name, in the one form of
+   *  its value; without what was not given; and what the body holds besides. A member that could be taken
+   *  for a field, and is none, is left out: it must not pass for one. */
+  get data(): JsonObject {
+    const { takesAnyBody, byName } = this.#endpoint;
+    this.#data ??= takesAnyBody && byName.size === 0 ? this.#given.body : this.#collect();
+    return this.#data;
+  }
 
-function valueOf(field: Field<unknown>, given: Given): JsonValue | undefined {
-  switch (field.source) {
-    case "path":
-      return given.path[field.name];
-    case "query":
-      return given.query.get(field.name);
-    case "body":
-      return own(given.body, field.name);
-    case "param":
-      return own(given.body, field.name) ?? given.query.get(field.name);
-    case "whole":
-      return given.body;
+  /** The same and what nothing is read from, for records. */
+  get recorded(): JsonObject {
+    const { query, body } = this.#unread;
+    if (query.length + body.length === 0) return this.data;
+    return {
+      ...Object.fromEntries(query.map((name) => [name, this.#given.query.get(name) ?? null])),
+      ...Object.fromEntries(body.map((name) => [name, this.#given.body[name] ?? null])),
+      ...this.data,
+    };
+  }
+
+  /** Whether anything was given that is no part of the path. */
+  get isEmpty(): boolean {
+    return this.#given.query.size === 0 && Object.keys(this.#given.body).length === 0;
+  }
+
+  /** The values as their declarations take them. Refuses what is wrong with one, by its name. */
+  read(control: ReadonlySet<string>): ReadInput {
+    const input: Record<string, unknown> = {};
+    for (const { key, field } of this.#endpoint.fields) {
+      input[key] = field.read(this.#values.get(key));
+    }
+    const query = this.#unread.query.filter((name) => !control.has(name));
+    return {
+      input,
+      warnings: [
+        ...this.#deprecations(),
+        ...ignored("fields", this.#unread.body),
+        ...ignored("parameters of the query", query),
+      ],
+    };
+  }
+
+  #deprecations(): string[] {
+    const { fields } = this.#endpoint;
+    return fields.flatMap(({ field: { name, deprecation }, key }) => {
+      const used = deprecation !== undefined && this.#values.has(key);
+      return used && !Object.hasOwn(this.#given.body, name) ? [deprecation] : [];
+    });
+  }
+
+  #collect(): JsonObject {
+    const data: Record<string, JsonValue> = {};
+    for (const { key, field } of this.#endpoint.fields) {
+      const value = this.#values.get(key);
+      if (value === undefined || field.source === "path") continue;
+      if (field.source === "whole") Object.assign(data, value);
+      else if (value === null) {
+        if (field.clears === true) data[field.name] = null;
+      } else data[field.name] = canonical(field, value);
+    }
+    for (const name of this.#unread.body) {
+      if (!this.#endpoint.byName.has(fold(name))) data[name] = this.#given.body[name] ?? null;
+    }
+    return data;
   }
 }
 
-function own(body: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(body, name) ? body[name] : undefined;
+/** As it was sent where it will be refused: it is never read. */
+function canonical(field: ServedField["field"], value: JsonValue): JsonValue {
+  if (field.canonical === undefined) return value;
+  try {
+    return field.canonical(value) ?? value;
+  } catch {
+    return value;
+  }
 }
 
-function ignored(names: readonly string[]): string {
+function valueOf(
+  { field, names }: ServedField,
+  { path, query, body }: Given,
+  folded: ReadonlyMap<string, JsonValue> | null,
+  read: { readonly query: Set<string>; readonly body: Set<string> },
+): JsonValue | undefined {
+  const { source } = field;
+  if (source === "path") return path[field.name];
+  if (source === "whole") return body;
+  let found: JsonValue | undefined;
+  const take = (value: JsonValue | undefined) => {
+    if (value === undefined) return;
+    // Null beside a value is as if it were not there.
+    if (found !== undefined && found !== null && value !== null) throw failures.givenTwice();
+    found = found ?? value;
+  };
+  for (const name of names) {
+    if (source !== "query") {
+      const has = folded === null ? Object.hasOwn(body, name) : folded.has(name);
+      if (has) take(folded === null ? body[name] : folded.get(name));
+      if (has) read.body.add(name);
+    }
+    if (source !== "body" && query.has(name)) {
+      take(query.get(name));
+      read.query.add(name);
+    }
+  }
+  return found;
+}
+
+/** On /acl/ the case of a field's name does not matter; none is given twice, which the reader of the body
+ *  has seen to. */
+function byFoldedName(body: JsonObject): ReadonlyMap<string, JsonValue> {
+  return new Map(Object.entries(body).map(([name, value]) => [lower(name), value ?? null]));
+}
+
+function lower(name: string): string {
+  return name.toLowerCase();
+}
+
+function ignored(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return `unknown fields are ignored: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+  return [`unknown ${what} are ignored: ${names.slice(0, MAX_NAMED).join(", ")}${more}`];
 }

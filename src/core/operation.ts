@@ -1,9 +1,12 @@
 // Verbs of the wire and the operations they mean. Internal kinds of work (revoke, renew, roll back)
 // have no verb: a request cannot name them (T-A18).
 
+import { parseBoolean } from "../base/boolean.ts";
+import type { Query } from "../base/query.ts";
 import type { Capability } from "../endpoint/access.ts";
 import type { Method } from "../endpoint/endpoint.ts";
 import type { Operation } from "../endpoint/request.ts";
+import * as failures from "./failures.ts";
 
 export interface Meant {
   readonly operation: Operation;
@@ -23,12 +26,15 @@ const VERBS: ReadonlyMap<string, Meant> = new Map<string, Meant>([
 const LIST: Meant = { operation: "list", method: "LIST", headOnly: false };
 const HELP: Meant = { operation: "help", method: "GET", headOnly: false };
 
+/** Parameters of the query that say what a GET means. */
+export const MEANING: ReadonlySet<string> = new Set(["list", "scan", "help"]);
+
 /** Null for a verb that means nothing here. */
-export function meaningOf(verb: string, query: ReadonlyMap<string, string>): Meant | null {
+export function meaningOf(verb: string, query: Query): Meant | null {
   if (verb === "GET" && query.size > 0) {
     // A scan is a list that goes on in the folders it finds: who may list there may scan.
-    if (isTrue(query.get("list")) || isTrue(query.get("scan"))) return LIST;
-    if (isTrue(query.get("help"))) return HELP;
+    if (isOn(query, "list") || isOn(query, "scan")) return LIST;
+    if (isOn(query, "help")) return HELP;
   }
   return VERBS.get(verb) ?? null;
 }
@@ -63,6 +69,10 @@ export function capabilityFor(operation: Operation, absent: boolean): Exclude<Ca
   }
 }
 
-function isTrue(value: string | undefined): boolean {
-  return value === "true" || value === "1";
+function isOn(query: Query, name: string): boolean {
+  const given = query.get(name);
+  if (given === undefined || given === true) return given ?? false;
+  const value = parseBoolean(given);
+  if (value === undefined) throw failures.notASwitch(name);
+  return value;
 }

@@ -18,19 +18,21 @@ import {
 } from "../endpoint/request.ts";
 import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "./operation.ts";
-import type { Given } from "./input.ts";
+import type { Query } from "../base/query.ts";
+import { RequestInput } from "./input.ts";
 import { namedValues, type Route } from "./router.ts";
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
-const NO_QUERY: ReadonlyMap<string, string> = new Map();
-const NO_ROUTE: Route = { methods: new Map(), values: [] };
+const NO_QUERY: Query = new Map();
+const NO_BODY: JsonObject = {};
+const NO_ROUTE: Route = { methods: new Map(), segments: [], values: [] };
 
 export class Passage {
   readonly incoming: Incoming;
   readonly time: Instant;
   /** Relative to the namespace; null while, and where, it is not canonical. */
   path: CanonicalPath | null = null;
-  query: ReadonlyMap<string, string> = NO_QUERY;
+  query: Query = NO_QUERY;
   meant: Meant | null = null;
   /** Null where the request names one that does not exist. */
   namespace: NamespaceRef | null = ROOT_NAMESPACE;
@@ -39,6 +41,8 @@ export class Passage {
   endpoint: Served | null = null;
   /** What the path leads to, where that is no part of the server itself. */
   mount: MountRef | null = null;
+  /** The path was sent in another spelling than its one form. */
+  respelled = false;
   /** The route is there, but not in a child namespace. */
   restricted = false;
   caller: Caller | null = null;
@@ -54,29 +58,42 @@ export class Passage {
   aside = false;
   /** What the request record said, once it was taken: the response record says the same. */
   recorded: AuditedRequest | null = null;
+  #input: RequestInput | null = null;
 
   constructor(incoming: Incoming, time: Instant) {
     this.incoming = incoming;
     this.time = time;
   }
 
-  /** What rules on parameters look at, and what audit records: everything that a field is read from.
-   *  Left out of either, a query would be the way past a rule, and past the record. */
+  /** What the request holds for its endpoint, read once; null where there is none. Asked for first when
+   *  the body is there. */
+  get input(): RequestInput | null {
+    const { endpoint } = this;
+    if (endpoint === null) return null;
+    this.#input ??= new RequestInput(endpoint, {
+      path: this.pathValues,
+      query: this.query,
+      body: this.body ?? NO_BODY,
+    });
+    return this.#input;
+  }
+
+  /** What rules on parameters and programs look at: null for nothing at all. */
   get data(): JsonObject | null {
-    if (this.query.size === 0) return this.body;
-    return { ...Object.fromEntries(this.query), ...this.body };
+    const { input } = this;
+    if (input === null) return this.body;
+    return input.isEmpty ? this.body : input.data;
+  }
+
+  /** Parameters of the path by name. */
+  get pathValues(): Readonly<Record<string, string>> {
+    return this.endpoint === null ? {} : namedValues(this.endpoint, this.route);
   }
 
   /** For policies: relative to the namespace, lists with a slash at the end. */
   get policyPath(): string {
     const text = this.path?.text ?? "";
     return this.meant?.operation === "list" ? `${text}/` : text;
-  }
-
-  /** What the endpoint's fields are read from. */
-  given(endpoint: Served | null): Given {
-    const path = endpoint === null ? {} : namedValues(endpoint, this.route);
-    return { path, query: this.query, body: this.body ?? {} };
   }
 
   /** The part of the server, or the mount, that the path belongs to. */
@@ -101,7 +118,7 @@ export class Passage {
       ...(this.mount === null ? {} : { readable: this.mount.readable }),
       caller: this.caller,
       credential: incoming.credential,
-      data: this.data,
+      data: this.#recordedData(),
       remote: incoming.remote,
       wrapTtl: incoming.wrapTtl,
       policyOverride: incoming.policyOverride,
@@ -109,6 +126,18 @@ export class Passage {
       judgement: this.judgement,
       header: (name) => incoming.header(name),
     };
+  }
+
+  /** Everything that came, also where nothing reads it: a record leaves nothing out. What was refused for
+   *  being given twice is recorded as it came. */
+  #recordedData(): JsonObject | null {
+    try {
+      const { input } = this;
+      if (input !== null) return input.isEmpty ? this.body : input.recorded;
+    } catch {
+      // told already: it is why the request is refused
+    }
+    return this.query.size === 0 ? this.body : { ...Object.fromEntries(this.query), ...this.body };
   }
 
   /** Whether the path is one of spec 1, which has its own words for refusals. */
@@ -129,7 +158,7 @@ export class Passage {
       operation: endpoint === null ? null : (meant?.operation ?? null),
       mountType: endpoint === null ? "" : this.home.type,
       headOnly: meant?.headOnly ?? false,
-      pretty: this.isAcl && (this.query.get("pretty") ?? "0") !== "0",
+      pretty: this.isAcl && this.query.has("pretty") && this.query.get("pretty") !== "0",
       headers: this.headers,
       index: result instanceof Reply ? (result.index ?? index) : null,
     };

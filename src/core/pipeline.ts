@@ -5,6 +5,7 @@ import { EMPTY, text } from "../base/bytes.ts";
 import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
 import { describe, Failure } from "../base/failure.ts";
 import { traceOf } from "../base/fault.ts";
+import { invariant } from "../base/invariant.ts";
 import type { JsonObject } from "../base/json.ts";
 import { readJson } from "../base/json-reader.ts";
 import type { Log } from "../base/log.ts";
@@ -14,7 +15,7 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import { helpFor } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
-import type { Asked, Caller, NamespaceRef, Operation } from "../endpoint/request.ts";
+import type { Asked, Caller, MountRef, NamespaceRef, Operation } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { inAclWords } from "./acl-words.ts";
@@ -23,13 +24,16 @@ import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
 import { programInput } from "./governed-request.ts";
-import { readInput } from "./input.ts";
+import type { ReadInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
-import { meaningOf, methodOf } from "./operation.ts";
+import { MEANING, meaningOf, methodOf } from "./operation.ts";
 import { Passage } from "./passage.ts";
 import { type Route, Router } from "./router.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import type * as seams from "./seams.ts";
+
+/** What a query may say to the server itself, beside the endpoint's own parameters. */
+const ACL_CONTROL: ReadonlySet<string> = new Set([...MEANING, "pretty"]);
 
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;
@@ -54,6 +58,14 @@ export interface PipelineParts {
   readonly log: Log;
 }
 
+/** Where a path leads. */
+interface Reached {
+  readonly mount: MountRef | null;
+  readonly route: Route;
+  /** As they are read there. */
+  readonly segments: readonly string[];
+}
+
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly #router: Router;
@@ -71,9 +83,7 @@ export class Pipeline implements Core {
     segments: readonly string[],
     operation: Operation,
   ): Served | null {
-    const own = this.#router.find(segments);
-    const mount = own.methods.size > 0 ? null : this.#parts.mounts.find(namespace, segments);
-    const route = mount === null ? own : mount.endpoints.find(segments.slice(mount.taken));
+    const { route } = this.#reach(namespace, segments);
     return route.methods.get(methodOf(operation)) ?? null;
   }
 
@@ -115,7 +125,7 @@ export class Pipeline implements Core {
     await this.#recordRequest(passage, endpoint);
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(passage);
-    const { input, warnings } = readInput(endpoint, passage.given(endpoint));
+    const { input, warnings } = readInput(passage);
     // Here a standby will forward, and a secondary send on what belongs to another region.
     const told = advised(passage, warnings);
     if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
@@ -154,8 +164,7 @@ export class Pipeline implements Core {
       }
       child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
     }
-    passage.route = this.#router.find(passage.path.segments);
-    if (passage.route.methods.size === 0 && !node.sealed) this.#findMount(passage);
+    this.#findRoute(passage, passage.path);
     if (slash && !isListOnly(passage.route)) throw misplacedSlash(passage.route);
     if (operation === "help") return;
     const endpoint = passage.route.methods.get(method) ?? null;
@@ -164,14 +173,48 @@ export class Pipeline implements Core {
     passage.endpoint = passage.restricted ? null : endpoint;
   }
 
-  /** What is no part of the server itself is some mount's, or nothing. */
-  #findMount(passage: Passage): void {
-    const { namespace, path } = passage;
-    if (namespace === null || path === null) return;
-    const found = this.#parts.mounts.find(namespace, path.segments);
-    if (found === null) return;
-    passage.mount = found.ref;
-    passage.route = found.endpoints.find(path.segments.slice(found.taken));
+  /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
+   *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
+  #findRoute(passage: Passage, path: CanonicalPath): void {
+    const { namespace } = passage;
+    const reached = this.#reach(namespace, path.segments);
+    passage.mount = reached.mount;
+    passage.route = reached.route;
+    if (reached.segments !== path.segments) {
+      passage.path = CanonicalPath.of(reached.segments, path.folder);
+      passage.respelled = true;
+    }
+  }
+
+  #reach(namespace: NamespaceRef | null, segments: readonly string[]): Reached {
+    const place = (inner: readonly string[]) => this.#read(namespace, inner);
+    const own = this.#router.find(segments, place);
+    if (own.methods.size > 0) return { mount: null, route: own, segments: own.segments };
+    const none = { mount: null, route: own, segments };
+    if (namespace === null || this.#parts.node.sealed) return none;
+    const found = this.#parts.mounts.find(namespace, segments);
+    if (found === null) return none;
+    const below = segments.slice(found.taken);
+    const route = found.endpoints.find(below);
+    const whole =
+      route.segments === below ? segments : [...segments.slice(0, found.taken), ...route.segments];
+    return { mount: found.ref, route, segments: whole };
+  }
+
+  /** A path that stands inside another: as much of its beginning as leads somewhere is read as there. */
+  #read(namespace: NamespaceRef | null, segments: readonly string[]): readonly string[] {
+    for (let end = segments.length; end > 0; end--) {
+      const start = segments.slice(0, end);
+      const { route, segments: read } = this.#reach(namespace, start);
+      if (route.methods.size > 0)
+        return read === start ? segments : [...read, ...segments.slice(end)];
+    }
+    return segments;
+  }
+
+  /** The one form of a path, for whoever asks about paths that nobody has requested. */
+  canonical(namespace: NamespaceRef, segments: readonly string[]): readonly string[] {
+    return this.#read(namespace, segments);
   }
 
   #answersNow(passage: Passage): void {
@@ -262,10 +305,6 @@ export class Pipeline implements Core {
     }
     passage.bytes = bytes.length;
     passage.body = isNull(endpoint, bytes) ? {} : readBody(endpoint, bytes);
-    // A rule would look at the one and the handler take the other.
-    for (const name of passage.query.keys()) {
-      if (Object.hasOwn(passage.body, name)) throw failures.givenTwice();
-    }
   }
 
   /** What the caller's policies say; null where they are not asked. */
@@ -455,6 +494,25 @@ function allowed(
     method === "POST" ? ["POST", "PUT"] : [method],
   );
   return { Allow: verbs.join(", ") };
+}
+
+/** The values as the handler takes them: those that were judged. */
+function readInput(passage: Passage): ReadInput {
+  const { input, isAcl } = passage;
+  invariant(input !== null, "whatever runs is declared");
+  const { input: values, warnings } = input.read(isAcl ? ACL_CONTROL : MEANING);
+  return { input: values, warnings: [...conversions(passage), ...warnings] };
+}
+
+/** Whoever writes to a name learns how it is kept. */
+function conversions({ endpoint, route, meant, respelled }: Passage): readonly string[] {
+  const writes = meant?.operation === "update" || meant?.operation === "patch";
+  if (!respelled || !writes || endpoint === null) return [];
+  return endpoint.fields.flatMap(({ field: { source, folds, name, called = name } }) => {
+    const at = endpoint.parameters.indexOf(name);
+    if (source !== "path" || folds !== "case") return [];
+    return [`${called} was converted to ${route.values[at] ?? ""}`];
+  });
 }
 
 /** Refuses who has no right. */

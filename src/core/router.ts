@@ -1,7 +1,9 @@
 // Finds the endpoint for a path: a tree of segments made from the declarations. Words win over
 // parameters, a parameter over one that takes the rest, and there the most words at the end. The cost is
-// that of the path, not of the number of routes.
+// that of the path, not of the number of routes. What a declaration says of the case of a parameter is
+// done here, so that a path has its one form before anybody looks at it.
 
+import { fold } from "../base/fold.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Method, Served } from "../endpoint/endpoint.ts";
 
@@ -9,9 +11,14 @@ export type Methods = ReadonlyMap<Method, Served>;
 
 export interface Route {
   readonly methods: Methods;
+  /** The path in its one form; as it was given where no parameter folds. */
+  readonly segments: readonly string[];
   /** What stands where the pattern has parameters, in order. */
   readonly values: readonly string[];
 }
+
+/** Reads a path of this server that stands inside another one. */
+export type ReadPlace = (segments: readonly string[]) => readonly string[];
 
 interface Node {
   readonly words: Map<string, Node>;
@@ -26,6 +33,7 @@ interface Rest {
 }
 
 const NONE: Methods = new Map();
+const AS_GIVEN: ReadPlace = (segments) => segments;
 
 export class Router {
   readonly #top: Node = emptyNode();
@@ -39,10 +47,14 @@ export class Router {
     return this.#all;
   }
 
-  find(segments: readonly string[]): Route {
-    const values: string[] = [];
-    const methods = descend(this.#top, segments, 0, values);
-    return methods === null ? { methods: NONE, values: [] } : { methods, values };
+  find(segments: readonly string[], place: ReadPlace = AS_GIVEN): Route {
+    const spans: Span[] = [];
+    const methods = descend(this.#top, segments, 0, spans);
+    if (methods === null) return { methods: NONE, segments, values: [] };
+    const folded = foldedBy(methods, segments, spans, place);
+    // Folded it may be a word, or another route: that is what is judged, so that is what runs.
+    if (folded !== segments) return this.find(folded, place);
+    return { methods, segments, values: spans.map((span) => textOf(segments, span)) };
   }
 
   #add(endpoint: Served): void {
@@ -67,6 +79,11 @@ export class Router {
   #put(methods: Map<Method, Served>, endpoint: Served): void {
     const { method, path } = endpoint;
     invariant(!methods.has(method), `two declarations of ${method} ${path}`);
+    const [other] = methods.values();
+    invariant(
+      other === undefined || other.folds.every((how, i) => how === endpoint.folds[i]),
+      `${method} ${path}: its parameters fold otherwise than those of ${other?.method ?? ""}`,
+    );
     methods.set(method, endpoint);
     this.#all.push(endpoint);
   }
@@ -79,11 +96,38 @@ export function namedValues(endpoint: Served, route: Route): Readonly<Record<str
   return named;
 }
 
+/** From the first to before the second segment. */
+type Span = readonly [from: number, to: number];
+
+function textOf(segments: readonly string[], [from, to]: Span): string {
+  return to === from + 1 ? segments[from]! : segments.slice(from, to).join("/");
+}
+
+/** The same array where nothing changes, which is nearly every request. */
+function foldedBy(
+  methods: Methods,
+  segments: readonly string[],
+  spans: readonly Span[],
+  place: ReadPlace,
+): readonly string[] {
+  const [one] = methods.values();
+  let folded = segments;
+  for (const [i, [from, to]] of spans.entries()) {
+    const how = one?.folds[i];
+    if (how === undefined) continue;
+    const before = segments.slice(from, to);
+    const after = how === "case" ? before.map(fold) : place(before);
+    if (after.every((part, at) => part === before[at])) continue;
+    folded = [...folded.slice(0, from), ...after, ...folded.slice(to)];
+  }
+  return folded;
+}
+
 function descend(
   node: Node,
   segments: readonly string[],
   at: number,
-  values: string[],
+  values: Span[],
 ): Methods | null {
   const segment = segments[at];
   if (segment === undefined) return node.here.size === 0 ? null : node.here;
@@ -93,7 +137,7 @@ function descend(
     if (found !== null) return found;
   }
   if (node.one !== null) {
-    values.push(segment);
+    values.push([at, at + 1]);
     const found = descend(node.one, segments, at + 1, values);
     if (found !== null) return found;
     values.pop();
@@ -101,7 +145,7 @@ function descend(
   for (const { words, methods } of node.rest) {
     const end = segments.length - words.length;
     if (end <= at || words.some((one, i) => one !== segments[end + i])) continue;
-    values.push(segments.slice(at, end).join("/"));
+    values.push([at, end]);
     return methods;
   }
   return null;

@@ -1,10 +1,15 @@
 // What is asked of policies, and what they answer. The pipeline asks, the policies room decides, the
 // audit trail tells.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Capability } from "./access.ts";
 import type { NamespaceRef } from "./request.ts";
+
+/** Of a field: the one form of all spellings of a value. */
+export interface Reading {
+  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+}
 
 export interface Question {
   /** Where the request goes: the caller's namespace or one below it. */
@@ -14,8 +19,11 @@ export interface Question {
   readonly capability: Exclude<Capability, "sudo">;
   /** Whether `sudo` is needed beside it. */
   readonly sudo: boolean;
-  /** Body or query parameters, for rules on parameters. */
+  /** For rules on parameters: what the handler will take, in canonical form. */
   readonly data: JsonObject;
+  /** How the values of parameters are read, by name in lower case: values that are read as the same are
+   *  the same for a rule. Default: as they stand. */
+  readonly fields?: ReadonlyMap<string, Reading> | undefined;
   readonly wrapTtl: Nanos | null;
 }
 

@@ -7,7 +7,7 @@ import type { Access } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
 import type { Asked } from "./request.ts";
-import type { Fields, InputOf } from "./wire.ts";
+import type { Fields, Folding, InputOf } from "./wire.ts";
 
 /** POST stands for PUT as well. */
 export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
@@ -129,15 +129,17 @@ export function endpointsOf<Room>() {
 export interface ServedField {
   readonly key: string;
   readonly field: Fields[string];
-  /** Its name in the body: without regard to case on /acl/. */
-  readonly bodyName: string;
+  /** What it may be called there; in a body on /acl/ in lower case, since case does not count there. */
+  readonly names: readonly string[];
 }
 
 /** An endpoint with its room in place. */
 export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
   readonly fields: readonly ServedField[];
-  /** What a body may hold; on /acl/ in lower case. */
-  readonly bodyNames: ReadonlySet<string>;
+  /** Fields of query and body by each of their names, in lower case. */
+  readonly byName: ReadonlyMap<string, Fields[string]>;
+  /** How the parameters of the path are brought into their one form, in order. */
+  readonly folds: readonly (Folding | undefined)[];
   /** The body is the caller's own: no member of it is unknown. */
   readonly takesAnyBody: boolean;
   run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
@@ -163,16 +165,20 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
 function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: Asked) => Room): Served {
   const { exists } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
-    const bodyName = endpoint.family === "acl" ? field.name.toLowerCase() : field.name;
-    return { key, field, bodyName };
+    const folded = endpoint.family === "acl" && field.source === "body";
+    const names = [field.name, ...(field.aliases ?? [])];
+    return { key, field, names: folded ? names.map((name) => name.toLowerCase()) : names };
   });
-  const inBody = fields.filter(({ field: { source } }) =>
-    endpoint.family === "acl" ? source === "body" : source !== "path" && source !== "query",
+  const named = fields.filter(({ field: { source } }) => source !== "path" && source !== "whole");
+  const byName = named.flatMap(({ field, names }) =>
+    names.map((name) => [name.toLowerCase(), field] as const),
   );
+  const byPath = new Map(fields.map(({ field }) => [field.name, field.folds]));
   return {
     ...endpoint,
     fields,
-    bodyNames: new Set(inBody.map(({ bodyName }) => bodyName)),
+    byName: new Map(byName),
+    folds: endpoint.parameters.map((name) => byPath.get(name)),
     takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
     // The types of the two ends were checked against each other at the declaration.
     run: (input, asked) => endpoint.handler(roomOf(asked), input as never, asked),

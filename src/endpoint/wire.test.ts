@@ -97,8 +97,12 @@ const rows: Readonly<Record<string, Row>> = {
       ["false", false],
       ["1", true],
       ["0", false],
+      ["t", true],
+      ["True", true],
+      ["TRUE", true],
+      ["F", false],
     ],
-    refuses: [1, 0, "", "yes", "TRUE", [], {}],
+    refuses: [1, 0, "", "yes", "tRUE", "on", [], {}],
     says: "x must be true or false",
   },
   duration: {

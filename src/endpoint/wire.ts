@@ -2,8 +2,10 @@
 // accepted. A field turns what was given into a typed value or refuses it by name. A refusal never
 // repeats the value: it may be a secret in the wrong place.
 
+import { parseBoolean } from "../base/boolean.ts";
 import { parseDuration, showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
+import { fold } from "../base/fold.ts";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
 import type { Nanos } from "../base/world.ts";
@@ -21,9 +23,25 @@ export interface Field<T> {
   readonly secret: boolean;
   readonly required: boolean;
   readonly schema: Schema;
+  /** Other names of the same field, which older clients use. One of them is given, or none. */
+  readonly aliases?: readonly string[] | undefined;
+  /** Told to whoever uses one of them. Default: nothing. */
+  readonly deprecation?: string | undefined;
+  /** What to call it where its spelling was changed. Default: its name. */
+  readonly called?: string | undefined;
+  /** How names in a path are brought into their one form before anybody decides: "case": its ASCII
+   *  letters become small; "place": it is a path of this server itself, and read as one. */
+  readonly folds?: Folding | undefined;
+  /** Null is a value of its own and takes something away, as in merge patches. Default: not given. */
+  readonly clears?: boolean | undefined;
+  /** The one form of all spellings that are read as the same value: what rules and programs see.
+   *  Undefined for what `read` refuses. Default: as it was sent. */
+  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
   /** `undefined` and null: not given. */
   read(given: JsonValue | undefined): T;
 }
+
+export type Folding = "case" | "place";
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type InputOf<F extends Fields> = {
@@ -36,6 +54,10 @@ interface Kind<T> {
   readonly secret?: boolean;
   /** Undefined when the value will not do. */
   convert(given: JsonValue): T | undefined;
+  /** In JSON, equal for equal values. Default: the value itself where it is JSON, else what was sent. */
+  show?(value: T): JsonValue;
+  /** Each value has one spelling, which stands for itself. Default false. */
+  readonly asSent?: boolean;
 }
 
 /** A field that must be given, until told otherwise. */
@@ -62,6 +84,33 @@ export class WireField<T> implements Field<T> {
   get secret(): boolean {
     return this.#kind.secret ?? false;
   }
+
+  get aliases(): readonly string[] | undefined {
+    return this.#place.aliases;
+  }
+
+  get deprecation(): string | undefined {
+    return this.#place.deprecation;
+  }
+
+  get called(): string | undefined {
+    return this.#place.called;
+  }
+
+  get folds(): Folding | undefined {
+    return this.#place.folds;
+  }
+
+  get canonical(): ((given: JsonValue) => JsonValue | undefined) | undefined {
+    return this.#kind.asSent === true ? undefined : this.#canonical;
+  }
+
+  readonly #canonical = (given: JsonValue): JsonValue | undefined => {
+    const kind = this.#kind;
+    const value = kind.convert(given);
+    if (value === undefined) return undefined;
+    return kind.show === undefined ? (isJson(value) ? value : given) : kind.show(value);
+  };
 
   get schema(): Schema {
     return { ...this.#kind.schema, description: this.help };
@@ -90,16 +139,30 @@ export class WireField<T> implements Field<T> {
   }
 
   #orElse<U>(value: U, schema: Schema): Field<T | U> {
-    const { source, name, help, secret } = this;
     const read = (given: JsonValue | undefined) =>
       given === undefined || given === null ? value : this.read(given);
-    return { source, name, help, secret, required: false, schema, read };
+    return { ...fieldOf(this), required: false, schema, read };
   }
+}
+
+/** The members of a field, which may be those of a class: to make another of. */
+export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
+  const { source, name, help, secret, required, schema } = field;
+  const { aliases, deprecation, called, folds, clears } = field;
+  const told = {
+    ...{ source, name, help, secret, required, schema },
+    ...{ aliases, deprecation, called, folds, clears },
+  };
+  return field.canonical === undefined ? told : { ...told, canonical: field.canonical };
 }
 
 interface Place {
   readonly source: Source;
   readonly name: string;
+  readonly aliases?: readonly string[] | undefined;
+  readonly deprecation?: string | undefined;
+  readonly called?: string | undefined;
+  readonly folds?: Folding | undefined;
 }
 
 interface Bounds {
@@ -110,8 +173,8 @@ interface Bounds {
 class Placed {
   readonly #place: Place;
 
-  constructor(source: Source, name: string) {
-    this.#place = { source, name };
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   string(help: string, { max }: { readonly max?: number } = {}): WireField<string> {
@@ -130,6 +193,7 @@ class Placed {
           const text = kind.convert(given);
           return text === undefined ? undefined : new Secret(text);
         },
+        asSent: true,
       },
       help,
     );
@@ -141,6 +205,7 @@ class Placed {
         accepts: `one of ${values.map((value) => (value === "" ? '""' : value)).join(", ")}`,
         schema: { type: "string", enum: values },
         convert: (given) => values.find((value) => value === given),
+        asSent: true,
       },
       help,
     );
@@ -183,24 +248,7 @@ class Placed {
       {
         accepts: "true or false",
         schema: { type: "boolean" },
-        convert: (given) => {
-          if (given === true || given === "true" || given === "1") return true;
-          if (given === false || given === "false" || given === "0") return false;
-          return undefined;
-        },
-      },
-      help,
-    );
-  }
-
-  /** A switch of a query: there without a value, it is on. */
-  flag(help: string): WireField<boolean> {
-    const kind = this.boolean(help);
-    return this.#of(
-      {
-        accepts: "true or false, or there without a value",
-        schema: { type: "boolean" },
-        convert: (given) => (given === "" ? true : kind.read(given)),
+        convert: (given) => (typeof given === "string" ? parseBoolean(given) : asBoolean(given)),
       },
       help,
     );
@@ -223,6 +271,7 @@ class Placed {
           if (min !== undefined && nanos < min) return undefined;
           return max !== undefined && nanos > max ? undefined : nanos;
         },
+        show: showDuration,
       },
       help,
     );
@@ -238,6 +287,25 @@ class Placed {
           const items = typeof given === "string" ? commaList(given, max + 1) : given;
           if (!Array.isArray(items) || items.length > max) return undefined;
           return items.every((item) => typeof item === "string") ? items : undefined;
+        },
+      },
+      help,
+    );
+  }
+
+  /** The same for names that have no case: blanks around them are no part of them. */
+  names(
+    help: string,
+    { max = 1000 }: { readonly max?: number } = {},
+  ): WireField<readonly string[]> {
+    const list = this.list(help, { max });
+    return this.#of(
+      {
+        accepts: `a list of strings, at most ${max} of them`,
+        schema: list.schema,
+        convert: (given) => {
+          const items = list.canonical?.(given) as readonly string[] | undefined;
+          return items?.map((item) => fold(item.trim()));
         },
       },
       help,
@@ -279,6 +347,7 @@ class Placed {
         accepts: "an object",
         schema: { type: "object" },
         convert: (given) => (isObject(given) ? given : undefined),
+        asSent: true,
       },
       help,
     );
@@ -286,7 +355,10 @@ class Placed {
 
   /** Anything. */
   json(help: string): WireField<JsonValue> {
-    return this.#of({ accepts: "given", schema: {}, convert: (given) => given }, help);
+    return this.#of(
+      { accepts: "given", schema: {}, convert: (given) => given, asSent: true },
+      help,
+    );
   }
 
   #of<T>(kind: Kind<T>, help: string): WireField<T> {
@@ -294,13 +366,16 @@ class Placed {
   }
 }
 
+type More = Pick<Place, "aliases" | "deprecation">;
+
 export const wire = {
-  path: (name: string) => new Placed("path", name),
-  query: (name: string) => new Placed("query", name),
-  body: (name: string) => new Placed("body", name),
-  param: (name: string) => new Placed("param", name),
+  path: (name: string, how: Pick<Place, "folds" | "called"> = {}) =>
+    new Placed({ source: "path", name, ...how }),
+  query: (name: string) => new Placed({ source: "query", name }),
+  body: (name: string, more: More = {}) => new Placed({ source: "body", name, ...more }),
+  param: (name: string, more: More = {}) => new Placed({ source: "param", name, ...more }),
   /** An object of whatever the caller likes: the name is only for those who read about it. */
-  whole: (name: string, help: string) => new Placed("whole", name).object(help),
+  whole: (name: string, help: string) => new Placed({ source: "whole", name }).object(help),
 };
 
 function textKind(max: number | undefined): Kind<string> {
@@ -309,6 +384,7 @@ function textKind(max: number | undefined): Kind<string> {
     schema: max === undefined ? { type: "string" } : { type: "string", maxLength: max },
     convert: (given) =>
       typeof given === "string" && given.length <= (max ?? given.length) ? given : undefined,
+    asSent: true,
   };
 }
 
@@ -352,6 +428,17 @@ function minmax({ min, max }: Bounds): Schema {
     ...(min === undefined ? {} : { minimum: min }),
     ...(max === undefined ? {} : { maximum: max }),
   };
+}
+
+function asBoolean(given: JsonValue): boolean | undefined {
+  return typeof given === "boolean" ? given : undefined;
+}
+
+/** Values that fields are read as are JSON throughout, or no JSON at all. */
+function isJson(value: unknown): value is JsonValue {
+  if (typeof value === "object")
+    return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 function isPlain(value: unknown): value is string | number | boolean | readonly string[] {

@@ -19,9 +19,13 @@ const MAX_LISTED = 10_000;
 /** Revocations that are waited for may take longer than other requests (decision 56). */
 const LONGEST_WAIT = 3n * MINUTE;
 
-const idInPath = wire.path("lease_id").string("Id of the lease, with its slashes.");
+const idInPath = wire
+  .path("lease_id", { folds: "place" })
+  .string("Id of the lease, with its slashes.");
 const idInBody = wire.body("lease_id").string("Id of the lease.", { max: 2048 });
-const prefix = wire.path("prefix").string("Path that the leases were asked for by, or above it.");
+const prefix = wire
+  .path("prefix", { folds: "place" })
+  .string("Path that the leases were asked for by, or above it.");
 const increment = wire
   .body("increment")
   .duration("How long from now. Default: as its role says, or its mount.")
@@ -33,7 +37,7 @@ const sync = wire
 const stuckType = wire.query("type").oneOf(["irrevocable"], "Which leases.");
 const children = wire
   .query("include_child_namespaces")
-  .flag("Whether those of child namespaces count as well.")
+  .boolean("Whether those of child namespaces count as well.")
   .default(false);
 
 const found = out.object({

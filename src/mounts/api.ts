@@ -133,7 +133,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         path,
         abandon: wire
           .query("abandon")
-          .flag("Leave behind what it made outside without leases, and what nobody can remove.")
+          .boolean("Leave behind what it made outside without leases, and what nobody can remove.")
           .default(false),
         wait: wire
           .query("wait")

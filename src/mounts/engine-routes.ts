@@ -8,6 +8,8 @@ import * as failures from "./failures.ts";
 
 export interface FoundRoute {
   readonly methods: ReadonlyMap<Method, Served>;
+  /** The path in its one form. */
+  readonly segments: readonly string[];
   readonly values: readonly string[];
 }
 

@@ -38,6 +38,7 @@ const metadataPatch: Field<MetadataPatch | undefined> = {
   secret: false,
   required: false,
   schema: { type: "object", additionalProperties: { type: "string", nullable: true } },
+  clears: true,
   // Null is not "not given" here: as in every merge patch it takes everything away.
   read: (given: JsonValue | undefined) => (given === undefined ? undefined : readPatch(given)),
 };

@@ -53,7 +53,9 @@ const listed = {
   ...shown,
   filter: refusedUnlessEmpty(query.filter),
 };
-const name = wire.path("name").string("Name of the policy.");
+const name = wire
+  .path("name", { folds: "case", called: "policy name" })
+  .string("Name of the policy.");
 const given = {
   name: wire.body("Name").string("Name of the policy, as in the path.").default(""),
   description: wire.body("Description").string("For people.", { max: MAX_DESCRIPTION }).default(""),
@@ -187,14 +189,13 @@ function read(
   input: { readonly name: string; readonly region: string },
 ) {
   query.checkRegion(input.region, desk.region);
-  const called = policyName(input.name);
+  const { name: called } = input;
   const all = asked.caller?.type === "management";
   // Whoever may not read it learns nothing, not even whether it is there.
-  const may = all || called === ANONYMOUS || (called !== null && carried(asked).has(called));
+  const may = all || called === ANONYMOUS || carried(asked).has(called);
   if (!may) throw failures.viewDenied();
-  const hidden = called === null || called === ROOT;
-  const found = hidden ? null : desk.policies.read(asked.namespace.id, called);
-  if (called === null || found === null) throw failures.viewAbsent();
+  const found = called === ROOT ? null : desk.policies.read(asked.namespace.id, called);
+  if (found === null) throw failures.viewAbsent();
   return reply({ ...stubOf(called, found), Rules: found.text }, { headers: READ_HEADERS });
 }
 
@@ -233,7 +234,7 @@ async function write(
 ) {
   query.checkRegion(input.region, desk.region);
   const { rules, description, jobs } = input;
-  if (policyName(input.name) !== policyName(path)) throw failures.viewNameMismatch();
+  if (policyName(input.name) !== path) throw failures.viewNameMismatch();
   if (jobs !== undefined && jobs !== null) throw failures.jobsUnknown();
   if (rules.trim() === "") throw failures.rulesMissing();
   const change = { name: path, text: rules, description };

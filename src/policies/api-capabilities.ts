@@ -15,12 +15,14 @@ const endpoint = endpointsOf<CapabilityQueries>();
 const MAX_SECRET = 8192;
 
 const asked = {
-  paths: wire.body("paths").list("Paths, relative to the namespace of the request.").optional(),
-  path: wire.body("path").list("Older name of paths.").optional(),
+  paths: wire
+    .body("paths", { aliases: ["path"] })
+    .list("Paths, relative to the namespace of the request.")
+    .optional(),
 };
 const explain = wire
   .query("explain")
-  .flag("Also name the rule that decides for each path, and the policies it stands in.")
+  .boolean("Also name the rule that decides for each path, and the policies it stands in.")
   .default(false);
 
 const words = out.anyObject(
@@ -111,12 +113,11 @@ export const capabilitiesApi = [
 
 interface Input {
   readonly paths: readonly string[] | undefined;
-  readonly path: readonly string[] | undefined;
   readonly explain?: boolean;
 }
 
 async function told(queries: CapabilityQueries, of: Asked, input: Input, whose: () => Caller) {
-  const paths = input.paths ?? input.path ?? [];
+  const paths = input.paths ?? [];
   if (paths.length === 0) throw failures.pathsMissing();
   const { capabilities, warnings } = await queries.on(whose(), of.namespace, paths);
   const [only] = capabilities;

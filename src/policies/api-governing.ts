@@ -6,7 +6,6 @@ import type { GoverningKind } from "../endpoint/judgement.ts";
 import { out } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import type { Asked } from "../endpoint/request.ts";
-import { policyName } from "../policy/acl-name.ts";
 import { keysOf, listEndpoints, type Shelf } from "./api-listing.ts";
 import { absent } from "./failures.ts";
 import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts";
@@ -178,11 +177,10 @@ function read(
   policies: GoverningPolicies,
   kind: GoverningKind,
   { namespace }: Asked,
-  given: string,
+  name: string,
 ): [string, GoverningRecord] {
-  const record = policies.read(kind, namespace.id, given);
-  const name = policyName(given);
-  if (record === null || name === null) throw absent();
+  const record = policies.read(kind, namespace.id, name);
+  if (record === null) throw absent();
   return [name, record];
 }
 

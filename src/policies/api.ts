@@ -5,7 +5,6 @@ import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import type { Asked } from "../endpoint/request.ts";
-import { policyName } from "../policy/acl-name.ts";
 import { keysOf, listEndpoints } from "./api-listing.ts";
 import { absent } from "./failures.ts";
 import type { Policies } from "./policies.ts";
@@ -19,7 +18,6 @@ import type { PolicyChange } from "./policy-write.ts";
 const endpoint = endpointsOf<Policies>();
 
 const { capability } = access;
-const RULES_DEPRECATED = "'rules' is deprecated, please use 'policy' instead";
 const WRITES =
   "It counts for the next request of every token that carries its name. Answers 204, or 200 with " +
   "warnings about what is legal and hardly ever meant.";
@@ -126,12 +124,7 @@ export const olderPoliciesApi = [
     access: capability,
     input: whole.older,
     output: trials.acl,
-    handler: (policies, { rules, ...change }, asked) => {
-      const old = change.text === "" && rules !== undefined;
-      return old
-        ? write(policies, asked, { ...change, text: rules }, [RULES_DEPRECATED])
-        : write(policies, asked, change);
-    },
+    handler: (policies, change, asked) => write(policies, asked, change),
   }),
   endpoint({
     name: "deletePolicy",
@@ -145,22 +138,16 @@ export const olderPoliciesApi = [
   }),
 ];
 
-function read(policies: Policies, { namespace }: Asked, given: string): [string, PolicyRecord] {
-  const record = policies.read(namespace.id, given);
-  const name = policyName(given);
-  if (record === null || name === null) throw absent();
+function read(policies: Policies, { namespace }: Asked, name: string): [string, PolicyRecord] {
+  const record = policies.read(namespace.id, name);
+  if (record === null) throw absent();
   return [name, record];
 }
 
-async function write(
-  policies: Policies,
-  { namespace }: Asked,
-  change: PolicyChange,
-  also: readonly string[] = [],
-) {
+async function write(policies: Policies, { namespace }: Asked, change: PolicyChange) {
   const { name, record, warnings } = await policies.write(namespace.id, change);
   const shown = change.trial === true ? aclOf(name, record) : undefined;
-  return reply(shown, { warnings: [...warnings, ...also] });
+  return reply(shown, { warnings });
 }
 
 async function remove(policies: Policies, { name }: { name: string }, { namespace }: Asked) {

@@ -35,6 +35,8 @@ export interface CapabilityQueriesOptions {
       segments: readonly string[],
     ): { readonly namespace: NamespaceRef; readonly taken: number };
   };
+  /** The one form of a path: what would be judged. */
+  readonly canonical: (namespace: NamespaceRef, segments: readonly string[]) => readonly string[];
 }
 
 /** Where a block stands. */
@@ -147,7 +149,8 @@ export class CapabilityQueries {
   #placeOf(base: NamespaceRef, given: string): Place {
     const segments = (given.startsWith("/") ? given.slice(1) : given).split("/");
     const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
-    return { namespace, path: segments.slice(taken).join("/") };
+    const rest = segments.slice(taken);
+    return { namespace, path: this.#options.canonical(namespace, rest).join("/") };
   }
 }
 

@@ -23,7 +23,7 @@ function over({ barrier, world }: MadeBarrier, clock = world.clock): GoverningPo
 test("what was written is there after a crash: text, level, paths, version, indexes and end", async () => {
   const before = await madeBarrier();
   const policies = over(before);
-  const change = { name: "Office", text: "false", level: "advisory", paths: ["a"] };
+  const change = { name: "office", text: "false", level: "advisory", paths: ["a"] };
   await policies.write("egp", ROOT, change, { sudo: false });
   const created = before.store.index;
   const second = {
@@ -64,7 +64,7 @@ test("decision 40: whoever may not delete it finds it there, whatever was known 
     /needs the capability sudo/,
   );
   assert.equal(policies.read("rgp", ROOT, "p")?.version, 1);
-  await policies.delete("rgp", ROOT, "P ", { sudo: true });
+  await policies.delete("rgp", ROOT, "p", { sudo: true });
   assert.equal(policies.read("rgp", ROOT, "p"), null);
 });
 

@@ -4,7 +4,7 @@
 import type { Clock, Timers } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
-import { policyName } from "../policy/acl-name.ts";
+import { isPolicyName } from "../policy/acl-name.ts";
 import { checkEgpPath, readEgpPaths, showEgpPath } from "../policy/egp-paths.ts";
 import { loadPrograms } from "../policy/expr/load.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
@@ -22,7 +22,7 @@ import { aclRows } from "./policies.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 import { type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { type GivenPolicy, readPolicyText } from "./policy-text.ts";
-import { endOf, nameOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
+import { endOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
 
 const SLICE = 5_000_000n; // of the tests of a document, before others get their turn
 
@@ -64,9 +64,8 @@ export class GoverningPolicies {
   // --- reading ---
 
   /** Null when there is none. */
-  read(kind: GoverningKind, namespaceId: string, given: string): GoverningRecord | null {
-    const name = policyName(given.trim());
-    return name === null ? null : this.#rows[kind].get(namespaceId, name);
+  read(kind: GoverningKind, namespaceId: string, name: string): GoverningRecord | null {
+    return isPolicyName(name) ? this.#rows[kind].get(namespaceId, name) : null;
   }
 
   /** Whole names, sorted. */
@@ -91,7 +90,9 @@ export class GoverningPolicies {
   ): Promise<PolicyWritten<GoverningRecord>> {
     const { shared, clock, places } = this.#options;
     const rows = this.#rows[kind];
-    const { name, warnings } = nameOf(change.name);
+    const { name } = change;
+    const warnings: string[] = [];
+    if (!isPolicyName(name)) throw failures.nameInvalid();
     if (kind === "rgp" && !builtIn.isWritable(name)) throw failures.notWritable(name);
     const given = await this.#document(change);
     const level = levelOf(change);
@@ -131,11 +132,10 @@ export class GoverningPolicies {
   async delete(
     kind: GoverningKind,
     namespaceId: string,
-    given: string,
+    name: string,
     { sudo }: { readonly sudo: boolean },
   ): Promise<void> {
-    const name = policyName(given.trim());
-    if (name === null) return;
+    if (!isPolicyName(name)) return;
     const rows = this.#rows[kind];
     await this.#options.shared.write((tx) => {
       const level = rows.get(namespaceId, name, tx)?.level;

@@ -48,6 +48,8 @@ export interface InspectionOptions {
     segments: readonly string[],
     capability: Operation,
   ) => DeclaredAccess | null;
+  /** The one form of a path. */
+  readonly canonical: (namespace: NamespaceRef, segments: readonly string[]) => readonly string[];
   readonly mountOf: (
     namespace: NamespaceRef,
     segments: readonly string[],
@@ -154,7 +156,7 @@ export class Inspection {
     const all = (folder ? text.slice(0, -1) : text).split("/");
     if (text !== "" && !all.every(isSegment)) throw failures.pathInvalid();
     const { namespace, taken } = this.#options.namespaces.resolve(base, all);
-    const segments = all.slice(taken);
+    const segments = this.#options.canonical(namespace, all.slice(taken));
     const slash = folder || operation === "list" ? "/" : "";
     return { namespace, segments, path: `${segments.join("/")}${slash}` };
   }

@@ -5,7 +5,7 @@ import type { Clock } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { parseAclDocument } from "../policy/acl-document.ts";
-import { policyName } from "../policy/acl-name.ts";
+import { isPolicyName, policyName } from "../policy/acl-name.ts";
 import * as builtIn from "./built-in.ts";
 import * as failures from "./failures.ts";
 import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
@@ -13,7 +13,7 @@ import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts"
 import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { placeWarnings, type RulePlaces } from "./rule-places.ts";
 import { readPolicyText } from "./policy-text.ts";
-import { endOf, nameOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
+import { endOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
 
 export interface PoliciesOptions {
   /** Of everything below shared/. */
@@ -63,9 +63,8 @@ export class Policies {
   // --- reading ---
 
   /** Null when there is none. `root` has no text. */
-  read(namespaceId: string, given: string): PolicyRecord | null {
-    const name = policyName(given.trim());
-    if (name === null) return null;
+  read(namespaceId: string, name: string): PolicyRecord | null {
+    if (!isPolicyName(name)) return null;
     if (name === builtIn.ROOT) return builtInRecord("");
     return living(this.stored(namespaceId, name), this.#clock.now());
   }
@@ -86,8 +85,8 @@ export class Policies {
   /** What a name on a token stands for; null when for nothing. */
   kindOf(namespaceId: string, given: string): "acl" | "rgp" | null {
     if (builtIn.isAlwaysThere(given)) return "acl"; // as of most tokens: nothing needs to be read
-    if (this.read(namespaceId, given) !== null) return "acl";
     const name = policyName(given);
+    if (name !== null && this.read(namespaceId, name) !== null) return "acl";
     return name === null || this.#rgps.get(namespaceId, name) === null ? null : "rgp";
   }
 
@@ -106,7 +105,9 @@ export class Policies {
   // --- writing ---
 
   async write(namespaceId: string, change: PolicyChange): Promise<PolicyWritten> {
-    const { name, warnings } = nameOf(change.name);
+    const { name } = change;
+    const warnings: string[] = [];
+    if (!isPolicyName(name)) throw failures.nameInvalid();
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
     const given = change.text === undefined ? null : readPolicyText(change.text, parseAclDocument);
     const end = endOf(change, this.#clock);
@@ -133,9 +134,8 @@ export class Policies {
   }
 
   /** Nothing happens when there is none. Tokens keep the name; it counts as empty from now on. */
-  async delete(namespaceId: string, given: string): Promise<void> {
-    const name = policyName(given.trim());
-    if (name === null) return;
+  async delete(namespaceId: string, name: string): Promise<void> {
+    if (!isPolicyName(name)) return;
     if (!builtIn.isDeletable(name)) throw failures.notDeletable(name);
     await this.#shared.write((tx) => this.#rows.delete(tx, namespaceId, name));
   }

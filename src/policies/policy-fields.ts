@@ -4,15 +4,23 @@
 import type { JsonValue } from "../base/json.ts";
 import { parseTime } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
-import { type Field, wire } from "../endpoint/wire.ts";
+import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
 import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
 
 const MAX_LISTED = 10_000;
 const MAX_PATHS = 1_000;
 
-const name = wire.path("name").string("Name of the policy; kept in lower case.");
+const name = wire
+  .path("name", { folds: "case", called: "policy name" })
+  .string("Name of the policy; kept in lower case.");
 const text = wire.body("policy").string("The document, as it is or in base64.");
-const rules = wire.body("rules").string("Older name of policy.");
+/** The older endpoints have it under an older name as well. */
+const rules = wire
+  .body("policy", {
+    aliases: ["rules"],
+    deprecation: "'rules' is deprecated, please use 'policy' instead",
+  })
+  .string("The document, as it is or in base64.");
 const paths = wire
   .body("paths")
   .list("Paths that it guards; a * at the end stands for the rest.", { max: MAX_PATHS });
@@ -34,6 +42,7 @@ const expires: Field<Instant | null | undefined> = {
   secret: false,
   required: false,
   schema: { type: "string", format: "date-time", nullable: true, description: EXPIRATION },
+  clears: true,
   read: (given) => (given === undefined ? undefined : parseTime(given)),
 };
 
@@ -54,7 +63,7 @@ const beside = {
   ttl,
   trial: wire
     .query("dry_run")
-    .flag("Check everything, tell what would be stored, and store nothing.")
+    .boolean("Check everything, tell what would be stored, and store nothing.")
     .default(false),
 };
 
@@ -63,7 +72,7 @@ export const named = { name };
 /** Of POST: a whole policy. */
 export const whole = {
   acl: { name, text: orEmpty(text), ...beside },
-  older: { name, text: orEmpty(text), rules: rules.optional(), ...beside },
+  older: { name, text: orEmpty(rules), ...beside },
   rgp: { name, text: orEmpty(text), level, ...beside },
   egp: { name, text: orEmpty(text), level, paths: orNone(paths), ...beside },
 };
@@ -89,31 +98,29 @@ export const listing = {
     .default(MAX_LISTED),
 };
 
-export const prefix = wire.path("prefix").string("Folder: the part of the names up to a slash.");
+export const prefix = wire
+  .path("prefix", { folds: "case" })
+  .string("Folder: the part of the names up to a slash.");
 
 /** Absent and null are as empty, which the room refuses in its words. */
 function orEmpty(field: Field<string>): Field<string> {
-  return { ...copy(field), read: (given) => (isNone(given) ? "" : field.read(given)) };
+  return { ...fieldOf(field), read: (given) => (isNone(given) ? "" : field.read(given)) };
 }
 
 function orNone(field: Field<readonly string[]>): Field<readonly string[]> {
-  return { ...copy(field), read: (given) => (isNone(given) ? [] : field.read(given)) };
+  return { ...fieldOf(field), read: (given) => (isNone(given) ? [] : field.read(given)) };
 }
 
 /** As in every merge patch, null takes the value away. */
 function orNull<T>(field: Field<T>): Field<T | null> {
-  return { ...copy(field), read: (given) => (given === null ? null : field.read(given)) };
+  const read = (given: JsonValue | undefined) => (given === null ? null : field.read(given));
+  return { ...fieldOf(field), clears: true, read };
 }
 
 function ifGiven<T>(field: Field<T>): Field<T | undefined> {
   const read = (given: JsonValue | undefined) =>
     given === undefined ? undefined : field.read(given);
-  return { ...copy(field), required: false, read };
-}
-
-/** The members of a field, which may be those of a class. */
-function copy({ source, name: onWire, help, secret, required, schema }: Field<unknown>) {
-  return { source, name: onWire, help, secret, required, schema };
+  return { ...fieldOf(field), required: false, read };
 }
 
 function isNone(given: JsonValue | undefined): boolean {

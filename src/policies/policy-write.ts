@@ -2,7 +2,6 @@
 // stores nothing.
 
 import type { Clock, Instant, Nanos } from "../base/world.ts";
-import { policyName } from "../policy/acl-name.ts";
 import * as failures from "./failures.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 
@@ -44,14 +43,6 @@ export interface PolicyWritten<R = PolicyRecord> {
 export interface Moment {
   readonly index: bigint;
   readonly time: Instant;
-}
-
-/** The name as it is kept, and what to tell a caller who spelt it otherwise. */
-export function nameOf(given: string): { readonly name: string; readonly warnings: string[] } {
-  const trimmed = given.trim();
-  const name = policyName(trimmed);
-  if (name === null) throw failures.nameInvalid();
-  return { name, warnings: name === trimmed ? [] : [`policy name was converted to ${name}`] };
 }
 
 /** When it ends; undefined where the caller says nothing of it. */

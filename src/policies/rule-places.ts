@@ -10,6 +10,8 @@ const MOST = 100; // an answer is read by people
 export interface RulePlaces {
   /** Of a path in the namespace, whose segments so far are known. Null: nothing is wrong with it. */
   problemOf(namespaceId: string, segments: readonly string[]): string | null;
+  /** A path as requests for it are judged: names without case in small letters. Wildcards may stand in it. */
+  spellingOf(namespaceId: string, segments: readonly string[]): readonly string[];
 }
 
 export function placeWarnings(
@@ -19,12 +21,29 @@ export function placeWarnings(
 ): string[] {
   const warnings: string[] = [];
   for (const rule of rules) {
-    const problem = places.problemOf(namespaceId, knownSegments(rule));
+    const problem =
+      spellingProblem(rule.label, namespaceId, places) ??
+      places.problemOf(namespaceId, knownSegments(rule));
     if (problem === null) continue;
     warnings.push(`path ${showName(rule.label)} on line ${rule.position.line}: ${problem}`);
     if (warnings.length >= MOST) break;
   }
   return warnings;
+}
+
+/** What no request can match, since its capitals are small ones by the time anybody decides. */
+export function spellingProblem(
+  path: string,
+  namespaceId: string,
+  places: Pick<RulePlaces, "spellingOf">,
+): string | null {
+  if (!/[A-Z]/.test(path) || path.includes("//")) return null;
+  const segments = path.replace(/^\//, "").split("/");
+  const folder = segments.at(-1) === "" ? segments.pop() : undefined;
+  const spelt = places.spellingOf(namespaceId, segments);
+  if (spelt.every((segment, i) => segment === segments[i])) return null;
+  const meant = showName(`${spelt.join("/")}${folder === undefined ? "" : "/"}`);
+  return `names there have no capitals, so no request matches it; write ${meant}`;
 }
 
 /** Whole segments before the first wildcard or directive; of an exact path all of them. */

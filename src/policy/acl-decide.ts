@@ -6,6 +6,7 @@ import { type AclCapability, bitOf, bitsOf, wordsOf } from "./acl-capability.ts"
 import type { CompiledAcl } from "./acl-compile.ts";
 import type { MergedRule, PolicyRef } from "./acl-merged-rule.ts";
 import { isWeaker } from "./acl-pattern.ts";
+import type { Reading } from "./acl-value.ts";
 
 export interface AclQuestion {
   /** Relative to the namespace that the ACL was compiled for. */
@@ -13,8 +14,10 @@ export interface AclQuestion {
   readonly capability: Exclude<AclCapability, "sudo">;
   /** Whether `sudo` is needed beside it. */
   readonly sudo: boolean;
-  /** Body or query parameters. */
+  /** Parameters, as they are read. */
   readonly data: JsonObject;
+  /** How the values of parameters are read, by folded name. */
+  readonly fields?: ReadonlyMap<string, Reading> | undefined;
   /** Null where no wrapping was asked for. */
   readonly wrapTtl: Nanos | null;
 }
@@ -66,7 +69,7 @@ function bitsFrom(rule: MergedRule | null): number {
 function grants(rule: MergedRule, bit: number, question: AclQuestion): boolean {
   if (!rule.grants(question.sudo ? bit | SUDO : bit)) return false;
   if (!rule.permitsWrapping(question.wrapTtl)) return false;
-  return (bit & WITHOUT_PARAMETERS) !== 0 || rule.permits(question.data);
+  return (bit & WITHOUT_PARAMETERS) !== 0 || rule.permits(question.data, question.fields);
 }
 
 /** Everything but listing: an exact rule, else the strongest that matches. Never a union. */

@@ -189,7 +189,8 @@ function denialOf(rule: MergedRule | null, question: AclQuestion, { leftOut }: M
   }
   const wrapping = wrappingProblem(rule, question);
   if (wrapping !== null) return `${name}: ${wrapping}`;
-  const problem = (bit & WITHOUT_PARAMETERS) === 0 ? rule.parameterProblem(question.data) : null;
+  const problem =
+    (bit & WITHOUT_PARAMETERS) === 0 ? rule.parameterProblem(question.data, question.fields) : null;
   return problem === null ? `${name} denies it` : `${name}: ${parameterText(problem)}`;
 }
 

@@ -6,6 +6,7 @@ import type { Nanos } from "../base/world.ts";
 import { DENY, settled } from "./acl-capability.ts";
 import {
   mergeParameters,
+  type Readings,
   ParameterCheck,
   type ParameterProblem,
   type ParameterRules,
@@ -74,14 +75,14 @@ export class MergedRule {
     return (this.#capabilities & bits) === bits;
   }
 
-  permits(data: JsonObject): boolean {
-    return this.parameterProblem(data) === null;
+  permits(data: JsonObject, fields?: Readings): boolean {
+    return this.parameterProblem(data, fields) === null;
   }
 
   /** What stands in the way of a request with these parameters, or null. */
-  parameterProblem(data: JsonObject): ParameterProblem | null {
+  parameterProblem(data: JsonObject, fields?: Readings): ParameterProblem | null {
     if (this.#check === undefined) this.#check = ParameterCheck.of(this.parameters());
-    return this.#check === null ? null : this.#check.problem(data);
+    return this.#check === null ? null : this.#check.problem(data, fields);
   }
 
   /** Of all its blocks together. A rule that denies asks no further. */

@@ -2,7 +2,10 @@
 // have. Top-level names only, without regard to case; nested objects count as a whole.
 
 import type { JsonObject, JsonValue } from "../base/json.ts";
-import { Compared, type RuleValue, ValueSet } from "./acl-value.ts";
+import { Compared, type Reading, type RuleValue, ValueSet } from "./acl-value.ts";
+
+/** How the values of parameters are read, by folded name. */
+export type Readings = ReadonlyMap<string, Reading>;
 
 /** Values by folded name; no values at all stands for any value. */
 export type NamedValues = ReadonlyMap<string, readonly RuleValue[]>;
@@ -93,20 +96,22 @@ export class ParameterCheck {
   }
 
   /** The first that stands in the way, or null. */
-  problem(data: JsonObject): ParameterProblem | null {
-    for (const problem of this.problems(data)) return problem;
+  problem(data: JsonObject, fields?: Readings): ParameterProblem | null {
+    for (const problem of this.problems(data, fields)) return problem;
     return null;
   }
 
   /** What stands in the way, of each parameter the first. */
-  *problems(data: JsonObject): Generator<ParameterProblem> {
+  *problems(data: JsonObject, fields?: Readings): Generator<ParameterProblem> {
     if (this.#rules.tooMany === true) {
       yield { kind: "too-many-values", name: "*" };
       return;
     }
     const given = Object.entries(data).filter(([, value]) => value !== undefined);
     if (this.#required.length > 0) {
-      const names = new Set(given.map(([name]) => foldName(name)));
+      // Null takes a value away where it means anything: it is not the one that must be there.
+      const values = given.filter(([, value]) => value !== null);
+      const names = new Set(values.map(([name]) => foldName(name)));
       for (const name of this.#required) if (!names.has(name)) yield { kind: "missing", name };
     }
     if (this.#denyAll && given.length > 0) {
@@ -116,22 +121,35 @@ export class ParameterCheck {
     const compared = new Compared();
     for (const [asSent, value] of given) {
       const name = foldName(asSent);
-      const kind = this.#problemOf(name, value ?? null, compared);
+      const asked = { value: value ?? null, reading: fields?.get(name), compared };
+      const kind = this.#problemOf(name, asked);
       if (kind !== null) yield { kind, name };
     }
   }
 
-  #problemOf(name: string, value: JsonValue, compared: Compared): ParameterProblem["kind"] | null {
+  #problemOf(
+    name: string,
+    { value, reading, compared }: AskedValue,
+  ): ParameterProblem["kind"] | null {
     const denied = setFor(name, this.#rules.denied, this.#denied);
     const allowed = name === "*" ? undefined : setFor(name, this.#rules.allowed, this.#allowed);
     if (denied === null || allowed === null) return "too-many-values";
+    if (denied?.isTooMuchFor(reading) === true || allowed?.isTooMuchFor(reading) === true) {
+      return "too-many-values";
+    }
     if (denied?.namesAll(value) === true) return denied.any ? "denied" : "denied-value";
     const looked = denied !== undefined || allowed?.namesAll(value) === false;
     if (looked && compared.isTooMuch(value)) return "too-long";
-    if (denied?.catches(value) === true) return "denied-value";
+    if (denied?.catches(value, reading) === true) return "denied-value";
     if (allowed === undefined) return this.#others ? null : "unlisted";
-    return allowed.admits(value) ? null : "other-value";
+    return allowed.admits(value, reading) ? null : "other-value";
   }
+}
+
+interface AskedValue {
+  readonly value: JsonValue;
+  readonly reading: Reading | undefined;
+  readonly compared: Compared;
 }
 
 /** Made when the parameter is first given. Undefined where the rules do not name it, null where they

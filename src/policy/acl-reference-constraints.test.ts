@@ -45,7 +45,9 @@ function isAllowed(blocks: readonly Block[], { operation, data, wrap }: Request)
   const allowed = united(blocks.map((block) => block.allowed_parameters));
   const names = Object.keys(data).map((name) => name.toLowerCase());
   const required = blocks.flatMap((block) => block.required_parameters ?? []);
-  if (!required.every((name) => names.includes(name.toLowerCase()))) return false;
+  const valued = Object.keys(data).filter((name) => data[name] !== null);
+  const there = valued.map((name) => name.toLowerCase());
+  if (!required.every((name) => there.includes(name.toLowerCase()))) return false;
   if (names.length === 0) return true;
   if (denied.has("*")) return false;
   for (const [given, value] of Object.entries(data)) {

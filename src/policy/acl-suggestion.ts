@@ -160,14 +160,14 @@ function around({ min, max }: Wrapping, ttl: Nanos | null): Wrapping {
 
 /** The rules on parameters, changed as little as lets the request pass. Its values are not written
  *  into them: they may be secrets. */
-function passing(rules: ParameterRules, { data, capability }: AclQuestion): ParameterRules {
+function passing(rules: ParameterRules, { data, fields, capability }: AclQuestion): ParameterRules {
   if (((bitOf(capability) ?? 0) & WITHOUT_PARAMETERS) !== 0) return rules;
   if (rules.tooMany === true) return NO_PARAMETERS;
   let current = rules;
   // Each round takes away one thing of each name: that it is asked for, that all are denied, that it
   // is denied, that it is not allowed.
   for (;;) {
-    const problems = [...(ParameterCheck.of(current)?.problems(data) ?? [])];
+    const problems = [...(ParameterCheck.of(current)?.problems(data, fields) ?? [])];
     if (problems.length === 0) return current;
     const changed = {
       allowed: new Map(current.allowed),

@@ -39,6 +39,14 @@ export function ruleValue(value: Value): RuleValue | null {
   }
 }
 
+/** Of a parameter: the one form of all spellings that its endpoint takes for the same value. */
+export interface Reading {
+  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+}
+
+/** More values than this are not read as an endpoint reads them. */
+const MOST_READ = 4_096;
+
 /**
  * The values of one parameter, ready to be asked: however many there are, asking takes as long as the
  * value is. How long that may be is for `Compared` to say.
@@ -55,11 +63,15 @@ export class ValueSet {
   readonly #bools = new Set<boolean>();
   readonly #nested = new Set<string>();
   readonly #folded: boolean;
+  readonly #values: readonly RuleValue[];
+  /** What the values are read as, by who reads them. */
+  readonly #read = new WeakMap<Reading, ReadonlySet<string>>();
 
   /** `folded`: case does not count. */
   constructor(values: readonly RuleValue[], folded: boolean) {
     this.any = values.length === 0;
     this.#folded = folded;
+    this.#values = values;
     const holds: string[] = [];
     for (const value of values) this.#add(value, holds);
     this.#holds = holds.length === 0 ? null : new TextSearch(holds);
@@ -118,17 +130,34 @@ export class ValueSet {
     );
   }
 
+  isTooMuchFor(reading: Reading | undefined): boolean {
+    return reading?.canonical !== undefined && this.#values.length > MOST_READ;
+  }
+
+  /** Whether a named value is read as the same: "1h", "60m" and 3600 are one duration. */
+  #means(value: JsonValue, reading: Reading | undefined): boolean {
+    if (reading?.canonical === undefined) return false;
+    let known = this.#read.get(reading);
+    if (known === undefined) {
+      const read = this.#values.map((named) => readAs(reading, plain(named)));
+      known = new Set(read.filter((text) => text !== null));
+      this.#read.set(reading, known);
+    }
+    const text = known.size === 0 ? null : readAs(reading, value);
+    return text !== null && known.has(text);
+  }
+
   /** For allowing: the whole is named, or it has parts and each of them is. */
-  admits(value: JsonValue): boolean {
-    if (this.any || this.has(value)) return true;
+  admits(value: JsonValue, reading?: Reading): boolean {
+    if (this.any || this.has(value) || this.#means(value, reading)) return true;
     const parts = partsOf(value);
     return parts.length > 0 && parts.every((part) => this.has(part));
   }
 
   /** For denying: the whole or any part is named. Blanks around a part do not hide it, since whoever
    *  reads a list of names takes them off. */
-  catches(value: JsonValue): boolean {
-    if (this.any || this.has(value)) return true;
+  catches(value: JsonValue, reading?: Reading): boolean {
+    if (this.any || this.has(value) || this.#means(value, reading)) return true;
     if (isList(value)) return value.some((part) => this.has(part) || this.#hasTrimmed(part));
     if (typeof value !== "string") return false;
     // What a part holds the whole does, and it was looked at.
@@ -187,6 +216,30 @@ function backwards(text: string): string {
   let turned = "";
   for (let at = text.length - 1; at >= 0; at -= 1) turned += text.charAt(at);
   return turned;
+}
+
+function plain(value: RuleValue): JsonValue {
+  switch (value.kind) {
+    case "string":
+      return value.text;
+    case "number":
+      return Number(value.canonical);
+    case "bool":
+      return value.value;
+    case "list":
+      return value.elements.map(plain);
+    case "object":
+      return Object.fromEntries(Array.from(value.members, ([name, one]) => [name, plain(one)]));
+  }
+}
+
+function readAs({ canonical }: Reading, value: JsonValue): string | null {
+  try {
+    const read = canonical?.(value);
+    return read === undefined ? null : JSON.stringify(read);
+  } catch {
+    return null; // no value of the parameter
+  }
 }
 
 /** Elements of a list; of text, what stands between commas. */

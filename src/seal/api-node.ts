@@ -27,10 +27,10 @@ export const nodeApi = [
     rateLimited: false,
     head: true,
     input: {
-      standbyOk: wire.query("standbyok").flag("Count a standby as healthy").default(false),
+      standbyOk: wire.query("standbyok").boolean("Count a standby as healthy").default(false),
       perfStandbyOk: wire
         .query("perfstandbyok")
-        .flag("Count a standby that serves reads as healthy")
+        .boolean("Count a standby that serves reads as healthy")
         .default(false),
       removedcode: codeOf("removedcode", "removed from its cluster"),
       uninitcode: codeOf("uninitcode", "not initialised"),

@@ -68,6 +68,8 @@ export interface RoomsGiven {
   readonly apiAddress: () => string;
   /** What answers on a path. */
   readonly declared: InspectionOptions["declared"];
+  /** The one form of a path. */
+  readonly canonical: InspectionOptions["canonical"];
 }
 
 export type Rooms = ReturnType<typeof makeRooms>;
@@ -85,6 +87,7 @@ export function makeRooms(given: RoomsGiven) {
     mounts: () => mounts,
     namespaces: () => namespaces,
     declared: given.declared,
+    canonical: given.canonical,
   });
   const policies = new Policies({ shared, clock, places });
   const governingPolicies = new GoverningPolicies({ shared, clock, timers, places });
@@ -267,7 +270,13 @@ export function makeRooms(given: RoomsGiven) {
     headers: () => audit.headers.rules.map(({ name }) => name),
     ...config.policies,
   });
-  const capabilityQueries = new CapabilityQueries({ rights, governing, tokens, namespaces });
+  const capabilityQueries = new CapabilityQueries({
+    rights,
+    governing,
+    tokens,
+    namespaces,
+    canonical: given.canonical,
+  });
   const inspection = new Inspection({
     policies,
     rights,
@@ -275,6 +284,7 @@ export function makeRooms(given: RoomsGiven) {
     tokens,
     namespaces,
     declared: given.declared,
+    canonical: given.canonical,
     mountOf: (namespace, segments) => {
       const ref = mounts.find(namespace, segments)?.ref;
       return ref === undefined ? homeOf(segments) : { point: ref.path, type: ref.type };

@@ -19,17 +19,29 @@ export interface MountedPlacesParts {
   readonly namespaces: () => Namespaces;
   /** What answers on a path. */
   readonly declared: InspectionOptions["declared"];
+  /** The one form of a path. */
+  readonly canonical: InspectionOptions["canonical"];
 }
 
 export class MountedPlaces implements RulePlaces, GovernedPlaces {
   readonly #mounts: () => Mounts;
   readonly #namespaces: () => Namespaces;
   readonly #declared: MountedPlacesParts["declared"];
+  readonly #canonical: MountedPlacesParts["canonical"];
 
   constructor(parts: MountedPlacesParts) {
     this.#mounts = parts.mounts;
     this.#namespaces = parts.namespaces;
     this.#declared = parts.declared;
+    this.#canonical = parts.canonical;
+  }
+
+  spellingOf(namespaceId: string, segments: readonly string[]): readonly string[] {
+    const base = this.#namespaces().byId(namespaceId);
+    if (base === null) return segments;
+    const { namespace, taken } = this.#namespaces().resolve(base, segments);
+    const rest = this.#canonical(namespace, segments.slice(taken));
+    return [...segments.slice(0, taken), ...rest];
   }
 
   ungoverned(namespaceId: string, segments: readonly string[], whole: boolean): string | null {

@@ -206,6 +206,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     },
     declared: (namespace, segments, operation) =>
       pipeline.declared(namespace, segments, operation === "create" ? "update" : operation),
+    canonical: (namespace, segments) => pipeline.canonical(namespace, segments),
   });
 
   // --- the seal, and what opens behind it ---

@@ -41,7 +41,7 @@ const LAST_MANAGEMENT =
 const { region } = query;
 const blocking = { index: query.index, wait: query.wait };
 const reading = { ...blocking, stale: query.stale, region };
-const accessor = wire.path("accessor_id").string("Accessor of the token.");
+const accessor = wire.path("accessor_id", { folds: "case" }).string("Accessor of the token.");
 const BODY_MISSING = "Request body is empty";
 
 export const tokensApi = [
@@ -149,7 +149,7 @@ export const tokensApi = [
     handler: async (desk, input, { namespace }) => {
       desk.checkRegion(input.region);
       const given = input.accessor ?? "";
-      if (given.toLowerCase() !== input.path.toLowerCase()) throw accessorMismatch();
+      if (given.toLowerCase() !== input.path) throw accessorMismatch();
       if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
       return changed(desk, namespace.id, given, input);
     },

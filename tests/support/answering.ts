@@ -3,8 +3,11 @@
 
 import assert from "node:assert/strict";
 import { CanonicalPath } from "../../src/base/canonical-path.ts";
+import { fold } from "../../src/base/fold.ts";
 import type { JsonValue } from "../../src/base/json.ts";
-import { type Endpoint, serve } from "../../src/endpoint/endpoint.ts";
+import { type Given, RequestInput } from "../../src/core/input.ts";
+import { MEANING } from "../../src/core/operation.ts";
+import { type Endpoint, serve, type Served } from "../../src/endpoint/endpoint.ts";
 import { type Asked, type Caller, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
 
 export const ASKED: Asked = {
@@ -47,6 +50,28 @@ export interface Ask {
   readonly asked: Asked;
 }
 
+function text(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Each value in the place that its field is read from; names of the path as the router gives them. */
+function givenOf({ fields }: Served, values: Readonly<Record<string, JsonValue>>): Given {
+  const path: Record<string, string> = {};
+  const query = new Map<string, string | true>();
+  const body: Record<string, JsonValue> = {};
+  for (const { field, names } of fields) {
+    for (const name of [field.name, ...names].filter((one) => Object.hasOwn(values, one))) {
+      const value = values[name] ?? null;
+      if (field.source === "path")
+        path[name] = field.folds === "case" ? fold(text(value)) : text(value);
+      else if (field.source === "query") query.set(name, value === true ? value : text(value));
+      else if (field.source === "whole") Object.assign(body, value);
+      else body[name] = value;
+    }
+  }
+  return { path, query, body };
+}
+
 export function answering<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Ask {
   const served = serve(room, endpoints);
   const ask = async (
@@ -56,11 +81,10 @@ export function answering<Room>(room: Room, endpoints: readonly Endpoint<Room>[]
   ): Promise<unknown> => {
     const endpoint = served.find((one) => one.name === name);
     assert.ok(endpoint, `no endpoint ${name}`);
-    const known = Object.values(endpoint.input).map((field) => field.name);
+    const all = Object.values(endpoint.input);
+    const known = all.flatMap((field) => [field.name, ...(field.aliases ?? [])]);
     for (const field of Object.keys(fields)) assert.ok(known.includes(field), `no field ${field}`);
-    const input = Object.fromEntries(
-      Object.entries(endpoint.input).map(([key, field]) => [key, field.read(fields[field.name])]),
-    );
+    const { input } = new RequestInput(endpoint, givenOf(endpoint, fields)).read(MEANING);
     return endpoint.run(input, { ...ASKED, ...asked });
   };
   return Object.assign(ask, { asked: ASKED });

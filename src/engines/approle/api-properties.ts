@@ -10,7 +10,7 @@ import type { RoleChange } from "./role.ts";
 
 const endpoint = endpointsOf<AppRole>();
 
-type Property = Exclude<keyof typeof roleFields, "olderRanges" | "localSecretIds" | "roleId">;
+type Property = Exclude<keyof typeof roleFields, "localSecretIds" | "roleId">;
 type Shown = keyof ReturnType<typeof shownRole>;
 
 interface Row {
@@ -65,7 +65,6 @@ export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
     const path = `/role/:role_name/${at}`;
     const field = roleFields[property];
     const named = property[0]?.toUpperCase() + property.slice(1);
-    const older = property === "policies" ? { olderPolicies: roleFields.olderPolicies } : {};
     return [
       endpoint({
         name: `approleRead${named}`,
@@ -86,7 +85,7 @@ export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
         path,
         summary: `Change ${shown} of a role.`,
         access: access.capability,
-        input: { name: roleNameField, [property]: field, ...older },
+        input: { name: roleNameField, [property]: field },
         output: out.nothing,
         handler: async ({ roles }, { name, ...change }) => {
           await roles.write(String(name), change, { there: true });

@@ -5,6 +5,7 @@ import { type InputOf, wire } from "../../endpoint/wire.ts";
 import {
   inSeconds,
   loginFields,
+  loginNameField,
   loginOutputs,
   shownTerms,
 } from "../../../plugin-sdk/login-terms.ts";
@@ -14,9 +15,10 @@ import type { Role, RoleChange } from "./role.ts";
 export const MAX_LISTED = 1000;
 export const MAX_USES = 2 ** 31 - 1;
 
-export const roleNameField = wire
-  .path("role_name")
-  .string("Name of the role; the case of letters is the same.");
+export const roleNameField = loginNameField(
+  "role_name",
+  "Name of the role; the case of letters is the same.",
+);
 
 export const pageFields = {
   after: wire.query("after").string("Only what comes after this.").optional(),
@@ -49,20 +51,16 @@ export const roleFields = {
     .integer("How many logins a secret id is good for; 0: any number.", { min: 0, max: MAX_USES })
     .optional(),
   secretIdRanges: wire
-    .body("secret_id_bound_cidrs")
+    .body("secret_id_bound_cidrs", { aliases: ["bound_cidr_list"] })
     .list("Addresses and ranges from which one may log in.", { max: 256 })
-    .optional(),
-  olderRanges: wire
-    .body("bound_cidr_list")
-    .list("Older name of secret_id_bound_cidrs.", { max: 256 })
     .optional(),
   localSecretIds: wire.body("local_secret_ids").boolean("Must be false.").optional(),
 };
 
 export function roleChange(input: InputOf<typeof roleFields>): RoleChange {
-  const { olderRanges, localSecretIds, kind: _, ...change } = input;
+  const { localSecretIds, kind: _, ...change } = input;
   if (localSecretIds === true) throw outOfScope();
-  return { ...change, secretIdRanges: change.secretIdRanges ?? olderRanges };
+  return change;
 }
 
 export const roleOutput = out.object({

@@ -8,7 +8,7 @@ import {
   keptTerms,
   keptTime,
   type LoginChange,
-  loginName,
+  isLoginName,
   type LoginTerms,
   readRanges,
   type StoredTerms,
@@ -78,9 +78,8 @@ export function newRole(name: string, ids: { readonly id: string; readonly roleI
 }
 
 export function roleName(given: string): string {
-  const name = loginName(given);
-  if (name === null) throw failures.roleNameInvalid();
-  return name;
+  if (!isLoginName(given)) throw failures.roleNameInvalid();
+  return given;
 }
 
 type Stored = Omit<Role, "secretIdTtl" | "terms"> & {

@@ -1,7 +1,7 @@
 // The roles of a mount, by name and by role id. One transaction for each change.
 
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
-import { loginName } from "../../../plugin-sdk/login-terms.ts";
+import { isLoginName } from "../../../plugin-sdk/login-terms.ts";
 import type { EngineTx } from "../../../plugin-sdk/storage.ts";
 import * as failures from "./failures.ts";
 import { goneKey, type Hashes, roleIdKey, roleKey, ROLES, textCodec } from "./keys.ts";
@@ -17,8 +17,8 @@ export class Roles {
   }
 
   async has(given: string): Promise<boolean> {
-    const name = loginName(given);
-    return name !== null && (await this.#given.storage.get(roleKey(name), roleCodec)) !== null;
+    if (!isLoginName(given)) return false;
+    return (await this.#given.storage.get(roleKey(given), roleCodec)) !== null;
   }
 
   async read(given: string): Promise<Role> {

@@ -1,7 +1,7 @@
 // Kinds of fields that clients of the cloud engines write more loosely than the rest of the house does
 // (cloud-engines 1.2): numbers and switches as texts, texts as numbers.
 
-import { parseDuration, SECOND } from "../../base/duration.ts";
+import { parseDuration, SECOND, showDuration } from "../../base/duration.ts";
 import { isRawNumber, type JsonValue } from "../../base/json.ts";
 import { Secret } from "../../base/secret.ts";
 import { type Source, WireField } from "../../endpoint/wire.ts";
@@ -73,6 +73,7 @@ export function seconds(name: string, help: string, source: Source = "body"): Wi
         const found = secondsOf(given);
         return found === undefined || found > MAX_SECONDS ? undefined : found;
       },
+      show: (found) => showDuration(BigInt(found) * SECOND),
     },
     help,
   );

@@ -1,7 +1,7 @@
 // Kinds of fields that this engine's clients write more loosely than the rest of the house does
 // (cloud-engines 1.2), and names of roles.
 
-import { parseDuration } from "../../base/duration.ts";
+import { parseDuration, SECOND, showDuration } from "../../base/duration.ts";
 import { isRawNumber, type JsonValue } from "../../base/json.ts";
 import { type Source, wire, WireField } from "../../endpoint/wire.ts";
 import * as failures from "./failures.ts";
@@ -55,6 +55,7 @@ export function seconds(name: string, help: string): WireField<number> {
         const found = secondsOf(given);
         return found === undefined || found > MAX_SECONDS ? undefined : found;
       },
+      show: (found) => showDuration(BigInt(found) * SECOND),
     },
     help,
   );
@@ -98,18 +99,16 @@ const NAME = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
 const MAX_NAME = 128;
 
 export const nameField = wire
-  .path("name")
+  .path("name", { folds: "case" })
   .string("Name of the role; the case of letters does not matter.");
 
-/** The one form of a role's name, or null. */
-export function foldedName(given: string): string | null {
-  const name = given.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return name.length <= MAX_NAME && NAME.test(name) ? name : null;
+/** Whether it is a role's name, in the one form that the field gives it. */
+export function isRoleName(given: string): boolean {
+  return given.length <= MAX_NAME && NAME.test(given);
 }
 
-/** Another spelling is no path of this engine. */
+/** What is no name is no path of this engine. */
 export function roleName(given: string): string {
-  const name = foldedName(given);
-  if (name === null) throw failures.unsupportedPath();
-  return name;
+  if (!isRoleName(given)) throw failures.unsupportedPath();
+  return given;
 }

@@ -5,7 +5,7 @@ import { SECOND } from "../../base/duration.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
 import type { CloudB } from "./engine.ts";
 import * as failures from "./failures.ts";
-import { foldedName, roleName } from "./fields.ts";
+import { isRoleName, roleName } from "./fields.ts";
 import { refuseOwnApplication } from "./lookups.ts";
 import type { Patience } from "./patience.ts";
 import {
@@ -39,8 +39,7 @@ export class Roles {
   }
 
   async has(given: string): Promise<boolean> {
-    const name = foldedName(given);
-    return name !== null && (await this.find(name)) !== null;
+    return isRoleName(given) && (await this.find(given)) !== null;
   }
 
   async read(given: string): Promise<Role> {

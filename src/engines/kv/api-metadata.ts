@@ -30,7 +30,7 @@ const MOST_DETAILED = 1000;
 
 const scan = wire
   .query("scan")
-  .flag("List folders within as well, as far as the caller may list them.")
+  .boolean("List folders within as well, as far as the caller may list them.")
   .default(false);
 
 const detailed = {

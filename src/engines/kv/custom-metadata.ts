@@ -20,6 +20,7 @@ const about = {
   name: "custom_metadata",
   secret: false,
   required: false,
+  clears: true,
 } as const;
 
 const WHOLE_HELP = "What is noted about the secret; replaces what there was.";

@@ -80,6 +80,7 @@ export const versions: Field<readonly number[]> = {
   secret: false,
   required: true,
   schema: { type: "array", items: { type: "integer" }, description: VERSIONS_HELP },
+  canonical: (given) => listOf(given).map((item) => NUMBER.canonical?.(item) ?? item),
   read: (given) => {
     const items = listOf(given);
     if (items.length === 0 || items.length > MOST_VERSIONS) {

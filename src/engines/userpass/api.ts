@@ -6,7 +6,12 @@ import { endpointsOf } from "../../endpoint/endpoint.ts";
 import { out } from "../../endpoint/output.ts";
 import { reply } from "../../endpoint/reply.ts";
 import { wire } from "../../endpoint/wire.ts";
-import { loginFields, loginOutputs, shownTerms } from "../../../plugin-sdk/login-terms.ts";
+import {
+  loginFields,
+  loginNameField,
+  loginOutputs,
+  shownTerms,
+} from "../../../plugin-sdk/login-terms.ts";
 import type { Userpass } from "./userpass.ts";
 
 const endpoint = endpointsOf<Userpass>();
@@ -14,7 +19,7 @@ const endpoint = endpointsOf<Userpass>();
 const MAX_LISTED = 1000;
 const MAX_PASSWORD = 1024;
 
-const username = wire.path("username").string("Name of the user; the case of letters is the same.");
+const username = loginNameField("username", "Name of the user; the case of letters is the same.");
 const password = wire.body("password").secret("The password.", { max: MAX_PASSWORD });
 
 export const userpassApi = [
@@ -112,11 +117,10 @@ export const userpassApi = [
     input: {
       username,
       policies: loginFields.policies,
-      olderPolicies: loginFields.olderPolicies,
     },
     output: out.nothing,
-    handler: async (room, { username: name, policies, olderPolicies }) => {
-      await room.change(name, { policies, olderPolicies });
+    handler: async (room, { username: name, policies }) => {
+      await room.change(name, { policies });
       return undefined;
     },
   }),

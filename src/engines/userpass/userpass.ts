@@ -10,7 +10,7 @@ import {
   isFrom,
   isGlobal,
   type LoginChange,
-  loginName,
+  isLoginName,
   offerOf,
   USUAL_TERMS,
 } from "../../../plugin-sdk/login-terms.ts";
@@ -45,8 +45,8 @@ export class Userpass {
 
   async login(username: string, login: Login): Promise<LoginOffer> {
     const { options, storage, log } = this.#given;
-    const name = loginName(username);
-    if (name === null) throw failures.loginRefused(); // nobody can have it
+    const name = username;
+    if (!isLoginName(name)) throw failures.loginRefused(); // nobody can have it
     const user = await this.#lockout.attempt(name, async () => {
       const found = await storage.get(userKey(name), userCodec);
       const { password, signal, address } = login;
@@ -71,8 +71,8 @@ export class Userpass {
   }
 
   async has(username: string): Promise<boolean> {
-    const name = loginName(username);
-    return name !== null && (await this.#given.storage.get(userKey(name), userCodec)) !== null;
+    if (!isLoginName(username)) return false;
+    return (await this.#given.storage.get(userKey(username), userCodec)) !== null;
   }
 
   names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
@@ -118,9 +118,8 @@ function changed(before: User | null, hash: PasswordHash | null, terms: LoginCha
 }
 
 function nameOf(username: string): string {
-  const name = loginName(username);
-  if (name === null) throw failures.userNameInvalid();
-  return name;
+  if (!isLoginName(username)) throw failures.userNameInvalid();
+  return username;
 }
 
 /** The type; its mounts share the threads that passwords are checked with. */
