@@ -471,11 +471,11 @@ test("headers are recorded in the requests that follow the setting, also after a
   t.after(() => again.close());
   await again.open();
   await again.request({ ...request }, "");
-  await again.headers.remove("X-TRACE");
+  await again.headers.remove("x-trace");
   await again.request({ ...request }, "");
   const headers = recordsOf(file).map((record) => record.request.headers);
   assert.deepEqual(headers, [{}, { "x-trace": ["abc"] }, { "x-trace": ["abc"] }, {}]);
-  for (const name of ["authorization", "X-Service-Token", "x-vault-token", "cookie", "x-api-key"]) {
+  for (const name of ["authorization", "x-service-token", "x-vault-token", "cookie", "x-api-key"]) {
     assert.equal((await refusal(() => again.headers.set(name, false))).code, "audit-header-secret");
   }
   for (const name of ["", "a b", "x\r\ny", "é", "x".repeat(65)]) {

@@ -63,7 +63,12 @@ export function makeConsoleHeader(name: string, values: readonly string[]): Cons
   const characters = values.reduce((sum, value) => sum + value.length, 0);
   const few = values.length >= 1 && values.length <= MAX_VALUES && characters <= MAX_CHARACTERS;
   if (!few || !values.every(isHeaderValue)) throw failures.headerValueMalformed();
-  return { name, values };
+  return { name: titled(folded), values };
+}
+
+/** As headers are usually written: their names have no case. */
+function titled(name: string): string {
+  return name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
 /** The one form of a header's name, refusing what is none. */

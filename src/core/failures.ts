@@ -78,8 +78,7 @@ export function namespaceMalformed(): Failure {
 }
 
 export function givenTwice(): Failure {
-  const message =
-    "a field is given twice: in the body and in the query, or under two of its names; give it once";
+  const message = "a field is given in the body and in the query; give it once";
   return new Failure("invalid", "field-given-twice", message);
 }
 

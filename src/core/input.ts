@@ -31,8 +31,8 @@ export class RequestInput {
   readonly #given: Given;
   #data: JsonObject | undefined;
 
-  /** Refuses a field that is given twice, in whatever places and under whichever of its names: a rule
-   *  might look at the one and the handler take the other. */
+  /** Refuses a field that is given in body and query: a rule might look at the one and the handler take the
+   *  other. Of several names the first counts, and the others are as unknown ones. */
   constructor(endpoint: Served, given: Given) {
     this.#endpoint = endpoint;
     this.#given = given;
@@ -59,8 +59,8 @@ export class RequestInput {
   }
 
   /** What rules on parameters and programs look at: each field under its first name, in the one form of
-   *  its value; without what was not given; and what the body holds besides. A member that could be taken
-   *  for a field, and is none, is left out: it must not pass for one. */
+   *  its value; without what was not given; and what the body holds besides, but for members that have the
+   *  name of a field and are not read as it. */
   get data(): JsonObject {
     const { takesAnyBody, byName } = this.#endpoint;
     this.#data ??= takesAnyBody && byName.size === 0 ? this.#given.body : this.#collect();
@@ -119,7 +119,8 @@ export class RequestInput {
       } else data[field.name] = canonical(field, value);
     }
     for (const name of this.#unread.body) {
-      if (!this.#endpoint.byName.has(fold(name))) data[name] = this.#given.body[name] ?? null;
+      const field = this.#endpoint.byName.get(fold(name));
+      if (field === undefined || field.name !== name) data[name] = this.#given.body[name] ?? null;
     }
     return data;
   }
@@ -145,20 +146,14 @@ function valueOf(
   if (source === "path") return path[field.name];
   if (source === "whole") return body;
   let found: JsonValue | undefined;
-  const take = (value: JsonValue | undefined) => {
-    if (value === undefined) return;
-    // Null beside a value is as if it were not there.
-    if (found !== undefined && found !== null && value !== null) throw failures.givenTwice();
-    found = found ?? value;
-  };
   for (const name of names) {
-    if (source !== "query") {
-      const has = folded === null ? Object.hasOwn(body, name) : folded.has(name);
-      if (has) take(folded === null ? body[name] : folded.get(name));
-      if (has) read.body.add(name);
-    }
-    if (source !== "body" && query.has(name)) {
-      take(query.get(name));
+    if (found !== undefined && found !== null) break;
+    const inBody = folded === null ? Object.hasOwn(body, name) : folded.has(name);
+    if (source !== "query" && inBody) {
+      found = folded === null ? body[name] : folded.get(name);
+      read.body.add(name);
+    } else if (source !== "body" && query.has(name)) {
+      found = query.get(name);
       read.query.add(name);
     }
   }

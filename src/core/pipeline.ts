@@ -33,7 +33,8 @@ import type { Running, RunningRequest } from "./running.ts";
 import type * as seams from "./seams.ts";
 
 /** What a query may say to the server itself, beside the endpoint's own parameters. */
-const ACL_CONTROL: ReadonlySet<string> = new Set([...MEANING, "pretty"]);
+// Clients of the API that /acl/ has in common with another server send their own namespace along.
+const ACL_CONTROL: ReadonlySet<string> = new Set([...MEANING, "pretty", "namespace"]);
 
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;

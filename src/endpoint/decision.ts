@@ -6,8 +6,9 @@ import type { Nanos } from "../base/world.ts";
 import type { Capability } from "./access.ts";
 import type { NamespaceRef } from "./request.ts";
 
-/** Of a field: the one form of all spellings of a value. */
+/** Of a field: its first name, and the one form of all spellings of a value. */
 export interface Reading {
+  readonly name: string;
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
 }
 

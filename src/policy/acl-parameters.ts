@@ -109,8 +109,7 @@ export class ParameterCheck {
     }
     const given = Object.entries(data).filter(([, value]) => value !== undefined);
     if (this.#required.length > 0) {
-      // Null takes a value away where it means anything: it is not the one that must be there.
-      const values = given.filter(([, value]) => value !== null);
+      const values = given.filter(([name, value]) => counts(name, value ?? null, fields));
       const names = new Set(values.map(([name]) => foldName(name)));
       for (const name of this.#required) if (!names.has(name)) yield { kind: "missing", name };
     }
@@ -144,6 +143,13 @@ export class ParameterCheck {
     if (allowed === undefined) return this.#others ? null : "unlisted";
     return allowed.admits(value, reading) ? null : "other-value";
   }
+}
+
+/** Null takes a value away where it means anything: it is not the one that must be there. Nor is what only
+ *  looks like a field that the endpoint knows. */
+function counts(name: string, value: JsonValue, fields: Readings | undefined): boolean {
+  const field = fields?.get(foldName(name));
+  return value !== null && (field === undefined || field.name === name);
 }
 
 interface AskedValue {

@@ -39,8 +39,9 @@ export function ruleValue(value: Value): RuleValue | null {
   }
 }
 
-/** Of a parameter: the one form of all spellings that its endpoint takes for the same value. */
+/** Of a parameter: what its endpoint calls it, and the one form of all spellings that are the same to it. */
 export interface Reading {
+  readonly name: string;
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
 }
 

@@ -564,7 +564,7 @@ test("a lease asked for by another spelling of its role is one of its leases", a
   const server = await cloudbServer(t);
   await server.makeRole("deploy", { persist_app: true });
   const { lease } = await server.creds("DePloy");
-  assert.match(lease, /^cloudb\/creds\/DePloy\//);
+  assert.match(lease, /^cloudb\/creds\/deploy\//);
   const off = await server.timed(server.ask("POST", "cloudb/roles/deploy", { persist_app: false }));
   refused(off, 400, /while 1 leases of the role are live$/);
   done(await server.timed(server.ask("DELETE", "cloudb/roles/deploy?revoke_leases=true")));
