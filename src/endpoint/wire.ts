@@ -147,13 +147,20 @@ export class WireField<T> implements Field<T> {
 
 /** The members of a field, which may be those of a class: to make another of. */
 export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
-  const { source, name, help, secret, required, schema } = field;
-  const { aliases, deprecation, called, folds, clears } = field;
-  const told = {
-    ...{ source, name, help, secret, required, schema },
-    ...{ aliases, deprecation, called, folds, clears },
+  return {
+    source: field.source,
+    name: field.name,
+    help: field.help,
+    secret: field.secret,
+    required: field.required,
+    schema: field.schema,
+    aliases: field.aliases,
+    deprecation: field.deprecation,
+    called: field.called,
+    folds: field.folds,
+    clears: field.clears,
+    canonical: field.canonical,
   };
-  return field.canonical === undefined ? told : { ...told, canonical: field.canonical };
 }
 
 interface Place {
