@@ -20,6 +20,12 @@ const FORM =
 const ZERO_TIME: Instant = BigInt(daysBefore(1, 1, 1) * DAY_SECONDS) * SECOND;
 const END: Instant = BigInt(daysBefore(10_000, 1, 1) * DAY_SECONDS) * SECOND;
 
+/** The one boundary of credentials, whoever asks: good up to and including the instant of their end. Null
+ *  is without one. */
+export function isOver(end: Instant | null, now: Instant): boolean {
+  return end !== null && end < now;
+}
+
 /** Null is "not set": absent, `null`, `""` or the zero time, in whatever offset. */
 export function parseTime(input: unknown): Instant | null {
   if (input === undefined || input === null || input === "") return null;

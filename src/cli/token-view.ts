@@ -2,6 +2,7 @@
 // unless a command says that this is where they are told.
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isOver } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import type { Context } from "./command.ts";
 import { flag } from "./flag.ts";
@@ -107,6 +108,5 @@ function wideCells(token: JsonObject, now: Instant): (JsonValue | undefined)[] {
 
 /** By this machine's clock. */
 export function isExpired(token: JsonObject, now: Instant): boolean {
-  const expires = instantOf(token["ExpirationTime"]);
-  return expires !== null && expires < now;
+  return isOver(instantOf(token["ExpirationTime"]), now);
 }

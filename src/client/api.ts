@@ -1709,6 +1709,8 @@ export interface AuthTokenCreateInput {
   readonly withoutDefault?: boolean | undefined;
   /** There is one kind. */
   readonly type?: "service" | "default" | "" | undefined;
+  /** Must be left out: the server draws the secret. */
+  readonly id?: string | undefined;
   /** Must be empty: no entities. */
   readonly alias?: string | undefined;
   /** It does not end with the caller's. Needs sudo. */
@@ -1759,6 +1761,7 @@ export function authTokenCreate(
       renewable: input.renewable,
       no_default_policy: input.withoutDefault,
       type: input.type,
+      id: input.id,
       entity_alias: input.alias,
       no_parent: input.noParent,
     },
@@ -1787,6 +1790,8 @@ export interface AuthTokenCreateOrphanInput {
   readonly withoutDefault?: boolean | undefined;
   /** There is one kind. */
   readonly type?: "service" | "default" | "" | undefined;
+  /** Must be left out: the server draws the secret. */
+  readonly id?: string | undefined;
   /** Must be empty: no entities. */
   readonly alias?: string | undefined;
 }
@@ -1835,6 +1840,7 @@ export function authTokenCreateOrphan(
       renewable: input.renewable,
       no_default_policy: input.withoutDefault,
       type: input.type,
+      id: input.id,
       entity_alias: input.alias,
     },
     answer: "auth",

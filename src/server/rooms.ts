@@ -33,6 +33,7 @@ import { Quotas } from "../quotas/quotas.ts";
 import { AuthTokens } from "../tokens/auth-tokens.ts";
 import { FairTurns } from "../tokens/fair-turns.ts";
 import { LoginTokens } from "../tokens/login-tokens.ts";
+import { methodGone } from "../tokens/view-failures.ts";
 import { TokenDesk } from "../tokens/token-desk.ts";
 import { Tokens } from "../tokens/tokens.ts";
 import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
@@ -225,6 +226,11 @@ export function makeRooms(given: RoomsGiven) {
     clock,
     life: { usual: config.defaultLeaseTtl, most: config.acl.tokenMaxExpirationTtl },
     turns,
+    stillKnows: async (uuid, metadata) => {
+      const mount = mounts.byUuid(uuid);
+      if (mount === null) throw methodGone();
+      return (await mount.type.stillKnows?.(mount.ref.engine, metadata)) ?? true;
+    },
     limits: (namespaceId, name) =>
       rights.denies(namespaceId, name) || policies.kindOf(namespaceId, name) === "rgp",
   });

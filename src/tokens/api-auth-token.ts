@@ -13,7 +13,7 @@ import { type InputOf, wire } from "../endpoint/wire.ts";
 import type { AuthTokens, Given } from "./auth-tokens.ts";
 import { authOf, factsOf, summaryOf, tokenFacts } from "./token-view.ts";
 import type { Token } from "./token.ts";
-import { afterInvalid, sudoNeeded } from "./view-failures.ts";
+import { afterInvalid, secretChosen, sudoNeeded } from "./view-failures.ts";
 
 const endpoint = endpointsOf<AuthTokens>();
 
@@ -68,6 +68,10 @@ const newToken = {
     .body("type")
     .oneOf(["service", "default", ""], "There is one kind.")
     .default("service"),
+  id: wire
+    .body("id")
+    .secret("Must be left out: the server draws the secret.", { max: MAX_SECRET })
+    .optional(),
   alias: wire.body("entity_alias").string("Must be empty: no entities.", { max: 0 }).default(""),
 };
 
@@ -260,7 +264,9 @@ async function created(
   asked: Asked,
   orphan: boolean,
 ): Promise<Reply<undefined>> {
-  const { ttl = null, longest = null, period = null, ...rest } = input;
+  const { ttl = null, longest = null, period = null, id, ...rest } = input;
+  // Whoever chose a credential would otherwise rely on one that lets nobody in.
+  if (id !== undefined && id.reveal() !== "") throw secretChosen();
   return answered(room, await room.create(asked, { ...rest, ttl, longest, period, orphan }));
 }
 

@@ -3,6 +3,7 @@
 
 import { showDuration } from "../base/duration.ts";
 import { invariant } from "../base/invariant.ts";
+import { isOver } from "../base/time.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Asked, Caller, NamespaceRef, Origin } from "../endpoint/request.ts";
 import { policyName } from "../policy/acl-name.ts";
@@ -26,6 +27,8 @@ export interface AuthTokensOptions {
   readonly clock: Clock;
   readonly life: LifeBounds;
   readonly turns: Pick<FairTurns, "next">;
+  /** Whether a login method still knows whom it has let in. */
+  readonly stillKnows: (mount: string, metadata: Origin["metadata"]) => Promise<boolean>;
   /** Whether a policy takes rights away: an RGP, or a document with a `deny`. */
   readonly limits: (namespaceId: string, policy: string) => boolean;
 }
@@ -162,8 +165,16 @@ export class AuthTokens {
   // --- prolonging and ending ---
 
   async renew(token: Token, asked: Nanos | null): Promise<Given> {
-    const { tokens } = this.#options;
+    const { tokens, stillKnows } = this.#options;
     const { now } = this;
+    const login = token.terms?.path === undefined ? null : (token.origin ?? null); // children end with theirs
+    if (
+      login !== null &&
+      login.mount !== null &&
+      !(await stillKnows(login.mount, login.metadata))
+    ) {
+      throw failures.notKnownAnyMore();
+    }
     const renewed = await tokens.renew(token.namespaceId, token.accessor, asked);
     const wanted = increment(token, asked);
     const granted = (renewed.expires ?? now) - now;
@@ -203,7 +214,7 @@ export class AuthTokens {
 
   #isOver(token: Token): boolean {
     const { expires } = token;
-    if (isSpent(token) || (expires !== null && expires < this.now)) return true;
+    if (isSpent(token) || isOver(expires, this.now)) return true;
     return this.#options.tokens.rows.hasEnded(token) || !this.#options.tokens.isOpen(token);
   }
 

@@ -4,6 +4,7 @@
 import { MINUTE } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
+import { isOver } from "../base/time.ts";
 import type { Nanos, Timer, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { OneTimeRows } from "./one-time-rows.ts";
@@ -90,7 +91,7 @@ export class Collection {
     return this.#slices((tx) => {
       const before = force ? tx.time : tx.time - threshold + 1n;
       // What was ended stays so when the clock is set back, and a forced run takes all of it.
-      const isOld = ({ expires }: TimedPlace) => force || expires < before;
+      const isOld = ({ expires }: TimedPlace) => force || isOver(expires, before);
       const ended = rows.ended(SLICE, tx).filter(isOld);
       // Those that nobody has seen end yet: after a pause, or when it is forced.
       const due = ended.length > 0 ? ended : rows.due(before, SLICE, tx);

@@ -4,6 +4,7 @@
 import { AddressRanges } from "../base/address-ranges.ts";
 import { Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
+import { isOver } from "../base/time.ts";
 import type { Clock, Instant } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
@@ -69,7 +70,7 @@ export class TokenLookup {
     const hash = salt().hashOf(secret);
     const caller = this.#cache.get(hash) ?? this.#load(hash);
     if (caller === null) return null;
-    if (isPast(caller.expires, clock.now()) || !this.isOpen(caller)) return null;
+    if (isOver(caller.expires, clock.now()) || !this.isOpen(caller)) return null;
     const current = namespaces.byId(caller.namespace.id);
     if (current === null) return null;
     if (isSame(current, caller.namespace)) return caller;
@@ -83,7 +84,7 @@ export class TokenLookup {
     const token = rows.byAccessor(namespace.id, accessor);
     if (token === null || isSpent(token) || rows.hasEnded(token)) return null;
     if (!this.isOpen(token)) return null;
-    return isPast(token.expires, clock.now()) ? null : callerOf(token, namespace);
+    return isOver(token.expires, clock.now()) ? null : callerOf(token, namespace);
   }
 
   /** See Tokens.hasExpired. */
@@ -91,7 +92,7 @@ export class TokenLookup {
     if (secret === "") return false;
     const { salt, rows, clock } = this.#parts;
     const token = this.#owner(salt().hashOf(secret));
-    return token !== null && (isPast(token.expires, clock.now()) || rows.hasEnded(token));
+    return token !== null && (isOver(token.expires, clock.now()) || rows.hasEnded(token));
   }
 
   /** The token at a place, if it may be used at the time of the transaction. */
@@ -110,7 +111,7 @@ export class TokenLookup {
 
   /** Whether its time is over, by the clock or for good. */
   isOver(token: Token, tx: Tx): boolean {
-    return isPast(token.expires, tx.time) || this.#parts.rows.hasEnded(token, tx);
+    return isOver(token.expires, tx.time) || this.#parts.rows.hasEnded(token, tx);
   }
 
   /** Null for one that is not there, and for one that nobody may be let in by. */
@@ -132,7 +133,7 @@ export class TokenLookup {
     const namespace = namespaces.byId(token.namespaceId);
     if (namespace === null) return null;
     const caller = callerOf(token, namespace);
-    if (!isPast(caller.expires, clock.now())) this.#cache.put(hash, caller);
+    if (!isOver(caller.expires, clock.now())) this.#cache.put(hash, caller);
     return caller;
   }
 
@@ -177,11 +178,6 @@ function callerOf(token: Token, namespace: NamespaceRef): Caller {
 function boundsOf({ boundTo = [] }: TokenTerms): AddressRanges | undefined {
   if (boundTo.length === 0) return undefined;
   return AddressRanges.read(boundTo) ?? NOWHERE;
-}
-
-/** Valid up to and including the instant of its expiry. */
-function isPast(expires: Instant | null, now: Instant): boolean {
-  return expires !== null && expires < now;
 }
 
 function isSame(a: NamespaceRef, b: NamespaceRef): boolean {

@@ -1,6 +1,7 @@
 // What is asked for when a token is made, and how long it may live.
 
 import { showDuration } from "../base/duration.ts";
+import { isOver } from "../base/time.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import type { Origin } from "../endpoint/request.ts";
 import { tokenInvalid } from "./failures.ts";
@@ -53,7 +54,7 @@ export function checkNewToken(
     problems.push(`token expiration TTL '${showDuration(ttl)}' should not be negative`);
   } else if (expires !== null) {
     checkLifetime(created, expires, lifetimes, problems);
-    if (expires >= created && expires < now) problems.push("token has expired");
+    if (expires >= created && isOver(expires, now)) problems.push("token has expired");
   }
   if (problems.length > 0) throw tokenInvalid(problems);
   return { ...shape, created, expires, ttl };

@@ -8,6 +8,7 @@
 
 import { EMPTY } from "../base/bytes.ts";
 import { bytesCodec, jsonCodec } from "../base/codec.ts";
+import { isOver } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { digits, type TokenPlace } from "./token-keys.ts";
@@ -73,7 +74,7 @@ export class OneTimeRows {
     const local = tx.on(this.#local);
     const due = local
       .keys(EXPIRIES, { limit })
-      .filter((key) => BigInt(key.slice(EXPIRIES.length).split("/")[0] ?? 0) < now);
+      .filter((key) => isOver(BigInt(key.slice(EXPIRIES.length).split("/")[0] ?? 0), now));
     for (const key of due) {
       const row = this.find(tx, key.slice(key.lastIndexOf("/") + 1));
       if (row !== null) this.remove(tx, row);

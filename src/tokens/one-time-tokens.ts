@@ -4,6 +4,7 @@
 import { MINUTE } from "../base/duration.ts";
 import { Secret } from "../base/secret.ts";
 import { isUuid } from "../base/uuid.ts";
+import { isOver } from "../base/time.ts";
 import type { Instant, Nanos, Random } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller } from "../endpoint/request.ts";
@@ -68,7 +69,7 @@ export class OneTimeTokens {
     if (!isUuid(secret)) throw oneTimeSecretInvalid();
     const spend = (tx: Tx): Exchanged | null => {
       const row = oneTime.find(tx, salt().hashOf(secret));
-      if (row === null || row.expires < tx.time) return null;
+      if (row === null || isOver(row.expires, tx.time)) return null;
       if (row.owner.namespaceId !== namespaceId) return null; // T-B13
       oneTime.remove(tx, row);
       const token = usable(row.owner, tx);

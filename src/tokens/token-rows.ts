@@ -19,6 +19,7 @@
 
 import { EMPTY } from "../base/bytes.ts";
 import { bytesCodec, type Codec, jsonCodec } from "../base/codec.ts";
+import { isOver } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { type Token, tokenCodec } from "./token.ts";
@@ -159,7 +160,7 @@ export class TokenRows {
 
   /** Those whose time is over and who were not ended yet, the longest over first. */
   due(now: Instant, limit: number, tx?: Tx): TimedPlace[] {
-    return this.#timed(keys.EXPIRIES, limit, tx).filter(({ expires }) => expires < now);
+    return this.#timed(keys.EXPIRIES, limit, tx).filter(({ expires }) => isOver(expires, now));
   }
 
   /** Those that were ended, the longest over first. */
@@ -180,7 +181,7 @@ export class TokenRows {
     const [last] = tx.on(this.local).keys(folder, { limit: 1, reverse: true });
     if (last === undefined) return false;
     const until = keys.managedUntil(namespaceId, last);
-    return until === null || until >= now;
+    return !isOver(until, now);
   }
 
   /** Index of the last change to the tokens of a namespace; 0 without one. */

@@ -392,3 +392,15 @@ test("a token that is printed shows no secret", async () => {
   const shown = `${JSON.stringify({ ...token, created: 0, createIndex: 0, modifyIndex: 0 })}${String(token.secret)}`;
   assert.ok(!shown.includes(secretOf(token)));
 });
+
+test("T-B13: nobody is let in by a token of a namespace that is going away, seen before or not", async () => {
+  const { tokens, spaces } = await madeTokens();
+  const seen = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  const unseen = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  assert.equal(tokens.find(secretOf(seen))?.namespace, TEAM);
+  spaces.delete(TEAM.id); // its deletion has begun; the tokens go later
+  for (const token of [seen, unseen]) assert.equal(tokens.find(secretOf(token)), null);
+  const renamed = { ...TEAM, path: "crew" };
+  spaces.set(TEAM.id, renamed);
+  assert.equal(tokens.find(secretOf(seen))?.namespace, renamed, "as it is called now");
+});

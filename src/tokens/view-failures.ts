@@ -30,6 +30,17 @@ export function noPolicies(): Failure {
   return new Failure("invalid", "policies-missing", message);
 }
 
+export function secretChosen(): Failure {
+  const message =
+    "id cannot be chosen here: leave it out, and the answer tells the secret that the server draws";
+  return new Failure("invalid", "field-invalid", message);
+}
+
+/** To a renewal: its user or role was deleted since. */
+export function notKnownAnyMore(): Failure {
+  return denied("login-unknown", "its login method does not know the owner of this token any more");
+}
+
 export function countedParent(): Failure {
   const message = "a token with a number of uses cannot make others";
   return new Failure("invalid", "uses-counted", message);

@@ -114,6 +114,18 @@ test("6.8: management without policies makes a management token that ends with i
   assert.equal(root.status, 400, "T-B10: no client token is root");
 });
 
+test("a secret that somebody chooses is refused, and no other is made instead", async (t) => {
+  const server = await aclServer(t);
+  for (const path of ["create", "create-orphan"]) {
+    const answer = await ask(server, path, { policies: ["readonly"], id: "mytoken" });
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /id cannot be chosen here: leave it out/);
+    assert.doesNotMatch(answer.text, /mytoken/);
+  }
+  const empty = await ask(server, "create", { policies: ["readonly"], id: "" });
+  assert.equal(at(empty, "warnings"), null, "what existing clients send without a choice");
+});
+
 test("6.8: without the default policy a token may not even look at itself", async (t) => {
   const server = await aclServer(t);
   const auth = await create(server, { policies: ["readonly"], ttl: 60, no_default_policy: true });

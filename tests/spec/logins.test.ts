@@ -221,3 +221,24 @@ test("a rate quota on a method slows down who tries passwords of many names", as
   }
   assert.deepEqual(statuses, [400, 400, 400, 429]);
 });
+
+test("who was deleted since is not renewed, and lives no longer than was granted", async (t) => {
+  const logins = await loginServer(t);
+  const { server } = logins;
+  const renew = (token: string) => server.call("POST", "/v1/auth/token/renew-self", { token });
+  await logins.people({ token_period: "1h" });
+  const roleId = await logins.machines({ token_policies: "default" });
+  const secretId = String(at(await logins.secretId(), "data", "secret_id"));
+  const ada = loggedIn(await logins.login()).secret;
+  const ci = loggedIn(await logins.machineLogin(roleId, secretId)).secret;
+  for (const token of [ada, ci]) assert.equal((await renew(token)).status, 200);
+  await server.must("DELETE", "/v1/auth/people/users/ada");
+  await server.must("DELETE", "/v1/auth/approle/role/ci");
+  for (const token of [ada, ci]) {
+    const refused = await renew(token);
+    assert.equal(refused.status, 403);
+    const why = "its login method does not know the owner of this token any more";
+    assert.deepEqual(errorsOf(refused), ["permission denied", why]);
+    assert.equal((await logins.self(token)).status, 200);
+  }
+});

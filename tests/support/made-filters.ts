@@ -280,7 +280,7 @@ function valueOf(
     ExpirationTTL: token.ttl ?? 0n,
     ExpirationTime: token.expires,
     CreateTime: token.created,
-    Expired: token.expires !== null && token.expires <= NOW,
+    Expired: token.expires !== null && token.expires < NOW,
   };
   if (place === undefined) return names.get(first) ?? record[first];
   const policy = token.policies[Number(place)];

@@ -234,3 +234,17 @@ test("T-B27: two roles of one mount are not the same, and their metadata is thei
   assert.equal(await statusOf(logins, db, "kv/home/approle-db/db", "POST"), 204);
   assert.equal(await statusOf(logins, db, "kv/home/approle-web/web", "POST"), 403);
 });
+
+test("T-B16: what a bound token makes is bound like it, with sudo too", async (t) => {
+  const logins = await withKv(t);
+  await logins.server.acl("maker", rule("auth/token/create*", ["update", "sudo"]));
+  const boundTo = ["127.0.0.0/8", "::1"];
+  await logins.people({ token_policies: "maker", token_bound_cidrs: boundTo });
+  const { secret: token } = loggedIn(await logins.login());
+  for (const path of ["create", "create-orphan"]) {
+    const body = { policies: ["maker"] };
+    const made = await logins.server.call("POST", `/v1/auth/token/${path}`, { token, body });
+    const facts = await logins.self(loggedIn(made).secret);
+    assert.deepEqual(at(facts, "data", "bound_cidrs"), boundTo, path);
+  }
+});

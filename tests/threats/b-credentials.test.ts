@@ -77,6 +77,20 @@ test("T-B10: root and management are not to be had by another spelling", async (
   assert.equal((await stage.server.call("GET", KEY_STATUS, { token })).status, 403);
 });
 
+test("T-B15: a token is refused by the clock alone, before anybody has noted its end", async (t) => {
+  const clock = new MovableClock();
+  const stage = await scene(t, { world: { clock } });
+  const { tokens } = stage.server.server;
+  const spec = { type: "management", namespaceId: "root", expires: clock.now() + HOUR } as const;
+  const made = await tokens.create(spec);
+  const token = made.secret.reveal();
+  const status = async () => (await stage.server.call("GET", KEY_STATUS, { token })).status;
+  assert.equal(await status(), 200);
+  clock.ahead += HOUR;
+  assert.equal(await status(), 403, "known by sight");
+  assert.equal(tokens.rows.hasEnded(made), false, "nothing but the clock says so");
+});
+
 test("T-B15: a token that ran out while the node was sealed, stopped or crashed is refused at its first use", async (t) => {
   const disk = new MemoryDisk();
   const clock = new MovableClock();

@@ -81,6 +81,7 @@ export function approleType(): EngineType<AppRole> {
     paths: () => [...approleApi, ...secretIdsApi, ...approlePropertiesApi],
     checkOptions: checkLoginOptions,
     open: (given) => new AppRole(given),
+    stillKnows: (engine, { role_name = "" }) => engine.roles.has(role_name),
     periodic: (engine, signal) => engine.secretIds.tidy(signal),
     close: (engine) => engine.close(),
   };

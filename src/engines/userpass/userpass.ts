@@ -133,5 +133,6 @@ export function userpassType(cost?: PasswordCost): EngineType<Userpass> {
     paths: () => userpassApi,
     checkOptions: checkLoginOptions,
     open: (given) => new Userpass(given, passwords),
+    stillKnows: (engine, { username = "" }) => engine.has(username),
   };
 }

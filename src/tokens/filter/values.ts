@@ -2,6 +2,7 @@
 // them. Names are looked up in these tables alone, never in an object (T-C12).
 
 import { invariant } from "../../base/invariant.ts";
+import { isOver } from "../../base/time.ts";
 import type { Instant } from "../../base/world.ts";
 import { notFound, quoted, shown } from "./failures.ts";
 import type { Element, FilteredToken, Role, Scene } from "./filtered-token.ts";
@@ -54,12 +55,8 @@ const FIELDS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ["ExpirationTTL", { type: "int64", read: (scene) => scene.token.ttl ?? 0n }],
   ["ExpirationTime", { type: "time", read: (scene) => scene.token.expires }],
   ["CreateTime", { type: "time", read: (scene) => scene.token.created }],
-  ["Expired", { type: "bool", read: (scene) => hasExpired(scene.token, scene.clock.now()) }],
+  ["Expired", { type: "bool", read: (scene) => isOver(scene.token.expires, scene.clock.now()) }],
 ]);
-
-function hasExpired({ expires }: FilteredToken, now: Instant): boolean {
-  return expires !== null && expires <= now;
-}
 
 const WHOLE: Value = { type: "token" };
 
