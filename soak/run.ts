@@ -13,6 +13,7 @@ import { fsyncfail } from "./fsyncfail.ts";
 import { compareParsers } from "./fuzz-http.ts";
 import { fuzzServer } from "./fuzz-server.ts";
 import { hostile } from "./hostile.ts";
+import { loginFlood } from "./login-flood.ts";
 import { kill9 } from "./kill9.ts";
 import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
@@ -42,6 +43,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   unwraps        one unwrap of a token, 64 at once  --rounds N (100)
   hostile        requests that are dear to answer   --quick  --only TEXT (all)
   slow           clients that do not get on         --quick
+  login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
   ci             all of them, short, each also with its planted bug if it has one
@@ -70,6 +72,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   unwraps: ["rounds", "plant"],
   hostile: ["quick", "only", "plant"],
   slow: ["quick", "plant"],
+  "login-flood": ["n", "rounds", "plant"],
   fuzz: ["count", "seed"],
   parsers: ["count", "seed"],
   ci: ["seed"],
@@ -166,6 +169,8 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   hostile: ({ quick, only }, plant) =>
     hostile({ quick, only, say, ...(plant ? { plant: "no-json-limits" } : {}) }),
   slow: ({ quick }, plant) => slow({ quick, say, ...(plant ? { plant: "patient" } : {}) }),
+  "login-flood": ({ n = 1000, rounds = 40 }, plant) =>
+    loginFlood({ n, rounds, say, ...(plant ? { plant: "same-address" } : {}) }),
   fuzz: ({ count }) => fuzzServer({ count: count ?? 1_000_000, seed, say }),
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
 };
@@ -188,6 +193,7 @@ const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
   unwraps: { green: size({ rounds: 20 }), red: size({ rounds: 3 }) },
   hostile: { green: size({ quick: true }), red: size({ quick: true }) },
   slow: { green: size({ quick: true }), red: size({ quick: true }) },
+  "login-flood": { green: size({ n: 200, rounds: 5 }), red: size({ n: 200, rounds: 5 }) },
   fuzz: { green: size({ count: 50_000 }) },
 };
 

@@ -97,6 +97,10 @@ export class Pipeline implements Core {
       result = await this.#pass(passage, entry);
     } catch (error) {
       result = await this.#refuse(passage, error);
+      // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
+      if (isLogin(passage) && result.kind !== "rate-limited") {
+        this.#parts.attempts.count(incoming.remote.address);
+      }
     } finally {
       await this.#endSpent(passage);
       running.end(entry);
@@ -236,6 +240,7 @@ export class Pipeline implements Core {
     const { node, quotas } = this.#parts;
     const { path, namespace, endpoint, incoming } = passage;
     if (node.sealed || path === null) return;
+    if (isLogin(passage)) this.#parts.attempts.check(incoming.remote.address);
     passage.headers = quotas.admit({
       namespace: namespace ?? ROOT_NAMESPACE,
       path,
@@ -449,6 +454,11 @@ export class Pipeline implements Core {
     this.#parts.log.error("a request failed for a fault of ours", fields);
     return failures.internal(incoming.id, error);
   }
+}
+
+/** By somebody who is not on this machine: only those are slowed down. */
+function isLogin({ endpoint, incoming }: Passage): boolean {
+  return endpoint?.login === true && !incoming.remote.loopback;
 }
 
 /** The namespace header, without the slashes that may stand at its ends. */

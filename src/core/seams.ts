@@ -130,4 +130,8 @@ export interface RateLimiting {
 export interface Attempts {
   /** Counts one, or throws a Failure of kind "rate-limited". */
   take(address: string): void;
+  /** Throws it while there were too many, and counts nothing. */
+  check(address: string): void;
+  /** Counts what has failed, once that is known. */
+  count(address: string): void;
 }

@@ -1,7 +1,6 @@
 // How many connections there are, and from where. A single address must not be able to take all that
 // the process can hold; and whoever only holds connections open makes room for those who ask something.
 
-import { isIPv6 } from "node:net";
 import type { ListenerLimits } from "./listener-settings.ts";
 
 /**
@@ -77,20 +76,6 @@ export class ConnectionBook {
     found.holder?.drop();
     return true;
   }
-}
-
-/** What counts as one place: an IPv4 address, or the 64-bit network that one IPv6 customer is given. */
-export function placeOf(address: string): string {
-  const plain = plainAddress(address);
-  if (!isIPv6(plain)) return plain;
-  const [front = "", back] = plain.split("::");
-  const groups = front === "" ? [] : front.split(":");
-  if (back !== undefined) {
-    const after = back === "" ? [] : back.split(":");
-    while (groups.length + after.length < 8) groups.push("0");
-    groups.push(...after);
-  }
-  return `${groups.slice(0, 4).join(":")}::/64`;
 }
 
 /** An IPv4 address that came in over an IPv6 socket, as IPv4. */

@@ -13,7 +13,7 @@ import {
   type Front,
 } from "../../tests/support/http-front.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { ConnectionBook, placeOf } from "./connection-book.ts";
+import { ConnectionBook } from "./connection-book.ts";
 import { DEFAULT_LIMITS, withDefaults } from "./listener-settings.ts";
 
 describe("limits", () => {
@@ -280,15 +280,6 @@ describe("limits", () => {
       if (seats[0] !== undefined && seats[0] !== null) book.leave(seats[0]);
       assert.ok(far("192.0.2.1"));
       assert.equal(book.all, 12_000);
-    });
-
-    test("an IPv6 network of 64 bits is one place, an IPv4 address another, mapped or not", () => {
-      assert.equal(placeOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
-      assert.equal(placeOf("2001:db8:1:2::9"), "2001:db8:1:2::/64");
-      assert.equal(placeOf("2001:db8::9"), "2001:db8:0:0::/64");
-      assert.equal(placeOf("::1"), "0:0:0:0::/64");
-      assert.equal(placeOf("::ffff:192.0.2.1"), "192.0.2.1");
-      assert.equal(placeOf("192.0.2.1"), "192.0.2.1");
     });
 
     test("the address of a proxy that is believed is not counted: it speaks for many", async () => {

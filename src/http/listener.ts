@@ -7,6 +7,7 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from "node:tls";
+import { clientOf } from "../base/client-address.ts";
 import { HOUR, MINUTE } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
 import type { Address, Nanos, Timer } from "../base/world.ts";
@@ -14,7 +15,6 @@ import type { Remote } from "../endpoint/request.ts";
 import {
   type Busy,
   type ConnectionBook,
-  placeOf,
   plainAddress,
   type Seat,
   type Seated,
@@ -86,7 +86,7 @@ export class HttpListener {
     const remote = this.#remoteOf(socket);
     // A proxy speaks for many, and is the operator's own.
     const limited = remote !== null && remote.port > 0 && !this.#forwarded.believes(remote.address);
-    const place = limited ? placeOf(remote.address) : null;
+    const place = limited ? clientOf(remote.address) : null;
     const seat =
       remote === null || this.#draining
         ? null

@@ -9,7 +9,7 @@ import type { Clock } from "../base/world.ts";
 import type { View } from "../barrier/view.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
 import { type Meter, Meters, type Verdict } from "./buckets.ts";
-import { clientOf } from "./client-address.ts";
+import { clientOf } from "../base/client-address.ts";
 import * as failures from "./failures.ts";
 import * as quotas from "./quota.ts";
 import { QuotaChoice } from "./quota-choice.ts";

@@ -1,7 +1,8 @@
-// How often one address may try something that costs us and gives it nothing: exchanges, and secrets
-// that nobody has (D54). Secrets have 122 random bits, so this is about load and not about guessing.
+// How often one address may try something that costs us and gives it nothing: exchanges, secrets that
+// nobody has, logins that fail. Secrets have 122 random bits, so this is about load and not about guessing.
 // In the memory of this node alone, for a bounded number of addresses.
 
+import { clientOf } from "../base/client-address.ts";
 import { SECOND } from "../base/duration.ts";
 import { RecentMap } from "../base/recent-map.ts";
 import type { Clock, Nanos } from "../base/world.ts";
@@ -53,14 +54,14 @@ export class AddressLimit {
   count(address: string): void {
     const used = this.#used(address) + this.#step;
     const kept = used > this.#allowance ? this.#allowance : used;
-    this.#wholeAt.set(address, this.#clock.elapsed() + kept);
+    this.#wholeAt.set(clientOf(address), this.#clock.elapsed() + kept);
     const { oldest } = this.#wholeAt;
     // Whoever comes from so many addresses has as many allowances to begin with.
     if (oldest !== null && this.#wholeAt.size > this.#most) this.#wholeAt.delete(oldest.key);
   }
 
   #used(address: string): Nanos {
-    const used = (this.#wholeAt.peek(address) ?? 0n) - this.#clock.elapsed();
+    const used = (this.#wholeAt.peek(clientOf(address)) ?? 0n) - this.#clock.elapsed();
     return used > 0n ? used : 0n;
   }
 }

@@ -241,4 +241,23 @@ test("who was deleted since is not renewed, and lives no longer than was granted
     assert.deepEqual(errorsOf(refused), ["permission denied", why]);
     assert.equal((await logins.self(token)).status, 200);
   }
+
+test("T-N03: failed logins of one address are slowed down, those of others and good ones are not", async (t) => {
+  const listener = { forwardedForFrom: ["127.0.0.1"] };
+  const logins = await loginServer(t, { listener });
+  await logins.people();
+  const from = (address: string, password: string) =>
+    logins.login(password, { headers: { "X-Forwarded-For": address } });
+  for (let i = 0; i < 60; i++) assert.equal((await from("192.0.2.2", PASSWORD)).status, 200);
+  const statuses = new Set<number>();
+  for (let i = 0; i < 120 && !statuses.has(429); i++) {
+    const name = `/v1/auth/people/login/nobody-${i}`;
+    const headers = { "X-Forwarded-For": "192.0.2.1" };
+    const answer = await logins.server.call("POST", name, { body: { password: "x" }, headers });
+    statuses.add(answer.status);
+    if (answer.status === 429) assert.ok(Number(answer.headers["retry-after"]) >= 1);
+  }
+  assert.deepEqual([...statuses], [400, 429]);
+  assert.equal((await from("192.0.2.1", PASSWORD)).status, 429);
+  assert.equal((await from("192.0.2.2", PASSWORD)).status, 200);
 });

@@ -132,6 +132,10 @@ export class SmallHouse {
         take: () => {
           if (++this.attempts > 3) throw new Failure("rate-limited", "too-often", "too often");
         },
+        check: () => {
+          if (this.attempts >= 3) throw new Failure("rate-limited", "too-often", "too often");
+        },
+        count: () => void this.attempts++,
       },
       running: this.running,
       timers: new SystemTimers(),

@@ -1,6 +1,6 @@
 // Passwords as they are kept: scrypt with a salt of its own for each. Checking one costs 32 MiB and a
 // good part of a second of a thread on purpose, so only a few are checked at a time, for all mounts
-// together, and only so many may wait.
+// together, and only so many may wait, of each address a few.
 
 import { scrypt, timingSafeEqual } from "node:crypto";
 import { alloc, base64, fromBase64, wipe } from "../../base/bytes.ts";
@@ -8,6 +8,7 @@ import { invariant } from "../../base/invariant.ts";
 import type { Secret } from "../../base/secret.ts";
 import type { Random } from "../../base/world.ts";
 import * as failures from "./failures.ts";
+import { FairLine } from "./fair-line.ts";
 
 /** N, r and p of scrypt. */
 export interface PasswordCost {
@@ -26,17 +27,29 @@ export interface PasswordHash extends PasswordCost {
   readonly key: string;
 }
 
+/** Who asks: from where, and whether it still waits. */
+export interface Asking {
+  readonly address: string;
+  readonly signal: AbortSignal;
+}
+
+/** Who may set passwords waits in one line, whatever is going on in those of logins. */
+const OPERATORS = { address: "" };
+
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 const MAX_CHARACTERS = 1024;
 // The runtime has four threads for such work, and the audit trail writes its files with them.
-const AT_ONCE = 2;
-const MOST_WAITING = 128; // at seven a second the last of them waits as long as people do
+const LINE = {
+  atOnce: 2,
+  atOncePerAddress: 1,
+  waiting: 128, // at seven a second the last of them waits as long as people do
+  waitingPerAddress: 8,
+};
 
 export class Passwords {
   readonly #cost: PasswordCost;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #line = new FairLine(LINE, failures.tooManyLogins);
 
   constructor(cost: PasswordCost = USUAL_COST) {
     this.#cost = cost;
@@ -46,7 +59,7 @@ export class Passwords {
     const bytes = passwordBytes(password);
     if (bytes === null) throw failures.passwordUnusable();
     const salt = random.bytes(SALT_BYTES);
-    const key = await this.#derive(bytes, salt, this.#cost);
+    const key = await this.#derive(bytes, salt, this.#cost, OPERATORS);
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
 
@@ -54,13 +67,13 @@ export class Passwords {
   async matches(
     password: Secret<string>,
     hash: PasswordHash | null,
-    signal: AbortSignal,
+    from: Asking,
   ): Promise<boolean> {
     const salt = fromBase64(hash?.salt ?? "") ?? alloc(SALT_BYTES);
     const wanted = hash === null ? alloc(KEY_BYTES) : fromBase64(hash.key);
     invariant(wanted?.length === KEY_BYTES, "a password's key has its length");
     const bytes = passwordBytes(password);
-    const key = await this.#derive(bytes ?? alloc(1), salt, hash ?? this.#cost, signal);
+    const key = await this.#derive(bytes ?? alloc(1), salt, hash ?? this.#cost, from);
     try {
       return timingSafeEqual(key, wanted) && hash !== null && bytes !== null;
     } finally {
@@ -72,36 +85,17 @@ export class Passwords {
     password: Buffer,
     salt: Uint8Array,
     { n, r, p }: PasswordCost,
-    signal?: AbortSignal,
+    { address, signal }: Partial<Asking> & Pick<Asking, "address">,
   ): Promise<Buffer> {
     try {
-      await this.#turn();
-      try {
+      return await this.#line.run(address, () => {
         if (signal?.aborted === true) throw failures.callerGone();
         const maxmem = 128 * r * (n + p) * 2; // what it needs, and room
-        return await derived(password, salt, { N: n, r, p, maxmem });
-      } finally {
-        this.#next();
-      }
+        return derived(password, salt, { N: n, r, p, maxmem });
+      });
     } finally {
       wipe(password);
     }
-  }
-
-  /** One of a few places; who leaves hands it on. */
-  async #turn(): Promise<void> {
-    if (this.#running < AT_ONCE) {
-      this.#running += 1;
-      return;
-    }
-    if (this.#waiting.length >= MOST_WAITING) throw failures.tooManyLogins();
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  #next(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#running -= 1;
-    else next();
   }
 }
 

@@ -50,7 +50,8 @@ export class Userpass {
     const user = await this.#lockout.attempt(name, async () => {
       const found = await storage.get(userKey(name), userCodec);
       const { password, signal, address } = login;
-      if (!(await this.#passwords.matches(password, found?.password ?? null, signal))) return null;
+      const asking = { address, signal };
+      if (!(await this.#passwords.matches(password, found?.password ?? null, asking))) return null;
       // It may have been changed while its password was checked.
       const now = await storage.get(userKey(name), userCodec);
       if (now === null || now.password.key !== found?.password.key) return null;

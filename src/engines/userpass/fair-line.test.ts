@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { FairLine } from "./fair-line.ts";
+
+const LIMITS = { atOnce: 1, atOncePerAddress: 1, waiting: 16, waitingPerAddress: 8 };
+
+function made(limits = LIMITS) {
+  const line = new FairLine(limits, () => new Error("full"));
+  const done: string[] = [];
+  const { promise: held, resolve: begin } = Promise.withResolvers<void>();
+  const first = line.run("127.0.0.1", () => held); // keeps the one place
+  const ask = (address: string, name: string) =>
+    line
+      .run(address, () => Promise.resolve(void done.push(name)))
+      .catch(() => void done.push(`${name} refused`));
+  return { line, done, ask, begin: () => (begin(), first) };
+}
+
+test("a flood of one address waits behind itself, and one of another is second", async () => {
+  const { done, ask, begin } = made();
+  const all = Array.from({ length: 100 }, (_, i) => ask("192.0.2.1", `flood ${i}`));
+  all.push(ask("192.0.2.2", "other"), ask("2001:db8::1", "third"), ask("192.0.2.2", "other again"));
+  await begin();
+  await Promise.all(all);
+  assert.equal(done.filter((name) => name.endsWith("refused")).length, 92);
+  const served = done.filter((name) => !name.endsWith("refused"));
+  assert.deepEqual(served.slice(0, 5), ["flood 0", "other", "third", "flood 1", "other again"]);
+  assert.equal(served.length, 8 + 3);
+});
+
+test("an IPv6 network of 64 bits is one address", async () => {
+  const { done, ask, begin } = made();
+  const all = Array.from({ length: 20 }, (_, i) => ask(`2001:db8::${i}`, `${i}`));
+  await begin();
+  await Promise.all(all);
+  assert.equal(done.filter((name) => name.endsWith("refused")).length, 12);
+});
+
+test("where all places are taken, the last of the longest line gives way to who has fewer", async () => {
+  const { done, ask, begin } = made({
+    atOnce: 1,
+    atOncePerAddress: 1,
+    waiting: 4,
+    waitingPerAddress: 3,
+  });
+  const all = [1, 2, 3].map((i) => ask("a", `a${i}`));
+  all.push(ask("b", "b1"), ask("c", "c1"), ask("d", "d1"), ask("b", "b2"), ask("e", "e1"));
+  await begin();
+  await Promise.all(all);
+  assert.deepEqual(done.toSorted(), [
+    "a1",
+    "a2 refused",
+    "a3 refused",
+    "b1",
+    "b2 refused",
+    "c1",
+    "d1",
+    "e1 refused",
+  ]);
+});
+
+test("work that fails hands its place on", async () => {
+  const { line, done, ask, begin } = made();
+  const failing = line.run("a", () => Promise.reject(new Error("x")));
+  const next = ask("b", "b");
+  const seen = assert.rejects(failing, /x/);
+  await begin();
+  await Promise.all([seen, next]);
+  assert.deepEqual(done, ["b"]);
+  await ask("c", "c");
+  assert.deepEqual(done, ["b", "c"], "and nobody is left behind");
+});
+
+test("no address has all the places: one of another begins at once", async () => {
+  const { line, done, ask, begin } = made({ ...LIMITS, atOnce: 2 });
+  const own = ask("127.0.0.1", "own");
+  await ask("192.0.2.1", "other");
+  assert.deepEqual(done, ["other"], "while the first still has its place");
+  await begin();
+  await own;
+  assert.deepEqual(done, ["other", "own"]);
+  assert.equal(await line.run("127.0.0.1", () => Promise.resolve(7)), 7);
+});
