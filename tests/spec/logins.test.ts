@@ -241,6 +241,7 @@ test("who was deleted since is not renewed, and lives no longer than was granted
     assert.deepEqual(errorsOf(refused), ["permission denied", why]);
     assert.equal((await logins.self(token)).status, 200);
   }
+});
 
 test("T-N03: failed logins of one address are slowed down, those of others and good ones are not", async (t) => {
   const listener = { forwardedForFrom: ["127.0.0.1"] };
