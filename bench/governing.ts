@@ -12,7 +12,7 @@ import {
   governingPolicies,
   type GoverningRecord,
 } from "../src/policies/governing-record.ts";
-import { NO_REPLICATION, programToken } from "../src/policies/program-token.ts";
+import { programInput } from "../src/policies/program-request.ts";
 import type { ProgramInput } from "../src/policy/expr/program-input.ts";
 import { FairTurns } from "../src/tokens/fair-turns.ts";
 import { madeBarrier } from "../tests/support/made-barrier.ts";
@@ -137,25 +137,19 @@ async function judged(governing: Governing, millis: number): Promise<number> {
 }
 
 function inputOf(): ProgramInput {
-  return {
+  const request = {
     now: 1_767_225_600_000_000_000n,
-    request: {
-      id: "0f5a3c9e-0000-4000-8000-000000000001",
-      path: PATH,
-      operation: "read",
-      data: {},
-      remoteAddress: "10.20.30.40",
-      remotePort: 51_234,
-      headers: {},
-      wrapTtl: null,
-      policyOverride: false,
-      unauthenticated: false,
-      mountPoint: "secret/",
-      mountType: "kv",
-      mountAccessor: "",
-    },
-    token: programToken(caller),
-    namespace: { id: ROOT_NAMESPACE.id, path: ROOT_NAMESPACE.path },
-    replication: NO_REPLICATION,
+    id: "0f5a3c9e-0000-4000-8000-000000000001",
+    namespace: ROOT_NAMESPACE,
+    path: PATH,
+    operation: "read",
+    data: {},
+    remote: { address: "10.20.30.40", port: 51_234 },
+    header: () => undefined,
+    wrapTtl: null,
+    override: false,
+    caller,
+    home: { point: "secret/", type: "kv", accessor: "" },
   };
+  return programInput(request, []);
 }

@@ -4836,7 +4836,9 @@ export interface InspectRequestInput {
   /** Body, or parameters of the query. */
   readonly data?: JsonObject | undefined;
   /** Where from. Default: as this request. */
-  readonly remoteAddress?: string | undefined;
+  readonly address?: string | undefined;
+  /** Port there. Default: as this request. */
+  readonly port?: number | undefined;
   /** Headers that programs may see. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** When; RFC 3339. Default: now. */
@@ -4907,9 +4909,9 @@ export type InspectRequestAnswer = {
   readonly steps: readonly {
     /** Kind of the policy. */
     readonly kind: "acl" | "rgp" | "egp";
-    /** Name of the policy; empty where no rule of any matches. */
+    /** Name of the policy; empty where no rule of any matches, and for one of a namespace above. */
     readonly name: string;
-    /** Namespace that it belongs to. */
+    /** Namespace that it belongs to; empty as the name. */
     readonly namespace_id: string;
     /** allow or deny of an ACL; pass, fail or error of a program. */
     readonly result: string;
@@ -4964,7 +4966,8 @@ export function inspectRequest(
       path: input.path,
       namespace: input.namespace,
       data: input.data,
-      remote_address: input.remoteAddress,
+      remote_address: input.address,
+      remote_port: input.port,
       headers: input.headers,
       time: input.time,
       wrap_ttl: input.wrapTtl,

@@ -14,13 +14,21 @@ import type {
   WrapForm,
 } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type Home, programInput } from "../policies/program-request.ts";
 import { invariant } from "../base/invariant.ts";
-import type { Passage } from "./passage.ts";
+import { homeOf, type Passage } from "./passage.ts";
 import { decisionOn } from "./decision.ts";
-import { programInput } from "./governed-request.ts";
+import { governedRequest } from "./governed-request.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import { reaches } from "./need.ts";
-import type { Decisions, Governance, NodeState, TokenLookup } from "./seams.ts";
+import type {
+  Decisions,
+  Governance,
+  MountTable,
+  NamespaceTree,
+  NodeState,
+  TokenLookup,
+} from "./seams.ts";
 
 interface Parts {
   readonly decisions: Decisions;
@@ -28,6 +36,8 @@ interface Parts {
   readonly clock: Clock;
   readonly running: Running;
   readonly tokens: TokenLookup;
+  readonly namespaces: NamespaceTree;
+  readonly mounts: MountTable;
   readonly node: NodeState;
 }
 
@@ -78,19 +88,35 @@ export class AskedRequest implements Asked {
   }
 
   async may(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean> {
-    const { caller, namespace } = this.#passage;
-    if (caller === null || namespace === null) return false;
-    if (caller.type === "management") return true;
+    const { caller, namespace: base } = this.#passage;
+    if (caller === null || base === null) return false;
     const { decisions, governance, clock } = this.#parts;
-    const question = { namespace, path, capability, sudo: false, data: {}, wrapTtl: null };
-    if (!(await decisions.decide(caller, question)).allowed) return false;
-    const policies = await governance.applying(caller, namespace, path);
+    const { namespace, place, home } = this.#at(base, path);
+    const question = { namespace, path: place, capability, sudo: false, data: {}, wrapTtl: null };
+    const free = caller.type === "management";
+    if (!free && !(await decisions.decide(caller, question)).allowed) return false;
+    const policies = await governance.applying(caller, namespace, place);
     if (policies.length === 0) return true;
-    const facts = { now: clock.now(), headers: governance.headers() };
-    const { request, ...rest } = await programInput(this.#passage, this, facts);
-    const input = { ...rest, request: { ...request, path, operation: capability, data: {} } };
+    const own = await governedRequest(this.#passage, this, clock.now());
+    const asked = { namespace, path: place, operation: capability, data: {}, wrapTtl: null, home };
+    const input = programInput({ ...own, ...asked, override: false }, governance.headers());
     // Whoever overrides a policy does so for a request that names the place.
     return (await governance.judge(policies, { input, override: false })).allowed;
+  }
+
+  /** Where a request to the path would go. */
+  #at(base: NamespaceRef, path: string) {
+    const { namespaces, mounts } = this.#parts;
+    const folder = path.endsWith("/") ? "/" : "";
+    const segments = path.split("/").filter((segment) => segment !== "");
+    const { namespace, taken } = namespaces.resolve(base, segments);
+    const rest = segments.slice(taken);
+    const mount = mounts.find(namespace, rest)?.ref ?? null;
+    const home: Home =
+      mount === null
+        ? { ...homeOf(rest), accessor: "" }
+        : { point: mount.path, type: mount.type, accessor: mount.accessor };
+    return { namespace, place: `${rest.join("/")}${folder}`, home };
   }
 
   get caller(): Caller | null {

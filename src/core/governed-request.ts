@@ -1,50 +1,30 @@
-// A request as the programs of RGPs and EGPs see it (policies-and-plugins 5.7): the passage without its
-// credential, and without headers that nobody has declared fit for a record.
+// A request on its way as governing policies are told of it: the passage without its credential.
 
 import type { Instant } from "../base/world.ts";
 import type { Asked } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { NO_REPLICATION, programToken } from "../policies/program-token.ts";
-import type { ProgramInput } from "../policy/expr/program-input.ts";
+import type { GovernedRequest } from "../policies/program-request.ts";
 import { capabilityOn } from "./decision.ts";
 import type { Passage } from "./passage.ts";
 
-export async function programInput(
+export async function governedRequest(
   passage: Passage,
   asked: Asked,
-  { now, headers }: { readonly now: Instant; readonly headers: readonly string[] },
-): Promise<ProgramInput> {
+  now: Instant,
+): Promise<GovernedRequest> {
   const { incoming, caller, home } = passage;
-  const { id, path } = passage.namespace ?? ROOT_NAMESPACE;
   return {
     now,
-    request: {
-      id: incoming.id,
-      path: passage.policyPath,
-      operation: await capabilityOn(passage, asked),
-      data: passage.data,
-      remoteAddress: incoming.remote.address,
-      remotePort: incoming.remote.port,
-      headers: shownHeaders(passage, headers),
-      wrapTtl: incoming.wrapTtl,
-      policyOverride: incoming.policyOverride,
-      unauthenticated: caller === null,
-      mountPoint: home.point,
-      mountType: home.type,
-      mountAccessor: passage.mount?.accessor ?? "",
-    },
-    token: caller === null ? null : programToken(caller),
-    namespace: { id, path },
-    replication: NO_REPLICATION,
+    id: incoming.id,
+    namespace: passage.namespace ?? ROOT_NAMESPACE,
+    path: passage.policyPath,
+    operation: await capabilityOn(passage, asked),
+    data: passage.data,
+    remote: incoming.remote,
+    header: (name) => incoming.header(name),
+    wrapTtl: incoming.wrapTtl,
+    override: incoming.policyOverride,
+    caller,
+    home: { ...home, accessor: passage.mount?.accessor ?? "" },
   };
-}
-
-/** Each value by itself, however they came: in several headers or with commas between (T-A21). */
-function shownHeaders({ incoming }: Passage, names: readonly string[]) {
-  const shown: Record<string, readonly string[]> = {};
-  for (const name of names) {
-    const given = incoming.header(name);
-    if (given !== undefined) shown[name] = given.split(",").map((value) => value.trim());
-  }
-  return shown;
 }

@@ -126,6 +126,26 @@ export class RequestInput {
   }
 }
 
+/** What a request would hold that has these fields, wherever each of them belongs. */
+export function describedInput(
+  endpoint: Served,
+  path: Given["path"],
+  fields: JsonObject,
+): RequestInput {
+  const reads = endpoint.method === "GET" || endpoint.method === "LIST";
+  const inQuery = new Set(
+    endpoint.fields.filter(({ field }) => field.source === "query").flatMap(({ names }) => names),
+  );
+  const query = new Map<string, string | true>();
+  const body: Record<string, JsonValue> = {};
+  for (const [name, value = null] of Object.entries(fields)) {
+    if (!reads && !inQuery.has(name)) body[name] = value;
+    else if (value === true || typeof value === "string") query.set(name, value);
+    else if (value !== null) query.set(name, JSON.stringify(value));
+  }
+  return new RequestInput(endpoint, { path, query, body });
+}
+
 /** As it was sent where it will be refused: it is never read. */
 function canonical(field: ServedField["field"], value: JsonValue): JsonValue {
   if (field.canonical === undefined) return value;

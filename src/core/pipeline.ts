@@ -17,18 +17,19 @@ import { helpFor } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
 import type { Asked, Caller, MountRef, NamespaceRef, Operation } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { programInput } from "../policies/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { inAclWords } from "./acl-words.ts";
 import { AskedRequest } from "./asked.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
-import { programInput } from "./governed-request.ts";
-import type { ReadInput } from "./input.ts";
+import { governedRequest } from "./governed-request.ts";
+import { describedInput, type ReadInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
 import { MEANING, meaningOf, methodOf } from "./operation.ts";
 import { Passage } from "./passage.ts";
-import { type Route, Router } from "./router.ts";
+import { namedValues, type Route, Router } from "./router.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import type * as seams from "./seams.ts";
 
@@ -86,6 +87,24 @@ export class Pipeline implements Core {
   ): Served | null {
     const { route } = this.#reach(namespace, segments);
     return route.methods.get(methodOf(operation)) ?? null;
+  }
+
+  /** The mount that answers there; null where the server itself does, or nobody. */
+  mountAt(namespace: NamespaceRef, segments: readonly string[]): MountRef | null {
+    return this.#reach(namespace, segments).mount;
+  }
+
+  /** What rules on parameters and programs would look at, of fields that somebody describes. */
+  dataAt(
+    namespace: NamespaceRef,
+    segments: readonly string[],
+    operation: Operation,
+    fields: JsonObject,
+  ): JsonObject {
+    const { route } = this.#reach(namespace, segments);
+    const endpoint = route.methods.get(methodOf(operation)) ?? null;
+    if (endpoint === null) return fields;
+    return describedInput(endpoint, namedValues(endpoint, route), fields).data;
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -333,7 +352,7 @@ export class Pipeline implements Core {
    *  every request: then nothing is waited for. */
   #govern(passage: Passage, asked: Asked, now: Instant): Promise<void> | null {
     const { caller, namespace, endpoint } = passage;
-    if (namespace === null || caller?.type === "management") return null;
+    if (namespace === null) return null;
     if (caller === null && endpoint?.login !== true) return null;
     // No EGP reaches a ceremony, or a wrong one could lock everybody out (policies-and-plugins 5.2).
     const path = endpoint?.access.kind === "ceremony" ? null : passage.policyPath;
@@ -356,7 +375,8 @@ export class Pipeline implements Core {
       incoming.policyOverride &&
       (!governance.overrideNeedsSudo ||
         (await decisionOn(passage, decisions, asked, true)).allowed);
-    const input = await programInput(passage, asked, { now, headers: governance.headers() });
+    const request = await governedRequest(passage, asked, now);
+    const input = programInput(request, governance.headers());
     const judgement = await governance.judge(policies, { input, override: mayOverride });
     passage.judgement = judgement;
     if (judgement.allowed) return;

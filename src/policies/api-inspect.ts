@@ -34,8 +34,10 @@ const places = out.list(
 );
 const step = out.object({
   kind: out.oneOf(["acl", "rgp", "egp"], "Kind of the policy."),
-  name: out.string("Name of the policy; empty where no rule of any matches."),
-  namespace_id: out.string("Namespace that it belongs to."),
+  name: out.string(
+    "Name of the policy; empty where no rule of any matches, and for one of a namespace above.",
+  ),
+  namespace_id: out.string("Namespace that it belongs to; empty as the name."),
   result: out.string("allow or deny of an ACL; pass, fail or error of a program."),
   level: out.optional(out.oneOf(ENFORCEMENT_LEVELS, "What a failure of the program does.")),
   message: out.optional(out.string("Why, in words.")),
@@ -119,9 +121,13 @@ export const inspectionApi = [
       path: wire.body("path").string("Where, relative to the namespace."),
       namespace: wire.body("namespace").string("Namespace below that of the request.").default(""),
       data: wire.body("data").object("Body, or parameters of the query.").default({}),
-      remoteAddress: wire
+      address: wire
         .body("remote_address")
         .string("Where from. Default: as this request.")
+        .optional(),
+      port: wire
+        .body("remote_port")
+        .integer("Port there. Default: as this request.", { min: 0, max: 65_535 })
         .optional(),
       headers: wire.body("headers").texts("Headers that programs may see.").default({}),
       time,
@@ -130,19 +136,19 @@ export const inspectionApi = [
       documents,
     },
     output: inspected,
-    handler: async (inspection, { remoteAddress, wrapTtl = 0n, ...described }, asked) => {
+    handler: async (inspection, { address, port, wrapTtl = 0n, ...described }, asked) => {
       const found = await inspection.inspect(asked.namespace, {
         ...described,
         id: asked.id,
-        remoteAddress: remoteAddress ?? asked.remote.address,
+        remote: { address: address ?? asked.remote.address, port: port ?? asked.remote.port },
         wrapTtl: wrapTtl === 0n ? null : wrapTtl,
       });
-      return shown(found);
+      return shown(found, inspection.above(asked.caller));
     },
   }),
 ];
 
-function shown(found: Inspected): OutputOf<typeof inspected> {
+function shown(found: Inspected, above: ReadonlySet<string>): OutputOf<typeof inspected> {
   const { explanation } = found;
   return {
     allowed: found.allowed,
@@ -153,7 +159,7 @@ function shown(found: Inspected): OutputOf<typeof inspected> {
     candidates: (explanation?.candidates ?? []).map(({ label, policies, why }) => {
       return { path: label, policies: policies.map(placeOf), why };
     }),
-    steps: [...aclSteps(explanation), ...found.judged.map(programStep)],
+    steps: [...aclSteps(explanation), ...found.judged.map((judged) => programStep(judged, above))],
     override_needed: found.overrideNeeded,
     minimal_policy: explanation?.suggestion?.text ?? null,
     ...replacedBy(explanation),
@@ -193,15 +199,23 @@ function aclSteps(explanation: Explanation | null): OutputOf<typeof step>[] {
   return policies.map(({ name, namespaceId }) => ({ ...said, name, namespace_id: namespaceId }));
 }
 
-function programStep({ policy, level, verdict }: Judged): OutputOf<typeof step> {
+/** Of a policy above whoever asks, no more than that there is one and what it says. */
+function programStep(
+  { policy, level, verdict }: Judged,
+  above: ReadonlySet<string>,
+): OutputOf<typeof step> {
   const { passed, error, description, rules } = verdict;
   const message = error ?? description;
+  const result = passed ? "pass" : error === null ? "fail" : "error";
+  if (above.has(policy.namespaceId)) {
+    return { kind: policy.kind, name: "", namespace_id: "", level, result };
+  }
   return {
     kind: policy.kind,
     name: policy.name,
     namespace_id: policy.namespaceId,
     level,
-    result: passed ? "pass" : error === null ? "fail" : "error",
+    result,
     ...(message === "" ? {} : { message }),
     rules: rules.map(({ name, line, column, value }) => ({ name, line, column, value })),
   };

@@ -105,7 +105,7 @@ export class CapabilityQueries {
     for (const path of new Set(paths)) {
       const place = this.#placeOf(base, path);
       capabilities.push({ path, ...(await this.#at(caller, place)) });
-      governed ||= caller.type === "client" && (await this.#isGoverned(caller, place));
+      governed ||= await this.#isGoverned(caller, place);
     }
     return { capabilities, warnings: governed ? [NOT_COUNTED] : [] };
   }

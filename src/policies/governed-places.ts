@@ -4,11 +4,12 @@
 
 import { showName } from "../policy/document-failure.ts";
 import { readEgpPaths, showEgpPath } from "../policy/egp-paths.ts";
+import { type RulePlaces, spellingProblem } from "./rule-places.ts";
 
 const MOST = 100; // an answer is read by people
 
 /** What there is to be governed. */
-export interface GovernedPlaces {
+export interface GovernedPlaces extends Pick<RulePlaces, "spellingOf"> {
   /** Of a path in the namespace. `whole`: these are all its segments, and not those before a star. Null:
    *  nothing is wrong with it. */
   ungoverned(namespaceId: string, segments: readonly string[], whole: boolean): string | null;
@@ -24,8 +25,11 @@ export function egpWarnings(
     const segments = egp.path.split("/");
     // It may go on, or is empty where the path is that of a list.
     if (egp.glob || segments.at(-1) === "") segments.pop();
-    const problem = places.ungoverned(namespaceId, segments, !egp.glob);
-    if (problem !== null) warnings.push(`path ${showName(showEgpPath(egp))}: ${problem}`);
+    const shown = showEgpPath(egp);
+    const problem =
+      spellingProblem(shown, namespaceId, places) ??
+      places.ungoverned(namespaceId, segments, !egp.glob);
+    if (problem !== null) warnings.push(`path ${showName(shown)}: ${problem}`);
     if (warnings.length >= MOST) break;
   }
   return warnings;

@@ -129,7 +129,20 @@ export class Governing {
       log.warn("the policies of a request took long", { request: id, policies: judged.length, ms });
       metrics.slow();
     }
-    return conclude(judged, { override: request.override, trace });
+    const above = this.above(request.input.token?.namespace ?? null);
+    return conclude(judged, { override: request.override, trace, above });
+  }
+
+  /** Ids of the namespaces above one, whose policies are not named to its callers. */
+  above(namespace: Pick<NamespaceRef, "path"> | null): ReadonlySet<string> {
+    const ids = new Set<string>();
+    let path = namespace?.path ?? "";
+    while (path !== "") {
+      path = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+      const above = this.#options.namespaces.named(path);
+      if (above !== null) ids.add(above.id);
+    }
+    return ids;
   }
 
   /** Every one of them, also after one has failed (P18). Those that are gone meanwhile are left out. They

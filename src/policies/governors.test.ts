@@ -99,6 +99,22 @@ test("the RGPs of the token by name, then the EGPs, longest path first (5.3)", a
   assert.equal(await found(room, who, null), "rgp root/a, rgp root/b"); // no EGP reaches it
 });
 
+test("management is bound by the EGPs of namespaces above its own, and by nothing else", async () => {
+  const room = await made();
+  await write(room, "egp", "top", ["*"]);
+  await write(room, "egp", "mid", ["*"], TEAM);
+  await write(room, "egp", "low", ["*"], DEEP);
+  await write(room, "rgp", "carried", [], TEAM);
+  const manager = (namespace: NamespaceRef): Caller => ({
+    ...caller(["carried"], namespace),
+    type: "management",
+  });
+  assert.equal(await found(room, manager(ROOT_NAMESPACE), "x", DEEP), "");
+  assert.equal(await found(room, manager(TEAM), "x", TEAM), "egp root/top");
+  assert.equal(await found(room, manager(TEAM), "x", DEEP), "egp root/top");
+  assert.equal(await found(room, manager(DEEP), "x", DEEP), "egp t1/mid, egp root/top");
+});
+
 test("one EGP with several matching paths is asked once, at its longest", async () => {
   const room = await made();
   await write(room, "egp", "twice", ["*", "secret/a"]);

@@ -62,11 +62,12 @@ export class Governors {
     namespace: NamespaceRef,
     path: string | null,
   ): readonly Governor[] | Promise<readonly Governor[]> {
-    const rgps = caller === null ? NONE : this.#carriedBy(caller);
+    if (caller?.type === "management" && caller.namespace.path === "") return NONE;
+    const rgps = caller?.type === "client" ? this.#carriedBy(caller) : NONE;
     const above = path === null ? [] : this.#aboveOf(namespace);
     if (rgps === null || above === null) return this.#applyingLater(caller, namespace, path);
     if (path === null || above.length === 0) return rgps;
-    const egps = matching(above, path);
+    const egps = matching(binding(above, caller), path);
     if (egps.length === 0) return rgps;
     return rgps.length === 0 ? egps : [...rgps, ...egps];
   }
@@ -82,13 +83,17 @@ export class Governors {
     const replaced = new Set([...own].map(keyOf));
     const counts = (one: Governor) => own.has(one) || !replaced.has(keyOf(one));
     const stored = (await this.applying(caller, namespace, null)).filter(counts);
-    const rgps = [...stored, ...(caller === null ? [] : tried.rgps)].toSorted(byName);
+    const carried = caller?.type === "client" ? tried.rgps : [];
+    const rgps = [...stored, ...carried].toSorted(byName);
     if (path === null) return rgps;
     const place = { egps: EgpIndex.of(tried.egps) };
     const more = { place, ...relation(tried.namespace, namespace) };
     for (;;) {
       const above = this.#aboveOf(namespace);
-      if (above !== null) return [...rgps, ...matching([...above, more], path).filter(counts)];
+      if (above !== null) {
+        const all = binding([...above, more], caller);
+        return [...rgps, ...matching(all, path).filter(counts)];
+      }
       await this.#load(this.#line(namespace));
     }
   }
@@ -156,9 +161,21 @@ export function keyOf({ kind, namespaceId, name }: Governor): string {
   return `${kind}/${namespaceId}/${name}`;
 }
 
+/** Management is bound by the EGPs of namespaces above its own and by no others, so that a parent governs
+ *  its tenants and nobody locks himself out. */
+function binding(above: readonly Above[], caller: Caller | null): readonly Above[] {
+  if (caller?.type !== "management") return above;
+  const own = depthOf(caller.namespace);
+  return above.filter(({ depth }) => depth < own);
+}
+
+function depthOf({ path }: NamespaceRef): number {
+  return path === "" ? 0 : path.length + 1;
+}
+
 /** How paths of a namespace look from another one above it, or from itself. */
 function relation(above: NamespaceRef, { path }: NamespaceRef): Omit<Above, "place"> {
-  const depth = above.path === "" ? 0 : above.path.length + 1;
+  const depth = depthOf(above);
   return { below: path === above.path ? "" : `${path.slice(depth)}/`, depth };
 }
 

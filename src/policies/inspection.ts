@@ -7,14 +7,14 @@ import { invariant } from "../base/invariant.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Access, Capability } from "../endpoint/access.ts";
-import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
+import { type Caller, isAtOrBelow, type NamespaceRef, type Remote } from "../endpoint/request.ts";
 import { explain, type Explanation } from "../policy/acl-explain.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
 import type { Turns } from "./compiled-acls.ts";
 import * as failures from "./failures.ts";
 import type { Governing } from "./governing.ts";
 import { conclude, type Judged } from "./judging.ts";
-import { NO_REPLICATION, programToken } from "./program-token.ts";
+import { type Home, programInput } from "./program-request.ts";
 import { Rights, type StoredPolicies } from "./rights.ts";
 import {
   type GivenDocument,
@@ -50,13 +50,14 @@ export interface InspectionOptions {
   ) => DeclaredAccess | null;
   /** The one form of a path. */
   readonly canonical: (namespace: NamespaceRef, segments: readonly string[]) => readonly string[];
-  readonly mountOf: (
+  /** Fields of a request as rules on parameters and programs would see them. */
+  readonly dataAt: (
     namespace: NamespaceRef,
     segments: readonly string[],
-  ) => {
-    readonly point: string;
-    readonly type: string;
-  };
+    capability: Operation,
+    fields: JsonObject,
+  ) => JsonObject;
+  readonly homeOf: (namespace: NamespaceRef, segments: readonly string[]) => Home;
   /** Of the last write. */
   readonly index: () => bigint;
   readonly clock: Clock;
@@ -76,7 +77,7 @@ export interface DescribedRequest {
   /** Below the one in which it is asked. */
   readonly namespace: string;
   readonly data: JsonObject;
-  readonly remoteAddress: string;
+  readonly remote: Pick<Remote, "address" | "port">;
   readonly headers: Readonly<Record<string, string>>;
   readonly time: Instant | null;
   readonly wrapTtl: Nanos | null;
@@ -110,23 +111,32 @@ export class Inspection {
     this.#options = options;
   }
 
-  async inspect(from: NamespaceRef, described: DescribedRequest): Promise<Inspected> {
+  /** Ids of the namespaces whose policies are not named to whoever asks. */
+  above(asker: Caller | null): ReadonlySet<string> {
+    return this.#options.governing.above(asker?.namespace ?? null);
+  }
+
+  async inspect(from: NamespaceRef, given: DescribedRequest): Promise<Inspected> {
     const { governing } = this.#options;
-    const { operation } = described;
-    const place = this.#place(from, described);
+    const { operation } = given;
+    const place = this.#place(from, given);
+    const data = this.#options.dataAt(place.namespace, place.segments, operation, given.data);
+    const described = { ...given, data };
     const load = () => governing.programs();
     const documents = await readTrialDocuments(described.documents, from, load);
-    const caller = this.#callerOf(from, place.namespace, described, documents);
     const declared = this.#options.declared(place.namespace, place.segments, operation);
+    const whose = this.#callerOf(from, place.namespace, described, documents);
+    const caller = looksAtCaller(declared) ? whose : null;
     const kind = declared?.access.kind ?? "capability";
     const sudo = declared?.access.kind === "capability" && declared.access.sudo;
     const base = { operation, sudo, explanation: null, judged: [], overrideNeeded: false };
 
-    const early = withoutPolicies(caller, place.namespace, declared);
+    const early = withoutPolicies(caller, place.namespace, declared, described);
     if (early !== null) return { ...base, ...early };
     const asked = (needed: boolean) =>
       caller === null ? null : this.#explain(caller, place, described, documents, needed);
-    const explanation = kind === "capability" ? await asked(sudo) : null;
+    const isFree = caller?.type === "management";
+    const explanation = kind === "capability" && !isFree ? await asked(sudo) : null;
     if (explanation?.allowed === false) {
       return { ...base, allowed: false, reason: explanation.reason, explanation };
     }
@@ -137,11 +147,12 @@ export class Inspection {
       policies.length === 0
         ? []
         : await governing.evaluate(policies, this.#inputOf(place, caller, described), { trials });
-    const override =
-      described.override && (!governing.overrideNeedsSudo || (await asked(true))?.allowed === true);
+    const mayOverride = async () =>
+      !governing.overrideNeedsSudo || isFree || (await asked(true))?.allowed === true;
+    const override = described.override && (await mayOverride());
     const { allowed, overrideNeeded } = conclude(judged, { override, trace: false });
     const reason = allowed
-      ? (explanation?.reason ?? "no ACL policy is asked here")
+      ? (explanation?.reason ?? (isFree ? MANAGEMENT : "no ACL policy is asked here"))
       : "governing policies deny it";
     return { ...base, allowed, reason, explanation, judged, overrideNeeded };
   }
@@ -235,34 +246,27 @@ export class Inspection {
     caller: Caller | null,
     described: DescribedRequest,
   ): ProgramInput {
-    const { point, type } = this.#options.mountOf(namespace, segments);
-    const visible = new Set(this.#options.governing.headers()); // of a real one no more is seen
-    const headers = Object.entries(described.headers)
-      .map(([name, value]) => [name.toLowerCase(), value] as const)
-      .filter(([name]) => visible.has(name))
-      .map(([name, value]) => [name, value.split(",").map((one) => one.trim())] as const);
-    return {
+    const headers = new Map(
+      Object.entries(described.headers).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    const request = {
+      ...described,
       now: described.time ?? this.#options.clock.now(),
-      request: {
-        id: described.id,
-        path,
-        operation: described.operation,
-        data: described.data,
-        remoteAddress: described.remoteAddress,
-        remotePort: 0,
-        headers: Object.fromEntries(headers),
-        wrapTtl: described.wrapTtl,
-        policyOverride: described.override,
-        unauthenticated: caller === null,
-        mountPoint: point,
-        mountType: type,
-        mountAccessor: "",
-      },
-      token: caller === null ? null : programToken(caller),
-      namespace: { id: namespace.id, path: namespace.path },
-      replication: NO_REPLICATION,
+      namespace,
+      path,
+      header: (name: string) => headers.get(name),
+      caller,
+      home: this.#options.homeOf(namespace, segments),
     };
+    return programInput(request, this.#options.governing.headers());
   }
+}
+
+const MANAGEMENT = "a management token may do everything that no namespace above denies it";
+
+/** What is open to everybody answers whoever has a token as it does everybody else. */
+function looksAtCaller(declared: DeclaredAccess | null): boolean {
+  return declared?.access.kind !== "open" || declared.access.caller !== "ignored";
 }
 
 /** What is decided without asking a policy; null for the rest. */
@@ -270,6 +274,7 @@ function withoutPolicies(
   caller: Caller | null,
   namespace: NamespaceRef,
   declared: DeclaredAccess | null,
+  { remote }: DescribedRequest,
 ): { readonly allowed: boolean; readonly reason: string } | null {
   const no = (reason: string) => ({ allowed: false, reason });
   const kind = declared?.access.kind ?? "capability";
@@ -285,9 +290,9 @@ function withoutPolicies(
   if (!isAtOrBelow(namespace, caller.namespace)) {
     return no("a token works in its own namespace and below");
   }
-  if (caller.type === "management") {
-    const reason = "a management token may do everything, and no policy judges it";
-    return { allowed: true, reason };
+  if (caller.boundTo?.has(remote.address) === false) {
+    return no("the token is bound to other addresses");
   }
-  return kind === "management" ? no("it needs a management token") : null;
+  const isClient = caller.type !== "management";
+  return kind === "management" && isClient ? no("it needs a management token") : null;
 }

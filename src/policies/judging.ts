@@ -11,10 +11,18 @@ export interface Judged {
   readonly verdict: Verdict;
 }
 
-/** `override`: asked for by somebody who may. `trace`: the denial shows which rules failed. */
+export interface Telling {
+  /** Asked for by somebody who may. */
+  readonly override: boolean;
+  /** The denial shows which rules failed. */
+  readonly trace: boolean;
+  /** Ids of the namespaces above the caller's: what their policies are called is not its business. */
+  readonly above?: ReadonlySet<string>;
+}
+
 export function conclude(
   judged: readonly Judged[],
-  { override, trace }: { readonly override: boolean; readonly trace: boolean },
+  { override, trace, above = NOBODY }: Telling,
 ): Judgement {
   const failed = judged.filter(({ verdict }) => !verdict.passed);
   const denying = failed.filter(
@@ -25,17 +33,24 @@ export function conclude(
   const mandatory = failed
     .filter(({ level }) => level !== "advisory")
     .map(({ policy: { kind, ...policy }, verdict }) => {
-      return { kind, qualifiedName: qualified(policy), verdict };
+      const isAbove = above.has(policy.namespaceId);
+      return { kind, qualifiedName: isAbove ? null : qualified(policy), verdict };
     });
   return {
     allowed,
     results: judged.map(resultOf),
     overrideNeeded: failed.some(({ level }) => level === "soft-mandatory"),
     warnings: failed.flatMap(({ policy, level }) =>
-      level === "advisory" ? [`advisory ${policy.kind} policy "${qualified(policy)}" failed`] : [],
+      level === "advisory" ? [`advisory ${policy.kind} policy ${named(policy, above)} failed`] : [],
     ),
     denial: allowed ? "" : denialText(mandatory, trace),
   };
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+function named(policy: Governor, above: ReadonlySet<string>): string {
+  return above.has(policy.namespaceId) ? "of a namespace above" : `"${qualified(policy)}"`;
 }
 
 /** The namespace's id in front, as traces and logs show it. */

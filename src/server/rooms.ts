@@ -10,6 +10,7 @@ import { SystemConnector } from "../audit/devices/connector.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
+import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
 import { homeOf } from "../core/passage.ts";
 import { Router } from "../core/router.ts";
 import { Identity } from "../identity/identity.ts";
@@ -71,6 +72,10 @@ export interface RoomsGiven {
   readonly declared: InspectionOptions["declared"];
   /** The one form of a path. */
   readonly canonical: InspectionOptions["canonical"];
+  /** What is looked at of described fields. */
+  readonly dataAt: InspectionOptions["dataAt"];
+  /** The mount that answers there; null where the server itself does, or nobody. */
+  readonly mountAt: (namespace: NamespaceRef, segments: readonly string[]) => MountRef | null;
 }
 
 export type Rooms = ReturnType<typeof makeRooms>;
@@ -291,9 +296,11 @@ export function makeRooms(given: RoomsGiven) {
     namespaces,
     declared: given.declared,
     canonical: given.canonical,
-    mountOf: (namespace, segments) => {
-      const ref = mounts.find(namespace, segments)?.ref;
-      return ref === undefined ? homeOf(segments) : { point: ref.path, type: ref.type };
+    dataAt: given.dataAt,
+    homeOf: (namespace, segments) => {
+      const mount = given.mountAt(namespace, segments);
+      if (mount === null) return { ...homeOf(segments), accessor: "" };
+      return { point: mount.path, type: mount.type, accessor: mount.accessor };
     },
     index: () => shared.index,
     clock,

@@ -207,6 +207,9 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     declared: (namespace, segments, operation) =>
       pipeline.declared(namespace, segments, operation === "create" ? "update" : operation),
     canonical: (namespace, segments) => pipeline.canonical(namespace, segments),
+    mountAt: (namespace, segments) => pipeline.mountAt(namespace, segments),
+    dataAt: (namespace, segments, operation, fields) =>
+      pipeline.dataAt(namespace, segments, operation === "create" ? "update" : operation, fields),
   });
 
   // --- the seal, and what opens behind it ---

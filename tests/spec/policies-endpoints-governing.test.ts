@@ -353,6 +353,8 @@ test("the path of an EGP that no request has is refused, one that leads nowhere 
     ["sys/health", 'path "sys/health": no EGP is asked here'],
     ["sys/unseal", 'path "sys/unseal": no EGP is asked here'],
     ["auth/none/login/x", 'path "auth/none/login/x": there is no such path'],
+    ["sys/policies/acl/Admin", 'path "sys/policies/acl/Admin": names there have no capitals'],
+    ["sys/policies/egp/Team*", 'path "sys/policies/egp/Team*": names there have no capitals'],
     ["team/none/*", 'path "team/none/*": nothing is mounted at "none/"'],
   ] as const) {
     const [said] = warningsOf(await write(path)) as readonly string[];

@@ -405,10 +405,69 @@ for (const [name, program] of bombs) {
   });
 }
 
+test("T-C15: a namespace binds the management tokens below it, and tells them no names", async (t) => {
+  const server = await governedServer(t);
+  for (const path of ["a", "a/b"]) await server.must("POST", `/v1/sys/namespaces/${path}`);
+  const tokens = new Map<string, { secret: string; accessor: string }>();
+  for (const namespace of ["", "a", "a/b"]) {
+    const body = { Type: "management", Name: `of ${namespace}` };
+    const made = await server.must("POST", "/v1/acl/token", { body, namespace });
+    const [secret, accessor] = [String(at(made, "SecretID")), String(at(made, "AccessorID"))];
+    tokens.set(namespace, { secret, accessor });
+  }
+  // Real and described, by the token of one namespace in another.
+  const denied = async (owner: string, namespace: string) => {
+    const { secret: token = "", accessor: token_accessor = "" } = tokens.get(owner) ?? {};
+    const real = await server.call("LIST", "/v1/sys/policies/acl", { token, namespace });
+    const described = { token_accessor, operation: "list", path: "sys/policies/acl", namespace };
+    const said = await server.inspect(described);
+    assert.equal(at(said, "data", "allowed"), real.status !== 403, said.text);
+    return real.status === 403 ? String(at(real, "errors", 0)) : "";
+  };
+  const program = "# The word behind it\nmain { token.type != 'management' }";
+  await server.egp("hidden-name", program, HARD, ["a/*"]);
+  assert.equal(await denied("", ""), "");
+  assert.equal(await denied("", "a"), "", "of the namespace that has the policy");
+  const text = await denied("a", "a");
+  assert.match(text, /egp standard policy of a namespace above evaluation resulted in denial/);
+  assert.match(await denied("a/b", "a/b"), /of a namespace above/);
+  for (const told of [text, await denied("a", "a/b")]) {
+    assert.doesNotMatch(told, /hidden-name|root|The word|main/);
+  }
+  await server.egp("hidden-name", "false", HARD, ["a/*"]);
+  await server.acl("reaches", rule("a/*", ["list"]));
+  const { secret: above } = await server.client(["reaches"]);
+  const known = await server.call("LIST", "/v1/sys/policies/acl", { token: above, namespace: "a" });
+  assert.match(String(at(known, "errors", 0)), /"root\/hidden-name"/, "its own are named");
+  // Whoever is bound cannot loosen what binds him, and describing a request shows no more.
+  const { secret: tenant = "", accessor = "" } = tokens.get("a") ?? {};
+  await server.egp("hidden-name", "request.operation != 'list'", HARD, ["a/*"]);
+  const body = { token_accessor: accessor, operation: "list", path: "sys/policies/acl" };
+  const options = { token: tenant, namespace: "a", body };
+  const seen = await server.call("POST", "/v1/sys/inspect/request", options);
+  assert.equal(at(seen, "data", "allowed"), false, seen.text);
+  assert.deepEqual(at(seen, "data", "steps"), [
+    { kind: "egp", name: "", namespace_id: "", level: HARD, result: "fail" },
+  ]);
+  await server.egp("hidden-name", "false", "advisory", ["a/*"]);
+  const hinted = await server.call("LIST", "/v1/sys/policies/acl", {
+    token: tenant,
+    namespace: "a",
+  });
+  assert.deepEqual(at(hinted, "warnings"), ["advisory egp policy of a namespace above failed"]);
+  await server.must("DELETE", "/v1/sys/policies/egp/hidden-name");
+  // The own ones bind nobody who manages the namespace, nor anybody above it.
+  await server.egp("own", "false", HARD, ["*"], "a");
+  assert.equal(await denied("a", "a"), "");
+  assert.equal(await denied("", "a"), "");
+  assert.equal(await denied("a", "a/b"), "", "what it manages below as well");
+  assert.match(await denied("a/b", "a/b"), /of a namespace above/);
+});
+
 test("T-C15: one rule for management tokens, wherever it is asked", async (t) => {
   const server = await governedServer(t);
   await server.must("POST", "/v1/sys/namespaces/a");
-  await server.egp("never", "false", HARD, ["*"]);
+  await server.egp("never", "false", HARD, ["sys/*", "secret/*"]);
   await server.egp("never", "false", HARD, ["*"], "a");
   const made = await server.must("POST", "/v1/acl/token", {
     body: { Type: "management", Name: "other" },

@@ -5,8 +5,8 @@ import type { Verdict } from "./program.ts";
 
 export interface FailedProgram {
   readonly kind: "rgp" | "egp";
-  /** Namespace id and name: `root/business-hrs`. */
-  readonly qualifiedName: string;
+  /** Namespace id and name: `root/business-hrs`. Null for one that the caller may not know of. */
+  readonly qualifiedName: string | null;
   readonly verdict: Verdict;
 }
 
@@ -18,6 +18,9 @@ export function denialText(failed: readonly FailedProgram[], trace: boolean): st
 }
 
 function denial({ kind, qualifiedName, verdict }: FailedProgram, trace: boolean): string {
+  if (qualifiedName === null) {
+    return `${kind} standard policy of a namespace above evaluation resulted in denial.`;
+  }
   const name = `"${qualifiedName}"`;
   const sentence = `${kind} standard policy ${name} evaluation resulted in denial.`;
   if (!trace) return sentence;
