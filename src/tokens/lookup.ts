@@ -5,7 +5,7 @@ import { AddressRanges } from "../base/address-ranges.ts";
 import { Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import { isOver } from "../base/time.ts";
-import type { Clock, Instant } from "../base/world.ts";
+import type { Clock } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
 import type { LoginMounts } from "./closing.ts";

@@ -5,7 +5,7 @@ import { invariant } from "../../base/invariant.ts";
 import { isOver } from "../../base/time.ts";
 import type { Instant } from "../../base/world.ts";
 import { notFound, quoted, shown } from "./failures.ts";
-import type { Element, FilteredToken, Role, Scene } from "./filtered-token.ts";
+import type { Element, Role, Scene } from "./filtered-token.ts";
 import type { Selector } from "./syntax.ts";
 
 type Read<T> = (scene: Scene) => T;
