@@ -170,11 +170,6 @@ export function seal(client: Caller): Promise<undefined> {
   return client.call<undefined>({ method: "POST", path: "sys/seal", answer: "nothing" });
 }
 
-/** Install a new data key */
-export function rotate(client: Caller): Promise<undefined> {
-  return client.call<undefined>({ method: "POST", path: "sys/rotate", answer: "nothing" });
-}
-
 export type KeyStatusAnswer = {
   /** Number of the key */
   readonly term: number;
@@ -187,6 +182,11 @@ export type KeyStatusAnswer = {
 /** Tell about the data key in use */
 export function keyStatus(client: Caller): Promise<KeyStatusAnswer> {
   return client.call<KeyStatusAnswer>({ method: "GET", path: "sys/key-status", answer: "data" });
+}
+
+/** Install a new data key */
+export function rotate(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "POST", path: "sys/rotate", answer: "nothing" });
 }
 
 export type ReadRotationAnswer = {
@@ -224,6 +224,51 @@ export function configureRotation(
   return client.call<undefined>({
     method: "POST",
     path: "sys/rotate/config",
+    body: { enabled: input.enabled, max_operations: input.maxOperations, interval: input.interval },
+    answer: "nothing",
+  });
+}
+
+/** Install a new data key */
+export function rotateKeyring(client: Caller): Promise<undefined> {
+  return client.call<undefined>({ method: "POST", path: "sys/rotate/keyring", answer: "nothing" });
+}
+
+export type ReadRotationKeyringAnswer = {
+  /** Whether keys are rotated by themselves */
+  readonly enabled: boolean;
+  /** Encryptions after which a key is replaced */
+  readonly max_operations: number;
+  /** Age at which a key is replaced; 0s for none */
+  readonly interval: string;
+};
+
+/** Tell when data keys are rotated */
+export function readRotationKeyring(client: Caller): Promise<ReadRotationKeyringAnswer> {
+  return client.call<ReadRotationKeyringAnswer>({
+    method: "GET",
+    path: "sys/rotate/keyring/config",
+    answer: "data",
+  });
+}
+
+export interface ConfigureRotationKeyringInput {
+  /** Whether keys are rotated by themselves */
+  readonly enabled?: boolean | undefined;
+  /** Encryptions after which a key is replaced: 1000000 to 3865470566 */
+  readonly maxOperations?: number | undefined;
+  /** Age at which a key is replaced: 0 for none, or at least 24h */
+  readonly interval?: string | number | undefined;
+}
+
+/** Set when data keys are rotated */
+export function configureRotationKeyring(
+  client: Caller,
+  input: ConfigureRotationKeyringInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "POST",
+    path: "sys/rotate/keyring/config",
     body: { enabled: input.enabled, max_operations: input.maxOperations, interval: input.interval },
     answer: "nothing",
   });
@@ -472,6 +517,150 @@ export function generateRootUpdate(
     path: "sys/generate-root/update",
     body: { key: input.key, nonce: input.nonce },
     answer: "bare",
+  });
+}
+
+export type GenerateRootStatusTokenAnswer = {
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** The same */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password */
+  readonly otp_length: number;
+  /** Lets whoever has it cancel the attempt: shown once, when the attempt starts */
+  readonly cancel_nonce?: string;
+};
+
+/** Tell about the running root generation */
+export function generateRootStatusToken(client: Caller): Promise<GenerateRootStatusTokenAnswer> {
+  return client.call<GenerateRootStatusTokenAnswer>({
+    method: "GET",
+    path: "sys/generate-root-token/attempt",
+    answer: "data",
+  });
+}
+
+export interface GenerateRootStartTokenInput {
+  /** A one-time password as long as the token */
+  readonly otp?: string | undefined;
+  /** PGP public key in base64 to encrypt the token to */
+  readonly pgpKey?: string | undefined;
+}
+
+export type GenerateRootStartTokenAnswer = {
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** The same */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password */
+  readonly otp_length: number;
+  /** Lets whoever has it cancel the attempt: shown once, when the attempt starts */
+  readonly cancel_nonce?: string;
+};
+
+/** Start generating a management token from key shares */
+export function generateRootStartToken(
+  client: Caller,
+  input: GenerateRootStartTokenInput = {},
+): Promise<GenerateRootStartTokenAnswer> {
+  return client.call<GenerateRootStartTokenAnswer>({
+    method: "POST",
+    path: "sys/generate-root-token/attempt",
+    body: { otp: input.otp, pgp_key: input.pgpKey },
+    answer: "data",
+  });
+}
+
+export interface GenerateRootCancelTokenInput {
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
+  readonly nonce?: string | undefined;
+}
+
+/** Cancel the running root generation */
+export function generateRootCancelToken(
+  client: Caller,
+  input: GenerateRootCancelTokenInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/generate-root-token/attempt",
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
+    answer: "nothing",
+  });
+}
+
+export interface GenerateRootUpdateTokenInput {
+  /** A share of the present key, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+}
+
+export type GenerateRootUpdateTokenAnswer = {
+  /** Whether an attempt runs */
+  readonly started: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Shares given */
+  readonly progress: number;
+  /** Shares needed */
+  readonly required: number;
+  /** Whether the token was made */
+  readonly complete: boolean;
+  /** The token under the one-time password or the PGP key; empty before */
+  readonly encoded_token: string;
+  /** The same */
+  readonly encoded_root_token: string;
+  /** Of the key that the token will be encrypted to */
+  readonly pgp_fingerprint: string;
+  /** A one-time password made here: shown once, when the attempt starts */
+  readonly otp: string;
+  /** Length of the one-time password */
+  readonly otp_length: number;
+  /** Lets whoever has it cancel the attempt: shown once, when the attempt starts */
+  readonly cancel_nonce?: string;
+};
+
+/** Give one share to the running root generation */
+export function generateRootUpdateToken(
+  client: Caller,
+  input: GenerateRootUpdateTokenInput,
+): Promise<GenerateRootUpdateTokenAnswer> {
+  return client.call<GenerateRootUpdateTokenAnswer>({
+    method: "POST",
+    path: "sys/generate-root-token/update",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "data",
   });
 }
 
@@ -748,6 +937,303 @@ export function readRekeyBackup(client: Caller): Promise<ReadRekeyBackupAnswer> 
 /** Delete the encrypted new shares that a rekey kept */
 export function deleteRekeyBackup(client: Caller): Promise<undefined> {
   return client.call<undefined>({ method: "DELETE", path: "sys/rekey/backup", answer: "nothing" });
+}
+
+export type RekeyStatusRotationAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Tell about the running rekey of the unseal key */
+export function rekeyStatusRotation(client: Caller): Promise<RekeyStatusRotationAnswer> {
+  return client.call<RekeyStatusRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/root/init",
+    answer: "data",
+  });
+}
+
+export interface RekeyStartRotationInput {
+  /** Number of new shares; 5 if not given */
+  readonly secretShares?: number | undefined;
+  /** New shares needed; 3, or all when there are fewer */
+  readonly secretThreshold?: number | undefined;
+  /** PGP public keys in base64, one for each new share */
+  readonly pgpKeys?: readonly string[] | undefined;
+  /** Keep the encrypted new shares until deleted */
+  readonly backup?: boolean | undefined;
+  /** Change nothing until enough new shares were entered */
+  readonly requireVerification?: boolean | undefined;
+}
+
+export type RekeyStartRotationAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Start replacing the shares of the unseal key */
+export function rekeyStartRotation(
+  client: Caller,
+  input: RekeyStartRotationInput = {},
+): Promise<RekeyStartRotationAnswer> {
+  return client.call<RekeyStartRotationAnswer>({
+    method: "POST",
+    path: "sys/rotate/root/init",
+    body: {
+      secret_shares: input.secretShares,
+      secret_threshold: input.secretThreshold,
+      pgp_keys: input.pgpKeys,
+      backup: input.backup,
+      require_verification: input.requireVerification,
+    },
+    answer: "data",
+  });
+}
+
+export interface RekeyCancelRotationInput {
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
+  readonly nonce?: string | undefined;
+}
+
+/** Cancel the running rekey of the unseal key */
+export function rekeyCancelRotation(
+  client: Caller,
+  input: RekeyCancelRotationInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rotate/root/init",
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
+    answer: "nothing",
+  });
+}
+
+export interface RekeyUpdateRotationInput {
+  /** A share of the present key, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+}
+
+export type RekeyUpdateRotationAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Give one present share; with the last one needed the new shares are made */
+export function rekeyUpdateRotation(
+  client: Caller,
+  input: RekeyUpdateRotationInput,
+): Promise<RekeyUpdateRotationAnswer> {
+  return client.call<RekeyUpdateRotationAnswer>({
+    method: "POST",
+    path: "sys/rotate/root/update",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "data",
+  });
+}
+
+export type RekeyVerificationRotationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Tell about the running verification */
+export function rekeyVerificationRotation(
+  client: Caller,
+): Promise<RekeyVerificationRotationAnswer> {
+  return client.call<RekeyVerificationRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/root/verify",
+    answer: "data",
+  });
+}
+
+export interface RekeyVerifyRotationInput {
+  /** A new share, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the verification */
+  readonly nonce: string;
+}
+
+export type RekeyVerifyRotationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Give one new share; with the last one needed the new shares count */
+export function rekeyVerifyRotation(
+  client: Caller,
+  input: RekeyVerifyRotationInput,
+): Promise<RekeyVerifyRotationAnswer> {
+  return client.call<RekeyVerifyRotationAnswer>({
+    method: "POST",
+    path: "sys/rotate/root/verify",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "data",
+  });
+}
+
+export interface RekeyVerifyCancelRotationInput {
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
+  readonly nonce?: string | undefined;
+}
+
+export type RekeyVerifyCancelRotationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Drop the new shares entered so far; the rekey stays */
+export function rekeyVerifyCancelRotation(
+  client: Caller,
+  input: RekeyVerifyCancelRotationInput = {},
+): Promise<RekeyVerifyCancelRotationAnswer> {
+  return client.call<RekeyVerifyCancelRotationAnswer>({
+    method: "DELETE",
+    path: "sys/rotate/root/verify",
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
+    answer: "data",
+  });
+}
+
+export type ReadRekeyBackupRotationAnswer = {
+  /** Of the rekey that made them */
+  readonly nonce: string;
+  /** By fingerprint */
+  readonly keys: Readonly<Record<string, readonly string[]>>;
+  /** By fingerprint */
+  readonly keys_base64: Readonly<Record<string, readonly string[]>>;
+};
+
+/** Read the encrypted new shares that a rekey kept */
+export function readRekeyBackupRotation(client: Caller): Promise<ReadRekeyBackupRotationAnswer> {
+  return client.call<ReadRekeyBackupRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/root/backup",
+    answer: "data",
+  });
+}
+
+/** Delete the encrypted new shares that a rekey kept */
+export function deleteRekeyBackupRotation(client: Caller): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rotate/root/backup",
+    answer: "nothing",
+  });
 }
 
 export type RekeyStatusRecoveryAnswer = {
@@ -1043,6 +1529,307 @@ export function deleteRekeyBackupRecovery(client: Caller): Promise<undefined> {
   return client.call<undefined>({
     method: "DELETE",
     path: "sys/rekey-recovery-key/backup",
+    answer: "nothing",
+  });
+}
+
+export type RekeyStatusRecoveryRotationAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Tell about the running rekey of the recovery key */
+export function rekeyStatusRecoveryRotation(
+  client: Caller,
+): Promise<RekeyStatusRecoveryRotationAnswer> {
+  return client.call<RekeyStatusRecoveryRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/recovery/init",
+    answer: "data",
+  });
+}
+
+export interface RekeyStartRecoveryRotationInput {
+  /** Number of new shares; 5 if not given */
+  readonly secretShares?: number | undefined;
+  /** New shares needed; 3, or all when there are fewer */
+  readonly secretThreshold?: number | undefined;
+  /** PGP public keys in base64, one for each new share */
+  readonly pgpKeys?: readonly string[] | undefined;
+  /** Keep the encrypted new shares until deleted */
+  readonly backup?: boolean | undefined;
+  /** Change nothing until enough new shares were entered */
+  readonly requireVerification?: boolean | undefined;
+}
+
+export type RekeyStartRecoveryRotationAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Start replacing the shares of the recovery key */
+export function rekeyStartRecoveryRotation(
+  client: Caller,
+  input: RekeyStartRecoveryRotationInput = {},
+): Promise<RekeyStartRecoveryRotationAnswer> {
+  return client.call<RekeyStartRecoveryRotationAnswer>({
+    method: "POST",
+    path: "sys/rotate/recovery/init",
+    body: {
+      secret_shares: input.secretShares,
+      secret_threshold: input.secretThreshold,
+      pgp_keys: input.pgpKeys,
+      backup: input.backup,
+      require_verification: input.requireVerification,
+    },
+    answer: "data",
+  });
+}
+
+export interface RekeyCancelRecoveryRotationInput {
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
+  readonly nonce?: string | undefined;
+}
+
+/** Cancel the running rekey of the recovery key */
+export function rekeyCancelRecoveryRotation(
+  client: Caller,
+  input: RekeyCancelRecoveryRotationInput = {},
+): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rotate/recovery/init",
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
+    answer: "nothing",
+  });
+}
+
+export interface RekeyUpdateRecoveryRotationInput {
+  /** A share of the present key, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the attempt, as its start gave it */
+  readonly nonce: string;
+}
+
+export type RekeyUpdateRecoveryRotationAnswer = {
+  /** Whether a rekey runs */
+  readonly started?: boolean;
+  /** Whether the new shares were made */
+  readonly complete?: boolean;
+  /** Names the attempt */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t?: number;
+  /** Number of the new shares */
+  readonly n?: number;
+  /** Present shares given */
+  readonly progress?: number;
+  /** Present shares needed */
+  readonly required?: number;
+  /** The new shares in hex */
+  readonly keys?: readonly string[];
+  /** The same in base64 */
+  readonly keys_base64?: readonly string[];
+  /** Of the keys for the new shares */
+  readonly pgp_fingerprints: readonly string[] | null;
+  /** Whether the encrypted new shares are kept until deleted */
+  readonly backup: boolean;
+  /** Whether the new shares must be entered before they count */
+  readonly verification_required: boolean;
+  /** Names the verification */
+  readonly verification_nonce: string;
+  /** Lets whoever has it cancel the rekey: shown once, when the rekey starts */
+  readonly cancel_nonce?: string;
+  /** What an operator should know */
+  readonly warnings?: readonly string[];
+};
+
+/** Give one present share; with the last one needed the new shares are made */
+export function rekeyUpdateRecoveryRotation(
+  client: Caller,
+  input: RekeyUpdateRecoveryRotationInput,
+): Promise<RekeyUpdateRecoveryRotationAnswer> {
+  return client.call<RekeyUpdateRecoveryRotationAnswer>({
+    method: "POST",
+    path: "sys/rotate/recovery/update",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "data",
+  });
+}
+
+export type RekeyVerificationRecoveryRotationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Tell about the running verification */
+export function rekeyVerificationRecoveryRotation(
+  client: Caller,
+): Promise<RekeyVerificationRecoveryRotationAnswer> {
+  return client.call<RekeyVerificationRecoveryRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/recovery/verify",
+    answer: "data",
+  });
+}
+
+export interface RekeyVerifyRecoveryRotationInput {
+  /** A new share, in hex or base64 */
+  readonly key: string;
+  /** Nonce of the verification */
+  readonly nonce: string;
+}
+
+export type RekeyVerifyRecoveryRotationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Give one new share; with the last one needed the new shares count */
+export function rekeyVerifyRecoveryRotation(
+  client: Caller,
+  input: RekeyVerifyRecoveryRotationInput,
+): Promise<RekeyVerifyRecoveryRotationAnswer> {
+  return client.call<RekeyVerifyRecoveryRotationAnswer>({
+    method: "POST",
+    path: "sys/rotate/recovery/verify",
+    body: { key: input.key, nonce: input.nonce },
+    answer: "data",
+  });
+}
+
+export interface RekeyVerifyCancelRecoveryRotationInput {
+  /** As the answer to the start gave it; without it a token with update and sudo is needed */
+  readonly cancelNonce?: string | undefined;
+  /** Makes sure that it is this attempt; the cancel nonce is taken here as well */
+  readonly nonce?: string | undefined;
+}
+
+export type RekeyVerifyCancelRecoveryRotationAnswer = {
+  /** Names the verification */
+  readonly nonce: string;
+  /** Threshold of the new shares */
+  readonly t: number;
+  /** Number of the new shares */
+  readonly n: number;
+  /** New shares given */
+  readonly progress: number;
+  /** Whether the new shares count from now on */
+  readonly complete: boolean;
+};
+
+/** Drop the new shares entered so far; the rekey stays */
+export function rekeyVerifyCancelRecoveryRotation(
+  client: Caller,
+  input: RekeyVerifyCancelRecoveryRotationInput = {},
+): Promise<RekeyVerifyCancelRecoveryRotationAnswer> {
+  return client.call<RekeyVerifyCancelRecoveryRotationAnswer>({
+    method: "DELETE",
+    path: "sys/rotate/recovery/verify",
+    query: { cancel_nonce: input.cancelNonce, nonce: input.nonce },
+    answer: "data",
+  });
+}
+
+export type ReadRekeyBackupRecoveryRotationAnswer = {
+  /** Of the rekey that made them */
+  readonly nonce: string;
+  /** By fingerprint */
+  readonly keys: Readonly<Record<string, readonly string[]>>;
+  /** By fingerprint */
+  readonly keys_base64: Readonly<Record<string, readonly string[]>>;
+};
+
+/** Read the encrypted new shares that a rekey kept */
+export function readRekeyBackupRecoveryRotation(
+  client: Caller,
+): Promise<ReadRekeyBackupRecoveryRotationAnswer> {
+  return client.call<ReadRekeyBackupRecoveryRotationAnswer>({
+    method: "GET",
+    path: "sys/rotate/recovery/backup",
+    answer: "data",
+  });
+}
+
+/** Delete the encrypted new shares that a rekey kept */
+export function deleteRekeyBackupRecoveryRotation(client: Caller): Promise<undefined> {
+  return client.call<undefined>({
+    method: "DELETE",
+    path: "sys/rotate/recovery/backup",
     answer: "nothing",
   });
 }

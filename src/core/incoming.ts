@@ -35,6 +35,8 @@ export interface Incoming {
   allow(duration: Nanos): void;
   /** The whole body, read on demand. More than `limit` bytes is a Failure of kind too-large. */
   body(limit: number): Promise<Uint8Array>;
+  /** Overwrites the body, and what it came in: nobody looks at it again. */
+  wipe(): void;
 }
 
 export interface Outcome {

@@ -121,6 +121,7 @@ export class Pipeline implements Core {
         this.#parts.attempts.count(incoming.remote.address);
       }
     } finally {
+      if (passage.endpoint?.secretBody === true) incoming.wipe();
       await this.#endSpent(passage);
       running.end(entry);
     }
@@ -403,7 +404,9 @@ export class Pipeline implements Core {
   #admitWrapping({ incoming, meant }: Passage, asked: Asked, endpoint: Served | null): void {
     const { wrapTtl } = incoming;
     if (wrapTtl === null || meant?.headOnly === true) return;
-    if (endpoint === null || endpoint.family === "bare") throw failures.notWrapped();
+    // Shares of keys are written down nowhere, whatever the answer looks like.
+    const kept = endpoint?.family !== "bare" && endpoint?.access.kind !== "ceremony";
+    if (endpoint === null || !kept) throw failures.notWrapped();
     this.#parts.wrapping.admit(wrapTtl, asked);
   }
 

@@ -142,6 +142,8 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
   readonly folds: readonly (Folding | undefined)[];
   /** The body is the caller's own: no member of it is unknown. */
   readonly takesAnyBody: boolean;
+  /** A field of its body is declared as a secret: the bytes are overwritten once it has answered. */
+  readonly secretBody: boolean;
   run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
   readonly exists:
     | ((path: Readonly<Record<string, string>>, asked: Asked) => boolean | Promise<boolean>)
@@ -179,11 +181,16 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: Asked) => Room):
     fields,
     byName: new Map(byName),
     folds: endpoint.parameters.map((name) => byPath.get(name)),
+    secretBody: fields.some(({ field }) => field.secret && inBody(field.source)),
     takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
     // The types of the two ends were checked against each other at the declaration.
     run: (input, asked) => endpoint.handler(roomOf(asked), input as never, asked),
     exists: exists === null ? null : (path, asked) => exists(roomOf(asked), path, asked),
   };
+}
+
+function inBody(source: Fields[string]["source"]): boolean {
+  return source === "body" || source === "param" || source === "whole";
 }
 
 /** Names of a path's parameters, in order, and whether the last takes several segments. */

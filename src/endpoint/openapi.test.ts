@@ -252,6 +252,7 @@ test("answers are wrapped as their family says", () => {
   const nothing = at(paths, "/sys/things/{name}", "post", "responses");
   assert.deepEqual(Object.keys(nothing as object).toSorted(), [
     "204",
+    "400",
     "403",
     "404",
     "429",

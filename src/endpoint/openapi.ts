@@ -157,6 +157,7 @@ function responsesOf(endpoint: Described): JsonObject {
   const named = parametersOf(endpoint.path).names.length > 0;
   return {
     ...successOf(endpoint),
+    ...(Object.keys(endpoint.input).length === 0 ? {} : { "400": refer("Error") }),
     ...(endpoint.access.kind === "open" ? {} : { "403": refer("Denied") }),
     ...(reads || named ? { "404": refer("NotFound") } : {}),
     ...(endpoint.rateLimited ? { "429": refer("RateLimited") } : {}),

@@ -137,6 +137,7 @@ class GatheredBody {
     } else {
       if (!this.#own || length > this.#held.length) this.#grow(length);
       chunk.copy(this.#held, this.#length);
+      chunk.fill(0); // it may be part of a secret, and only the whole is overwritten later
     }
     this.#length = length;
     return true;
@@ -150,6 +151,7 @@ class GatheredBody {
     const size = Math.max(this.#announced ?? 0, least * 2);
     const wider = Buffer.alloc(Math.min(size, this.#limit));
     this.#held.copy(wider, 0, 0, this.#length);
+    this.#held.fill(0);
     this.#held = wider;
     this.#own = true;
   }

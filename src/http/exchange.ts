@@ -13,6 +13,8 @@ import type { RequestHeaders } from "./request-headers.ts";
 export interface Wire {
   /** Tells a client that waits for it to send the body. */
   inviteBody(): void;
+  /** Overwrites what this request came in, as far as it is in our hands. */
+  wipe(): void;
   /** The answer to come is the last one on this connection. */
   endAfter(): void;
   /** The whole answer. `headers` is name, value, … and is the wire's to add to. */
@@ -124,6 +126,14 @@ export class Exchange implements Incoming {
       this.#body = whole.then((bytes) => this.#large.inTurn(bytes));
     }
     return this.#body;
+  }
+
+  wipe(): void {
+    this.wire.wipe();
+    this.#body?.then(
+      (bytes) => void bytes.fill(0),
+      () => {}, // what did not come whole was given up where it was gathered
+    );
   }
 }
 

@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { alloc } from "../base/bytes.ts";
 import type { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
@@ -34,6 +35,8 @@ type Phase =
   | "idle" // between two requests
   | "ending"; // the last answer is out; what still comes is thrown away
 
+const MOST_REMEMBERED = 64 * 1024; // bytes of a request
+
 export class Http1Connection implements Wire, Swept, Seated {
   readonly #socket: Socket;
   readonly #remote: Remote;
@@ -61,6 +64,8 @@ export class Http1Connection implements Wire, Swept, Seated {
   #followed = false; // a refusal stands in line behind the answer that is being made
   #last = false; // no further request is served
   #thrownAway = 0;
+  #segments: Buffer[] = []; // that the request came in, as far as they are remembered
+  #remembered = 0; // bytes of them
 
   constructor(socket: Socket, remote: Remote, reception: Reception, limits: ListenerLimits) {
     this.#socket = socket;
@@ -99,7 +104,11 @@ export class Http1Connection implements Wire, Swept, Seated {
       return;
     }
     const begins = this.#phase !== "head" && !this.#ahead && this.#request?.complete !== false;
-    if (begins) this.#chunks.restart();
+    if (begins) {
+      this.#chunks.restart();
+      this.#forgetSegments();
+    }
+    this.#remember(chunk);
     if (this.#chunks.isTooMuch(chunk)) {
       this.#fault(413, chunksTooSmall(SMALL_CHUNK));
       // The parser comes next, and stops at the first byte. Nothing more is read: the client has the
@@ -120,6 +129,23 @@ export class Http1Connection implements Wire, Swept, Seated {
       this.#phase = "head";
       this.#since = this.#reception.now();
     }
+  }
+
+  /** Requests with secrets that are to be overwritten are small; large ones are not held on to. */
+  #remember(segment: Buffer): void {
+    this.#remembered += segment.length;
+    if (this.#remembered <= MOST_REMEMBERED) this.#segments.push(segment);
+  }
+
+  #forgetSegments(): void {
+    this.#segments = [];
+    this.#remembered = 0;
+  }
+
+  wipe(): void {
+    for (const segment of this.#segments) segment.fill(0);
+    scrub();
+    this.#forgetSegments();
   }
 
   arrived(request: IncomingMessage, response: ServerResponse): void {
@@ -210,6 +236,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     const response = this.#response;
     const request = this.#request;
     this.#exchange = null;
+    this.#forgetSegments();
     if (response === null || request === null) return;
     if (this.#socket.destroyed || response.destroyed) return;
     const unread = !request.complete;
@@ -338,6 +365,18 @@ export class Http1Connection implements Wire, Swept, Seated {
     if ("encrypted" in this.#socket || this.#remote.port === 0) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }
+}
+
+/**
+ * The runtime reads into a block of this size, copies what came and frees the block as it is. The next
+ * that asks for one of the size gets it: so we ask, and overwrite. Which block that is cannot be known;
+ * several are taken, since a few reads may have come between.
+ */
+const READ_BLOCK = 64 * 1024;
+const BLOCKS = 8;
+
+function scrub(): void {
+  Array.from({ length: BLOCKS }, () => alloc(READ_BLOCK)); // filled with zeros
 }
 
 function isExpecting(request: IncomingMessage | null): boolean {

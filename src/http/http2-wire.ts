@@ -74,6 +74,9 @@ export class Http2Wire implements Wire {
   /** A stream is one request; what it says about itself has no bearing on others. */
   endAfter(): void {}
 
+  /** Frames are the runtime's; the body that was put together from them is overwritten with it. */
+  wipe(): void {}
+
   inviteBody(): void {
     if (this.#expecting && !this.#stream.destroyed && !this.#stream.headersSent) {
       this.#stream.additionalHeaders({ ":status": 100 });

@@ -16,7 +16,7 @@ import * as failures from "./failures.ts";
 const endpoint = endpointsOf<SealDesk>();
 
 /** What all ceremonies have in common. They answer 400 before init, which the pipeline sees to. */
-const ceremony = { access: access.ceremony, rootOnly: true, family: "bare" } as const;
+const ceremony = { access: access.ceremony, rootOnly: true } as const;
 /** Holds the one place there is: where tokens are needed, not every token will do. */
 const start = { ...ceremony, access: access.ceremonyStart } as const;
 
@@ -58,70 +58,83 @@ const attemptOutput = out.object({
   ),
 });
 
-export const generateRootApi = [
-  endpoint({
-    ...ceremony,
-    name: "generateRootStatus",
-    method: "GET",
-    path: "/sys/generate-root/attempt",
-    summary: "Tell about the running root generation",
-    rateLimited: false,
-    runs: "active",
-    input: {},
-    output: attemptOutput,
-    handler: ({ keeper }) => shownAttempt(keeper.generateRoot.progress()),
-  }),
-  endpoint({
-    ...start,
-    name: "generateRootStart",
-    method: "POST",
-    path: "/sys/generate-root/attempt",
-    summary: "Start generating a management token from key shares",
-    rateLimited: false,
-    input: {
-      otp: wire
-        .body("otp")
-        .secret("A one-time password as long as the token", { max: 128 })
-        .optional(),
-      pgpKey: wire
-        .body("pgp_key")
-        .string("PGP public key in base64 to encrypt the token to", { max: 64 * 1024 })
-        .optional(),
-    },
-    output: attemptOutput,
-    handler: async ({ keeper }, { otp, pgpKey }) =>
-      shownAttempt(await keeper.generateRoot.start({ otp: otp?.reveal(), pgpKey })),
-  }),
-  endpoint({
-    ...ceremony,
-    name: "generateRootCancel",
-    method: "DELETE",
-    path: "/sys/generate-root/attempt",
-    summary: "Cancel the running root generation",
-    rateLimited: false,
-    input: cancelling,
-    output: out.nothing,
-    handler: async ({ keeper }, input, asked) => {
-      const authorised = await asked.isPrivileged();
-      await keeper.generateRoot.cancel({ ...shownBy(input), authorised });
-      return undefined;
-    },
-  }),
-  endpoint({
-    ...ceremony,
-    name: "generateRootUpdate",
-    method: "POST",
-    path: "/sys/generate-root/update",
-    summary: "Give one share to the running root generation",
-    rateLimited: false,
-    input: { key: share, nonce },
-    output: attemptOutput,
-    handler: async ({ keeper }, input) =>
-      shownAttempt(
-        await keeper.generateRoot.update({ key: input.key.reveal(), nonce: input.nonce }),
-      ),
-  }),
-];
+/** As older and as newer clients of the kind ask for them: the latter find the answer in an envelope. */
+interface Form {
+  readonly path: string;
+  readonly suffix: string; // of the names
+  readonly family: "bare" | "enveloped";
+}
+
+function generateRootApi({ path, suffix, family }: Form) {
+  return [
+    endpoint({
+      ...ceremony,
+      name: `generateRootStatus${suffix}`,
+      family,
+      method: "GET",
+      path: `${path}/attempt`,
+      summary: "Tell about the running root generation",
+      rateLimited: false,
+      runs: "active",
+      input: {},
+      output: attemptOutput,
+      handler: ({ keeper }) => shownAttempt(keeper.generateRoot.progress()),
+    }),
+    endpoint({
+      ...start,
+      name: `generateRootStart${suffix}`,
+      family,
+      method: "POST",
+      path: `${path}/attempt`,
+      summary: "Start generating a management token from key shares",
+      rateLimited: false,
+      input: {
+        otp: wire
+          .body("otp")
+          .secret("A one-time password as long as the token", { max: 128 })
+          .optional(),
+        pgpKey: wire
+          .body("pgp_key")
+          .string("PGP public key in base64 to encrypt the token to", { max: 64 * 1024 })
+          .optional(),
+      },
+      output: attemptOutput,
+      handler: async ({ keeper }, { otp, pgpKey }) =>
+        shownAttempt(await keeper.generateRoot.start({ otp: otp?.reveal(), pgpKey })),
+    }),
+    endpoint({
+      ...ceremony,
+      name: `generateRootCancel${suffix}`,
+      family,
+      method: "DELETE",
+      path: `${path}/attempt`,
+      summary: "Cancel the running root generation",
+      rateLimited: false,
+      input: cancelling,
+      output: out.nothing,
+      handler: async ({ keeper }, input, asked) => {
+        const authorised = await asked.isPrivileged();
+        await keeper.generateRoot.cancel({ ...shownBy(input), authorised });
+        return undefined;
+      },
+    }),
+    endpoint({
+      ...ceremony,
+      name: `generateRootUpdate${suffix}`,
+      family,
+      method: "POST",
+      path: `${path}/update`,
+      summary: "Give one share to the running root generation",
+      rateLimited: false,
+      input: { key: share, nonce },
+      output: attemptOutput,
+      handler: async ({ keeper }, input) =>
+        shownAttempt(
+          await keeper.generateRoot.update({ key: input.key.reveal(), nonce: input.nonce }),
+        ),
+    }),
+  ];
+}
 
 const rekeyOutput = out.object({
   started: out.optional(out.boolean("Whether a rekey runs")),
@@ -153,18 +166,17 @@ const verificationOutput = out.object({
   complete: out.boolean("Whether the new shares count from now on"),
 });
 
-interface Kind {
-  readonly path: string;
-  readonly suffix: string; // of the names
+interface Kind extends Form {
   readonly of: string; // in words
   readonly rekeying: (desk: SealDesk) => Rekeying;
 }
 
-function rekeyApi({ path, suffix, of, rekeying }: Kind) {
+function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
   return [
     endpoint({
       ...ceremony,
       name: `rekeyStatus${suffix}`,
+      family,
       method: "GET",
       path: `${path}/init`,
       summary: `Tell about the running rekey of the ${of} key`,
@@ -176,6 +188,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
     endpoint({
       ...start,
       name: `rekeyStart${suffix}`,
+      family,
       method: "POST",
       path: `${path}/init`,
       summary: `Start replacing the shares of the ${of} key`,
@@ -207,6 +220,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
     endpoint({
       ...ceremony,
       name: `rekeyCancel${suffix}`,
+      family,
       method: "DELETE",
       path: `${path}/init`,
       summary: `Cancel the running rekey of the ${of} key`,
@@ -221,6 +235,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
     endpoint({
       ...ceremony,
       name: `rekeyUpdate${suffix}`,
+      family,
       method: "POST",
       path: `${path}/update`,
       summary: "Give one present share; with the last one needed the new shares are made",
@@ -237,6 +252,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
     endpoint({
       ...ceremony,
       name: `rekeyVerification${suffix}`,
+      family,
       method: "GET",
       path: `${path}/verify`,
       summary: "Tell about the running verification",
@@ -248,6 +264,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
     endpoint({
       ...ceremony,
       name: `rekeyVerify${suffix}`,
+      family,
       method: "POST",
       path: `${path}/verify`,
       summary: "Give one new share; with the last one needed the new shares count",
@@ -264,6 +281,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
     endpoint({
       ...ceremony,
       name: `rekeyVerifyCancel${suffix}`,
+      family,
       method: "DELETE",
       path: `${path}/verify`,
       summary: "Drop the new shares entered so far; the rekey stays",
@@ -284,7 +302,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       summary: "Read the encrypted new shares that a rekey kept",
       access: access.sudo,
       rootOnly: true,
-      family: "bare",
+      family,
       input: {},
       output: out.object({
         nonce: out.string("Of the rekey that made them"),
@@ -304,7 +322,7 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
       summary: "Delete the encrypted new shares that a rekey kept",
       access: access.sudo,
       rootOnly: true,
-      family: "bare",
+      family,
       input: {},
       output: out.nothing,
       handler: async (desk) => {
@@ -315,19 +333,20 @@ function rekeyApi({ path, suffix, of, rekeying }: Kind) {
   ];
 }
 
+const unseal = { of: "unseal", rekeying: ({ keeper }: SealDesk) => keeper.rekey };
+const recovery = { of: "recovery", rekeying: ({ keeper }: SealDesk) => keeper.rekeyRecovery };
+
 export const ceremonyApi = [
-  ...generateRootApi,
+  ...generateRootApi({ path: "/sys/generate-root", suffix: "", family: "bare" }),
+  ...generateRootApi({ path: "/sys/generate-root-token", suffix: "Token", family: "enveloped" }),
+  ...rekeyApi({ path: "/sys/rekey", suffix: "", family: "bare", ...unseal }),
+  ...rekeyApi({ path: "/sys/rotate/root", suffix: "Rotation", family: "enveloped", ...unseal }),
+  ...rekeyApi({ path: "/sys/rekey-recovery-key", suffix: "Recovery", family: "bare", ...recovery }),
   ...rekeyApi({
-    path: "/sys/rekey",
-    suffix: "",
-    of: "unseal",
-    rekeying: ({ keeper }) => keeper.rekey,
-  }),
-  ...rekeyApi({
-    path: "/sys/rekey-recovery-key",
-    suffix: "Recovery",
-    of: "recovery",
-    rekeying: ({ keeper }) => keeper.rekeyRecovery,
+    path: "/sys/rotate/recovery",
+    suffix: "RecoveryRotation",
+    family: "enveloped",
+    ...recovery,
   }),
 ];
 

@@ -62,6 +62,77 @@ const sealStatusOutput = out.object({
   warnings: out.list(out.string("Warning"), "What an operator should know"),
 });
 
+/** The ring of data keys. Newer clients of the kind know it by a name of its own. */
+function rotationApi(path: "/sys/rotate" | "/sys/rotate/keyring", suffix: "" | "Keyring") {
+  return [
+    endpoint({
+      name: `rotate${suffix}`,
+      method: "POST",
+      path,
+      summary: "Install a new data key",
+      description:
+        "What is stored stays readable; what is written from now on is under the new key.",
+      access: access.sudo,
+      rootOnly: true,
+      input: {},
+      output: out.nothing,
+      handler: async ({ keeper }) => {
+        await keeper.rotate();
+        return undefined;
+      },
+    }),
+
+    endpoint({
+      name: `readRotation${suffix}`,
+      method: "GET",
+      path: `${path}/config`,
+      summary: "Tell when data keys are rotated",
+      access: access.capability,
+      rootOnly: true,
+      input: {},
+      output: out.object({
+        enabled: out.boolean("Whether keys are rotated by themselves"),
+        max_operations: out.integer("Encryptions after which a key is replaced"),
+        interval: out.string("Age at which a key is replaced; 0s for none"),
+      }),
+      handler: ({ keeper }) => {
+        const { enabled, maxOperations, interval } = keeper.rotation;
+        return { enabled, max_operations: maxOperations, interval: showDuration(interval) };
+      },
+    }),
+
+    endpoint({
+      name: `configureRotation${suffix}`,
+      method: "POST",
+      path: `${path}/config`,
+      summary: "Set when data keys are rotated",
+      access: access.capability,
+      rootOnly: true,
+      input: {
+        enabled: wire.body("enabled").boolean("Whether keys are rotated by themselves").optional(),
+        maxOperations: wire
+          .body("max_operations")
+          .integer("Encryptions after which a key is replaced: 1000000 to 3865470566")
+          .optional(),
+        interval: wire
+          .body("interval")
+          .duration("Age at which a key is replaced: 0 for none, or at least 24h")
+          .optional(),
+      },
+      output: out.nothing,
+      handler: async ({ keeper }, { enabled, maxOperations, interval }) => {
+        const now = keeper.rotation;
+        await keeper.configureRotation({
+          enabled: enabled ?? now.enabled,
+          maxOperations: maxOperations ?? now.maxOperations,
+          interval: interval ?? now.interval,
+        });
+        return undefined;
+      },
+    }),
+  ];
+}
+
 export const sealApi = [
   endpoint({
     name: "initStatus",
@@ -202,22 +273,6 @@ export const sealApi = [
   }),
 
   endpoint({
-    name: "rotate",
-    method: "POST",
-    path: "/sys/rotate",
-    summary: "Install a new data key",
-    description: "What is stored stays readable; what is written from now on is under the new key.",
-    access: access.sudo,
-    rootOnly: true,
-    input: {},
-    output: out.nothing,
-    handler: async ({ keeper }) => {
-      await keeper.rotate();
-      return undefined;
-    },
-  }),
-
-  endpoint({
     name: "keyStatus",
     method: "GET",
     path: "/sys/key-status",
@@ -236,54 +291,8 @@ export const sealApi = [
     },
   }),
 
-  endpoint({
-    name: "readRotation",
-    method: "GET",
-    path: "/sys/rotate/config",
-    summary: "Tell when data keys are rotated",
-    access: access.capability,
-    rootOnly: true,
-    input: {},
-    output: out.object({
-      enabled: out.boolean("Whether keys are rotated by themselves"),
-      max_operations: out.integer("Encryptions after which a key is replaced"),
-      interval: out.string("Age at which a key is replaced; 0s for none"),
-    }),
-    handler: ({ keeper }) => {
-      const { enabled, maxOperations, interval } = keeper.rotation;
-      return { enabled, max_operations: maxOperations, interval: showDuration(interval) };
-    },
-  }),
-
-  endpoint({
-    name: "configureRotation",
-    method: "POST",
-    path: "/sys/rotate/config",
-    summary: "Set when data keys are rotated",
-    access: access.capability,
-    rootOnly: true,
-    input: {
-      enabled: wire.body("enabled").boolean("Whether keys are rotated by themselves").optional(),
-      maxOperations: wire
-        .body("max_operations")
-        .integer("Encryptions after which a key is replaced: 1000000 to 3865470566")
-        .optional(),
-      interval: wire
-        .body("interval")
-        .duration("Age at which a key is replaced: 0 for none, or at least 24h")
-        .optional(),
-    },
-    output: out.nothing,
-    handler: async ({ keeper }, { enabled, maxOperations, interval }) => {
-      const now = keeper.rotation;
-      await keeper.configureRotation({
-        enabled: enabled ?? now.enabled,
-        maxOperations: maxOperations ?? now.maxOperations,
-        interval: interval ?? now.interval,
-      });
-      return undefined;
-    },
-  }),
+  ...rotationApi("/sys/rotate", ""),
+  ...rotationApi("/sys/rotate/keyring", "Keyring"),
 ];
 
 function shownStatus(status: SealStatus) {

@@ -48,6 +48,15 @@ test("19.18 the document has every endpoint, and nothing else, and it is valid",
   assert.deepEqual(told.toSorted(), declared.toSorted());
 });
 
+test("13.5 every request that takes fields says that they can be refused", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const document = await server.call("GET", DOCUMENT, { token });
+  const refusal = at(document, "paths", "/sys/unseal", "post", "responses", "400");
+  assert.deepEqual(refusal, { $ref: "#/components/responses/Error" });
+});
+
 test("13.5 mounts are described under their own paths, or by type", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());

@@ -196,6 +196,7 @@ export class SmallHouse {
       signal: new AbortController().signal,
       allow: () => {},
       body: async () => (this.trace.push("body"), bytes ?? utf8("")),
+      wipe: () => void this.trace.push("wipe"),
     };
     return this.#pipeline.handle(incoming);
   }

@@ -4,14 +4,22 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { join } from "node:path";
 import test from "node:test";
+import { combine, split } from "shamir-secret-sharing";
+import { openEntry, secretKey } from "../../src/crypto/aead.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { type Answer, at } from "../support/http-client.ts";
 import { FlakyRandom } from "../support/fake-world.ts";
 import { makeOperator, PassingClock } from "../support/sealed-node.ts";
+import { request } from "../support/http-front.ts";
+import { until } from "../support/acl-server.ts";
 import { startServer } from "../support/test-server.ts";
 import { type After, auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
 
+const SOURCE = join(import.meta.dirname, "..", "..", "src");
 const ATTEMPT = "/v1/sys/generate-root/attempt";
 const UPDATE = "/v1/sys/generate-root/update";
 
@@ -130,6 +138,51 @@ test("T-F02: an attempt that nobody feeds gives its place back after ten minutes
   }
 });
 
+test("T-F04: the server's shares are those of another implementation, and it takes that one's", async (t) => {
+  const disk = new MemoryDisk();
+  const server = await startServer({ disk });
+  t.after(() => server.stop());
+  const { shares } = await server.init(5, 3);
+  const bytes = shares.map((share) => Uint8Array.from(Buffer.from(share, "hex")));
+  const opens = async (some: readonly Uint8Array[]) => {
+    const key = secretKey(Buffer.from(await combine([...some])));
+    const row = disk.rows.get("core/root-key");
+    assert.ok(row !== null);
+    return openEntry(key, "core/root-key", row) !== null;
+  };
+  assert.equal(await opens(bytes.slice(2)), true);
+  assert.equal(await opens(bytes.slice(0, 2)), false, "fewer tell nothing");
+  // Split anew elsewhere: other shares of the same key.
+  const again = await split(await combine(bytes.slice(1, 4)), 4, 3);
+  for (const share of again.slice(1)) {
+    await server.call("POST", "/v1/sys/unseal", {
+      body: { key: Buffer.from(share).toString("hex") },
+    });
+  }
+  assert.equal(at(await server.call("GET", "/v1/sys/seal-status"), "sealed"), false);
+});
+
+test("T-F04: nothing in the arithmetic of shares is indexed by a secret, or decided by one", () => {
+  const source = readFileSync(join(SOURCE, "crypto", "shamir.ts"), "utf8").replace(
+    /\/\/.*|\/\*[^]*?\*\//g,
+    "",
+  );
+  // Positions and counts. A byte of a secret, a coefficient or a share in brackets would be a table.
+  const positions = /^(?:i|j|at|other|secret\.length|length - 1|i \* degree \+ power|0|)$/;
+  const indexes = Array.from(source.matchAll(/[\w)\]]\[([^\]]*)\]/g), ([, index = ""]) => index);
+  assert.ok(indexes.length > 10);
+  for (const index of indexes) assert.match(index, positions, "what is this an index of?");
+  for (const name of ["multiply", "invert"]) {
+    const [, body = ""] = new RegExp(`function ${name}\\([^]*?\\{([^]*?)\\n\\}`).exec(source) ?? [];
+    assert.ok(body.length > 50, name);
+    assert.doesNotMatch(
+      body,
+      /\bif\b|\?|&&|\|\||\bwhile\b|\[|%/,
+      `${name} decides by what it is given`,
+    );
+  }
+});
+
 test("T-F05: junk among the shares undoes nothing, tells nothing, and nobody resets from afar", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
@@ -177,6 +230,36 @@ test("T-F03: an attempt keeps its key, its password and its nonce; shares for an
   assert.equal((await give(shares[1], "")).status, 400);
   assert.equal((await give(shares[1], undefined)).status, 400);
   assert.equal(at(await server.call("GET", ATTEMPT), "progress"), 0);
+});
+
+test("T-F05: what a share came in is overwritten once it was taken: segments, body, and pieces of it", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { shares } = await server.init(3, 3);
+  const [first = "", second = ""] = shares;
+  const emitted = t.mock.method(Socket.prototype, "emit");
+  const pushed = t.mock.method(IncomingMessage.prototype, "push");
+  const buffers = (some: readonly unknown[]) => some.filter((one) => Buffer.isBuffer(one));
+  const segments = () => buffers(emitted.mock.calls.flatMap(({ arguments: all }) => all));
+  const pieces = () => buffers(pushed.mock.calls.flatMap(({ arguments: all }) => all));
+  const holding = (text: string) =>
+    [...segments(), ...pieces()].filter((buffer) => buffer.includes(text)).length;
+
+  const given = await server.call("POST", "/v1/sys/unseal", { body: { key: first } });
+  assert.equal(at(given, "progress"), 1);
+  assert.ok(segments().length > 0 && pieces().length > 0);
+  assert.equal(holding(first), 0, "a share in one piece");
+
+  const stage = new Scene(server, "", shares);
+  const client = await stage.connect();
+  const body = JSON.stringify({ key: second });
+  const head = request("POST", "/v1/sys/unseal", `Content-Length: ${body.length}`);
+  client.socket.write(head + body.slice(0, 30));
+  await until(() => pieces().some((piece) => piece.includes(second.slice(0, 20))));
+  const answered = client.ask(body.slice(30));
+  assert.equal((await answered).status, 200);
+  client.destroy();
+  assert.equal(holding(second.slice(0, 20)) + holding(second.slice(-20)), 0, "a share in two");
 });
 
 test("T-F07: when the random source fails nothing is sealed and nothing is stored", async (t) => {

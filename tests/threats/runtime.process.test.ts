@@ -2,43 +2,21 @@
 // says of itself.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { configured, PROGRAM, ROOT, StartedServer } from "../support/started-server.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..");
 const FLAGS = ["--disallow-code-generation-from-strings", "--disable-proto=delete"];
 
-/** A server over memory until it is ready; gives its process and what it has logged. */
-async function started(t: TestContext, program: string, ...before: readonly string[]) {
-  const home = mkdtempSync(join(tmpdir(), "holdfast-runtime-"));
-  t.after(() => rmSync(home, { recursive: true }));
-  const config = join(home, "h.hcl");
-  writeFileSync(
-    config,
-    `data_dir = "${home}/data"\nstorage "memory" {}\n` +
-      'listener "tcp" { address = "127.0.0.1:0" tls_disable = true }\n',
-  );
-  const env = { PATH: process.env["PATH"], HOME: home };
-  const child = spawn(program, [...before, "server", "--config", config], { env });
-  t.after(() => child.kill("SIGKILL"));
-  let log = "";
-  await new Promise<void>((resolve, reject) => {
-    const take = (data: Buffer) => {
-      log += data.toString("utf8");
-      if (/\] {2}ready/.test(log)) resolve();
-    };
-    child.stdout.on("data", take);
-    child.stderr.on("data", take);
-    child.once("exit", (code) => reject(new Error(`it ended with ${code}: ${log}`)));
-  });
-  return { pid: child.pid ?? 0, log };
+function started(t: TestContext, ...command: readonly string[]): Promise<StartedServer> {
+  const { home, config } = configured(t, 'storage "memory" {}\n');
+  return new StartedServer(t, home, [...command, "server", "--config", config]).ready();
 }
 
 test("T-C12: the running server makes no code from text", async (t) => {
-  const { pid } = await started(t, join(ROOT, "bin", "holdfast"));
+  const { pid } = await started(t, PROGRAM);
   const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
   for (const flag of FLAGS) assert.ok(command.includes(flag), flag);
   // What these flags of the server come to, in a process of the same runtime.
@@ -48,7 +26,7 @@ test("T-C12: the running server makes no code from text", async (t) => {
 });
 
 test("T-N09: in the running server nothing can be added to what all objects have in common", async (t) => {
-  const { log } = await started(t, join(ROOT, "bin", "holdfast"));
+  const { log } = await started(t, PROGRAM);
   assert.doesNotMatch(log, /prototypes of the language can be changed/);
   assert.doesNotMatch(log, /the runtime was started without/);
   const other = await started(t, process.execPath, join(ROOT, "src", "main.ts"));
