@@ -15,7 +15,7 @@ import { policyName } from "../policy/acl-name.ts";
 import { DEFAULT, ROOT } from "./built-in.ts";
 import * as failures from "./failures.ts";
 import type { Policies } from "./policies.ts";
-import { openPage } from "./policy-pages.ts";
+import { LOOKED_AT, openPage } from "./policy-pages.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 
 /** What the endpoints are answered from. */
@@ -162,7 +162,7 @@ export const aclViewsApi = [
 
 // --- reading ---
 
-function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: Asked) {
+async function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: Asked) {
   query.checkRegion(input.region, desk.region);
   const { policies } = desk;
   const { prefix, reverse, perPage, nextToken } = input;
@@ -172,7 +172,8 @@ function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: Asked) 
   const from = nextToken === "" ? ordered : ordered.filter(isThere);
   const names = perPage === 0 ? from : from.slice(0, perPage);
   const open = (one: string) => policies.read(asked.namespace.id, one);
-  const page = openPage({ names, next: null }, open, (found, one) => stubOf(one, found));
+  const show = (found: PolicyRecord, one: string) => stubOf(one, found);
+  const page = await policies.inSlices(openPage({ names, next: null }, open, show, LOOKED_AT));
   // A page ends where enough was read, too.
   const next = from[page.keys.length];
   const cursor = next === undefined ? {} : { "X-Service-NextToken": next };

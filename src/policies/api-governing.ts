@@ -1,5 +1,6 @@
 // The endpoints of RGPs and EGPs (contract 4.2–4.4).
 
+import { atOnce } from "../base/sliced.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import type { GoverningKind } from "../endpoint/judgement.ts";
@@ -11,7 +12,7 @@ import { absent } from "./failures.ts";
 import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts";
 import type { GoverningRecord } from "./governing-record.ts";
 import { listing, named, part, whole } from "./policy-fields.ts";
-import { more, openPage } from "./policy-pages.ts";
+import { more, openPage, SHOWN } from "./policy-pages.ts";
 import { egpList, egpOf, guardedBy, rgpOf, shapes, trials } from "./policy-view.ts";
 
 const endpoint = endpointsOf<GoverningPolicies>();
@@ -89,7 +90,7 @@ export const governingApi = [
     handler: (policies, page, { namespace }) => {
       const names = policies.names("egp", namespace.id, page);
       const open = (name: string) => policies.read("egp", namespace.id, name);
-      const { keys, shown, next } = openPage(names, open, guardedBy);
+      const { keys, shown, next } = atOnce(openPage(names, open, guardedBy, SHOWN));
       return reply({ keys, name_path_map: shown, key_info: shown }, more(next));
     },
   }),

@@ -1,12 +1,13 @@
 // Lists that are alike for all kinds of policies: those in a folder of names, and those with documents.
 
 import type { JsonObject } from "../base/json.ts";
+import { atOnce } from "../base/sliced.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import { listing, prefix } from "./policy-fields.ts";
-import { more, openPage } from "./policy-pages.ts";
+import { more, openPage, SHOWN } from "./policy-pages.ts";
 import type { NamePage, Names } from "./policy-rows.ts";
 
 /** The policies of one kind, as lists need them. */
@@ -31,7 +32,8 @@ export function listEndpoints<Room, R extends { readonly text: string }>(of: Lis
   const { kind, word, noun, shelf, show } = of;
   const detailed = (room: Room, namespaceId: string, names: Names, folder: string) => {
     const open = (name: string) => shelf(room).read(namespaceId, folder + name);
-    const page = openPage(names, open, (record, name) => show(folder + name, record));
+    const shown = (record: R, name: string) => show(folder + name, record);
+    const page = atOnce(openPage(names, open, shown, SHOWN));
     return reply({ keys: page.keys, key_info: page.shown }, more(page.next));
   };
   return [

@@ -2,18 +2,24 @@
 // from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
 
 import { invariant } from "../base/invariant.ts";
+import { MILLISECOND } from "../base/duration.ts";
+import type { Pace } from "../base/sliced.ts";
+import type { Nanos } from "../base/world.ts";
 import { type Asked, type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
 import { wordsOf } from "../policy/acl-capability.ts";
 import type { CompiledAcl } from "../policy/acl-compile.ts";
-import { capabilitiesOn, ruleOn } from "../policy/acl-decide.ts";
+import { wordsOn } from "../policy/acl-decide.ts";
 import type { MergedRule } from "../policy/acl-merged-rule.ts";
 import type { Pattern } from "../policy/acl-pattern.ts";
 import * as failures from "./failures.ts";
 
+const STRETCH: Nanos = 5n * MILLISECOND;
 const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this token does there";
-const MOST_RULES = 10_000; // in one answer, which is recorded word by word
+const MOST_RULES = 1_000; // in one answer, which is recorded word by word
 
 export interface CapabilityQueriesOptions {
+  /** Between the paths of one question: each may meet thousands of rules. */
+  readonly pace: Pace;
   readonly rights: {
     /** Null for what lies outside the caller's namespace. */
     aclOf(caller: Caller, namespace: NamespaceRef): Promise<CompiledAcl | null>;
@@ -102,7 +108,13 @@ export class CapabilityQueries {
   async on(caller: Caller, base: NamespaceRef, paths: readonly string[]): Promise<Answered> {
     const capabilities: Capabilities[] = [];
     let governed = false;
+    const { clock, turns } = this.#options.pace;
+    let began = clock.elapsed();
     for (const path of new Set(paths)) {
+      if (clock.elapsed() - began >= STRETCH) {
+        await turns.next();
+        began = clock.elapsed();
+      }
       const place = this.#placeOf(base, path);
       capabilities.push({ path, ...(await this.#at(caller, place)) });
       governed ||= await this.#isGoverned(caller, place);
@@ -116,13 +128,14 @@ export class CapabilityQueries {
     namespace: NamespaceRef,
   ): Promise<{ readonly rules: readonly ResultantRule[]; readonly more: boolean } | null> {
     if (caller.type === "management") return null;
-    const rules = (await this.#options.rights.aclOf(caller, namespace))?.all() ?? [];
-    const shown = rules.slice(0, MOST_RULES).map((rule) => ({
+    const acl = await this.#options.rights.aclOf(caller, namespace);
+    const rules = acl?.all().take(MOST_RULES) ?? [];
+    const shown = Array.from(rules, (rule) => ({
       label: labelOf(rule.pattern, false),
       exact: rule.pattern.kind === "exact",
       words: granted(rule),
     }));
-    return { rules: shown, more: rules.length > MOST_RULES };
+    return { rules: shown, more: (acl?.rules ?? 0) > MOST_RULES };
   }
 
   // --- inside ---
@@ -134,8 +147,7 @@ export class CapabilityQueries {
     }
     const acl = await this.#options.rights.aclOf(caller, namespace);
     if (acl === null) return { words: ["deny"], decider: null };
-    const words = capabilitiesOn(acl, path);
-    const rule = ruleOn(acl, path);
+    const { words, rule } = wordsOn(acl, path);
     return {
       words: words.length === 0 ? ["deny"] : words,
       decider: rule === null ? null : deciderOf(rule),

@@ -3,8 +3,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { Sliced } from "../base/sliced.ts";
 import { type Caller, ROOT_NAMESPACE } from "../endpoint/request.ts";
-import type { CompiledAcl } from "../policy/acl-compile.ts";
+import type { CompiledAcl, PolicyInForce } from "../policy/acl-compile.ts";
 import { decide } from "../policy/acl-decide.ts";
 import { parseAclDocument } from "../policy/acl-document.ts";
 import { FakeClock } from "../../tests/support/fake-world.ts";
@@ -68,11 +69,12 @@ function made(policies: readonly string[] = []): Made {
   const labels = new Map(policies.map((name) => [name, `kv/${name}`]));
   const clock = new LookedAtClock();
   const turns = new StepByStep();
-  const find = (namespaceId: string, name: string) => {
+  const find = function* (namespaceId: string, name: string): Sliced<PolicyInForce | null> {
     found.push(name);
     const label = labels.get(name);
     if (label === "damaged") throw new Error("the stored policy cannot be read");
     if (label === undefined) return null;
+    yield;
     const document = parseAclDocument(`path "${label}" { policy = "read" }`);
     return { name, namespaceId, document, written: 1n, expires: null };
   };

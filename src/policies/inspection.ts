@@ -123,7 +123,7 @@ export class Inspection {
     const data = this.#options.dataAt(place.namespace, place.segments, operation, given.data);
     const described = { ...given, data };
     const load = () => governing.programs();
-    const documents = await readTrialDocuments(described.documents, from, load);
+    const documents = await readTrialDocuments(described.documents, from, load, this.#options);
     const declared = this.#options.declared(place.namespace, place.segments, operation);
     const whose = this.#callerOf(from, place.namespace, described, documents);
     const caller = looksAtCaller(declared) ? whose : null;

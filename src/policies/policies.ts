@@ -1,18 +1,20 @@
 // The ACL policies of every namespace: kept, read and written. What a document means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is rights.ts.
 
+import { inSlices, type Sliced, type Turns } from "../base/sliced.ts";
 import type { Clock } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { parseAclDocument } from "../policy/acl-document.ts";
+import { readAclDocument } from "../policy/acl-document.ts";
 import { isPolicyName, policyName } from "../policy/acl-name.ts";
+import { warningsOf } from "../policy/acl-warnings.ts";
 import * as builtIn from "./built-in.ts";
 import * as failures from "./failures.ts";
 import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
 import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts";
 import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { placeWarnings, type RulePlaces } from "./rule-places.ts";
-import { readPolicyText } from "./policy-text.ts";
+import { slicedPolicyText } from "./policy-text.ts";
 import { endOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
 
 export interface PoliciesOptions {
@@ -21,6 +23,8 @@ export interface PoliciesOptions {
   readonly clock: Clock;
   /** For warnings about rules that lead nowhere. Default: none are given. */
   readonly places?: RulePlaces;
+  /** Between the parts of what is long. Default: nobody else is there. */
+  readonly turns?: Turns;
 }
 
 export class Policies {
@@ -29,9 +33,11 @@ export class Policies {
   readonly #rows: PolicyRows<PolicyRecord>;
   readonly #rgps: PolicyRows<GoverningRecord>; // they share the names
   readonly #places: RulePlaces | null;
+  readonly #turns: Turns;
 
-  constructor({ shared, clock, places }: PoliciesOptions) {
+  constructor({ shared, clock, places, turns }: PoliciesOptions) {
     this.#places = places ?? null;
+    this.#turns = turns ?? { next: () => Promise.resolve() };
     this.#shared = shared;
     this.#clock = clock;
     this.#rows = aclRows({ shared, clock });
@@ -102,6 +108,11 @@ export class Policies {
     return this.#rows.below(namespaceId, folder, page);
   }
 
+  /** What takes long, with turns for others. */
+  inSlices<T>(work: Sliced<T>): Promise<T> {
+    return inSlices(work, { clock: this.#clock, turns: this.#turns });
+  }
+
   // --- writing ---
 
   async write(namespaceId: string, change: PolicyChange): Promise<PolicyWritten> {
@@ -109,7 +120,9 @@ export class Policies {
     const warnings: string[] = [];
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
-    const given = change.text === undefined ? null : readPolicyText(change.text, parseAclDocument);
+    const { text } = change;
+    const given =
+      text === undefined ? null : await this.inSlices(slicedPolicyText(text, readAclDocument));
     const end = endOf(change, this.#clock);
     const next = (tx: Tx | null) => {
       const before = this.#rows.get(namespaceId, name, tx);
@@ -126,9 +139,11 @@ export class Policies {
     };
     const record = change.trial === true ? next(null) : await this.#shared.write(put);
     if (given !== null) {
-      warnings.push(...given.document.warnings);
       const { rules } = given.document;
-      if (this.#places !== null) warnings.push(...placeWarnings(rules, namespaceId, this.#places));
+      warnings.push(...(await this.inSlices(warningsOf(rules))));
+      if (this.#places !== null) {
+        warnings.push(...(await this.inSlices(placeWarnings(rules, namespaceId, this.#places))));
+      }
     }
     return { name, version: record.version, record, warnings };
   }

@@ -1,9 +1,19 @@
 // Pages of lists that show more of each policy than its name: bounded by what is read for them, since
 // a document may have a quarter of a megabyte.
 
+import type { Sliced } from "../base/sliced.ts";
 import type { Names } from "./policy-rows.ts";
 
-const MOST = 4 * 1024 * 1024; // characters of text
+/** What one page may cost. */
+export interface PageBounds {
+  readonly characters: number;
+  readonly documents: number;
+}
+
+/** Where the answer holds the documents, which it is written and recorded with. */
+export const SHOWN: PageBounds = { characters: 512 * 1024, documents: 1_000 };
+/** Where they are only looked at. */
+export const LOOKED_AT: PageBounds = { characters: 4 * 1024 * 1024, documents: 10_000 };
 
 interface OpenedPage<T> {
   readonly keys: readonly string[];
@@ -12,11 +22,12 @@ interface OpenedPage<T> {
 }
 
 /** With what `show` makes of each, until enough was read. Folders have nothing to show. */
-export function openPage<R extends { readonly text: string }, T>(
+export function* openPage<R extends { readonly text: string }, T>(
   { names, next }: Names,
   open: (name: string) => R | null,
   show: (record: R, name: string) => T,
-): OpenedPage<T> {
+  most: PageBounds,
+): Sliced<OpenedPage<T>> {
   const keys: string[] = [];
   const shown: [string, T][] = [];
   const page = (following: string | null) => {
@@ -24,9 +35,11 @@ export function openPage<R extends { readonly text: string }, T>(
   };
   let read = 0;
   for (const name of names) {
+    yield;
     const record = name.endsWith("/") ? null : open(name);
     read += record?.text.length ?? 0;
-    if (read > MOST && keys.length > 0) return page(keys.at(-1) ?? null);
+    const full = read > most.characters || shown.length >= most.documents;
+    if (full && keys.length > 0) return page(keys.at(-1) ?? null);
     keys.push(name);
     if (record !== null) shown.push([name, show(record, name)]);
   }

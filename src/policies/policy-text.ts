@@ -2,6 +2,7 @@
 // accident, so the decoded form counts only if it is a document and the text itself is not.
 
 import { fromBase64 } from "../base/bytes.ts";
+import { atOnce, type Sliced } from "../base/sliced.ts";
 import { textMissing } from "./failures.ts";
 
 export interface GivenPolicy<D> {
@@ -11,14 +12,27 @@ export interface GivenPolicy<D> {
 
 /** Throws what is wrong with the text. */
 export function readPolicyText<D>(given: string, parse: (text: string) => D): GivenPolicy<D> {
+  return atOnce(
+    slicedPolicyText(given, function* (text) {
+      yield;
+      return parse(text);
+    }),
+  );
+}
+
+/** The same in slices. */
+export function* slicedPolicyText<D>(
+  given: string,
+  parse: (text: string) => Sliced<D>,
+): Sliced<GivenPolicy<D>> {
   if (given.trim() === "") throw textMissing();
   try {
-    return { text: given, document: parse(given) };
+    return { text: given, document: yield* parse(given) };
   } catch (asSent) {
     const decoded = decodedText(given);
     if (decoded === null) throw asSent;
     try {
-      return { text: decoded, document: parse(decoded) };
+      return { text: decoded, document: yield* parse(decoded) };
     } catch (asDecoded) {
       // Every document of more than a word has a space, and no base64 has: this was meant as one.
       throw /\s/.test(decoded.trim()) ? asDecoded : asSent;
@@ -27,8 +41,9 @@ export function readPolicyText<D>(given: string, parse: (text: string) => D): Gi
 }
 
 function decodedText(given: string): string | null {
-  if (given.length % 4 !== 0) return null; // padded, as other servers want it
-  const bytes = fromBase64(given);
+  const written = given.replaceAll(/\r?\n/g, ""); // commands wrap it and end it with a line
+  if (written.length % 4 !== 0) return null; // padded, as other servers want it
+  const bytes = fromBase64(written);
   if (bytes === null) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

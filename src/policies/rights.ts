@@ -1,13 +1,14 @@
 // What the policies of a token say: asked for every request, so that policies are parsed and compiled
 // once and found again. A change of a policy counts for the next request (contract 1.4).
 
+import { atOnce, type Sliced } from "../base/sliced.ts";
 import type { Clock } from "../base/world.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
 import { DENY } from "../policy/acl-capability.ts";
 import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../policy/acl-compile.ts";
 import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
-import { parseAclDocument } from "../policy/acl-document.ts";
+import { readAclDocument } from "../policy/acl-document.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import * as builtIn from "./built-in.ts";
 import { CompiledAcls, type Turns } from "./compiled-acls.ts";
@@ -101,7 +102,8 @@ export class Rights {
   /** Whether a policy that counts holds a `deny`, or a rule that grants nothing, which is as one. */
   denies(namespaceId: string, name: string): boolean {
     this.#follow(namespaceId);
-    const policy = living(this.#inForce(namespaceId, name), this.#clock.now());
+    // Whoever carries it has been decided about by it a moment ago, so it is parsed already.
+    const policy = living(atOnce(this.#inForce(namespaceId, name)), this.#clock.now());
     return (
       policy !== null && policy.document.rules.some(({ capabilities }) => isDeny(capabilities))
     );
@@ -120,17 +122,19 @@ export class Rights {
 
   /** Parsed at the first use after a start or a change, never for each request. One that has ended
    *  is handed on: whoever compiles it leaves it out, and knows until when. */
-  #inForce(namespaceId: string, name: string): PolicyInForce | null {
+  *#inForce(namespaceId: string, name: string): Sliced<PolicyInForce | null> {
     const key = `${namespaceId}/${name}`;
     const parsed = this.#parsed.get(key);
     if (parsed !== undefined && living(parsed, this.#clock.now()) !== null) return parsed;
     const record = this.#policies.stored(namespaceId, name);
     if (record === null) return null;
     const { text, written, expires } = record;
-    const document = parsedOrDamaged(name, text);
+    const document = yield* readOrDamaged(name, text);
     const stated = { name, namespaceId, document, written, expires };
-    const policy = { ...stated, alone: rulesAlone(stated) };
-    this.#parsed.put(key, policy, text.length + PARSED_COST);
+    const policy = { ...stated, alone: yield* rulesAlone(stated) };
+    // It may have changed meanwhile; whoever waits for this is told to ask again.
+    const still = this.#policies.stored(namespaceId, name);
+    if (still?.written === written) this.#parsed.put(key, policy, text.length + PARSED_COST);
     return policy;
   }
 
@@ -149,9 +153,9 @@ function isDeny(capabilities: number): boolean {
   return capabilities === 0 || (capabilities & DENY) !== 0;
 }
 
-function parsedOrDamaged(name: string, text: string): PolicyInForce["document"] {
+function* readOrDamaged(name: string, text: string): Sliced<PolicyInForce["document"]> {
   try {
-    return parseAclDocument(text);
+    return yield* readAclDocument(text);
   } catch {
     throw failures.recordDamaged(name);
   }

@@ -1,6 +1,7 @@
 // Warnings about rules whose path leads nowhere (policies-and-plugins P10): no mount is there, or no such
 // path in the mount. Policies may be written before what they are about, so it is never more than that.
 
+import type { Sliced } from "../base/sliced.ts";
 import type { AclRule } from "../policy/acl-rule.ts";
 import { showName } from "../policy/document-failure.ts";
 
@@ -14,13 +15,14 @@ export interface RulePlaces {
   spellingOf(namespaceId: string, segments: readonly string[]): readonly string[];
 }
 
-export function placeWarnings(
+export function* placeWarnings(
   rules: readonly AclRule[],
   namespaceId: string,
   places: RulePlaces,
-): string[] {
+): Sliced<string[]> {
   const warnings: string[] = [];
   for (const rule of rules) {
+    yield; // a look at what is mounted is dearer than most
     const problem =
       spellingProblem(rule.label, namespaceId, places) ??
       places.problemOf(namespaceId, knownSegments(rule));

@@ -1,9 +1,10 @@
 // Documents that come with a question and are only tried: read as they would be at a write, and never
 // stored. An ACL policy or RGP among them counts as if the token carried it, an EGP on its paths.
 
+import { inSlices, type Pace } from "../base/sliced.ts";
 import type { EnforcementLevel } from "../endpoint/judgement.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
-import { parseAclDocument } from "../policy/acl-document.ts";
+import { readAclDocument } from "../policy/acl-document.ts";
 import { policyName } from "../policy/acl-name.ts";
 import { readEgpPaths } from "../policy/egp-paths.ts";
 import type { Programs } from "../policy/expr/program.ts";
@@ -12,7 +13,7 @@ import type { Trial } from "./governing.ts";
 import type { Governor } from "./governing-places.ts";
 import type { Tried } from "./governors.ts";
 import type { PolicyRecord } from "./policy-record.ts";
-import { readPolicyText } from "./policy-text.ts";
+import { readPolicyText, slicedPolicyText } from "./policy-text.ts";
 import type { StoredPolicies } from "./rights.ts";
 
 export interface GivenDocument {
@@ -34,6 +35,7 @@ export async function readTrialDocuments(
   given: readonly GivenDocument[],
   namespace: NamespaceRef,
   load: () => Promise<Programs>,
+  pace: Pace,
 ): Promise<TrialDocuments> {
   const acls = new Map<string, string>();
   const programs = new Map<Governor, Trial>();
@@ -43,7 +45,8 @@ export async function readTrialDocuments(
     const name = policyName(spelt.trim());
     if (name === null) throw failures.nameInvalid();
     if (kind === "acl") {
-      acls.set(name, readPolicyText(text, parseAclDocument).text);
+      const read = await inSlices(slicedPolicyText(text, readAclDocument), pace);
+      acls.set(name, read.text);
       continue;
     }
     const engine = await load();

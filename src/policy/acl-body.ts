@@ -3,6 +3,7 @@
 
 import { parseDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
+import { Pieces, type Sliced } from "../base/sliced.ts";
 import { parseTime } from "../base/time.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import { ACCEPTED_WORDS, bitOf, settled, SHORTHANDS } from "./acl-capability.ts";
@@ -30,10 +31,11 @@ const NOT_ENFORCED: ReadonlySet<string> = new Set([
   "mfa_methods",
   "control_group",
   "subscribe_event_types",
+  "pagination_limit",
 ]);
 
 /** `template` is null where the label has nothing to fill in. */
-export function readRule(block: Block, label: string, template: Template | null): AclRule {
+export function readRule(block: Block, label: string, template: Template | null): Sliced<AclRule> {
   return new BodyReader(block, label).rule(template);
 }
 
@@ -41,6 +43,7 @@ class BodyReader {
   readonly #block: Block;
   readonly #label: string;
   readonly #values = new Map<string, Value>();
+  readonly #pieces = new Pieces();
 
   constructor(block: Block, label: string) {
     this.#block = block;
@@ -62,14 +65,14 @@ class BodyReader {
     }
   }
 
-  rule(template: Template | null): AclRule {
+  *rule(template: Template | null): Sliced<AclRule> {
     return {
       label: this.#label,
       template,
       pattern: template === null ? patternOf(this.#label) : null,
       wrapping: this.#wrapping(),
       capabilities: settled(this.#capabilities() | this.#shorthand()),
-      parameters: this.#parameters(),
+      parameters: yield* this.#parameters(),
       expires: this.#expires(),
       position: this.#block.position,
     };
@@ -86,9 +89,9 @@ class BodyReader {
     return { min, max };
   }
 
-  #parameters(): ParameterRules {
-    const allowed = this.#named("allowed_parameters");
-    const denied = this.#named("denied_parameters");
+  *#parameters(): Sliced<ParameterRules> {
+    const allowed = yield* this.#named("allowed_parameters");
+    const denied = yield* this.#named("denied_parameters");
     const required = this.#texts("required_parameters");
     if (allowed.size + denied.size + required.length === 0) return NO_PARAMETERS;
     return { allowed, denied, required: new Set(required.map(({ text }) => foldName(text))) };
@@ -128,7 +131,7 @@ class BodyReader {
     });
   }
 
-  #named(key: string): NamedValues {
+  *#named(key: string): Sliced<NamedValues> {
     const value = this.#values.get(key);
     if (value === undefined) return NO_PARAMETERS.allowed;
     const wrong = (position: Position) =>
@@ -138,16 +141,20 @@ class BodyReader {
         position,
       );
     if (value.kind !== "object") throw wrong(value.position);
-    const pairs = value.body.items.map((item): [string, RuleValue[]] => {
+    const pairs: [string, RuleValue[]][] = [];
+    for (const item of value.body.items) {
       if (item.kind === "block" || item.value.kind !== "list") throw wrong(item.position);
-      const values = item.value.elements.map((element) => {
+      const values: RuleValue[] = [];
+      for (const element of item.value.elements) {
+        if (this.#pieces.due) yield;
         const read = ruleValue(element);
         if (read === null) throw wrong(element.position);
-        return read;
-      });
+        values.push(read);
+      }
       this.#checkPatterns(key, item.key, values);
-      return [foldName(item.key.text), values];
-    });
+      if (this.#pieces.due) yield;
+      pairs.push([foldName(item.key.text), values]);
+    }
     return mergeNamed(pairs);
   }
 

@@ -2,6 +2,7 @@
 // of rules. Pure: the time is handed in, and the result says for which times it holds. Policy by
 // policy, so that whoever has a thousand of them can give way to others in between.
 
+import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import type { Instant } from "../base/world.ts";
 import type { AclDocument } from "./acl-document.ts";
 import { MergedRule, type PolicyRef, type Source } from "./acl-merged-rule.ts";
@@ -23,10 +24,15 @@ export interface PolicyInForce extends PolicyRef {
 
 /** The rules of a policy, each for itself, null where a label is to be filled in: made once for all
  *  sets that hold the policy. Most rules of a set share their label with no other. */
-export function rulesAlone(policy: Omit<PolicyInForce, "alone">): (MergedRule | null)[] {
-  return policy.document.rules.map((rule) =>
-    rule.pattern === null ? null : new MergedRule(rule.pattern, { policy, rule }),
-  );
+export function* rulesAlone(policy: Omit<PolicyInForce, "alone">): Sliced<(MergedRule | null)[]> {
+  const alone: (MergedRule | null)[] = [];
+  const pieces = new Pieces();
+  for (const rule of policy.document.rules) {
+    if (pieces.due) yield;
+    const { pattern } = rule;
+    alone.push(pattern === null ? null : new MergedRule(pattern, { policy, rule }));
+  }
+  return alone;
 }
 
 export interface CompileOptions {
@@ -73,19 +79,21 @@ export class CompiledAcl {
 
   static compile(policies: readonly PolicyInForce[], options: CompileOptions): CompiledAcl {
     const compiler = new AclCompiler(options);
-    for (const policy of policies) compiler.add(policy);
+    for (const policy of policies) atOnce(compiler.add(policy));
     return compiler.finish();
   }
 
   /** Every rule: exact ones, those with a star, those with `+`. */
-  all(): readonly MergedRule[] {
-    return [...this.exact.values(), ...this.prefixes.values(), ...this.segments.values()];
+  *all(): Generator<MergedRule> {
+    yield* this.exact.values();
+    yield* this.prefixes.values();
+    yield* this.segments.values();
   }
 
   /** Whether some rule may grant something at or below this beginning of a path. For what is shown,
    *  never for what is allowed: a stronger rule may deny it still. */
   reaches(beginning: string): boolean {
-    this.#leads ??= leadsOf(this.all());
+    this.#leads ??= leadsOf([...this.all()]);
     return this.#leads.some(
       ({ text, open }) => text.startsWith(beginning) || (open && beginning.startsWith(text)),
     );
@@ -129,6 +137,7 @@ export class AclCompiler {
   readonly #exact = new Map<string, MergedRule>();
   readonly #prefixes = new PrefixTree<MergedRule>();
   readonly #segments = new SegmentTree<MergedRule>();
+  readonly #pieces = new Pieces();
   #rules = 0;
   readonly #leftOut: LeftOut[] = [];
 
@@ -138,10 +147,11 @@ export class AclCompiler {
     this.#lifetime = new Lifetime(now);
   }
 
-  add(policy: PolicyInForce): void {
+  *add(policy: PolicyInForce): Sliced<void> {
     // Whoever wrote it did not know of the child (T-A09).
     const older = this.#child !== null && this.#child.created >= policy.written;
     for (const [i, rule] of policy.document.rules.entries()) {
+      if (this.#pieces.due) yield;
       const whole = rule.pattern ?? this.#filled(rule);
       const pattern = whole === null ? null : this.#inside(whole);
       if (pattern === null) {

@@ -48,18 +48,21 @@ export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
 /** The words for a path: each as a request for that operation would be decided, a list and a scan for
  *  the folder of that name. Empty when nothing is granted. */
 export function capabilitiesOn(acl: CompiledAcl, path: string): AclCapability[] {
-  const words = bitsFrom(ruleFor(acl, path)) & ~LISTING;
-  const folder = asFolder(path);
-  const listed = LISTING_BITS.filter(
-    (bit) => (bitsFrom(ruleForListing(acl, folder, bit)) & bit) !== 0,
-  );
-  return wordsOf(listed.reduce((bits, bit) => bits | bit, words));
+  return wordsOn(acl, path).words;
 }
 
-/** The rule that the words for a path come from; of a folder those for listing. */
-export function ruleOn(acl: CompiledAcl, path: string): MergedRule | null {
-  const listing = () => ruleForListing(acl, asFolder(path), bitsOf("list"));
-  return path.endsWith("/") ? listing() : (ruleFor(acl, path) ?? listing());
+/** The same, and the rule that they come from; of a folder the one for lists. */
+export function wordsOn(
+  acl: CompiledAcl,
+  path: string,
+): { readonly words: AclCapability[]; readonly rule: MergedRule | null } {
+  const isFolder = path.endsWith("/");
+  const forms = formsOf(acl, asFolder(path));
+  const own = isFolder ? forms.folder : forms.bare;
+  const listed = LISTING_BITS.map((bit) => bitsFrom(listingRule(forms, bit)) & bit);
+  const bits = listed.reduce((all, bit) => all | bit, bitsFrom(own) & ~LISTING);
+  const listing = listingRule(forms, LISTING_BITS[0] ?? 0);
+  return { words: wordsOf(bits), rule: isFolder ? listing : (own ?? listing) };
 }
 
 function bitsFrom(rule: MergedRule | null): number {
@@ -76,23 +79,40 @@ function grants(rule: MergedRule, bit: number, question: AclQuestion): boolean {
 export function ruleFor(acl: CompiledAcl, path: string): MergedRule | null {
   const exact = acl.exact.get(path);
   if (exact !== undefined) return exact;
-  let best = acl.prefixes.longest(path);
-  acl.segments.visit(path, (rule) => {
-    best = stronger(best, rule);
-  });
-  return best;
+  const prefix = acl.prefixes.longest(path);
+  const segments = acl.segments.strongest(path, BY_STRENGTH);
+  if (prefix === null || segments === null) return prefix ?? segments;
+  return isWeakerRule(prefix, segments) ? segments : prefix;
 }
+
+const BY_STRENGTH = {
+  weaker: isWeakerRule,
+  settles: ({ pattern }: MergedRule, pluses: number) => !pattern.star && pattern.pluses < pluses,
+};
 
 /**
  * The folder and its name without the slash are one place, so a rule may be written for either: each
  * of the two is decided alone, and a `deny` for one cannot be dodged through the other. A rule that
- * says nothing about listing hides what the other form grants, and nothing else.
+ * says nothing about listing leaves it to the one for the other form.
  */
 export function ruleForListing(acl: CompiledAcl, folder: string, bit: number): MergedRule | null {
-  const bare = folder.slice(0, -1);
-  const exact = acl.exact.get(folder) ?? acl.exact.get(bare);
-  if (exact !== undefined) return exact;
-  const [strong, weak] = inOrder(ruleFor(acl, folder), ruleFor(acl, bare));
+  return listingRule(formsOf(acl, folder), bit);
+}
+
+/** What decides for each form of a folder's path. */
+interface Forms {
+  readonly folder: MergedRule | null;
+  readonly bare: MergedRule | null;
+}
+
+function formsOf(acl: CompiledAcl, folder: string): Forms {
+  return { folder: ruleFor(acl, folder), bare: ruleFor(acl, folder.slice(0, -1)) };
+}
+
+function listingRule({ folder, bare }: Forms, bit: number): MergedRule | null {
+  if (folder?.pattern.kind === "exact") return folder;
+  if (bare?.pattern.kind === "exact") return bare;
+  const [strong, weak] = inOrder(folder, bare);
   if (strong === null || weak === null || strong.denies || strong.grants(bit)) return strong;
   return weak.denies || weak.grants(bit) ? weak : strong;
 }
@@ -104,10 +124,6 @@ function inOrder(
 ): readonly [MergedRule | null, MergedRule | null] {
   if (a === null || b === null) return [a ?? b, null];
   return isWeakerRule(a, b) ? [b, a] : [a, b];
-}
-
-function stronger(a: MergedRule | null, b: MergedRule): MergedRule {
-  return a === null || isWeakerRule(a, b) ? b : a;
 }
 
 function isWeakerRule(a: MergedRule, b: MergedRule): boolean {

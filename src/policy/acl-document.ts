@@ -1,6 +1,7 @@
 // The text of an ACL policy, in HCL or JSON, to its rules. Strict: whatever is not understood is
 // refused by name, line and column, because a rule that is misread is a hole.
 
+import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import { readRule } from "./acl-body.ts";
 import {
   inPath,
@@ -12,13 +13,13 @@ import {
 import type { AclRule } from "./acl-rule.ts";
 import { templateOf } from "./acl-template.ts";
 import { warningsOf } from "./acl-warnings.ts";
-import { parseDocument } from "./document.ts";
+import { readDocument } from "./document.ts";
 import { DocumentFailure } from "./document-failure.ts";
 import { type BodyShape, NO_BLOCKS } from "./document-shape.ts";
 import type { Block, Body } from "./hcl-node.ts";
 import { SourceText } from "./source-text.ts";
 
-const SHAPE: BodyShape = new Map([["path", { labels: 1, body: NO_BLOCKS }]]);
+const SHAPE: BodyShape = new Map([["path", { labels: 1, oneBody: true, body: NO_BLOCKS }]]);
 
 export interface AclDocument {
   readonly rules: readonly AclRule[];
@@ -29,7 +30,12 @@ export interface AclDocument {
 }
 
 export function parseAclDocument(text: string): AclDocument {
-  const body = parseBody(text);
+  return atOnce(readAclDocument(text));
+}
+
+/** The same in slices. */
+export function* readAclDocument(text: string): Sliced<AclDocument> {
+  const body = yield* readBody(text);
   const unknown: UnknownKey[] = [];
   const blocks: Block[] = [];
   for (const item of body.items) {
@@ -39,25 +45,30 @@ export function parseAclDocument(text: string): AclDocument {
     else if (item.key.text !== "name" || item.value.kind !== "string") unknown.push(item.key);
   }
   if (unknown.length > 0) throw unknownKeys(unknown);
-  const rules = blocks.map(ruleOf);
+  const rules: AclRule[] = [];
+  const pieces = new Pieces();
+  for (const block of blocks) {
+    if (pieces.due) yield;
+    rules.push(yield* ruleOf(block));
+  }
   return {
     rules,
     templated: rules.some(({ template }) => template !== null),
     get warnings() {
-      return warningsOf(rules);
+      return atOnce(warningsOf(rules));
     },
   };
 }
 
-function parseBody(text: string): Body {
+function* readBody(text: string): Sliced<Body> {
   try {
-    return parseDocument(new SourceText(text), SHAPE);
+    return yield* readDocument(new SourceText(text), SHAPE);
   } catch (error) {
     throw error instanceof DocumentFailure ? notParsed(error) : error;
   }
 }
 
-function ruleOf(block: Block): AclRule {
+function* ruleOf(block: Block): Sliced<AclRule> {
   const label = block.labels[0]?.text ?? "";
   const position = block.labels[0]?.position ?? block.position;
   if (label === "") {
@@ -69,5 +80,5 @@ function ruleOf(block: Block): AclRule {
   }
   const template = templateOf(label);
   if (template === null) throw unbalancedTemplate(label, position);
-  return readRule(block, label, template.length > 1 ? template : null);
+  return yield* readRule(block, label, template.length > 1 ? template : null);
 }

@@ -12,6 +12,19 @@ interface Node<T> {
   tails: PrefixTree<T> | null;
 }
 
+export interface Order<T> {
+  weaker(a: T, b: T): boolean;
+  /** Whether nothing with that many `+`, or more, and its first one in the same place, is stronger. */
+  settles(best: T, pluses: number): boolean;
+}
+
+interface Search<T> {
+  readonly segments: readonly string[];
+  readonly order: Order<T>;
+  readonly prunes: boolean;
+  best: T | null;
+}
+
 export class SegmentTree<T> {
   readonly #root: Node<T> = node();
   #empty = true;
@@ -31,10 +44,45 @@ export class SegmentTree<T> {
     return valuesBelow(this.#root);
   }
 
+  /**
+   * The strongest of all that match. What cannot be it is mostly not looked at: where a named segment
+   * leads to a match, patterns with a `+` in its place have their first wildcard earlier, and are
+   * weaker; and so are those with more `+` than `settles` says that the best so far has to fear.
+   */
+  strongest(path: string, order: Order<T>): T | null {
+    if (this.#empty) return null;
+    // A `+` of the path's own is text for some patterns, and still counts as their first wildcard.
+    const search = { segments: path.split("/"), order, prunes: !path.includes("+"), best: null };
+    seek<T>(search, this.#root, 0, 0);
+    return search.best;
+  }
+
   /** Visits the values of all patterns that match. */
   visit(path: string, call: (value: T) => void): void {
     if (!this.#empty) walk(this.#root, path.split("/"), 0, call);
   }
+}
+
+function seek<T>(search: Search<T>, at: Node<T>, depth: number, pluses: number): void {
+  const segment = search.segments[depth];
+  if (segment === undefined) {
+    if (at.end !== null) consider(search, at.end);
+    return;
+  }
+  // Of patterns that differ in their last segment alone, the longest is the strongest.
+  const tail = at.tails?.longest(segment) ?? null;
+  if (tail !== null) consider(search, tail);
+  const named = at.named?.get(segment);
+  if (named !== undefined) seek(search, named, depth + 1, pluses);
+  if (at.any === null) return;
+  if (search.prunes && search.best !== null) {
+    if (pluses === 0 || search.order.settles(search.best, pluses + 1)) return;
+  }
+  seek(search, at.any, depth + 1, pluses + 1);
+}
+
+function consider<T>(search: Search<T>, value: T): void {
+  if (search.best === null || search.order.weaker(search.best, value)) search.best = value;
 }
 
 function walk<T>(

@@ -1,27 +1,33 @@
 // What a document says that is legal and hardly ever meant. Users lose days on these, so the answer
 // to the write names them.
 
+import { Pieces, type Sliced } from "../base/sliced.ts";
 import { bitsOf } from "./acl-capability.ts";
-import { keyOf, type Pattern, patternOf } from "./acl-pattern.ts";
+import { keyOf, labelOf, type Pattern, patternOf } from "./acl-pattern.ts";
+import { PrefixTree } from "./acl-prefix-tree.ts";
 import type { AclRule } from "./acl-rule.ts";
 import { unserved } from "./acl-template.ts";
 import { showName } from "./document-failure.ts";
 
 const MOST = 100; // a document may have 10,000 rules, and an answer is read by people
 
-export function warningsOf(rules: readonly AclRule[]): string[] {
+export function* warningsOf(rules: readonly AclRule[]): Sliced<string[]> {
   const warnings: string[] = [];
-  const written = rules.map((rule) => ({
-    rule,
-    pattern: rule.pattern ?? patternOf(rule.label),
-  }));
+  const pieces = new Pieces();
+  const written: { readonly rule: AclRule; readonly pattern: Pattern; readonly key: string }[] = [];
   const firsts = new Map<string, AclRule>();
-  for (const { rule, pattern } of written) {
+  const stars = new PrefixTree<Pattern>();
+  for (const rule of rules) {
+    if (pieces.due) yield;
+    const pattern = rule.pattern ?? patternOf(rule.label);
     const key = keyOf(pattern);
+    written.push({ rule, pattern, key });
     if (!firsts.has(key)) firsts.set(key, rule);
+    if (pattern.star) stars.update(pattern.text, (before) => before ?? pattern);
   }
-  for (const { rule, pattern } of written) {
-    for (const problem of problemsOf(rule, pattern, firsts)) {
+  for (const { rule, pattern, key } of written) {
+    if (pieces.due) yield;
+    for (const problem of problemsOf(rule, pattern, firsts.get(key), stars)) {
       warnings.push(`path ${showName(rule.label)} on line ${rule.position.line}: ${problem}`);
     }
     if (warnings.length >= MOST) break;
@@ -32,9 +38,9 @@ export function warningsOf(rules: readonly AclRule[]): string[] {
 function* problemsOf(
   rule: AclRule,
   pattern: Pattern,
-  firsts: ReadonlyMap<string, AclRule>,
+  first: AclRule | undefined,
+  stars: PrefixTree<Pattern>,
 ): Generator<string> {
-  const first = firsts.get(keyOf(pattern));
   if (first !== undefined && first !== rule) {
     yield `this path was already given on line ${first.position.line}; the two rules merge`;
   }
@@ -50,8 +56,8 @@ function* problemsOf(
   for (const directive of unserved(rule.template ?? [])) {
     yield `{{${directive}}} has no value on this server, so the rule matches nothing`;
   }
-  const stronger = strongerIn(pattern, firsts);
-  if (stronger !== undefined) {
+  const stronger = strongerIn(pattern, stars);
+  if (stronger !== null) {
     yield `it never decides: ${showName(stronger)} matches the same paths and is the stronger`;
   }
 }
@@ -60,14 +66,14 @@ function* problemsOf(
  * A rule that matches all that this one matches, and is stronger for having fewer `+`: both end in a
  * star, and it is a beginning of this one. `kv/*` is the commonest, beside `kv/+/x*`.
  */
-function strongerIn(pattern: Pattern, firsts: ReadonlyMap<string, AclRule>): string | undefined {
+function strongerIn(pattern: Pattern, stars: PrefixTree<Pattern>): string | null {
   const { kind, star, text, first, pluses } = pattern;
-  if (kind !== "segments" || !star) return undefined;
-  for (let end = first; end < text.length; end += 1) {
-    if (text[end - 1] === "+") continue; // `+*` is no rule
-    const label = `${text.slice(0, end)}*`;
-    const shorter = patternOf(label);
-    if (shorter.pluses < pluses && firsts.has(keyOf(shorter))) return label;
-  }
-  return undefined;
+  if (kind !== "segments" || !star) return null;
+  let found: string | null = null;
+  stars.visit(text, (shorter) => {
+    if (found !== null || shorter.text.length < first || shorter.text.length === text.length)
+      return;
+    if (shorter.pluses < pluses) found = labelOf(shorter);
+  });
+  return found;
 }

@@ -2,12 +2,25 @@
 // about it: which keys are blocks, and with how many labels. JSON cannot tell `{"path": {"a": {}}}`
 // from an object in an object, and guessing by the looks of it is how parsers misread documents.
 
+import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import { alreadySet, showName, tooLarge, wrongShape } from "./document-failure.ts";
-import type { Attribute, Block, Body, Item, Key, Label, ObjectValue, Value } from "./hcl-node.ts";
+import type {
+  Attribute,
+  Body,
+  Item,
+  Key,
+  Label,
+  ListValue,
+  ObjectValue,
+  Value,
+} from "./hcl-node.ts";
 import type { DocumentLimits } from "./source-text.ts";
 
 export interface BlockShape {
   readonly labels: number;
+  /** In JSON a list stands around objects with labels alone, never below a label, and is not empty:
+   *  other readers of such documents take the first of two bodies, or none. Default false. */
+  readonly oneBody?: boolean;
   /** What is a block inside it. */
   readonly body: BodyShape;
 }
@@ -30,99 +43,139 @@ export function shapeDocument(
   notation: Notation,
   limits: DocumentLimits,
 ): Body {
-  const shaped = shapeBody(body, shape, notation);
+  return atOnce(slicedShape(body, shape, notation, limits));
+}
+
+/** The same in slices. */
+export function* slicedShape(
+  body: Body,
+  shape: BodyShape,
+  notation: Notation,
+  limits: DocumentLimits,
+): Sliced<Body> {
+  const shaped = yield* new Shaper(notation).body(body, shape);
   const blocks = shaped.items.filter((item) => item.kind === "block");
   const excess = blocks[limits.blocks];
   if (excess !== undefined) throw tooLarge(limits.noun, `${limits.blocks} blocks`, excess.position);
   return shaped;
 }
 
-function shapeBody(body: Body, shape: BodyShape, notation: Notation): Body {
-  const items: Item[] = [];
-  const attributes = new Map<string, number>();
-  for (const item of body.items) {
-    const key = item.kind === "block" ? item.type : item.key;
-    const known = shape.get(key.text);
-    if (known !== undefined) {
-      for (const block of blocksOf(item, known, notation)) items.push(block);
-      continue;
-    }
-    const shaped = withoutShape(item, notation);
-    if (shaped.kind === "attribute") {
-      const line = attributes.get(key.text);
-      if (line !== undefined) throw alreadySet(key.position, key.text, line);
-      attributes.set(key.text, key.position.line);
-    }
-    items.push(shaped);
+class Shaper {
+  readonly #notation: Notation;
+  readonly #pieces = new Pieces();
+
+  constructor(notation: Notation) {
+    this.#notation = notation;
   }
-  return { items, position: body.position };
-}
 
-/** A key that the shape does not name. */
-function withoutShape(item: Item, notation: Notation): Item {
-  if (item.kind === "attribute") return { ...item, value: shapeValue(item.value, notation) };
-  if (item.labels.length > 0) return item;
-  const body = shapeBody(item.body, NO_BLOCKS, notation);
-  const value: ObjectValue = { kind: "object", body, position: body.position };
-  return { kind: "attribute", key: item.type, value, position: item.position };
-}
-
-function shapeValue(value: Value, notation: Notation): Value {
-  if (value.kind === "object") {
-    return { ...value, body: shapeBody(value.body, NO_BLOCKS, notation) };
-  }
-  if (value.kind !== "list") return value;
-  return { ...value, elements: value.elements.map((element) => shapeValue(element, notation)) };
-}
-
-function* blocksOf(item: Item, shape: BlockShape, notation: Notation): Generator<Block> {
-  if (item.kind === "attribute") {
-    yield* fromAttribute(item, shape, notation);
-    return;
-  }
-  if (item.labels.length !== shape.labels) throw wrongShape(item.position, form(item.type, shape));
-  yield { ...item, body: shapeBody(item.body, shape.body, notation) };
-}
-
-function* fromAttribute(
-  attribute: Attribute,
-  shape: BlockShape,
-  notation: Notation,
-): Generator<Block> {
-  // HCL has a notation for labels; the other reading of `path = {…}` elsewhere is a path named "path".
-  if (notation === "hcl" && shape.labels > 0) {
-    throw wrongShape(attribute.position, form(attribute.key, shape));
-  }
-  yield* fromValue(attribute.key, [], attribute.value, shape, notation);
-}
-
-/** An object, or a list of objects, under a key or under the labels found so far. */
-function* fromValue(
-  type: Key,
-  labels: readonly Label[],
-  value: Value,
-  shape: BlockShape,
-  notation: Notation,
-): Generator<Block> {
-  const objects = value.kind === "list" ? value.elements : [value];
-  for (const object of objects) {
-    if (object.kind !== "object") {
-      const what = labels.length < shape.labels ? "an object with labels as its keys" : "an object";
-      const problem = `${showName(type.text)} takes ${what}, or a list of such objects`;
-      throw wrongShape(object.position, problem);
-    }
-    if (labels.length < shape.labels) {
-      for (const inner of object.body.items) {
-        if (inner.kind === "block") throw wrongShape(inner.position, form(type, shape));
-        const label: Label = { text: inner.key.text, position: inner.key.position };
-        yield* fromValue(type, [...labels, label], inner.value, shape, notation);
+  *body(body: Body, shape: BodyShape): Sliced<Body> {
+    const items: Item[] = [];
+    const attributes = new Map<string, number>();
+    for (const item of body.items) {
+      if (this.#pieces.due) yield;
+      const key = item.kind === "block" ? item.type : item.key;
+      const known = shape.get(key.text);
+      if (known !== undefined) {
+        yield* this.#blocks(item, known, items);
+        continue;
       }
-    } else {
-      const body = shapeBody(object.body, shape.body, notation);
-      // The innermost label says best which of many blocks is meant.
-      yield { kind: "block", type, labels, body, position: (labels.at(-1) ?? type).position };
+      const shaped = yield* this.#withoutShape(item);
+      if (shaped.kind === "attribute") {
+        const line = attributes.get(key.text);
+        if (line !== undefined) throw alreadySet(key.position, key.text, line);
+        attributes.set(key.text, key.position.line);
+      }
+      items.push(shaped);
+    }
+    return { items, position: body.position };
+  }
+
+  /** A key that the shape does not name. */
+  *#withoutShape(item: Item): Sliced<Item> {
+    if (item.kind === "attribute") return { ...item, value: yield* this.#value(item.value) };
+    if (item.labels.length > 0) return item;
+    const body = yield* this.body(item.body, NO_BLOCKS);
+    const value: ObjectValue = { kind: "object", body, position: body.position };
+    return { kind: "attribute", key: item.type, value, position: item.position };
+  }
+
+  *#value(value: Value): Sliced<Value> {
+    if (value.kind === "object") {
+      return { ...value, body: yield* this.body(value.body, NO_BLOCKS) };
+    }
+    if (value.kind !== "list") return value;
+    const elements: Value[] = [];
+    for (const element of value.elements) {
+      if (this.#pieces.due) yield;
+      const nested = element.kind === "object" || element.kind === "list";
+      elements.push(nested ? yield* this.#value(element) : element);
+    }
+    return { ...value, elements };
+  }
+
+  *#blocks(item: Item, shape: BlockShape, found: Item[]): Sliced<void> {
+    if (item.kind === "attribute") {
+      yield* this.#fromAttribute(item, shape, found);
+      return;
+    }
+    if (item.labels.length !== shape.labels)
+      throw wrongShape(item.position, form(item.type, shape));
+    found.push({ ...item, body: yield* this.body(item.body, shape.body) });
+  }
+
+  *#fromAttribute(attribute: Attribute, shape: BlockShape, found: Item[]): Sliced<void> {
+    // HCL has a notation for labels; the other reading of `path = {…}` elsewhere is a path named "path".
+    if (this.#notation === "hcl" && shape.labels > 0) {
+      throw wrongShape(attribute.position, form(attribute.key, shape));
+    }
+    yield* this.#fromValue(attribute.key, [], attribute.value, shape, found);
+  }
+
+  /** An object, or a list of objects, under a key or under the labels found so far. */
+  *#fromValue(
+    type: Key,
+    labels: readonly Label[],
+    value: Value,
+    shape: BlockShape,
+    found: Item[],
+  ): Sliced<void> {
+    const labelled = labels.length < shape.labels;
+    if (shape.oneBody === true && value.kind === "list") checkList(type, labels, value);
+    const objects = value.kind === "list" ? value.elements : [value];
+    for (const object of objects) {
+      if (this.#pieces.due) yield;
+      if (object.kind !== "object") {
+        const what = labelled ? "an object with labels as its keys" : "an object";
+        const problem = `${showName(type.text)} takes ${what}, or a list of such objects`;
+        throw wrongShape(object.position, problem);
+      }
+      if (labelled) {
+        for (const inner of object.body.items) {
+          if (this.#pieces.due) yield;
+          if (inner.kind === "block") throw wrongShape(inner.position, form(type, shape));
+          const label: Label = { text: inner.key.text, position: inner.key.position };
+          yield* this.#fromValue(type, [...labels, label], inner.value, shape, found);
+        }
+      } else {
+        const body = yield* this.body(object.body, shape.body);
+        // The innermost label says best which of many blocks is meant.
+        const { position } = labels.at(-1) ?? type;
+        found.push({ kind: "block", type, labels, body, position });
+      }
     }
   }
+}
+
+function checkList(type: Key, labels: readonly Label[], list: ListValue): void {
+  const [label] = labels;
+  if (label !== undefined) {
+    const [name, one] = [showName(type.text), showName(label.text)];
+    const problem = `${name} takes one object below ${one}; a second one is written {${name}: [{${one}: {…}}, {${one}: {…}}]}`;
+    throw wrongShape(list.position, problem);
+  }
+  if (list.elements.length > 0) return;
+  const problem = `${showName(type.text)} is an empty list: expected at least one object, or leave it out`;
+  throw wrongShape(list.position, problem);
 }
 
 function form(type: Key, shape: BlockShape): string {

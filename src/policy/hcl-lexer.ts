@@ -34,10 +34,13 @@ export class HclLexer {
   readonly #source: SourceText;
   readonly #text: string;
   #at: number;
+  readonly #keeps: boolean;
   #comments: readonly Comment[] = NO_COMMENTS; // before the next token
   #spaced = false;
 
-  constructor(source: SourceText) {
+  /** `comments`: whether they are kept. */
+  constructor(source: SourceText, comments = true) {
+    this.#keeps = comments;
     this.#source = source;
     this.#text = source.text;
     this.#at = source.start;
@@ -121,8 +124,8 @@ export class HclLexer {
         this.#at += 1;
         feeds += 1;
       } else if (character === "#" || character === "/") {
-        comments ??= [];
-        comments.push(this.#comment(feeds > 1));
+        if (this.#keeps) (comments ??= []).push(this.#comment(feeds > 1));
+        else this.#passComment();
         feeds = 0;
       } else break;
     }
@@ -132,19 +135,27 @@ export class HclLexer {
 
   #comment(spaced: boolean): Comment {
     const offset = this.#at;
-    const position = this.#source.positionAt(offset);
+    this.#passComment();
+    const written = this.#text.slice(offset, this.#at);
+    const text = written.startsWith("/*") ? written.replaceAll("\r\n", "\n") : written.trimEnd();
+    return { text, spaced, position: this.#source.positionAt(offset) };
+  }
+
+  #passComment(): void {
+    const offset = this.#at;
     if (this.#text.startsWith("/*", offset)) {
       const close = this.#text.indexOf("*/", offset + 2);
-      if (close === -1) throw syntaxError(position, "the comment is not closed: expected */");
+      if (close === -1) {
+        const position = this.#source.positionAt(offset);
+        throw syntaxError(position, "the comment is not closed: expected */");
+      }
       this.#at = close + 2;
-      const text = this.#text.slice(offset, this.#at).replaceAll("\r\n", "\n");
-      return { text, spaced, position };
+      return;
     }
     if (this.#text[offset] === "/" && this.#text[offset + 1] !== "/")
       throw this.#unexpected(offset);
     const feed = this.#text.indexOf("\n", offset);
     this.#at = feed === -1 ? this.#text.length : feed;
-    return { text: this.#text.slice(offset, this.#at).trimEnd(), spaced, position };
   }
 
   #unexpected(offset: number): Error {

@@ -1,6 +1,7 @@
 // HCL text to tree, after the grammar of the contract (policies 2.1): strict, without recovery, the
 // first thing that does not fit ends it. Goes no deeper than the limit, so the stack cannot overflow.
 
+import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import { alreadySet, attributeAndBlock, showName, tooDeep, tooLarge } from "./document-failure.ts";
 import { NO_COMMENTS, type Token } from "./hcl-lexer.ts";
 import type {
@@ -18,8 +19,14 @@ import type {
 import { HclTokenReader } from "./hcl-token-reader.ts";
 import type { DocumentLimits, SourceText } from "./source-text.ts";
 
+/** With everything that a printer needs. */
 export function parseHcl(source: SourceText): HclDocument {
-  return new HclParser(source).document();
+  return atOnce(new HclParser(source, true).document());
+}
+
+/** The tree alone, and in slices: documents of strangers are long. */
+export function* readHcl(source: SourceText): Sliced<Body> {
+  return (yield* new HclParser(source, false).document()).body;
 }
 
 /** Where an item stands. */
@@ -35,27 +42,29 @@ class HclParser {
   readonly #limits: DocumentLimits;
   readonly #start: Position;
   readonly #reader: HclTokenReader;
+  readonly #pieces = new Pieces();
   readonly #notes = new Map<Item | Value | Body, Notes>();
 
-  constructor(source: SourceText) {
+  constructor(source: SourceText, comments: boolean) {
     this.#limits = source.limits;
     this.#start = source.positionAt(source.start);
-    this.#reader = new HclTokenReader(source);
+    this.#reader = new HclTokenReader(source, comments);
   }
 
-  document(): HclDocument {
-    const body = this.#body(this.#start, { depth: 0, opened: null, colons: false });
+  *document(): Sliced<HclDocument> {
+    const body = yield* this.#body(this.#start, { depth: 0, opened: null, colons: false });
     return { body, notes: this.#notes };
   }
 
   /** Up to its closing brace or the end of the document. */
-  #body(position: Position, place: Place): Body {
+  *#body(position: Position, place: Place): Sliced<Body> {
     const items: Item[] = [];
     const seen = new Map<string, Item>();
     const closer = place.opened === null ? "end" : "}";
     let blocks = 0;
     while (!this.#reader.at(closer)) {
-      const item = this.#item(place);
+      if (this.#pieces.due) yield;
+      const item = yield* this.#item(place);
       checkRepetition(item, seen);
       if (item.kind === "block") blocks += 1;
       if (place.opened === null && blocks > this.#limits.blocks) {
@@ -68,16 +77,16 @@ class HclParser {
     return body;
   }
 
-  #item(place: Place): Item {
+  *#item(place: Place): Sliced<Item> {
     const { spaced } = this.#reader.token;
-    const { item, before } = this.#unnoted(place);
+    const { item, before } = yield* this.#unnoted(place);
     const after =
       place.opened === null ? this.#reader.claimBehind() : this.#reader.separate().after;
     this.#note(item, before, after, spaced);
     return item;
   }
 
-  #unnoted(place: Place): { item: Item; before: readonly Comment[] } {
+  *#unnoted(place: Place): Sliced<{ item: Item; before: readonly Comment[] }> {
     const key = this.#key(place);
     const labels = this.#labels();
     const { kind } = this.#reader.token;
@@ -85,13 +94,13 @@ class HclParser {
       // Comments are claimed only now: between the parts of an item they have no place of their own
       // and go above it.
       const before = this.#reader.claim();
-      const body = this.#braces(place.depth, false);
+      const body = yield* this.#braces(place.depth, false);
       return { item: { kind: "block", type: key, labels, body, position: key.position }, before };
     }
     this.#checkAssignment(key, labels, place);
     this.#reader.advance();
     const before = this.#reader.claim();
-    const value = this.#value(place.depth);
+    const value = this.#scalar() ?? (yield* this.#compound(place.depth));
     return { item: { kind: "attribute", key, value, position: key.position }, before };
   }
 
@@ -131,33 +140,37 @@ class HclParser {
     throw this.#reader.unexpected(`=, { or a label in double quotes after ${name}`);
   }
 
-  #value(depth: number): Value {
-    const { token } = this.#reader;
-    if (token.kind === "[") return this.#list(depth);
-    const position = this.#reader.position();
-    if (token.kind === "{") return { kind: "object", body: this.#braces(depth, true), position };
-    const value = scalarOf(token, position);
-    if (value === null) {
-      throw this.#reader.unexpected("text in double quotes, a number, true, false, [ or {");
-    }
-    this.#reader.advance();
+  /** Null where none stands there. */
+  #scalar(): Value | null {
+    const value = scalarOf(this.#reader.token, this.#reader.position());
+    if (value !== null) this.#reader.advance();
     return value;
   }
 
-  #braces(depth: number, colons: boolean): Body {
+  *#compound(depth: number): Sliced<Value> {
+    if (this.#reader.at("[")) return yield* this.#list(depth);
+    if (!this.#reader.at("{")) {
+      throw this.#reader.unexpected("text in double quotes, a number, true, false, [ or {");
+    }
+    const position = this.#reader.position();
+    return { kind: "object", body: yield* this.#braces(depth, true), position };
+  }
+
+  *#braces(depth: number, colons: boolean): Sliced<Body> {
     const opened = this.#open(depth);
-    const body = this.#body(opened, { depth: depth + 1, opened, colons });
+    const body = yield* this.#body(opened, { depth: depth + 1, opened, colons });
     this.#reader.advance();
     return body;
   }
 
-  #list(depth: number): ListValue {
+  *#list(depth: number): Sliced<ListValue> {
     const position = this.#open(depth);
     const elements: Value[] = [];
     while (!this.#reader.at("]")) {
       const { spaced } = this.#reader.token;
       const before = this.#reader.claim();
-      const element = this.#value(depth + 1);
+      if (this.#pieces.due) yield;
+      const element = this.#scalar() ?? (yield* this.#compound(depth + 1));
       const { comma, after } = this.#reader.separate();
       this.#note(element, before, after, spaced);
       elements.push(element);

@@ -21,9 +21,10 @@ export class HclTokenReader {
   #comments: Comment[] = []; // before the token, unclaimed
   #end: number; // of the token before
 
-  constructor(source: SourceText) {
+  /** `comments`: whether they are kept. */
+  constructor(source: SourceText, comments: boolean) {
     this.#source = source;
-    this.#lexer = new HclLexer(source);
+    this.#lexer = new HclLexer(source, comments);
     this.#end = source.start;
     this.#token = this.#next();
   }

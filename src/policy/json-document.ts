@@ -2,11 +2,17 @@
 // the last of two equal keys and rounds numbers. It yields attributes only; document-shape.ts finds
 // the blocks. Null is refused: HCL has no word for it, and the two notations say the same things.
 
+import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import { alreadySet, type DocumentFailure, syntaxError, tooDeep } from "./document-failure.ts";
-import type { Attribute, Body, Key, Value } from "./hcl-node.ts";
+import type { Attribute, Body, Key, Position, Value } from "./hcl-node.ts";
 import type { SourceText } from "./source-text.ts";
 
 export function parseJson(source: SourceText): Body {
+  return atOnce(readJson(source));
+}
+
+/** The same in slices. */
+export function readJson(source: SourceText): Sliced<Body> {
   return new JsonReader(source).document();
 }
 
@@ -25,6 +31,7 @@ const DIGIT = /[0-9]/;
 class JsonReader {
   readonly #source: SourceText;
   readonly #text: string;
+  readonly #pieces = new Pieces();
   #at: number;
 
   constructor(source: SourceText) {
@@ -33,20 +40,24 @@ class JsonReader {
     this.#at = source.start;
   }
 
-  document(): Body {
+  *document(): Sliced<Body> {
     this.#skip();
     if (this.#text[this.#at] !== "{") throw this.#expected("{ at the beginning of the document");
-    const body = this.#object(0);
+    const body = yield* this.#object(0);
     this.#skip();
     if (this.#at < this.#text.length) throw this.#expected("the end of the document");
     return body;
   }
 
-  #value(depth: number): Value {
+  *#value(depth: number): Sliced<Value> {
     const position = this.#source.positionAt(this.#at);
     const character = this.#text[this.#at] ?? "";
-    if (character === "{") return { kind: "object", body: this.#object(depth), position };
-    if (character === "[") return { kind: "list", elements: this.#list(depth), position };
+    if (character === "{") return { kind: "object", body: yield* this.#object(depth), position };
+    if (character === "[") return { kind: "list", elements: yield* this.#list(depth), position };
+    return this.#scalar(character, position);
+  }
+
+  #scalar(character: string, position: Position): Value {
     if (character === '"') return { kind: "string", text: this.#string(), heredoc: null, position };
     if (character === "-" || DIGIT.test(character)) {
       return { kind: "number", text: this.#number(), position };
@@ -59,7 +70,7 @@ class JsonReader {
     throw this.#expected('a value: ", a number, true, false, [ or {');
   }
 
-  #object(depth: number): Body {
+  *#object(depth: number): Sliced<Body> {
     const position = this.#source.positionAt(this.#at);
     const items: Attribute[] = [];
     const lines = new Map<string, number>();
@@ -70,7 +81,8 @@ class JsonReader {
       const line = lines.get(key.text);
       if (line !== undefined) throw alreadySet(key.position, key.text, line);
       lines.set(key.text, key.position.line);
-      const value = this.#value(depth + 1);
+      if (this.#pieces.due) yield;
+      const value = yield* this.#value(depth + 1);
       items.push({ kind: "attribute", key, value, position: key.position });
     } while (this.#another("}"));
     return { items, position };
@@ -87,12 +99,14 @@ class JsonReader {
     return { text, quoted: true, position };
   }
 
-  #list(depth: number): Value[] {
+  *#list(depth: number): Sliced<Value[]> {
     const elements: Value[] = [];
     this.#open(depth);
     if (this.#closes("]")) return elements;
-    do elements.push(this.#value(depth + 1));
-    while (this.#another("]"));
+    do {
+      if (this.#pieces.due) yield;
+      elements.push(yield* this.#value(depth + 1));
+    } while (this.#another("]"));
     return elements;
   }
 

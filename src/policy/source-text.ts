@@ -34,6 +34,7 @@ export class SourceText {
   /** Where the document begins: behind a BOM, if there is one. */
   readonly start: number;
   readonly #lines: number[]; // where each begins
+  #line = 1;
   readonly #pairs: number[] = []; // characters of two units, which columns count once
 
   constructor(text: string, limits: DocumentLimits = POLICY_LIMITS) {
@@ -92,14 +93,19 @@ export class SourceText {
   }
 
   positionAt(offset: number): Position {
-    const line = countBelow(this.#lines, offset + 1);
+    const line = this.lineAt(offset);
     const from = this.#lines[line - 1] ?? 0;
     const pairs = countBelow(this.#pairs, offset) - countBelow(this.#pairs, from);
     return { line, column: offset - from - pairs + 1, offset };
   }
 
+  /** Mostly the one that was asked for last, or the next. */
   lineAt(offset: number): number {
-    return countBelow(this.#lines, offset + 1);
+    for (const line of [this.#line, this.#line + 1]) {
+      const begins = this.#lines[line - 1] ?? Infinity;
+      if (begins <= offset && offset < (this.#lines[line] ?? Infinity)) return (this.#line = line);
+    }
+    return (this.#line = countBelow(this.#lines, offset + 1));
   }
 
   /** The number that so many hexadecimal digits write at a place, or null if they do not stand there. */

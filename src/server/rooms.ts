@@ -95,7 +95,7 @@ export function makeRooms(given: RoomsGiven) {
     declared: given.declared,
     canonical: given.canonical,
   });
-  const policies = new Policies({ shared, clock, places });
+  const policies = new Policies({ shared, clock, places, turns });
   const governingPolicies = new GoverningPolicies({ shared, clock, timers, places });
   const rights = new Rights({ policies, clock, turns });
   const namespaces: Namespaces = new Namespaces({
@@ -287,6 +287,7 @@ export function makeRooms(given: RoomsGiven) {
     tokens,
     namespaces,
     canonical: given.canonical,
+    pace: { clock, turns },
   });
   const inspection = new Inspection({
     policies,

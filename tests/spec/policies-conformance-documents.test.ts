@@ -90,6 +90,7 @@ function quoted(given: string): string {
 }
 
 function toJson(rules: readonly Written[]): string {
+  if (rules.length === 0) return "{}"; // an empty list is refused
   return JSON.stringify({ path: rules.map((rule) => ({ [rule.label]: rule.body })) });
 }
 

@@ -333,3 +333,37 @@ test("T-C18: base64 is taken off by one rule, and what is read back is what is i
   const { secret: token } = await server.client(["p"]);
   assert.equal((await server.call("GET", "/v1/secret/x", { token })).status, 404);
 });
+
+test("T-C18: base64 as commands print it, wrapped and with a line end, is the document for every kind", async (t) => {
+  const server = await governedServer(t);
+  const long = "x".repeat(300);
+  for (const kind of KINDS) {
+    const text = kind === "acl" ? `# ${long}\n${valid(kind)}` : `true || "${long}" == ""`;
+    const base64 = Buffer.from(text).toString("base64");
+    const lines = base64.replaceAll(/.{76}/g, "$&\n");
+    for (const given of [`${base64}\n`, `${lines}\n`, lines, lines.replaceAll("\n", "\r\n")]) {
+      const name = `/v1/sys/policies/${kind}/wrapped-${kind}`;
+      const written = await server.manage("POST", name, { body: bodyOf(kind, given) });
+      assert.ok(written.status < 300, `${kind}: ${written.text}`);
+      assert.equal(at(await server.manage("GET", name), "data", "policy"), text);
+    }
+  }
+});
+
+test("T-A10: a list of two bodies, an empty list of paths, and limits that nobody keeps are refused", async (t) => {
+  const server = await governedServer(t);
+  for (const [policy, problem] of [
+    ['{"path":[]}', /At 1:9: "path" is an empty list: expected at least one object/],
+    ['{"path":{"a":[{"policy":"read"},{"policy":"deny"}]}}', /At 1:14: .* takes one object below/],
+    ['path "a" { pagination_limit = 5 }', /"pagination_limit" is not supported by this server/],
+  ] as const) {
+    const answer = await server.manage("POST", "/v1/sys/policies/acl/p", { body: { policy } });
+    assert.equal(answer.status, 400, policy);
+    assert.match(String(at(answer, "errors", 0)), problem);
+  }
+  const twice = '{"path":[{"kv/a":{"policy":"read"}},{"kv/a":{"policy":"deny"}}]}';
+  const { status } = await server.manage("POST", "/v1/sys/policies/acl/p", {
+    body: { policy: twice },
+  });
+  assert.ok(status < 300);
+});

@@ -107,3 +107,88 @@ test(
     assert.equal(await send(await stage.client([...patterns, "fifth"]), "a")(), 403);
   },
 );
+
+test(
+  "T-C03 T-C14: a document as large as may be is written and used in slices",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    const many = <T>(count: number, of: (i: number) => T): T[] =>
+      Array.from({ length: count }, (_, i) => of(i));
+    const inRule = (key: string, value: string) => `path "a" { ${key} = ${value} }`;
+    const documents: Readonly<Record<string, string>> = {
+      blocks: many(9_000, (i) => `path "a/${i}"{policy="read"}`).join(""),
+      "blocks with +": many(9_000, (i) => `path "+/${i}"{policy="read"}`).join(""),
+      json: JSON.stringify({
+        path: Object.fromEntries(many(9_000, (i) => [`a/${i}`, { policy: "read" }])),
+      }),
+      values: inRule(
+        "allowed_parameters",
+        `{ p = [${many(40_000, (i) => `"${i % 999}"`).join()}] }`,
+      ),
+      objects: inRule("allowed_parameters", `{ p = [${many(40_000, () => "{a=1}").join()}] }`),
+      names: inRule("allowed_parameters", `{ ${many(25_000, (i) => `a${i}=[]`).join(" ")} }`),
+      comments: `${"#\n".repeat(120_000)}${rule("a", ["read"])}`,
+      heredoc: inRule("comment", `<<X\n${"a\n".repeat(120_000)}X\n`),
+      "a long label with +": rule(`+/${"a".repeat(250_000)}*`, ["read"]),
+    };
+    for (const [what, policy] of Object.entries(documents)) {
+      const body = { policy };
+      let status = 0;
+      const written = await blockOf(async () => {
+        const answer = await stage.server.call("POST", "/v1/sys/policies/acl/big", {
+          token: stage.root,
+          body,
+        });
+        ({ status } = answer);
+      });
+      assert.ok(status === 200 || status === 204, `${what}: ${status}`);
+      assert.ok(written < LIMIT, `${what}: ${written.toFixed(0)} ms to write`);
+      const used = await blockOf(async () => {
+        await stage.writePolicy("big", `${policy} `); // nobody has it compiled
+        const token = await stage.client(["big"]);
+        return stage.server.call("GET", "/v1/sys/internal/ui/resultant-acl", { token });
+      });
+      assert.ok(used < LIMIT, `${what}: ${used.toFixed(0)} ms to use`);
+    }
+  },
+);
+
+test("T-C03: hundreds of paths are asked for with turns for others between", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  // A path of fourteen segments meets all of these, and none of them settles it.
+  const labels = Array.from({ length: 4_096 }, (_, i) =>
+    Array.from({ length: 12 }, (__, place) => ((i >> place) & 1 ? "+" : "a")).join("/"),
+  );
+  const rules = labels.map((label) => `path "+/${label}/a*"{policy="read"}`).join("");
+  const token = await stage.clientWith(rules);
+  const body = { paths: Array.from({ length: 150 }, (_, i) => `${"a/".repeat(13)}a${i}`) };
+  const ask = async () => {
+    const answer = await stage.server.call("POST", "/v1/sys/capabilities-self", { token, body });
+    assert.equal(answer.status, 200, answer.text.slice(0, 200));
+  };
+  const block = await blockOf(ask);
+  assert.ok(block < LIMIT, `${block.toFixed(0)} ms`);
+});
+
+test("T-C03: lists of documents and of rules are pages that are soon made", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  const text = `${rule("a/*", ["read"])}# ${"x".repeat(20_000)}\n`;
+  for (let i = 0; i < 100; i++) await stage.writePolicy(`p${i}`, text);
+  for (const path of ["/v1/sys/policies/detailed/acl", "/acl/policies"]) {
+    const method = path === "/acl/policies" ? "GET" : "LIST";
+    const list = () => stage.must(method, path);
+    const one = await blockOf(list);
+    assert.ok(one < LIMIT, `${path}: ${one.toFixed(0)} ms`);
+    const many = await blockOf(() => Promise.all(Array.from({ length: 16 }, list)));
+    assert.ok(many < LIMIT, `${path}, sixteen at once: ${many.toFixed(0)} ms`);
+  }
+  const rules = Array.from({ length: 9_000 }, (_, i) => `path "a/${i}"{policy="read"}`).join("");
+  const token = await stage.clientWith(rules);
+  const resultant = async () => {
+    const answer = await stage.server.call("GET", "/v1/sys/internal/ui/resultant-acl", { token });
+    assert.match(answer.text, /there are more rules than one answer shows/);
+  };
+  const block = await blockOf(resultant);
+  assert.ok(block < LIMIT, `resultant-acl: ${block.toFixed(0)} ms`);
+});
