@@ -16,6 +16,8 @@ export interface Shelf<R> {
   /** Inside a folder, which ends in a slash. */
   below(namespaceId: string, folder: string, page: NamePage): Names;
   read(namespaceId: string, name: string): R | null;
+  /** Before a page of documents, which is made in one piece. Default: at once. */
+  turn?(): Promise<void>;
 }
 
 interface Listed<Room, R> {
@@ -30,7 +32,8 @@ interface Listed<Room, R> {
 export function listEndpoints<Room, R extends { readonly text: string }>(of: Listed<Room, R>) {
   const endpoint = endpointsOf<Room>();
   const { kind, word, noun, shelf, show } = of;
-  const detailed = (room: Room, namespaceId: string, names: Names, folder: string) => {
+  const detailed = async (room: Room, namespaceId: string, names: Names, folder: string) => {
+    await shelf(room).turn?.();
     const open = (name: string) => shelf(room).read(namespaceId, folder + name);
     const shown = (record: R, name: string) => show(folder + name, record);
     const page = atOnce(openPage(names, open, shown, SHOWN));

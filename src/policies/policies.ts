@@ -108,6 +108,11 @@ export class Policies {
     return this.#rows.below(namespaceId, folder, page);
   }
 
+  /** Before what is one piece and not small: others come in between. */
+  turn(): Promise<void> {
+    return this.#turns.next();
+  }
+
   /** What takes long, with turns for others. */
   inSlices<T>(work: Sliced<T>): Promise<T> {
     return inSlices(work, { clock: this.#clock, turns: this.#turns });

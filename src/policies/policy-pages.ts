@@ -11,7 +11,7 @@ export interface PageBounds {
 }
 
 /** Where the answer holds the documents, which it is written and recorded with. */
-export const SHOWN: PageBounds = { characters: 512 * 1024, documents: 1_000 };
+export const SHOWN: PageBounds = { characters: 256 * 1024, documents: 1_000 };
 /** Where they are only looked at. */
 export const LOOKED_AT: PageBounds = { characters: 4 * 1024 * 1024, documents: 10_000 };
 
