@@ -100,6 +100,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   "path-help": async () => (await import("./commands/path-help.ts")).pathHelp,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   completion: async () => (await import("./commands/completion.ts")).completion,
+  "completion values": async () => (await import("./commands/completion.ts")).completionValues,
   version: async () => (await import("./commands/version.ts")).version,
   help: async () => (await import("./commands/help.ts")).help,
 };

@@ -1,7 +1,9 @@
 // Completion scripts, written out of the declarations: words of commands, flags, and the values that a
-// flag or an argument takes. They ask neither this program nor a server, so that Tab is never slow.
+// flag or an argument takes. Only what a server alone knows is asked for, by this program and for a second
+// at most, so that Tab is never slow.
 
-import { SERVER } from "./catalogue.ts";
+import type { AskedWords } from "./argument.ts";
+import { EQUAL_NAMES, SERVER } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import { flagName, type Flag } from "./flag.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
@@ -21,9 +23,24 @@ interface Node {
   readonly words: string; // "" for the top, "operator", "operator init"
   readonly next: readonly (readonly [word: string, summary: string])[];
   readonly flags: readonly (readonly [name: string, flag: Flag<unknown>])[];
+  /** What its first argument is, where a server knows. */
+  readonly asked: AskedWords | null;
 }
 
-function nodesOf(commands: readonly Command[]): Node[] {
+const VALUES = "completion values -timeout 1s -non-interactive";
+
+/** Under their other names too. */
+function withEqualNames(commands: readonly Command[]): Command[] {
+  const others = Array.from(EQUAL_NAMES, ([other, name]) =>
+    commands
+      .filter((one) => one.name === name || one.name.startsWith(`${name} `))
+      .map((one) => ({ ...one, name: other + one.name.slice(name.length) })),
+  );
+  return [...commands, ...others.flat()];
+}
+
+function nodesOf(declared: readonly Command[]): Node[] {
+  const commands = withEqualNames(declared);
   const tops = new Map<string, string>([[SERVER.name, SERVER.summary]]);
   const groups = new Map<string, Map<string, string>>();
   for (const { name, summary } of commands) {
@@ -36,13 +53,17 @@ function nodesOf(commands: readonly Command[]): Node[] {
       if (depth > 0) groups.set(before, siblings);
     }
   }
+  const own = new Set(commands.map(({ name }) => name));
   return [
-    { words: "", next: [...tops], flags: [] },
-    ...Array.from(groups, ([words, next]) => ({ words, next: [...next], flags: [] })),
+    { words: "", next: [...tops], flags: [], asked: null },
+    ...Array.from(groups, ([words, next]) => ({ words, next: [...next], flags: [], asked: null }))
+      // A command with others below it is one place.
+      .filter(({ words }) => !own.has(words)),
     ...commands.map(({ name, flags, args }) => {
       const [first] = Object.values(args);
-      const next = (first?.choices ?? []).map((choice) => [choice, ""] as const);
-      return { words: name, next, flags: flagsOf(flags) };
+      const choices = (first?.choices ?? []).map((choice) => [choice, ""] as const);
+      const next = [...choices, ...(groups.get(name) ?? [])];
+      return { words: name, next, flags: flagsOf(flags), asked: first?.words ?? null };
     }),
   ];
 }
@@ -56,18 +77,26 @@ const globalFlags = flagsOf(GLOBAL_FLAGS);
 function bash(commands: readonly Command[]): string {
   const nodes = nodesOf(commands);
   const cases = nodes.map(
-    ({ words, next, flags }) =>
+    ({ words, next, flags, asked }) =>
       `    ${quoted(words)}) next=${quoted(next.map(([word]) => word).join(" "))}; ` +
+      `asked=${quoted(asked ?? "")}; ` +
       `flags=${quoted(flags.map(([name]) => `-${name}`).join(" "))} ;;`,
   );
   const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
   const values = takingValues(nodes, {
     choices: (words) => `COMPREPLY=($(compgen -W ${quoted(words)} -- "$current"))`,
     files: 'COMPREPLY=($(compgen -f -- "$current"))',
+    asked: (kind) => `_holdfast_asked ${kind}`,
   });
   return `# bash completion for holdfast
+_holdfast_asked() {
+  # Not by compgen -W, which would run what a name holds.
+  mapfile -t COMPREPLY < <("\${COMP_WORDS[0]}" ${VALUES} "$1" -- "$current" 2>/dev/null)
+  [[ "\${COMPREPLY[*]:-}" == */ ]] && compopt -o nospace 2>/dev/null
+  return 0
+}
 _holdfast() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="" words="" next="" flags="" i word
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="" words="" next="" flags="" asked="" i word
   ((COMP_CWORD > 0)) && previous="\${COMP_WORDS[COMP_CWORD - 1]}"
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -88,6 +117,8 @@ ${cases.join("\n")}
     COMPREPLY=($(compgen -W "$(printf -- '-%s ' $flags)" -- "$current"))
   elif [[ "$current" == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  elif [[ -n "$asked" ]]; then
+    _holdfast_asked "$asked"
   else
     COMPREPLY=($(compgen -W "$next" -- "$current"))
   fi
@@ -101,19 +132,26 @@ function zsh(commands: readonly Command[]): string {
   const described = (rows: readonly (readonly [string, string])[]) =>
     rows.map(([word, text]) => quoted(`${word.replace(/:/g, "\\:")}:${text}`)).join(" ");
   const cases = nodes.map(
-    ({ words, next, flags }) =>
-      `    ${quoted(words)}) next=(${described(next)}); ` +
+    ({ words, next, flags, asked }) =>
+      `    ${quoted(words)}) next=(${described(next)}); asked=${quoted(asked ?? "")}; ` +
       `flags=(${described(flags.map(([name, { help }]) => [`-${name}`, help]))}) ;;`,
   );
   const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
   const values = takingValues(nodes, {
     choices: (words) => `compadd -- ${words}`,
     files: "_files",
+    asked: (kind) => `_holdfast_asked ${kind}`,
   });
   return `#compdef holdfast
 # zsh completion for holdfast
+_holdfast_asked() {
+  local -a found
+  found=(\${(f)"$("\${words[1]}" ${VALUES} "$1" -- "\${words[CURRENT]}" 2>/dev/null)"})
+  compadd -S '' -- \${(M)found:#*/}
+  compadd -- \${found:#*/}
+}
 _holdfast() {
-  local place="" word
+  local place="" word asked=""
   local -a next flags
   for word in "\${(@)words[2,CURRENT-1]}"; do
     [[ "$word" == -* ]] && continue
@@ -130,6 +168,8 @@ ${cases.join("\n")}
   flags+=(${described(globalFlags.map(([name, { help }]) => [`-${name}`, help]))})
   if [[ "\${words[CURRENT]}" == -* ]]; then
     _describe -o 'flag' flags
+  elif [[ -n "$asked" ]]; then
+    _holdfast_asked "$asked"
   elif ((\${#next})); then
     _describe 'command' next
   else
@@ -143,13 +183,28 @@ if [[ "\${funcstack[1]}" == _holdfast ]]; then _holdfast "$@"; else compdef _hol
 function fish(commands: readonly Command[]): string {
   const nodes = nodesOf(commands);
   const [top, ...below] = nodes;
-  const seenAll = (words: string) =>
-    words
-      .split(" ")
-      .map((word) => `__fish_seen_subcommand_from ${word}`)
-      .join("; and ");
+  const seenAll = (words: string) => `__holdfast_at ${words}`;
   const groups = below.filter(({ next }) => next.length > 0);
-  const lines = ["# fish completion for holdfast", "complete -c holdfast -f"];
+  const taking = globalFlags.filter(([, { placeholder }]) => placeholder !== null);
+  const lines = [
+    "# fish completion for holdfast",
+    "# Whether the command line begins with these words, flags of every command left out.",
+    "function __holdfast_at",
+    "  set -l words",
+    "  set -l skip no",
+    "  for word in (commandline -opc)[2..-1]",
+    "    if test $skip = yes",
+    "      set skip no",
+    `    else if string match -qr -- '^--?(${taking.map(([name]) => name).join("|")})$' $word`,
+    "      set skip yes",
+    "    else if not string match -q -- '-*' $word",
+    "      set -a words $word",
+    "    end",
+    "  end",
+    '  string match -q -- "$argv *" "$words "',
+    "end",
+    "complete -c holdfast -f",
+  ];
   for (const [word, summary] of top?.next ?? []) {
     lines.push(
       `complete -c holdfast -n __fish_use_subcommand -a ${word} -d ${fishQuoted(summary)}`,
@@ -163,13 +218,26 @@ function fish(commands: readonly Command[]): string {
       lines.push(`complete -c holdfast -n ${fishQuoted(when)} -a ${word}${text}`);
     }
   }
+  const askedWords = (kind: AskedWords) =>
+    fishQuoted(
+      `(command -sq holdfast; and holdfast ${VALUES} ${kind} -- (commandline -ct) 2>/dev/null)`,
+    );
+  for (const { words, asked } of below) {
+    if (asked === null) continue;
+    lines.push(`complete -c holdfast -n ${fishQuoted(seenAll(words))} -a ${askedWords(asked)}`);
+  }
   const flagLine = (condition: string, name: string, flag: Flag<unknown>) => {
-    const values = flag.choices.length > 0 ? ` -x -a ${fishQuoted(flag.choices.join(" "))}` : "";
+    const values =
+      flag.choices.length > 0
+        ? ` -x -a ${fishQuoted(flag.choices.join(" "))}`
+        : flag.words === undefined
+          ? ""
+          : ` -x -a ${askedWords(flag.words)}`;
     const takes = flag.placeholder === null ? "" : flag.isFile ? " -r -F" : values || " -x";
     return `complete -c holdfast${condition} -o ${name} -l ${name}${takes} -d ${fishQuoted(flag.help)}`;
   };
   for (const [name, flag] of globalFlags) lines.push(flagLine("", name, flag));
-  for (const { name, flags } of commands) {
+  for (const { name, flags } of withEqualNames(commands)) {
     const when = ` -n ${fishQuoted(seenAll(name))}`;
     for (const [flagged, flag] of flagsOf(flags)) lines.push(flagLine(when, flagged, flag));
   }
@@ -181,14 +249,17 @@ interface Completers {
   /** From these words, with spaces between them. */
   readonly choices: (words: string) => string;
   readonly files: string;
+  /** From what the server knows. */
+  readonly asked: (kind: AskedWords) => string;
 }
 
 /**
  * Branches of a case over "words of the command -flag": a flag such as -type takes other values with
  * another command, so that those of a command come before those of all.
  */
-function takingValues(nodes: readonly Node[], { choices, files }: Completers): string[] {
+function takingValues(nodes: readonly Node[], { choices, files, asked }: Completers): string[] {
   const branch = (pattern: string, flag: Flag<unknown>) => {
+    if (flag.words !== undefined) return `    ${pattern}) ${asked(flag.words)}; return ;;`;
     if (flag.choices.length > 0)
       return `    ${pattern}) ${choices(flag.choices.join(" "))}; return ;;`;
     return flag.isFile ? `    ${pattern}) ${files}; return ;;` : `    ${pattern}) return ;;`;

@@ -37,6 +37,8 @@ export class Passage {
   /** Null where the request names one that does not exist. */
   namespace: NamespaceRef | null = ROOT_NAMESPACE;
   route: Route = NO_ROUTE;
+  /** All that a mount serves, where the path is the mount itself. */
+  below: readonly Served[] = [];
   /** Null without a route, and where the route does not exist in this namespace. */
   endpoint: Served | null = null;
   /** What the path leads to, where that is no part of the server itself. */

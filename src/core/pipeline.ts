@@ -13,7 +13,7 @@ import { parseQuery } from "../base/query.ts";
 import type { Clock, Instant, Timers } from "../base/world.ts";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
-import { helpFor } from "../endpoint/help.ts";
+import { helpFor, overviewOf } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
 import type { Asked, Caller, MountRef, NamespaceRef, Operation } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
@@ -209,6 +209,10 @@ export class Pipeline implements Core {
       passage.path = CanonicalPath.of(reached.segments, path.folder);
       passage.respelled = true;
     }
+    const asked = passage.meant?.operation === "help" && reached.route.methods.size === 0;
+    if (!asked || reached.mount === null || namespace === null) return;
+    const found = this.#parts.mounts.find(namespace, path.segments);
+    if (found?.taken === path.segments.length) passage.below = found.endpoints.endpoints;
   }
 
   #reach(namespace: NamespaceRef | null, segments: readonly string[]): Reached {
@@ -247,6 +251,8 @@ export class Pipeline implements Core {
     const { node } = this.#parts;
     const metrics = endpoint?.access.kind === "capability" && endpoint.access.openTo === "metrics";
     if (incoming.listener.metricsOnly && !metrics) throw failures.metricsOnly();
+    // Declarations say the same in every state, and what can be called while sealed is asked about then.
+    if (node.sealed && asksForHelp(passage) && isAlwaysServed(passage)) return;
     // A sealed node knows no tokens: what needs one cannot be answered in every state.
     if (endpoint?.answers === "always" && needOf(passage) !== "required") return;
     if (!node.initialised) {
@@ -573,11 +579,18 @@ function advised({ caller, judgement }: Passage, warnings: readonly string[]): r
   return [...warnings, ...judgement.warnings];
 }
 
-function asksForHelp({ meant, route }: Passage): boolean {
-  return meant?.operation === "help" && route.methods.size > 0;
+function isAlwaysServed({ route }: Passage): boolean {
+  return route.methods.values().some(({ answers }) => answers === "always");
 }
 
-function help({ route }: Passage): Reply {
+function asksForHelp({ meant, route, below }: Passage): boolean {
+  return meant?.operation === "help" && (route.methods.size > 0 || below.length > 0);
+}
+
+function help({ route, below, path }: Passage): Reply {
+  if (route.methods.size === 0) {
+    return new Reply({ ...overviewOf(path?.segments.join("/") ?? "", below) });
+  }
   return new Reply({ ...helpFor([...route.methods.values()]) });
 }
 

@@ -3,6 +3,7 @@
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { Nanos } from "../base/world.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
+import type { Served } from "../endpoint/endpoint.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
@@ -53,7 +54,10 @@ export interface FoundMount {
   readonly ref: MountRef;
   /** Segments of the path that are the mount's own. */
   readonly taken: number;
-  readonly endpoints: { find(segments: readonly string[]): Route };
+  readonly endpoints: {
+    find(segments: readonly string[]): Route;
+    readonly endpoints: readonly Served[];
+  };
 }
 
 /** Where an answer with a secret that ends becomes a lease. */

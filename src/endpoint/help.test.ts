@@ -73,11 +73,11 @@ POST or PUT sys/things/:name
 
   Write a thing.
 
-  A thing is what it is, and one can go on about it for quite a while before anybody
-  notices that the line has come to its end.
+  A thing is what it is, and one can go on about it for quite a while before
+  anybody notices that the line has come to its end.
 
-  Access: the capability create (if it is new) or update and sudo on this path; in the
-  root namespace only.
+  Access: the capability create (if it is new) or update and sudo on this
+  path; in the root namespace only.
 
   Fields:
     name (string, in the path, required)
@@ -119,7 +119,7 @@ for (const [what, who, text] of words) {
 }
 
 test("no line of a text is wider than a terminal", () => {
-  for (const line of helpFor([write, read]).help.split("\n")) assert.ok(line.length <= 88, line);
+  for (const line of helpFor([write, read]).help.split("\n")) assert.ok(line.length <= 78, line);
 });
 
 test("the OpenAPI part of help is a valid document", async () => {

@@ -16,7 +16,7 @@ export interface Help {
 }
 
 const ORDER: readonly Method[] = ["GET", "LIST", "POST", "PATCH", "DELETE"];
-const WIDTH = 88;
+const WIDTH = 78;
 
 /** Help on one endpoint, or on all methods of one path. */
 export function helpFor(endpoints: readonly Described[]): Help {
@@ -29,10 +29,27 @@ export function helpFor(endpoints: readonly Described[]): Help {
   };
 }
 
+/** What there is below a place of which many endpoints are part: a mount. */
+export function overviewOf(place: string, endpoints: readonly Described[]): Help {
+  const ordered = endpoints.toSorted(
+    (a, b) =>
+      (a.path < b.path ? -1 : a.path > b.path ? 1 : 0) ||
+      ORDER.indexOf(a.method) - ORDER.indexOf(b.method),
+  );
+  const lines = ordered.map(({ method, path, summary }) => {
+    const verbs = method === "POST" ? "POST or PUT" : method;
+    return `${verbs} ${place}${path}\n${indent(sentence(summary), 4)}`;
+  });
+  return {
+    help: `${place}/ serves:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`,
+    openapi: openapiDocument(ordered, { title: "Holdfast", version: "1" }),
+  };
+}
+
 function describeEndpoint(endpoint: Described): string {
   const { method, path, summary, description, input } = endpoint;
   const verbs = method === "POST" ? "POST or PUT" : method;
-  const parts = [`${verbs} ${path.slice(1)}`, indent(`${summary}.`)];
+  const parts = [`${verbs} ${path.slice(1)}`, indent(sentence(summary))];
   if (description !== "") parts.push(indent(description));
   parts.push(indent(`Access: ${accessInWords(endpoint)}.`));
   const fields = Object.values(input);
@@ -96,14 +113,14 @@ function describeField(field: Field<unknown>): string {
     ...(secret ? ["secret"] : []),
     ...(schema.default === undefined ? [] : [`default ${shown(schema.default)}`]),
   ];
-  return `    ${name} (${traits.join(", ")})\n${indent(`${field.help}.`, 6)}`;
+  return `    ${name} (${traits.join(", ")})\n${indent(sentence(field.help), 6)}`;
 }
 
 function describeAnswer({ output }: Described): string {
   if (output === out.nothing) return " nothing (204).";
   const { schema } = output;
   if (output === inAuth) return ` in auth:\n${describeMembers(schema, 4)}`;
-  const about = schema.description === undefined ? "" : ` ${schema.description}.`;
+  const about = schema.description === undefined ? "" : ` ${sentence(schema.description)}`;
   if (schema.format?.includes("/")) return ` text (${schema.format}).${about}`;
   if (schema.properties === undefined) return ` ${typeInWords(schema)}.${about}`;
   return `${about}\n${describeMembers(schema, 4)}`;
@@ -146,11 +163,16 @@ function shown(value: JsonValue): string {
   return typeof value === "string" && value !== "" ? value : JSON.stringify(value);
 }
 
+/** Declarations end some of their texts themselves. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
 /** Wraps at words. */
 function indent(text: string, depth = 2): string {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.replace(/\.\.$/, ".").split(" ")) {
+  for (const word of text.split(" ")) {
     if (line !== "" && depth + line.length + 1 + word.length > WIDTH) {
       lines.push(line);
       line = word;

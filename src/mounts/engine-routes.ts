@@ -15,6 +15,8 @@ export interface FoundRoute {
 
 export interface Routes {
   find(segments: readonly string[]): FoundRoute;
+  /** All of them. */
+  readonly endpoints: readonly Served[];
 }
 
 export interface EngineRoutesOptions {

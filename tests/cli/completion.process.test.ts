@@ -2,11 +2,13 @@
 // read the script where they are installed.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { COMMAND_NAMES } from "../../src/cli/catalogue.ts";
+import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
 import { makeHome, run } from "./harness.ts";
 
 const { stdout: script } = await run(["completion", "bash"]);
@@ -37,7 +39,11 @@ test("bash completes commands, their words, flags and values", () => {
   assert.deepEqual(complete("holdfast", "status", "--format", "y"), ["yaml"]);
   assert.deepEqual(complete("holdfast", "completion", "z"), ["zsh"]);
   assert.deepEqual(complete("holdfast", "-namespace", "x", "audit", "l"), ["list"]);
-  assert.deepEqual(complete("holdfast", "status", "-namespace", "s"), [], "no guess at a value");
+  assert.deepEqual(complete("holdfast", "status", "-region", "s"), [], "no guess at a value");
+  assert.deepEqual(complete("holdfast", "acl", "bootstrap", ""), ["status", "reset"]);
+  assert.deepEqual(complete("holdfast", "acl", "bootstrap", "-secret"), ["-secret-out"]);
+  assert.deepEqual(complete("holdfast", "token", "rev"), ["revoke", "revoke-self"]);
+  assert.deepEqual(complete("holdfast", "secrets", "enable", "cl"), ["clouda", "cloudb"]);
 });
 
 test("a flag is completed by what it means to its command", () => {
@@ -66,4 +72,85 @@ test("every command can be reached by completion in every shell", async (t) => {
     const { error, status, stderr } = spawnSync(shell, ["-n", file], { encoding: "utf8" });
     if (error === undefined) assert.deepEqual([status, stderr], [0, ""]);
   }
+});
+
+test("fish completes by the words in front, where it is installed", async (t) => {
+  const home = makeHome((call) => t.after(call));
+  const file = join(home, "holdfast.fish");
+  writeFileSync(file, (await run(["completion", "fish"])).stdout);
+  const asked = (line: string) => {
+    const { error, stdout, stderr } = spawnSync(
+      "fish",
+      ["--no-config", "-c", `source ${file}; complete -C ${JSON.stringify(line)}`],
+      { encoding: "utf8", env: { PATH: process.env["PATH"] ?? "", HOME: home } },
+    );
+    if (error !== undefined) return null;
+    assert.equal(stderr.slice(0, 500), "");
+    return stdout.split("\n").flatMap((one) => one.split("\t")[0] || []);
+  };
+  if (asked("holdfast ") === null) return;
+  assert.deepEqual(asked("holdfast sta"), ["status"]);
+  assert.deepEqual(asked("holdfast -namespace x token rev"), ["revoke", "revoke-self"]);
+  assert.deepEqual(asked("holdfast acl bootstrap re"), ["reset"]);
+  assert.deepEqual(asked("holdfast policy read -ty"), ["-type"]);
+  assert.deepEqual(asked("holdfast read -ty"), [], "a word of another command is not its own");
+});
+
+test("mounts, policies and namespaces are asked of the server, and what a shell would obey is left out", async (t) => {
+  const server = (await FakeServer.start()).opened();
+  t.after(() => server.stop());
+  const home = makeHome((call) => t.after(call));
+  const env = { HOLDFAST_ADDR: server.address, HOLDFAST_TOKEN: ROOT_TOKEN, HOME: home };
+  const keys = (...names: string[]) => ({
+    status: 200,
+    body: { request_id: "r", data: { keys: names } },
+  });
+  const secret = {
+    "secret/": { type: "kv" },
+    "shop/": { type: "kv" },
+    "clouda/": { type: "clouda" },
+  };
+  const data = { secret, auth: { "userpass/": { type: "userpass" } } };
+  server.instead.set("GET sys/internal/ui/mounts", {
+    status: 200,
+    body: { request_id: "r", data },
+  });
+  server.instead.set(
+    "LIST sys/policies/acl",
+    keys("ops", "shop", "$(touch x)", "a b", "`id`", "o;ls"),
+  );
+  server.instead.set("LIST sys/namespaces", keys("team/"));
+  const mount = { path: "secret/", type: "kv", options: { version: "2" } };
+  server.instead.set("GET sys/internal/ui/mounts/secret/app", {
+    status: 200,
+    body: { request_id: "r", data: mount },
+  });
+  server.instead.set("LIST secret/metadata/app", keys("db", "mail/"));
+  const program = join(import.meta.dirname, "..", "..", "bin", "holdfast");
+  const asked = async (around: Record<string, string>, ...words: string[]) => {
+    const quoted = [program, ...words].map((word) => `'${word}'`).join(" ");
+    const line = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _holdfast; echo "\${COMPREPLY[*]}"`;
+    const path = process.env["PATH"] ?? "";
+    const { stdout, stderr } = await promisify(execFile)(
+      "bash",
+      ["--norc", "-u", "-c", `${script}\n${line}`],
+      {
+        env: { ...around, PATH: path },
+      },
+    );
+    assert.equal(stderr, "");
+    return stdout.trim().split(/\s+/).filter(Boolean);
+  };
+  assert.deepEqual(await asked(env, "kv", "get", "s"), ["secret/", "shop/"]);
+  assert.deepEqual(await asked(env, "kv", "get", "secret/app/"), [
+    "secret/app/db",
+    "secret/app/mail/",
+  ]);
+  assert.deepEqual(await asked(env, "secrets", "tune", ""), ["clouda/", "secret/", "shop/"]);
+  assert.deepEqual(await asked(env, "auth", "disable", "u"), ["userpass/"]);
+  assert.deepEqual(await asked(env, "policy", "read", ""), ["ops", "shop"]);
+  assert.deepEqual(await asked(env, "token", "create", "-policy", "o"), ["ops"]);
+  assert.deepEqual(await asked(env, "status", "-namespace", "t"), ["team/"]);
+  await server.stop();
+  assert.deepEqual(await asked(env, "policy", "read", ""), [], "nothing, and not a word");
 });

@@ -106,6 +106,26 @@ test("1.1 ?help=1 explains a path in words: its fields, its access, its answer",
     const path = endpoint.path.replaceAll(/:(\w+)\+?/g, "x-$1");
     const answer = await server.call("GET", `/v1${path}?help=1`, { token });
     assert.equal(answer.status, 200, path);
-    assert.ok(String(at(answer, "help")).includes(endpoint.summary.replace(/\.$/, "")), path);
+    // Wrapped to the width of a terminal.
+    const text = String(at(answer, "help"));
+    assert.ok(text.replace(/\s+/g, " ").includes(endpoint.summary.replace(/\.$/, "")), path);
+    assert.ok(!/\.\.$/m.test(text), `${path}: a sentence ends once`);
   }
+});
+
+test("?help=1 on a mount tells what it serves, and is answered for what a sealed node answers", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  await server.call("POST", "/v1/sys/mounts/shop/secret", { token, body: { type: "kv" } });
+  const help = String(at(await server.call("GET", "/v1/shop/secret?help=1", { token }), "help"));
+  assert.match(help, /^shop\/secret\/ serves:$/m);
+  assert.match(help, /^ {2}GET shop\/secret\/data\/:path\+\n {4}Read a version of a secret\.$/m);
+  assert.equal((await server.call("GET", "/v1/shop?help=1", { token })).status, 404);
+  assert.equal((await server.call("GET", "/v1/shop/secret?help=1")).status, 403);
+  await server.call("POST", "/v1/sys/seal", { token });
+  const sealed = await server.call("GET", "/v1/sys/unseal?help=1");
+  assert.equal(sealed.status, 200);
+  assert.match(String(at(sealed, "help")), /Give one share of the unseal key/);
+  assert.equal((await server.call("GET", "/v1/sys/mounts?help=1", { token })).status, 503);
 });

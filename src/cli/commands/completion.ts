@@ -1,13 +1,21 @@
-// `holdfast completion`
+// `holdfast completion` and `holdfast completion values`
 
-import { argument } from "../argument.ts";
+import { Failure } from "../../base/failure.ts";
+import { isObject, type JsonValue } from "../../base/json.ts";
+import type { Client } from "../../client/client.ts";
+import { ASKED_WORDS, argument, type AskedWords } from "../argument.ts";
 import { loadAll } from "../catalogue.ts";
 import { command } from "../command.ts";
 import { SHELLS, completionScript } from "../completion-script.ts";
+import { findKv } from "../kv-place.ts";
 
 export const completion = command({
   name: "completion",
   summary: "Print a completion script for a shell",
+  description:
+    "Commands, flags and their values are completed from the script itself. Mounts, secrets, policies and " +
+    "namespaces are asked of the server that the environment names, for a second at most; where it does " +
+    "not answer, nothing is completed and nothing is said.",
   examples: [
     "source <(holdfast completion bash)",
     'holdfast completion zsh > "${fpath[1]}/_holdfast"',
@@ -19,3 +27,67 @@ export const completion = command({
     out.text(completionScript(shell, await loadAll()));
   },
 });
+
+const MOST = 200;
+// What is put on a command line is run by whoever presses Enter: nothing a shell would obey goes there.
+const PLAIN = /^[A-Za-z0-9_.,:@%+/-]+$/;
+
+export const completionValues = command({
+  name: "completion values",
+  summary: "Print words that a shell may complete, as the server tells them",
+  description:
+    "For completion scripts. Prints nothing where the server cannot be asked, and leaves out words that a " +
+    "shell would not take as they are.",
+  examples: ["holdfast completion values policies", "holdfast completion values kv secret/a"],
+  flags: {},
+  args: {
+    kind: argument.oneOf(ASKED_WORDS, "What the words are"),
+    prefix: argument.optional("How they begin"),
+  },
+  async run({ client, out }, { kind, prefix = "" }) {
+    try {
+      const words = await WAYS[kind](client.unwatched(), prefix);
+      const fitting = words.filter((word) => word.startsWith(prefix) && PLAIN.test(word));
+      out.text(fitting.toSorted().slice(0, MOST).join("\n"));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+    }
+  },
+});
+
+const WAYS: Readonly<Record<AskedWords, (client: Client, prefix: string) => Promise<string[]>>> = {
+  secrets: async (client) => (await mounts(client, "secret")).map(([path]) => path),
+  auth: async (client) => (await mounts(client, "auth")).map(([path]) => path),
+  policies: (client) => names(client, "sys/policies/acl"),
+  namespaces: (client) => names(client, "sys/namespaces"),
+  kv: async (client, prefix) => {
+    const [folder] = /^.*\//.exec(prefix) ?? [];
+    if (folder === undefined) {
+      const all = await mounts(client, "secret");
+      return all.filter(([, type]) => type === "kv").map(([path]) => path);
+    }
+    const place = await findKv(client, folder, undefined);
+    return (await names(client, place.at("metadata"))).map((name) => folder + name);
+  },
+  paths: async (client) => [
+    "sys/",
+    ...(await mounts(client, "secret")).map(([path]) => path),
+    ...(await mounts(client, "auth")).map(([path]) => `auth/${path}`),
+  ],
+};
+
+/** Those that the token may see, with their types. */
+async function mounts(client: Client, kind: "secret" | "auth"): Promise<[string, string][]> {
+  const { data } = await client.request("GET", "sys/internal/ui/mounts");
+  const found = isObject(data) && isObject(data[kind]) ? data[kind] : {};
+  return Object.entries(found).map(([path, mount]) => {
+    const type = isObject(mount) ? mount["type"] : undefined;
+    return [path, typeof type === "string" ? type : ""];
+  });
+}
+
+async function names(client: Client, path: string): Promise<string[]> {
+  const { data } = await client.request("LIST", path, { untold: /./ });
+  const keys: JsonValue | undefined = isObject(data) ? data["keys"] : undefined;
+  return (Array.isArray(keys) ? keys : []).filter((key) => typeof key === "string");
+}
