@@ -118,7 +118,7 @@ export function announceDev(
 ): void {
   const { host, fs, version } = parts;
   const { unsealKey, rootToken } = keys;
-  const offered = rootToken === null ? null : offerToken(fs, host.home, rootToken);
+  const offered = rootToken === null ? null : offerToken(fs, host, rootToken);
   const command =
     host.directory === host.root ? "npx holdfast" : join(host.root, "bin", "holdfast");
   const text = showBanner({

@@ -8,6 +8,8 @@ export type SignalName = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGUSR1" | "SIGUSR2"
 export interface Host {
   readonly env: Environment;
   readonly pid: number;
+  /** Whether there is a process of this number, whoever's. */
+  isAlive(pid: number): boolean;
   /** Where the process was started. */
   readonly directory: string;
   readonly hostname: string;

@@ -497,12 +497,33 @@ test("a token of another server in the token file is left alone, and the banner'
   await ended;
 });
 
-test("the token of an earlier dev server is replaced", async () => {
+test("a dev server takes its token away at its end, and leaves that of one that runs", async () => {
   const daemon = fresh(fakeDaemon());
   const first = await dev(daemon);
+  const other = fresh(fakeDaemon(Object.fromEntries(daemon.files.texts)));
+  other.host.pid = 4712;
+  other.host.alive.add(daemon.host.pid);
+  other.server.rootToken = "another";
+  const second = await dev(other);
+  assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
+  assert.match(second.banner, /holds the token of a dev server that runs still/);
+  assert.match(second.banner, /export HOLDFAST_ADDR=\S+ HOLDFAST_TOKEN=another\n/);
+  other.host.signal("SIGINT");
+  await second.ended;
+  assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
   daemon.host.signal("SIGINT");
   await first.ended;
-  const next = fresh(fakeDaemon(Object.fromEntries(daemon.files.texts)));
+  assert.ok(!daemon.files.texts.has("/home/me/.holdfast-token"));
+  assert.ok(!daemon.files.texts.has("/home/me/.holdfast-token-dev"));
+});
+
+test("the token of a dev server that was killed is replaced", async () => {
+  const daemon = fresh(fakeDaemon());
+  const first = await dev(daemon);
+  const left = Object.fromEntries(daemon.files.texts);
+  daemon.host.signal("SIGINT");
+  await first.ended;
+  const next = fresh(fakeDaemon(left));
   next.server.rootToken = "another";
   const second = await dev(next);
   assert.equal(next.files.texts.get("/home/me/.holdfast-token"), "another\n");

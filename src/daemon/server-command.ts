@@ -10,6 +10,7 @@ import { FollowedFiles } from "./followed-files.ts";
 import { refusals } from "./hardening.ts";
 import { BAD_CONFIGURATION, complain, start, type Surroundings } from "./process-life.ts";
 import { placeProblems } from "./places.ts";
+import { withdrawToken } from "./token-file.ts";
 import { Signals } from "./signals.ts";
 import { showFindings, validate } from "./validation.ts";
 
@@ -38,6 +39,7 @@ export async function runServer(args: readonly string[], around: Surroundings): 
     return complain(host, describe(error), 1);
   } finally {
     place?.clouds?.stop();
+    withdrawToken(world.fs, host);
     if (place?.temporary === true) host.removeTemporary(place.directory);
   }
 }

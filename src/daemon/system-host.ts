@@ -47,6 +47,17 @@ export class SystemHost implements Host {
     process.stderr.write(text);
   }
 
+  isAlive(pid: number): boolean {
+    if (pid <= 0) return false;
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch (error) {
+      // Somebody else's process is one as well.
+      return error instanceof Error && "code" in error && error.code === "EPERM";
+    }
+  }
+
   onSignal(signal: SignalName, call: () => void): void {
     process.on(signal, call);
   }

@@ -104,6 +104,28 @@ test("files and pipes go in and come out byte for byte", async (t) => {
   );
 });
 
+test("a path without data/ is told which command is meant, and a version that is not there which are", async (t) => {
+  const { cli, put, server, home } = await fakeFor(t);
+  await put("app");
+  const env = { HOLDFAST_ADDR: server.address, HOLDFAST_TOKEN: ROOT_TOKEN, HOME: home };
+  for (const [words, meant] of [
+    [["read", "team/secret/app"], "get"],
+    [["write", "team/secret/app", "a=1"], "put"],
+    [["delete", "team/secret/app"], "delete"],
+  ] as const) {
+    const verb = server.seen.length;
+    const { code, stderr } = await run(words, { env });
+    assert.equal(code, 3, stderr);
+    assert.ok(stderr.includes(`use \`holdfast kv ${meant} team/secret/app\``), stderr);
+    assert.ok(server.seen.length > verb);
+  }
+  const version = await cli(["get", "-version", "99", "team/secret/app"]);
+  assert.equal(version.code, 3);
+  assert.match(version.stderr, /team\/secret\/app has no version 99; there are \S+ to 1\n/);
+  const none = await cli(["get", "team/secret/x/y"]);
+  assert.match(none.stderr, /`holdfast kv list team\/secret\/x` shows what is there/);
+});
+
 test("bytes that are no UTF-8 are refused, and how to store them is said", async (t) => {
   const { home, cli, server } = await fakeFor(t);
   const bytes = Buffer.from([0x61, 0xff, 0x0a]);

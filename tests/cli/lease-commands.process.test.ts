@@ -140,6 +140,21 @@ test("login -no-store shows the token, and approle takes its secret id from a fi
   assert.throws(() => readFileSync(join(env.HOME, ".holdfast-token")));
 });
 
+test("login asks the server for nothing where the token could not be kept", async (t) => {
+  const { server, cli, env, home } = await fakeFor(t);
+  const args = ["login", "-method", "userpass", "username=anna", "password=-"];
+  const nowhere = { ...env, HOME: join(home, "none") };
+  const refused = await cli(args, { env: nowhere, stdin: "correct horse " });
+  assert.notEqual(refused.code, 0);
+  assert.equal(server.seen.length, 0, "no token is left behind");
+  const role = ["login", "-method", "approle", "role_id=nobody", "secret_id=-"];
+  const errors = ["invalid role or secret ID"];
+  server.instead.set("POST auth/approle/login", { status: 400, body: { errors } });
+  const wrong = await cli(role, { stdin: "nothing" });
+  assert.match(wrong.stderr, /Next: check role_id, secret_id, -path and -namespace/);
+  assert.ok(!wrong.stderr.includes("locked"));
+});
+
 test("passwords on the command line are refused, and wrong ones told with what to look at", async (t) => {
   const { server, cli } = await fakeFor(t);
   const args = ["login", "-method", "userpass"];

@@ -18,7 +18,9 @@ import { type MemoryFiles, memoryFiles } from "./memory-files.ts";
 
 export class FakeHost implements Host {
   env: Record<string, string | undefined> = {};
-  readonly pid = 4711;
+  pid = 4711;
+  /** Processes that run. */
+  readonly alive = new Set<number>();
   directory = "/srv";
   readonly hostname = "host";
   home: string | null = "/home/me";
@@ -75,6 +77,10 @@ export class FakeHost implements Host {
 
   canWrite(): boolean {
     return this.writable;
+  }
+
+  isAlive(pid: number): boolean {
+    return this.alive.has(pid);
   }
 
   kernelFile(path: string): string | null {
