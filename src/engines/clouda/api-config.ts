@@ -8,6 +8,7 @@ import { out } from "../../endpoint/output.ts";
 import { reply } from "../../endpoint/reply.ts";
 import { type InputOf, wire } from "../../endpoint/wire.ts";
 import * as fields from "../cloud/fields.ts";
+import { rootRotationFields, rootRotationOutput, shownRotation } from "../cloud/rotation-fields.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
 import { halfPairs, sourceOf } from "./credential-source.ts";
 import type { CloudA } from "./engine.ts";
@@ -58,10 +59,7 @@ const rootFields = {
     "Audience of its identity token; instead of access_key.",
   ),
   identityTokenTtl: seconds("identity_token_ttl", "How long the token is good; 0: an hour."),
-  rotationPeriod: seconds("rotation_period", "How often rotate-root is done by itself; 0: never."),
-  disableAutomatedRotation: fields
-    .toggle("disable_automated_rotation", "Whether rotation_period has no effect for now.")
-    .optional(),
+  ...rootRotationFields,
   stsLeases: wire
     .body("sts_leases")
     .oneOf(["record", "virtual"], "Whether credentials of STS have a lease that is kept.")
@@ -82,9 +80,7 @@ const rootOutput = out.object({
   identity_token_audience: out.string("As stored."),
   identity_token_ttl: out.integer("Seconds; 0: an hour."),
   sts_leases: out.oneOf(["record", "virtual"], "Whether credentials of STS have a lease."),
-  rotation_period: out.integer("Seconds; 0: it is rotated only when somebody asks for it."),
-  disable_automated_rotation: out.boolean("Whether rotation_period has no effect."),
-  next_rotation: out.nullable(out.time("When it is rotated by itself; null: never.")),
+  ...rootRotationOutput,
   root_key_created: out.nullable(out.time("When rotate-root made the key; null: it did not.")),
   credential_source: out.oneOf(
     ["config", "identity_token", "environment", "chain"],
@@ -216,9 +212,7 @@ function shownRoot({ given }: CloudA, root: StoredRoot) {
     identity_token_audience: root.identityTokenAudience,
     identity_token_ttl: root.identityTokenTtl,
     sts_leases: root.stsLeases,
-    rotation_period: root.rotationPeriod,
-    disable_automated_rotation: root.disableAutomatedRotation,
-    next_rotation: shownTime(root.nextRotation),
+    ...shownRotation(root, root.standing),
     root_key_created: shownTime(root.rootKeyCreated),
     credential_source: sourceOf(root, given.environment),
   };

@@ -12,6 +12,7 @@ import type { Field } from "../../endpoint/wire.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import { within } from "../cloud/deadline.ts";
 import * as fields from "../cloud/fields.ts";
+import { scheduleFields, scheduleOutput } from "../cloud/rotation-fields.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
 import type { CloudA } from "./engine.ts";
 import { checkName, nameField } from "./fields.ts";
@@ -37,8 +38,11 @@ const roleOutput = out.object({
   name: out.string("Name of the static role."),
   id: out.string("The provider's id of the user."),
   username: out.string("The user whose key is rotated."),
-  rotation_period: out.integer("Seconds between two rotations."),
-  overlap: out.integer("Seconds that other keys live on beside a new one."),
+  rotation_period: out.integer("Seconds between two rotations; 0: there is a schedule."),
+  ...scheduleOutput,
+  overlap: out.nullable(
+    out.integer("Seconds that other keys live on beside a new one; null: until the next rotation."),
+  ),
   last_rotation: out.time("When the present key was made."),
   next_rotation: out.time("When the next is to be made, or tried again."),
   last_error: out.string("Why the last try failed; empty: it did not."),
@@ -51,7 +55,9 @@ function shownRole({ role, creds }: StaticState) {
       id: role.id,
       username: role.username,
       rotation_period: role.rotationPeriod,
-      overlap: role.overlap ?? role.rotationPeriod,
+      rotation_schedule: role.rotationSchedule,
+      rotation_window: role.rotationWindow,
+      overlap: role.overlap ?? (role.rotationPeriod > 0 ? role.rotationPeriod : null),
       last_rotation: showTime(creds.createdAt),
       next_rotation: showTime(creds.retireAt === null ? dueOf(creds) : creds.expiration),
       last_error: creds.lastError,
@@ -99,7 +105,7 @@ export const staticApi = [
     path: "/static-roles/:name",
     summary: "Adopt a user of the provider and make its key, or change when it is rotated.",
     description:
-      "A user with two keys loses the older one. A new rotation_period counts from now; no key is made.",
+      "A user with two keys loses the older one. A new rotation_period counts from now; no key is made. rotation_schedule stands in its place.",
     access: access.capability,
     input: {
       name: nameField,
@@ -108,6 +114,7 @@ export const staticApi = [
         "rotation_period",
         "Time between two rotations; at least 60 seconds.",
       ),
+      ...scheduleFields,
       overlap,
     },
     output: roleOutput,
@@ -160,7 +167,8 @@ export const staticApi = [
       secret_key: out.secret("The key."),
       expiration: out.time("When it is to be replaced."),
       ttl: out.integer("Seconds until then."),
-      rotation_period: out.integer("Seconds between two rotations."),
+      rotation_period: out.integer("Seconds between two rotations; 0: there is a schedule."),
+      ...scheduleOutput,
       last_rotation: out.time("When it was made."),
     }),
     handler: async ({ staticRoles, given: { clock } }, { name }) => {
@@ -172,6 +180,8 @@ export const staticApi = [
         expiration: showTime(creds.expiration),
         ttl: Math.max(0, left),
         rotation_period: role.rotationPeriod,
+        rotation_schedule: role.rotationSchedule,
+        rotation_window: role.rotationWindow,
         last_rotation: showTime(creds.createdAt),
       };
       return reply(data, { warnings: warningsOf(creds) });

@@ -17,7 +17,7 @@ import { credsApi } from "./api-creds.ts";
 import { rolesApi } from "./api-roles.ts";
 import { staticApi } from "./api-static.ts";
 import { CloudA } from "./engine.ts";
-import { rotateWhenDue } from "./root-schedule.ts";
+import { rotateRootWhenDue } from "./root-schedule.ts";
 
 /** Of what unmounting leaves behind: a text is no list of thousands. */
 const MOST_NAMED = 50;
@@ -52,7 +52,7 @@ export const cloudaType: EngineType<CloudA> = {
   jobDeadline: 90n * SECOND,
   periodic: async (engine, signal) => {
     await told(engine.rotation.finish(signal));
-    await rotateWhenDue(engine);
+    await rotateRootWhenDue(engine);
   },
   abandoned: async ({ staticRoles }) => {
     const managed = staticRoles.managed();

@@ -7,15 +7,23 @@ import { Failure } from "../../base/failure.ts";
 import type { Instant } from "../../base/world.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import type { EngineTx } from "../../../plugin-sdk/storage.ts";
+import {
+  changedTerms,
+  checkTerms,
+  IDLE,
+  isAutomatic,
+  NO_TERMS,
+  type RotationStanding,
+  sameTerms,
+  standingAt,
+} from "../cloud/rotation-terms.ts";
 import { isRoleArn } from "./arn.ts";
 import { invalid } from "./failures.ts";
 import { checkTemplate } from "./names.ts";
 import { checkRegion } from "./region.ts";
-import { nextRotation } from "./root-schedule.ts";
 
 const VERSION = 1;
 const KEY = "config/root";
-const LEAST_PERIOD = 60; // as of static roles
 const MOST_TOKEN_TTL = 24 * 3600; // as of whoever signs them
 export const USUAL_TOKEN_TTL = 3600;
 
@@ -39,11 +47,12 @@ export interface StoredRoot {
   readonly stsLeases: "record" | "virtual";
   /** When we made the key, in seconds since 1970; null: somebody else did. */
   readonly rootKeyCreated: number | null;
-  /** In seconds; 0: it is rotated only when somebody asks for it. */
+  /** When it is rotated by itself, and how that stands. */
   readonly rotationPeriod: number;
+  readonly rotationSchedule: string;
+  readonly rotationWindow: number;
   readonly disableAutomatedRotation: boolean;
-  /** In seconds since 1970; null: never. */
-  readonly nextRotation: number | null;
+  readonly standing: RotationStanding;
   /** The key before that one, until it is deleted at the provider. */
   readonly replacedKey: ReplacedKey | null;
 }
@@ -59,7 +68,7 @@ export interface ReplacedKey {
 
 export type RootChange = {
   readonly [
-    K in Exclude<keyof StoredRoot, "version" | "rootKeyCreated" | "replacedKey" | "nextRotation">
+    K in Exclude<keyof StoredRoot, "version" | "rootKeyCreated" | "replacedKey" | "standing">
   ]?: StoredRoot[K] | undefined;
 };
 
@@ -80,9 +89,8 @@ export const EMPTY: StoredRoot = {
   identityTokenTtl: 0,
   stsLeases: "record",
   rootKeyCreated: null,
-  rotationPeriod: 0,
-  disableAutomatedRotation: false,
-  nextRotation: null,
+  ...NO_TERMS,
+  standing: IDLE,
   replacedKey: null,
 };
 
@@ -121,20 +129,21 @@ export class RootConfig {
     const merged: StoredRoot = {
       ...before,
       ...given,
+      ...changedTerms(before, change),
       usernameTemplate: change.usernameTemplate ?? "",
       version: VERSION,
     };
+    this.#check(merged, now);
     const same = merged.accessKey === before.accessKey;
     const kept =
       same &&
-      merged.rotationPeriod === before.rotationPeriod &&
+      sameTerms(merged, before) &&
       merged.disableAutomatedRotation === before.disableAutomatedRotation;
     const after = {
       ...merged,
       rootKeyCreated: same ? before.rootKeyCreated : null,
-      nextRotation: kept ? before.nextRotation : nextRotation(merged, now),
+      standing: kept ? before.standing : standingAt(merged, now),
     };
-    this.#check(after);
     checkMoved(before, after, change);
     return after;
   }
@@ -152,7 +161,7 @@ export class RootConfig {
     return true;
   }
 
-  #check(root: StoredRoot): void {
+  #check(root: StoredRoot, now: Instant): void {
     if ((root.accessKey === "") !== (root.secretKey === "")) {
       throw invalid("root-keys", "access_key and secret_key go together");
     }
@@ -182,11 +191,10 @@ export class RootConfig {
     if (root.identityTokenTtl > MOST_TOKEN_TTL) {
       throw invalid("field-invalid", "identity_token_ttl must be at most 24 hours");
     }
-    if (root.rotationPeriod > 0 && root.accessKey === "") {
-      throw invalid("root-period", "rotation_period needs access_key and secret_key");
-    }
-    if (root.rotationPeriod > 0 && root.rotationPeriod < LEAST_PERIOD) {
-      throw invalid("root-period", `rotation_period must be 0 or at least ${LEAST_PERIOD} seconds`);
+    checkTerms(root, now);
+    if (isAutomatic(root) && root.accessKey === "") {
+      const field = root.rotationPeriod > 0 ? "rotation_period" : "rotation_schedule";
+      throw invalid("root-period", `${field} needs access_key and secret_key`);
     }
     if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate, this.#given);
   }
@@ -254,7 +262,7 @@ function checked(root: StoredRoot | null): StoredRoot | null {
     const text = "config/root was stored by a newer version";
     throw new Failure("internal", "stored-by-newer", text);
   }
-  return root;
+  return root === null ? null : { ...EMPTY, ...root }; // it may be older than some members
 }
 
 /** Keys stand in headers of requests. */

@@ -8,6 +8,7 @@ import type { Nanos } from "../../base/world.ts";
 import type { WriteAheadRecord } from "../../../plugin-sdk/engine.ts";
 import { pause, within } from "../cloud/deadline.ts";
 import { ProviderError } from "../cloud/provider-error.ts";
+import { standingAt } from "../cloud/rotation-terms.ts";
 import { accountOf } from "./account.ts";
 import { committed } from "./commit.ts";
 import type { CloudA } from "./engine.ts";
@@ -22,7 +23,6 @@ import {
   undoOldRootKey,
   undoRootKey,
 } from "./root-leftovers.ts";
-import { nextRotation } from "./root-schedule.ts";
 
 export const ROOT_LOCK = "root";
 
@@ -112,7 +112,7 @@ export class RootRotation {
         accessKey: made.id,
         secretKey: made.secret,
         rootKeyCreated: seconds,
-        nextRotation: nextRotation(before, given.clock.now()),
+        standing: standingAt(before, given.clock.now()),
         replacedKey: { ...at, id, record: oldRecord },
       }));
       if (!done) throw changedMeanwhile();

@@ -3,8 +3,10 @@
 
 import { SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
-import type { Nanos } from "../../base/world.ts";
+import { showTime } from "../../base/time.ts";
+import type { Instant, Nanos } from "../../base/world.ts";
 import { ProviderError } from "../cloud/provider-error.ts";
+import { isMissed, retryTime } from "../cloud/rotation-terms.ts";
 import type { CloudA } from "./engine.ts";
 import { RotationSchedule } from "./rotation-schedule.ts";
 import { isLasting } from "./static-failures.ts";
@@ -12,6 +14,7 @@ import { replaceKey, retireOthers } from "./static-keys.ts";
 import {
   after,
   dueOf,
+  expirationOf,
   freshCreds,
   type StaticCreds,
   staticCredsCodec,
@@ -118,12 +121,16 @@ export class Rotation {
     const { role, creds } = state;
     const now = this.#engine.given.clock.now();
     if (dueOf(creds) > now) return this.know(name, creds); // done by hand meanwhile
+    // A dead key is replaced at any time; one that works waits for the next window.
+    if (!creds.ended && creds.expiration <= now && isMissed(role, creds.expiration, now)) {
+      return this.#missed(role, creds, now);
+    }
     try {
       if (creds.ended || creds.expiration <= now) await this.rotate(state, signal);
       else await this.#retire(role, creds, signal);
     } catch (error) {
       if (this.#closed) return; // no failure of the rotation: with the next opening it is due again
-      await this.#failed(name, error);
+      await this.#failed(role, error);
     }
   }
 
@@ -139,14 +146,29 @@ export class Rotation {
     }));
   }
 
-  async #failed(name: string, error: unknown): Promise<void> {
+  async #missed(role: StaticRole, creds: StaticCreds, now: Instant): Promise<void> {
+    const lastError = `the window of ${showTime(creds.expiration)} was over before it could be rotated`;
+    this.#engine.given.log.warn("a static role was not rotated", { role: role.name, lastError });
+    const expiration = expirationOf(role, now);
+    const idle = { attempts: 0, lastError, retryAt: null };
+    await this.#change(role.name, (current) => ({ ...current, ...idle, expiration }));
+  }
+
+  async #failed(role: StaticRole, error: unknown): Promise<void> {
     const { given } = this.#engine;
     const lastError = told(error).slice(0, MOST_ERROR);
-    given.log.warn("a static role could not be rotated", { role: name, error: lastError });
-    await this.#change(name, (current) => {
+    given.log.warn("a static role could not be rotated", { role: role.name, error: lastError });
+    await this.#change(role.name, (current) => {
+      const now = given.clock.now();
       const attempts = current.attempts + 1;
-      const retryAt = after(given.clock.now(), waitOf(error, attempts));
-      return { ...current, attempts, lastError, retryAt };
+      const wait = waitOf(error, attempts);
+      const rotating = !current.ended && current.expiration <= now;
+      const retryAt = rotating
+        ? retryTime(role, current.expiration, { now, wait })
+        : after(now, wait);
+      if (retryAt !== null) return { ...current, attempts, lastError, retryAt };
+      const expiration = expirationOf(role, now);
+      return { ...current, attempts: 0, lastError, retryAt, expiration };
     });
   }
 

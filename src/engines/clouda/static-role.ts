@@ -5,8 +5,10 @@ import { text, utf8 } from "../../base/bytes.ts";
 import { type Codec, jsonCodec } from "../../base/codec.ts";
 import { SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
+import { invariant } from "../../base/invariant.ts";
 import type { Instant } from "../../base/world.ts";
 import type { EngineTx } from "../../../plugin-sdk/storage.ts";
+import { changedTerms, checkTerms, nextTime, type RotationTerms } from "../cloud/rotation-terms.ts";
 import { overlapTooLong, periodTooShort, usernameInvalid } from "./static-failures.ts";
 
 export const STATIC_ROLES = "static-roles/";
@@ -25,8 +27,10 @@ export interface StaticRole {
   readonly username: string;
   /** In which the user is; left out where the provider did not say. */
   readonly account?: string;
-  /** In seconds, as everything below. */
+  /** In seconds, as everything below; 0 with a schedule. */
   readonly rotationPeriod: number;
+  readonly rotationSchedule: string;
+  readonly rotationWindow: number;
   /** How long other keys live on beside a new one; null: until the next rotation. */
   readonly overlap: number | null;
 }
@@ -36,6 +40,8 @@ export interface StaticRoleChange {
   readonly username?: string | undefined;
   /** In seconds. */
   readonly rotationPeriod?: number | undefined;
+  readonly rotationSchedule?: string | undefined;
+  readonly rotationWindow?: number | undefined;
   /** In seconds; null: until the next rotation. */
   readonly overlap?: number | null | undefined;
 }
@@ -80,19 +86,36 @@ export function after(now: Instant, seconds: number): Instant {
 
 /** When a key made now has the user to itself; null: with the next one. */
 export function retirement({ overlap, rotationPeriod }: StaticRole, now: Instant): Instant | null {
-  return overlap === null || overlap >= rotationPeriod ? null : after(now, overlap);
+  const whole = rotationPeriod > 0 && overlap !== null && overlap >= rotationPeriod;
+  return overlap === null || whole ? null : after(now, overlap);
+}
+
+/** When a key that is made now is replaced. */
+export function expirationOf(role: RotationTerms, now: Instant): Instant {
+  const next = nextTime(role, now);
+  invariant(next !== null, "a static role has a period, or a schedule that comes again");
+  return next;
 }
 
 const LEAST_PERIOD = 60;
 const USERNAME = /^[\w+=,.@-]{1,64}$/;
 
-export function checkChange({ username = "", rotationPeriod }: StaticRoleChange): void {
+export function checkUsername(username: string): void {
   if (username !== "" && !USERNAME.test(username)) throw usernameInvalid();
-  if (rotationPeriod !== undefined && rotationPeriod < LEAST_PERIOD) throw periodTooShort();
 }
 
-export function checkOverlap(overlap: number | null, rotationPeriod: number): void {
-  if (overlap !== null && overlap > rotationPeriod) throw overlapTooLong();
+/** What a role would rotate by, checked. `overlap` beside it. */
+export function termsOf(
+  before: RotationTerms,
+  change: StaticRoleChange,
+  { overlap, now }: { readonly overlap: number | null; readonly now: Instant },
+): RotationTerms {
+  const terms = changedTerms(before, change);
+  const { rotationPeriod, rotationSchedule } = terms;
+  if (rotationSchedule === "" && rotationPeriod < LEAST_PERIOD) throw periodTooShort();
+  checkTerms(terms, now);
+  if (overlap !== null && rotationPeriod > 0 && overlap > rotationPeriod) throw overlapTooLong();
+  return terms;
 }
 
 /** Of a key that was made now. */
@@ -105,7 +128,7 @@ export function freshCreds(
     accessKey: key.id,
     secretKey: key.secret,
     createdAt: now,
-    expiration: after(now, role.rotationPeriod),
+    expiration: expirationOf(role, now),
     previousKey,
     retireAt: retirement(role, now),
     attempts: 0,
@@ -127,12 +150,14 @@ export function changeEnded(
 
 export const keyMakingCodec = jsonCodec<KeyMaking>();
 
+const NO_SCHEDULE = { rotationSchedule: "", rotationWindow: 0 };
+
 export const staticRoleCodec: Codec<StaticRole> = {
   encode: (role) => utf8(JSON.stringify({ version: ROLE_VERSION, ...role })),
   decode: (bytes) => {
     const { version, ...role } = JSON.parse(text(bytes)) as StaticRole & Versioned;
     checkVersion(version, ROLE_VERSION);
-    return role;
+    return { ...NO_SCHEDULE, ...role }; // it may be older than schedules
   },
 };
 

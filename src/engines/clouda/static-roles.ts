@@ -2,6 +2,7 @@
 // to be done is derived from storage when the mount opens and kept in step with it (rotation.ts).
 
 import type { EngineGiven, WriteAheadRecord } from "../../../plugin-sdk/engine.ts";
+import { NO_TERMS, sameTerms } from "../cloud/rotation-terms.ts";
 import { accountOf, checkAccount } from "./account.ts";
 import type { CloudA } from "./engine.ts";
 import { notFound } from "./failures.ts";
@@ -10,9 +11,8 @@ import * as failures from "./static-failures.ts";
 import { removeOne, replaceKey, undoKey } from "./static-keys.ts";
 import { adoptableUser, rootUser, userLock, userOf } from "./static-users.ts";
 import {
-  after,
-  checkChange,
-  checkOverlap,
+  checkUsername,
+  expirationOf,
   freshCreds,
   keyMakingKey,
   retirement,
@@ -25,6 +25,7 @@ import {
   type StaticRoleChange,
   staticRoleCodec,
   staticRoleKey,
+  termsOf,
 } from "./static-role.ts";
 
 export interface StaticState {
@@ -93,15 +94,20 @@ export class StaticRoles {
 
   /** Adopts a user, whose key it makes, or changes when that happens. */
   write(name: string, change: StaticRoleChange, signal: AbortSignal): Promise<StaticState> {
-    checkChange(change);
+    checkUsername(change.username ?? "");
     return this.#engine.locks.run(`static/${name}`, async () => {
       const before = await this.find(name);
       if (before !== null) return this.#update(before, change, signal);
-      const { username, rotationPeriod, overlap = null } = change;
+      const { username, rotationPeriod, rotationSchedule = "", overlap = null } = change;
+      const now = this.#given.clock.now();
+      if (rotationPeriod !== undefined || rotationSchedule !== "") {
+        termsOf(NO_TERMS, change, { overlap, now });
+      }
       if (username === undefined || username === "") throw failures.required("username");
-      if (rotationPeriod === undefined) throw failures.required("rotation_period");
-      checkOverlap(overlap, rotationPeriod);
-      const asked = { name, username, rotationPeriod, overlap };
+      if (rotationPeriod === undefined && rotationSchedule === "") {
+        throw failures.required("rotation_period");
+      }
+      const asked = { name, username, ...termsOf(NO_TERMS, change, { overlap, now }), overlap };
       return this.#engine.locks.run(userLock(username), () => this.#create(asked, signal));
     });
   }
@@ -207,19 +213,19 @@ export class StaticRoles {
     signal: AbortSignal,
   ): Promise<StaticState> {
     const { name, username } = role;
+    const { overlap = role.overlap } = change;
+    const terms = termsOf(role, change, { overlap, now: this.#given.clock.now() });
     if (change.username !== undefined) {
       if (change.username !== username) throw failures.userChanged(name, username);
       await adoptableUser(await this.#engine.provider(signal), username, role.id);
     }
-    const { rotationPeriod = role.rotationPeriod, overlap = role.overlap } = change;
-    checkOverlap(overlap, rotationPeriod);
-    const changed: StaticRole = { ...role, rotationPeriod, overlap };
+    const changed: StaticRole = { ...role, ...terms, overlap };
     // Only where it differs: whoever writes the same role again and again would else put it off for ever.
-    const moved = rotationPeriod !== role.rotationPeriod;
+    const moved = !sameTerms(terms, role);
     await this.#given.storage.write((tx) => {
       const now = this.#given.clock.now();
       const current = tx.get(staticCredsKey(name), staticCredsCodec) ?? creds;
-      const expiration = moved ? after(now, rotationPeriod) : current.expiration;
+      const expiration = moved ? expirationOf(changed, now) : current.expiration;
       const retireAt = overlap === role.overlap ? current.retireAt : retirement(changed, now);
       const retryAt = moved && !current.ended ? null : current.retryAt;
       tx.put(staticRoleKey(name), changed, staticRoleCodec);

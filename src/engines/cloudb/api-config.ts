@@ -7,6 +7,7 @@ import { endpointsOf } from "../../endpoint/endpoint.ts";
 import { out } from "../../endpoint/output.ts";
 import { reply } from "../../endpoint/reply.ts";
 import { wire } from "../../endpoint/wire.ts";
+import { rootRotationFields, rootRotationOutput, shownRotation } from "../cloud/rotation-fields.ts";
 import { NO_CONFIG } from "./config.ts";
 import type { CloudB } from "./engine.ts";
 import { seconds, text } from "./fields.ts";
@@ -49,6 +50,7 @@ export const configApi = [
         "root_password_ttl",
         "How long a secret lasts that rotate-root makes; 0: 182 days.",
       ).optional(),
+      ...rootRotationFields,
     },
     output: out.nothing,
     exists: async ({ config }) => (await config.stored()) !== null,
@@ -82,6 +84,7 @@ export const configApi = [
         ["none", "pending", "failing"],
         "Whether a new secret is being proved, or the last one never worked.",
       ),
+      ...rootRotationOutput,
       environment_overrides: out.list(
         out.string("Name of a field."),
         "What the server's environment decides, whatever is stored.",
@@ -101,6 +104,7 @@ export const configApi = [
           ? {}
           : { root_password_expiration_date: showTime(BigInt(stored.passwordEnds)) }),
         root_rotation: await rotation.state(),
+        ...shownRotation(stored, stored.standing),
         environment_overrides: config.overrides(),
       };
     },

@@ -51,7 +51,10 @@ export const cloudbType: EngineType<CloudB> = {
   },
   leastUndoAge: 10n * MINUTE, // giving a role can take minutes
   jobDeadline: 180n * SECOND,
-  periodic: ({ rotation }, signal) => rotation.tick(signal),
+  periodic: async ({ rotation }, signal) => {
+    await rotation.tick(signal);
+    await rotation.rotateWhenDue();
+  },
   abandoned: async ({ roles }) => {
     const names = await roles.managing();
     if (names.length === 0) return null;

@@ -6,6 +6,17 @@ import { SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import type { EngineTx } from "../../../plugin-sdk/storage.ts";
+import type { Instant } from "../../base/world.ts";
+import {
+  changedTerms,
+  checkTerms,
+  IDLE,
+  isAutomatic,
+  NO_TERMS,
+  type RotationStanding,
+  sameTerms,
+  standingAt,
+} from "../cloud/rotation-terms.ts";
 import { isEnvironment } from "./environments.ts";
 import * as failures from "./failures.ts";
 import { pendingIn, recordOf, ROTATION } from "./rotation-state.ts";
@@ -28,12 +39,18 @@ export interface StoredConfig {
   readonly passwordEnds: string | null;
   /** When it came into use, likewise. */
   readonly rotated: string | null;
+  /** When it is rotated by itself, and how that stands. */
+  readonly rotationPeriod: number;
+  readonly rotationSchedule: string;
+  readonly rotationWindow: number;
+  readonly disableAutomatedRotation: boolean;
+  readonly standing: RotationStanding;
 }
 
 export type ConfigChange = {
-  readonly [K in keyof Omit<StoredConfig, "version" | "keyId" | "passwordEnds" | "rotated">]?:
-    | StoredConfig[K]
-    | undefined;
+  readonly [
+    K in keyof Omit<StoredConfig, "version" | "keyId" | "passwordEnds" | "rotated" | "standing">
+  ]?: StoredConfig[K] | undefined;
 };
 
 /** What a connection is made from. */
@@ -64,6 +81,8 @@ export const NO_CONFIG: StoredConfig = {
   keyId: null,
   passwordEnds: null,
   rotated: null,
+  ...NO_TERMS,
+  standing: IDLE,
 };
 
 const codec = jsonCodec<StoredConfig>();
@@ -73,7 +92,7 @@ export const configCodec: Codec<StoredConfig> = {
   decode: (bytes) => {
     const stored = codec.decode(bytes);
     if (stored.version !== 1) throw failures.newerVersion();
-    return stored;
+    return { ...NO_CONFIG, ...stored }; // it may be older than some members
   },
 };
 
@@ -126,20 +145,22 @@ export class Config {
 
   /** What is left out stays as it is. */
   async write(change: ConfigChange): Promise<void> {
-    const { storage } = this.#given;
-    const first = this.#changed((await this.stored()) ?? NO_CONFIG, change);
+    const { storage, clock } = this.#given;
+    const first = this.#changed((await this.stored()) ?? NO_CONFIG, change, clock.now());
     if (first.audience !== "") await this.#proveIdentity(first);
     await storage.write((tx) => {
       const before = tx.get(CONFIG, configCodec) ?? NO_CONFIG;
-      const after = this.#changed(before, change);
+      const after = this.#changed(before, change, tx.time);
       const sameSecret =
         after.clientSecret === before.clientSecret && after.clientId === before.clientId;
       if (!sameSecret) forgetRotation(tx);
-      tx.put(
-        CONFIG,
-        sameSecret ? after : { ...after, keyId: null, passwordEnds: null, rotated: null },
-        configCodec,
-      );
+      const kept =
+        sameSecret &&
+        sameTerms(after, before) &&
+        after.disableAutomatedRotation === before.disableAutomatedRotation;
+      const standing = kept ? before.standing : standingAt(after, tx.time);
+      const fresh = sameSecret ? {} : { keyId: null, passwordEnds: null, rotated: null };
+      tx.put(CONFIG, { ...after, ...fresh, standing }, configCodec);
     });
   }
 
@@ -150,11 +171,12 @@ export class Config {
     });
   }
 
-  #changed(before: StoredConfig, change: ConfigChange): StoredConfig {
+  #changed(before: StoredConfig, change: ConfigChange, now: Instant): StoredConfig {
     const given = Object.fromEntries(Object.entries(change).filter(([, v]) => v !== undefined));
     const merged: StoredConfig = { ...before, ...given };
     const after: StoredConfig = {
       ...merged,
+      ...changedTerms(before, change),
       identityTtl: merged.identityTtl === 0 ? IDENTITY_TTL : merged.identityTtl,
       passwordTtl: merged.passwordTtl === 0 ? PASSWORD_TTL : merged.passwordTtl,
     };
@@ -163,6 +185,11 @@ export class Config {
     if (tenantId === "") throw failures.required("tenant_id");
     if (after.clientSecret !== "" && after.audience !== "") throw failures.twoCredentials();
     if (!isEnvironment(after.environment)) throw failures.environmentUnknown();
+    checkTerms(after, now);
+    if (isAutomatic(after) && after.clientSecret === "") {
+      const field = after.rotationPeriod > 0 ? "rotation_period" : "rotation_schedule";
+      throw failures.invalid(`${field} needs client_secret`);
+    }
     return after;
   }
 

@@ -73,3 +73,8 @@ export function rotationPending(): Failure {
 export function cannotRotate(why: string): Failure {
   return new Failure("invalid", "cannot-rotate", why);
 }
+
+export function neverWorked(): Failure {
+  const message = "the new secret has not worked for a day, and was given up";
+  return new Failure("upstream", "rotation-given-up", message);
+}

@@ -6,6 +6,7 @@ import { DAY, MINUTE, SECOND } from "../../base/duration.ts";
 import { describe, Failure } from "../../base/failure.ts";
 import { showTime } from "../../base/time.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
+import { failedStanding, rotateWhenDue, standingAt } from "../cloud/rotation-terms.ts";
 import { CONFIG, configCodec } from "./config.ts";
 import type { Connection } from "./connection.ts";
 import type { CloudB } from "./engine.ts";
@@ -94,6 +95,7 @@ export class RootRotation {
         const older = pendingIn(tx);
         if (older !== null) tx.begin("rootPassword", recordOf(older));
         tx.put(ROTATION, pending, rotationCodec);
+        tx.put(CONFIG, { ...current, standing: standingAt(current, tx.time) }, configCodec);
         // One whose answer was lost may still turn up: its record stays, and rollback looks.
         if (!doubt.uncertain) tx.settle(record);
       });
@@ -116,6 +118,26 @@ export class RootRotation {
       if (!doubt.uncertain) await this.#engine.given.writeAhead.drop(record);
       throw error;
     }
+  }
+
+  /** By itself, where the configuration says so and it is time. */
+  async rotateWhenDue(): Promise<void> {
+    const { given, config } = this.#engine;
+    const stored = await config.stored();
+    if (stored === null) return;
+    const why = await rotateWhenDue({
+      terms: stored,
+      standing: stored.standing,
+      now: given.clock.now(),
+      rotate: () => this.rotate(),
+      keep: (standing) =>
+        given.storage.write((tx) => {
+          const current = tx.get(CONFIG, configCodec);
+          if (current === null || current.clientSecret !== stored.clientSecret) return;
+          tx.put(CONFIG, { ...current, standing }, configCodec);
+        }),
+    });
+    if (why !== null) given.log.error("the root secret could not be rotated", { why });
   }
 
   /** Asked for about once a minute. */
@@ -193,6 +215,12 @@ export class RootRotation {
     await this.#change(pending, (tx) => {
       tx.put(ROTATION, { state: "failing" }, rotationCodec);
       tx.begin("rootPassword", recordOf(pending));
+      const stored = tx.get(CONFIG, configCodec);
+      if (stored === null || stored.standing.due === null) return;
+      // It was to be rotated by itself, and is not: not only at the next time, which may be months away.
+      const due = { ...stored.standing, due: Number(tx.time / SECOND) };
+      const standing = failedStanding(stored, due, failures.neverWorked(), tx.time);
+      tx.put(CONFIG, { ...stored, standing }, configCodec);
     });
     given.metrics.rotated("failed");
     given.log.error(
