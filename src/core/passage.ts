@@ -9,6 +9,7 @@ import type { AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
+import { type Home, homeOf } from "../endpoint/parts.ts";
 import { Reply } from "../endpoint/reply.ts";
 import {
   type Caller,
@@ -171,21 +172,4 @@ export class Passage {
 function rawPathOf(target: string): string {
   const end = target.search(/[?#]/);
   return end < 0 ? target : target.slice(0, end);
-}
-
-interface Home {
-  readonly point: string;
-  readonly type: string;
-}
-
-const HOMES: ReadonlyMap<string, Home> = new Map([
-  ["sys", { point: "sys/", type: "system" }],
-  ["acl", { point: "acl/", type: "acl" }],
-  ["auth", { point: "auth/token/", type: "token" }],
-]);
-const NOWHERE: Home = { point: "", type: "" };
-
-/** Which part of the server a path belongs to, in the words of mounts. */
-export function homeOf([first = ""]: readonly string[]): Home {
-  return HOMES.get(first) ?? NOWHERE;
 }

@@ -1,23 +1,13 @@
 // Where a mount may be (core contract 7.1). Every operation reads the path that it is given here.
 
 import { isSegment } from "../base/canonical-path.ts";
+import { RESERVED_NAMES } from "../endpoint/parts.ts";
 import * as failures from "./failures.ts";
 import type { MountKind } from "./mount-record.ts";
 
 // A request's path has at most 1,024 bytes and 32 segments: most of either is left for what is inside.
 const MAX_PATH = 256;
 const MAX_SEGMENTS = 8;
-
-/** First segments of what every namespace has by itself. */
-const PROTECTED: ReadonlySet<string> = new Set([
-  "sys",
-  "auth",
-  "audit",
-  "cubbyhole",
-  "identity",
-  "acl",
-  "root",
-]);
 
 /** As it is kept: with a slash at the end, below auth/ for those that log people in. */
 export function readMountPath(given: string, kind: MountKind): string {
@@ -31,7 +21,7 @@ export function readMountPath(given: string, kind: MountKind): string {
 export function isProtected(path: string, kind: MountKind): boolean {
   const [first = "", second = ""] = path.split("/");
   if (kind === "auth") return second.toLowerCase() === "token";
-  return PROTECTED.has(first.toLowerCase());
+  return RESERVED_NAMES.has(first.toLowerCase());
 }
 
 /** A whole path, as in remount: what it begins with says which kind it is. */

@@ -2,6 +2,7 @@
 // path it is given here, so that no spelling of a reserved word ever means something else (T-D01).
 
 import { isSegment } from "../base/canonical-path.ts";
+import { RESERVED_NAMES } from "../endpoint/parts.ts";
 import * as failures from "./failures.ts";
 
 export const MAX_NAME = 128;
@@ -9,18 +10,8 @@ export const MAX_DEPTH = 16;
 // A request's path has at most 1,024 bytes: half of them are left for what is inside.
 export const MAX_PATH = 512;
 
-// The first segments of what every namespace has by itself; "root", which names the outermost; and
-// "api-lock", which stands below sys/namespaces/ for something else.
-const RESERVED: ReadonlySet<string> = new Set([
-  "root",
-  "sys",
-  "audit",
-  "auth",
-  "cubbyhole",
-  "identity",
-  "acl",
-  "api-lock",
-]);
+// What every namespace has by itself, and what stands below sys/namespaces/ for something else.
+const RESERVED: ReadonlySet<string> = new Set([...RESERVED_NAMES, "api-lock"]);
 
 /** The names in a path, or a refusal. */
 export function readNames(path: string): readonly string[] {

@@ -10,8 +10,8 @@ import { SystemConnector } from "../audit/devices/connector.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
+import { homeOf } from "../endpoint/parts.ts";
 import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
-import { homeOf } from "../core/passage.ts";
 import { Router } from "../core/router.ts";
 import { Identity } from "../identity/identity.ts";
 import type { Instruments } from "../introspection/instruments.ts";
@@ -363,9 +363,10 @@ function placeKind(namespaces: Namespaces, mounts: Mounts, segments: readonly st
   if (rest.length === 0) return "namespace";
   const mount = mounts.find(namespace, rest);
   if (mount !== null) return rest.length === mount.taken ? "mount" : "inside";
-  const home = ["sys", "acl", "auth"].includes(rest[0] ?? "");
-  if (!home) return null;
-  return rest.length === 1 ? "mount" : "inside";
+  const { point } = homeOf(rest);
+  const path = `${rest.join("/")}/`;
+  if (point === "" || !path.startsWith(point)) return null;
+  return path === point ? "mount" : "inside";
 }
 
 /** Spellings of request headers that other products' clients send (decision 13). */

@@ -4,12 +4,11 @@
 import type { GovernedPlaces } from "../policies/governed-places.ts";
 import type { DeclaredAccess, InspectionOptions } from "../policies/inspection.ts";
 import type { RulePlaces } from "../policies/rule-places.ts";
+import { isPart } from "../endpoint/parts.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 
-/** Parts of the server, which are no mounts. */
-const OWN: ReadonlySet<string> = new Set(["sys", "acl", "auth", "identity"]);
 const MOST_NAMED = 12;
 
 const OPERATIONS = ["read", "update", "patch", "delete", "list"] as const;
@@ -65,7 +64,7 @@ export class MountedPlaces implements RulePlaces, GovernedPlaces {
     const { namespace, taken } = this.#namespaces().resolve(base, segments);
     const rest = segments.slice(taken);
     const [first] = rest;
-    if (first === undefined || OWN.has(first)) return null;
+    if (first === undefined || isPart(first)) return null;
     const served = this.#mounts().serving(namespace, rest);
     if (served === null) return this.#leadsOn(namespace, rest) ? null : nothingAt(first);
     const { path, type } = served.record;

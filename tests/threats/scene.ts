@@ -117,6 +117,7 @@ export interface AuditLine {
     readonly operation: string;
     readonly path: string;
     readonly raw_path?: string;
+    readonly mount_point?: string;
     readonly data?: unknown;
     readonly headers?: Readonly<Record<string, unknown>>;
     readonly namespace: { readonly id: string; readonly path: string };
