@@ -16,7 +16,8 @@ import type {
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { type Home, programInput } from "../policies/program-request.ts";
 import { invariant } from "../base/invariant.ts";
-import { homeOf, type Passage } from "./passage.ts";
+import { homeOf } from "../endpoint/parts.ts";
+import type { Passage } from "./passage.ts";
 import { decisionOn } from "./decision.ts";
 import { governedRequest } from "./governed-request.ts";
 import type { Running, RunningRequest } from "./running.ts";
