@@ -40,7 +40,7 @@ const listenerFields = {
     "bodies have fixed limits on depth, keys, elements and tokens; max_request_size is the one to set",
   ),
   key_ceremonies: oneOf(
-    "Who may start and feed generate-root and rekey: anyone with shares, only callers with a token, or nobody",
+    "Who may start and feed generate-root and rekey: callers on this machine (not through a proxy) without a token, only callers with a token, or nobody",
     ["open", "token", "off"],
     null,
     "`open` on loopback and Unix sockets, else `token`",

@@ -299,6 +299,27 @@ test("tls_auto_reload asks for a reload when a certificate file changes, and onl
   assert.equal(await ended, 0);
 });
 
+test("the log of a start says what to do next, and which audit device cannot be opened", async () => {
+  for (const [initialised, says] of [
+    [false, /not initialised yet: run `holdfast operator init` once/],
+    [true, /sealed: run `holdfast operator unseal`/],
+  ] as const) {
+    const device = 'audit "file" "trail" { options { file_path = "/nowhere/a.log" } }';
+    const daemon = fakeDaemon({ [CONFIG_FILE]: `${LISTENER}\n${device}` });
+    daemon.server.initialised = initialised;
+    const { ended } = started(daemon, "--config", CONFIG_FILE);
+    await until(() => daemon.host.starts === 1);
+    const log = daemon.host.errors.join("");
+    assert.match(log, says);
+    assert.match(
+      log,
+      /audit device trail\/: \/nowhere\/a.log: the directory \/nowhere does not exist/,
+    );
+    daemon.host.signal("SIGTERM");
+    assert.equal(await ended, 0);
+  }
+});
+
 test("T-O05: SIGUSR1 is listened to from the start and does nothing", async () => {
   const { host, server, code, ended } = await up();
   assert.ok(host.signal("SIGUSR1"));

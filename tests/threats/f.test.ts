@@ -262,6 +262,47 @@ test("T-F05: what a share came in is overwritten once it was taken: segments, bo
   assert.equal(holding(second.slice(0, 20)) + holding(second.slice(-20)), 0, "a share in two");
 });
 
+test("T-F06: no answer, log line or record repeats a share, whatever is wrong with it or around it", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { shares, token } = await server.init(3, 2);
+  const [a = "", b = ""] = shares;
+  const marks = shares.flatMap((share) => [share, Buffer.from(share, "hex").toString("base64")]);
+  const texts: string[] = [];
+  const send = async (path: string, body: unknown, method = "POST") => {
+    const answer = await server.call(method, `/v1/sys/${path}`, { token, body });
+    texts.push(answer.text);
+    return answer;
+  };
+  const malformed = (key: string) => [
+    { key: `${key}0` },
+    { key: `"${key}"` },
+    { key: [key] },
+    { key, seal: key },
+    { key, migrate: true },
+    { key, reset: key },
+    `{"key":"${key}"`,
+    `${key}`,
+  ];
+  for (const body of malformed(a)) await send("unseal", body);
+  await send(`unseal?key=${a}`, {});
+  await send("unseal", { key: a });
+  await send("unseal", { key: b });
+  const stage = new Scene(server, token, shares);
+  const log = await stage.audit();
+  const { nonce } = (await send("generate-root/attempt", {})).json as { nonce: string };
+  for (const body of malformed(a)) await send("generate-root/update", body);
+  for (const key of [a, a, "ab".repeat(33)]) await send("generate-root/update", { key, nonce });
+  await send("generate-root/update", { key: b, nonce: a });
+  await send("generate-root/attempt", { cancel_nonce: a }, "DELETE");
+  await send("rekey/init", { secret_shares: a });
+  const records = readFileSync(log, "utf8");
+  assert.ok(records.includes("generate-root"));
+  for (const text of [...texts, ...server.lines, records]) {
+    for (const mark of marks) assert.ok(!text.includes(mark), text.slice(0, 300));
+  }
+});
+
 test("T-F07: when the random source fails nothing is sealed and nothing is stored", async (t) => {
   // Names of requests still come: a server that cannot name one ends at once (threats 3.6).
   class NoKeyMaterial extends FlakyRandom {
