@@ -103,10 +103,11 @@ export class TestedEngine<E> {
   #find(verb: string, path: string, { query = {}, body = {}, may, signal }: AskOptions) {
     const asking = new Map(Object.entries(query));
     const meant = meaningOf(verb, asking);
-    invariant(meant !== null, `no verb ${verb}`);
+    const { method } = meant;
+    invariant(method !== null, `no verb ${verb}`);
     const segments = path === "" ? [] : path.replace(/\/$/, "").split("/");
     const route = this.#router.find(segments);
-    const endpoint = route.methods.get(meant.method);
+    const endpoint = route.methods.get(method);
     invariant(endpoint !== undefined, `no endpoint ${verb} ${path}`);
     const given = { path: namedValues(endpoint, route), query: asking, body };
     const asked: Asked = {

@@ -14,8 +14,10 @@ export interface Incoming {
   readonly verb: string;
   /** The raw request target, untouched. */
   readonly target: string;
-  /** The caller's secret, from whichever header; null without one. Conflicts were refused before. */
+  /** The caller's secret, from whichever header; null without one, and where there is a fault. */
   readonly credential: string | null;
+  /** Why it is not clear which secret is meant; paths that ask nobody take no notice. Default: it is. */
+  readonly credentialFault?: Failure | null;
   /** Namespace header as given; null without one. */
   readonly namespace: string | null;
   readonly wrapTtl: Nanos | null;

@@ -10,7 +10,8 @@ import * as failures from "./failures.ts";
 
 export interface Meant {
   readonly operation: Operation;
-  readonly method: Method;
+  /** Null for a verb that nothing answers. */
+  readonly method: Method | null;
   readonly headOnly: boolean;
 }
 
@@ -29,14 +30,16 @@ const HELP: Meant = { operation: "help", method: "GET", headOnly: false };
 /** Parameters of the query that say what a GET means. */
 export const MEANING: ReadonlySet<string> = new Set(["list", "scan", "help"]);
 
-/** Null for a verb that means nothing here. */
-export function meaningOf(verb: string, query: Query): Meant | null {
+/** Whoever may look at a path learns which verbs it has. */
+const OTHER: Meant = { operation: "read", method: null, headOnly: false };
+
+export function meaningOf(verb: string, query: Query): Meant {
   if (verb === "GET" && query.size > 0) {
     // A scan is a list that goes on in the folders it finds: who may list there may scan.
     if (isOn(query, "list") || isOn(query, "scan")) return LIST;
     if (isOn(query, "help")) return HELP;
   }
-  return VERBS.get(verb) ?? null;
+  return VERBS.get(verb) ?? OTHER;
 }
 
 export function methodOf(operation: Operation): Method {

@@ -459,8 +459,17 @@ test("a DR secondary answers only what is declared for it", async () => {
 test("HEAD is for endpoints that declare it", async () => {
   const small = house();
   assert.equal((await small.ask("HEAD", "/sys/health")).headOnly, true);
-  for (const target of ["/sys/things/x", "/sys/nothing"]) {
-    assert.equal(await small.told("HEAD", target), "unsupported unsupported-operation");
+  // As every other verb that a path does not have: told to those who may know of the path.
+  for (const verb of ["HEAD", "TRACE", "REVOKE"]) {
+    assert.equal(await small.told(verb, "/sys/things/x"), "denied missing-token");
+    const told = await small.told(verb, "/sys/things/x", { token: "root" });
+    assert.equal(told, "unsupported unsupported-operation");
+    const { headers } = await small.ask(verb, "/sys/things/x", { token: "root" });
+    assert.match(String(headers["Allow"]), /GET/);
+    assert.equal(
+      await small.told(verb, "/sys/nothing", { token: "root" }),
+      "not-found unsupported-path",
+    );
   }
 });
 

@@ -170,7 +170,6 @@ export class Pipeline implements Core {
     passage.path = whole;
     passage.query = parseQuery(target.query);
     passage.meant = meaningOf(incoming.verb, passage.query);
-    if (passage.meant === null) throw failures.unsupportedOperation();
     const { operation, method, headOnly } = passage.meant;
     const slash = whole.folder && operation !== "list" && operation !== "help";
 
@@ -192,8 +191,8 @@ export class Pipeline implements Core {
     this.#findRoute(passage, passage.path);
     if (slash && !isListOnly(passage.route)) throw misplacedSlash(passage.route);
     if (operation === "help") return;
-    const endpoint = passage.route.methods.get(method) ?? null;
-    if (headOnly && endpoint?.head !== true) throw failures.unsupportedOperation();
+    const answering = method === null ? null : (passage.route.methods.get(method) ?? null);
+    const endpoint = headOnly && answering?.head !== true ? null : answering;
     passage.restricted = child && endpoint?.rootOnly === true;
     passage.endpoint = passage.restricted ? null : endpoint;
   }
@@ -281,6 +280,8 @@ export class Pipeline implements Core {
     const { incoming, namespace } = passage;
     const need = needOf(passage);
     if (need === "nobody") return;
+    const fault = incoming.credentialFault ?? null;
+    if (fault !== null) throw fault;
     if (incoming.credential === null) {
       if (need === "optional") return;
       throw failures.missingToken();
@@ -331,7 +332,9 @@ export class Pipeline implements Core {
     const { incoming, endpoint, meant } = passage;
     if (endpoint === null || meant === null) return;
     if (meant.method === "GET" || meant.method === "LIST") return;
-    const bytes = incoming.hasBody ? await incoming.body(incoming.listener.maxBody) : EMPTY;
+    // That a patch is one is said by its type, also where nothing is in it.
+    const comes = incoming.hasBody || meant.method === "PATCH";
+    const bytes = comes ? await incoming.body(incoming.listener.maxBody) : EMPTY;
     if (bytes.length === 0 && endpoint.bodyMissing !== "") {
       throw failures.bodyMissing(endpoint.bodyMissing);
     }
@@ -530,8 +533,8 @@ function allowed(
 ): Record<string, string> {
   const told = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
   if (!told || route.methods.size === 0) return {};
-  const verbs = [...route.methods.keys()].flatMap((method) =>
-    method === "POST" ? ["POST", "PUT"] : [method],
+  const verbs = [...route.methods].flatMap(([method, { head }]) =>
+    method === "POST" ? ["POST", "PUT"] : head ? [method, "HEAD"] : [method],
   );
   return { Allow: verbs.join(", ") };
 }

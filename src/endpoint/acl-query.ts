@@ -1,6 +1,7 @@
 // Parameters of the query under /acl/: how each is spelt and refused (acl-tokens 6, 8, 9). An empty
 // value is as none, but for what is true or false, where the bare name is true, and for `cas`.
 
+import { parseBoolean } from "../base/boolean.ts";
 import { parseTokenDuration } from "../base/duration.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
@@ -13,9 +14,6 @@ const MOST_INDEX = 2n ** 64n - 1n;
 const MAX_PREFIX = 36;
 const MAX_HYPHENS = 4;
 const GROUPS = [8, 12, 16, 20, 32] as const; // ends of the groups of a UUID, in digits
-
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
-const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "false", "FALSE", "False"]);
 
 function query<T>(name: string, help: string, schema: Schema, read: (text: string) => T): Field<T> {
   return {
@@ -75,17 +73,24 @@ export const stale = boolean(
   "Any server may answer from what it has, without asking the leader.",
 );
 
-/** A bare name is true. */
+/** A bare name is true, and so is one with nothing behind its sign: encoders of other clients write a
+ *  switch so. */
+function switchOf(given: JsonValue): boolean | undefined {
+  if (typeof given === "boolean") return given;
+  if (typeof given !== "string") return undefined;
+  return given === "" ? true : parseBoolean(given);
+}
+
 function boolean(name: string, help: string, absent = false): Field<boolean> {
   return {
     ...query(name, help, { type: "boolean", default: absent }, () => absent),
     read: (given) => {
       if (given === undefined || given === null) return absent;
-      if (typeof given === "boolean") return given;
-      if (typeof given === "string" && (given === "" || TRUE.has(given))) return true;
-      if (typeof given === "string" && FALSE.has(given)) return false;
-      throw failures.notABoolean(name);
+      const value = switchOf(given);
+      if (value === undefined) throw failures.notABoolean(name);
+      return value;
     },
+    canonical: switchOf,
   };
 }
 

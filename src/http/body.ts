@@ -45,7 +45,6 @@ export function checkAnnounced(
     throw bodyNotExpected(verb);
   }
   if (contentLength !== null && contentLength > limit) throw bodyTooLarge(limit);
-  if (verb === "PATCH" && !PATCH_TYPES.test(headers.contentType ?? "")) throw notAPatch();
   return { hasBody, length: contentLength };
 }
 
@@ -60,9 +59,9 @@ export interface BodySource {
 /** The whole body. JSON only: its form is checked here, its content by the pipeline. */
 export function readJsonBody(source: BodySource, limit: number): Promise<Uint8Array> {
   const { verb, contentType, hasBody, length, stream } = source;
+  if (verb === "PATCH" && !PATCH_TYPES.test(contentType ?? "")) return Promise.reject(notAPatch());
   if (!hasBody) return Promise.resolve(EMPTY_BODY);
   const form = contentType !== null && FORM_TYPE.test(contentType);
-  // The type of a patch was checked with the head.
   if (verb !== "PATCH" && contentType !== null && !form && !JSON_TYPES.test(contentType)) {
     return Promise.reject(notJson());
   }

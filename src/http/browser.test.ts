@@ -3,6 +3,7 @@ import test, { afterEach, describe } from "node:test";
 import {
   errorsOf,
   get,
+  dataOf,
   makeFront,
   post,
   request,
@@ -49,7 +50,7 @@ describe("what browsers see", () => {
       ]) {
         const answer = await once(withHost(host));
         assert.equal(answer.status, 421, host);
-        assert.equal(answer.headers.get("x-service-error"), "host-unknown");
+        assert.equal(answer.headers.get("x-service-error"), "host_unknown");
       }
       assert.equal(front.seen.length, 6);
     });
@@ -127,7 +128,7 @@ describe("what browsers see", () => {
         ]) {
           const answer = await once(bytes);
           assert.deepEqual([answer.status, cors(answer)], [403, []], origin);
-          assert.equal(answer.headers.get("x-service-error"), "origin-not-allowed");
+          assert.equal(answer.headers.get("x-service-error"), "origin_not_allowed");
         }
       }
       assert.equal(front.seen.length, 0);
@@ -157,7 +158,8 @@ describe("what browsers see", () => {
       assert.equal(answer.headers.get("access-control-allow-methods"), "GET, LIST");
       assert.equal((await once(request("OPTIONS", "/v1/sys/a", origin))).status, 405);
       assert.equal((await once(request("OPTIONS", "/v1/sys/a"))).status, 405);
-      assert.equal((await once(request("OPTIONS", "*"))).status, 405);
+      const all = await once(request("OPTIONS", "*"));
+      assert.deepEqual([all.status, all.headers.get("allow")], [405, "GET, HEAD"]);
       assert.equal(front.seen.length, 0);
     });
 
@@ -225,9 +227,18 @@ describe("what browsers see", () => {
       }
     });
 
-    test("only a path is a target: no address, no authority, no asterisk", async () => {
+    test("a target is a path, or a whole address of this server: no authority, no asterisk", async () => {
       front = await makeFront();
-      for (const target of ["http://localhost/v1/sys/a", "localhost:80", "*", "v1/sys/a", "?x"]) {
+      for (const whole of ["http://localhost/v1/sys/a?b=c", "HTTPS://localhost/v1/sys/a?b=c"]) {
+        assert.equal(dataOf(await once(get(whole))).target, "/sys/a?b=c");
+      }
+      for (const foreign of ["http://evil.example/v1/sys/a", "http://a@localhost/v1/sys/a"]) {
+        assert.notEqual((await once(get(foreign))).status, 200, foreign);
+      }
+      assert.equal((await once(get("http://localhost//v1/sys/a"))).status, 400);
+      assert.equal(front.seen.length, 2);
+      front.seen.length = 0;
+      for (const target of ["localhost:80", "*", "v1/sys/a", "?x", "ftp://localhost/v1/sys/a"]) {
         assert.equal((await once(get(target))).status, 400, target);
       }
       assert.equal((await once(get("//localhost/v1/sys/a"))).status, 400);

@@ -2,6 +2,7 @@
 // socket behind it is the wire's; whether it may pass at all is decided in reception.ts.
 
 import type { Readable } from "node:stream";
+import type { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "../endpoint/request.ts";
@@ -55,6 +56,7 @@ export class Exchange implements Incoming {
   target: string;
   remote: Remote;
   credential: string | null = null;
+  credentialFault: Failure | null = null;
   namespace: string | null = null;
   wrapTtl: Nanos | null = null;
   wrapForm: WrapForm = "token";

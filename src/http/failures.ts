@@ -96,8 +96,10 @@ export function wrongMediaType(accepted: string): Failure {
   return new Failure("media-type", "media-type-unsupported", `the body must be ${accepted}`);
 }
 
+/** Of what is not the API: there are only pages. */
 export function unsupportedVerb(): Failure {
-  return new Failure("unsupported", "verb-unsupported", "unsupported operation");
+  const headers = { Allow: "GET, HEAD" };
+  return new Failure("unsupported", "verb-unsupported", "unsupported operation", { headers });
 }
 
 export function wrongHost(): Failure {

@@ -57,7 +57,7 @@ describe("limits", () => {
       const client = await front.client();
       const answer = await client.ask(request("POST", "/v1/sys/a", `Content-Length: ${LIMIT + 1}`));
       assert.deepEqual([answer.status, answer.headers.get("connection")], [413, "close"]);
-      assert.equal(answer.headers.get("x-service-error"), "body-too-large");
+      assert.equal(answer.headers.get("x-service-error"), "body_too_large");
       assert.equal(front.seen.length, 0);
     });
 
@@ -116,7 +116,7 @@ describe("limits", () => {
           await front.settled();
           const answer = await client.ask((head + body).slice(cut));
           assert.equal(answer.status, 413);
-          assert.equal(answer.headers.get("x-service-error"), "chunks-too-small");
+          assert.equal(answer.headers.get("x-service-error"), "chunks_too_small");
           await client.closed();
         }
       }
@@ -144,7 +144,7 @@ describe("limits", () => {
       assert.equal((await client.ask(get("/v1/sys/a", `X-A: ${"a".repeat(16_000)}`))).status, 200);
       const answer = await client.ask(get("/v1/sys/a", `X-A: ${"a".repeat(17_000)}`));
       assert.deepEqual([answer.status, answer.headers.get("connection")], [431, "close"]);
-      assert.equal(answer.headers.get("x-service-error"), "headers-too-large");
+      assert.equal(answer.headers.get("x-service-error"), "headers_too_large");
     });
 
     test("T-B24: a token of 8,192 bytes passes, 8,193 are 431, under every name", async () => {

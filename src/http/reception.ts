@@ -26,20 +26,10 @@ import { LargeBodies } from "./large-bodies.ts";
 import type { FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { RequestHeaders, type HeaderRules } from "./request-headers.ts";
-import { answerTo, refusal, type Answer } from "./respond.ts";
+import { answerTo, errorWord, refusal, type Answer } from "./respond.ts";
 import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
-import { apiTarget, otherTarget } from "./target.ts";
+import { apiTarget, otherTarget, splitAddress } from "./target.ts";
 import { PAGE_FILES } from "./ui-page.ts";
-
-const VERBS: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "LIST",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-]);
 
 export class Reception {
   readonly #options: HttpOptions;
@@ -122,7 +112,7 @@ export class Reception {
     const id = this.#options.random.uuid();
     const body = `{"errors":${JSON.stringify(failure.texts)}}`;
     const headers = this.responseHeaders.start(status);
-    headers.push("X-Service-Request-ID", id, "X-Service-Error", failure.code);
+    headers.push("X-Service-Request-ID", id, "X-Service-Error", errorWord(failure));
     headers.push("Content-Type", JSON_TYPE, "Content-Length", String(Buffer.byteLength(body)));
     headers.push("Connection", "close");
     this.#options.observe({ operation: null, mountType: "", status, nanos: 0n });
@@ -144,19 +134,20 @@ export class Reception {
     exchange.headers = headers;
     this.#hosts.check(headers.host);
     if (headers.origin !== undefined) this.#fence(exchange, headers.origin, headers.host ?? "");
-    if (verb === "OPTIONS") return this.#preflight(exchange, headers);
-    if (!VERBS.has(verb)) throw unsupportedVerb();
+    if (this.#isPreflight(exchange, headers)) return this.#preflight(exchange);
     if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
       throw badHeader("Expect", "100-continue");
     }
     const announced = checkAnnounced(verb, headers, maxRequestSize, arrival);
     exchange.hasBody = announced.hasBody;
     exchange.length = announced.length;
-    const api = apiTarget(target);
-    if (api === null) return this.#elsewhere(exchange, target);
+    const path = http1 === null ? target : this.#pathOf(target);
+    const api = apiTarget(path);
+    if (api === null) return this.#elsewhere(exchange, path);
     if (requireRequestHeader && !headers.marked) throw requestHeaderMissing();
     exchange.target = api;
     exchange.credential = headers.credential;
+    exchange.credentialFault = headers.credentialFault;
     exchange.namespace = headers.namespace;
     exchange.wrapTtl = headers.wrapTtl;
     exchange.wrapForm = headers.wrapForm;
@@ -173,8 +164,20 @@ export class Reception {
     exchange.cors = browser.corsHeaders(origin, exchange.verb === "OPTIONS");
   }
 
-  #preflight(exchange: Exchange, headers: RequestHeaders): false {
-    if (exchange.cors === null || headers.preflightFor === undefined) throw unsupportedVerb();
+  /** A whole address, as proxies send it, counts as its path; its host is judged like the header's. */
+  #pathOf(target: string): string {
+    const whole = splitAddress(target);
+    if (whole === null) return target;
+    this.#hosts.check(whole.host);
+    return whole.rest;
+  }
+
+  /** Every other OPTIONS is a verb that no path has. */
+  #isPreflight({ verb, cors }: Exchange, { preflightFor }: RequestHeaders): boolean {
+    return verb === "OPTIONS" && cors !== null && preflightFor !== undefined;
+  }
+
+  #preflight(exchange: Exchange): false {
     this.#send(exchange, { status: 204, contentType: null, body: "", headers: [] }, null);
     return false;
   }
@@ -192,6 +195,7 @@ export class Reception {
   }
 
   #elsewhere(exchange: Exchange, target: string): false {
+    if (exchange.verb === "OPTIONS") throw unsupportedVerb();
     const place = otherTarget(target, this.#options.ui && !this.#settings.metricsOnly);
     if (exchange.verb !== "GET" && exchange.verb !== "HEAD") throw unsupportedVerb();
     if (place.to === "redirect") {
@@ -234,7 +238,9 @@ export class Reception {
   #refuse(exchange: Exchange, failure: Failure): void {
     if (exchange.over) return;
     try {
-      this.#send(exchange, refusal(failure, exchange.id), null);
+      const answer = refusal(failure, exchange.id);
+      answer.headers.push(...Object.entries(failure.headers).flat());
+      this.#send(exchange, answer, null);
     } catch (error) {
       // The wire itself is broken; its connection ends by its time limits.
       this.#options.log.error("an answer could not be sent", { error: describe(error) });

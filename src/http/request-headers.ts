@@ -2,6 +2,8 @@
 // ones, and a repeated credential or length is how two readers come to see two requests.
 
 import { DAY, parseDuration, SECOND } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import { isUuid } from "../base/uuid.ts";
 import type { Nanos } from "../base/world.ts";
 import type { WrapForm } from "../endpoint/request.ts";
 import {
@@ -33,7 +35,10 @@ export class RequestHeaders {
   readonly families: number;
   /** Whether a proxy says that it passes on somebody else's request. */
   readonly proxied: boolean;
+  /** Null without one, and where it is not clear which one is meant. */
   readonly credential: string | null;
+  /** What is wrong with the credential: for whoever looks at it. Some paths take no notice of any. */
+  readonly credentialFault: Failure | null;
 
   /** Refuses what is repeated, contradictory or too much. `raw` is name, value, name, value. */
   constructor(raw: readonly string[], { headers, tokenBytes, compat }: HeaderRules) {
@@ -46,6 +51,7 @@ export class RequestHeaders {
     let nomad = 0;
     let families = 0;
     let proxied = false;
+    let fault: Failure | null = null;
     for (let at = 0; at < raw.length; at += 2) {
       const name = (raw[at] ?? "").toLowerCase();
       if (compat && name.charCodeAt(0) === 0x78) {
@@ -65,18 +71,31 @@ export class RequestHeaders {
       const value = raw[at + 1] ?? "";
       const bit = 1 << slot;
       const seen = family === OWN ? own : family === VAULT ? vault : nomad;
-      if ((seen & bit) !== 0) throw repeatedHeader(name);
+      const isCredential = slot === AT.token || slot === AT.authorization;
+      if ((seen & bit) !== 0) {
+        if (!isCredential) throw repeatedHeader(name);
+        fault ??= repeatedHeader(name);
+        continue;
+      }
       if (family === OWN) own |= bit;
       else if (family === VAULT) vault |= bit;
       else nomad |= bit;
+      if (slot === AT.token && value === "") continue; // as if it were not there
       const before = values[slot];
-      if (before !== undefined && before !== value) throw contradiction(name);
+      if (before !== undefined && before !== value) {
+        if (!isCredential) throw contradiction(name);
+        if (!isSameToken(before, value)) fault ??= contradiction(name);
+      }
       values[slot] = value;
     }
     this.#values = values;
     this.families = families;
     this.proxied = proxied;
-    this.credential = this.#credential(tokenBytes);
+    const given = this.#given();
+    fault ??= given.fault;
+    if (given.token !== null && given.token.length > tokenBytes) fault ??= tokenTooLong(tokenBytes);
+    this.credential = fault === null ? given.token : null;
+    this.credentialFault = fault;
   }
 
   get host(): string | undefined {
@@ -170,21 +189,15 @@ export class RequestHeaders {
     return found;
   }
 
-  /** Two that differ are refused: which one counts would depend on who looks (decision 37). */
-  #credential(limit: number): string | null {
-    const values = this.#values;
-    const token = values[AT.token];
-    const authorization = values[AT.authorization];
-    if (token === undefined && authorization === undefined) return null;
+  /** Two that differ are refused: which one counts would depend on who looks (decision 37). One that
+   *  nobody can have is a credential like any other that is not known. */
+  #given(): { readonly token: string | null; readonly fault: Failure | null } {
+    const token = this.#values[AT.token];
+    const authorization = this.#values[AT.authorization];
     const bearer = authorization === undefined ? undefined : bearerIn(authorization);
-    if (bearer !== undefined && token !== undefined && bearer !== token) {
-      throw contradiction("the token");
-    }
-    const given = token ?? bearer;
-    if (given === undefined || given === "") return null;
-    if (given.length > limit) throw tokenTooLong(limit);
-    if (!isPrintable(given)) throw badHeader("X-Service-Token", "printable ASCII");
-    return given;
+    if (bearer instanceof Failure) return { token: null, fault: bearer };
+    const differ = bearer !== undefined && token !== undefined && !isSameToken(bearer, token);
+    return { token: token ?? bearer ?? null, fault: differ ? contradiction("the token") : null };
   }
 
   /** The name under which a header came, in whichever family of names. */
@@ -202,13 +215,18 @@ export class RequestHeaders {
 }
 
 /** Other schemes are not for us. What follows the token would be read by one reader and not by another. */
-function bearerIn(authorization: string): string | undefined {
+function bearerIn(authorization: string): string | Failure | undefined {
   const [scheme, ...rest] = authorization.trimEnd().split(/ +/);
   if (scheme?.toLowerCase() !== "bearer") return undefined;
   if (rest.length > 1 || rest[0]?.includes("\t")) {
-    throw badHeader("Authorization", "Bearer and one token");
+    return badHeader("Authorization", "Bearer and one token");
   }
-  return rest[0];
+  return rest[0] === "" ? undefined : rest[0];
+}
+
+/** UUIDs are the same in either case. */
+function isSameToken(a: string, b: string): boolean {
+  return a === b || (isUuid(a) && a.toLowerCase() === b.toLowerCase());
 }
 
 /** Null for what is none: the parser's own refusal shows what was given, which is right for fields. */

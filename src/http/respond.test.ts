@@ -186,7 +186,7 @@ test("every kind of failure has its status, and its code and texts are told", ()
     const failure = new Failure(kind as FailureKind, "some-code", "what was wrong");
     const refused = answer(failure);
     assert.equal(refused.status, status);
-    assert.equal(header(refused, "X-Service-Error"), "some-code");
+    assert.equal(header(refused, "X-Service-Error"), "some_code");
     const told = status === 500 ? { request_id: ID } : {};
     assert.deepEqual(JSON.parse(refused.body), { errors: ["what was wrong"], ...told });
   }

@@ -43,7 +43,7 @@ export function answerTo(outcome: Outcome, id: string): Answer {
 /** The one form of an error, on every path (decision 4). */
 export function refusal(failure: Failure, id: string): Answer {
   const status = STATUS[failure.kind];
-  const headers = ["X-Service-Error", headerText(failure.code)];
+  const headers = ["X-Service-Error", errorWord(failure)];
   const retryAfter = failure.retryAfter ?? RETRY_AFTER.get(status);
   if (retryAfter !== undefined) headers.push("Retry-After", String(Math.ceil(retryAfter)));
   const errors = JSON.stringify(failure.texts);
@@ -51,6 +51,11 @@ export function refusal(failure: Failure, id: string): Answer {
   const body =
     status === 500 ? `{"errors":${errors},"request_id":"${id}"}` : `{"errors":${errors}}`;
   return { status, contentType: JSON_TYPE, body, headers };
+}
+
+/** The stable word of a refusal, in the one spelling that clients see. */
+export function errorWord({ code }: Failure): string {
+  return headerText(code.replaceAll("-", "_"));
 }
 
 function success(outcome: Outcome, reply: Reply, id: string): Answer {

@@ -4,6 +4,15 @@
 import { CanonicalPath, splitTarget } from "../base/canonical-path.ts";
 import { malformed, nothingHere } from "./failures.ts";
 
+/** A target in absolute form (RFC 9112, 3.2.2) in its parts; null for every other. */
+export function splitAddress(
+  target: string,
+): { readonly host: string; readonly rest: string } | null {
+  const [, host, rest] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? [];
+  if (host === undefined || rest === undefined) return null;
+  return { host, rest: rest.startsWith("/") ? rest : `/${rest}` };
+}
+
 /** The API's path, its first slash included; null for everything else. */
 export function apiTarget(target: string): string | null {
   if (target.startsWith("/v1/")) return target.slice(3);

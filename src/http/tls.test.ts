@@ -261,7 +261,7 @@ describe("TLS", () => {
       );
       assert.equal(answer.status, 400);
       assert.equal(answer.headers.get("content-type"), "application/json");
-      assert.equal(answer.headers.get("x-service-error"), "plain-http");
+      assert.equal(answer.headers.get("x-service-error"), "plain_http");
       assert.match(answer.body, /this port speaks HTTPS.*https:\/\//);
       client.destroy();
     }

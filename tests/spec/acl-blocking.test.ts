@@ -20,7 +20,8 @@ import {
   UNKNOWN,
 } from "../support/acl-server.ts";
 import { type Answer, at } from "../support/http-client.ts";
-import { MovableClock } from "../support/sealed-node.ts";
+import { SystemClock } from "../../src/base/clock.ts";
+import type { Instant } from "../../src/base/world.ts";
 
 /** How many queries wait on the server, by what it says itself. */
 async function parked(server: AclServer): Promise<number> {
@@ -44,6 +45,15 @@ async function impatient(server: AclServer, path: string, token: string): Promis
     `GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nX-Service-Token: ${token}\r\n\r\n`,
   );
   return socket;
+}
+
+/** A wall clock that is set, while the steady one goes on. */
+class MovableClock extends SystemClock {
+  ahead = 0n;
+
+  override now(): Instant {
+    return super.now() + this.ahead;
+  }
 }
 
 test("8: a client that ends its side after the question has its answer at once, and nobody waits for it", async (t) => {

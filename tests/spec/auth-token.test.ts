@@ -283,7 +283,7 @@ test("T-B13: an accessor or a secret leads nowhere from another namespace", asyn
       unknownToken(await ask(server, path, { token }, from));
     }
   }
-  assert.deepEqual(new Set(seenFromA), new Set(["invalid-accessor"]));
+  assert.deepEqual(new Set(seenFromA), new Set(["invalid_accessor"]));
   const inB = await ask(server, "lookup-self", undefined, { token, namespace: "b" });
   assert.equal(inB.status, 200, "it is untouched");
 });

@@ -42,9 +42,9 @@ test("a path with nothing on it is judged before its caller learns so", async (t
   await server.acl("all", EVERYTHING);
   const { secret: token } = await server.client(["all"]);
   const ask = () => server.call("GET", "/v1/secret/locked/x", { token });
-  assert.equal(word(await ask()), "404 unsupported-path");
+  assert.equal(word(await ask()), "404 unsupported_path");
   await server.egp("locked", "false", HARD, ["secret/locked/*"]);
-  assert.equal(word(await ask()), "403 policy-denied");
+  assert.equal(word(await ask()), "403 policy_denied");
 });
 
 test("a request for help is a request", async (t) => {
@@ -53,7 +53,7 @@ test("a request for help is a request", async (t) => {
   const ask = () => server.call("GET", "/v1/sys/key-status?help=1", { token });
   assert.equal((await ask()).status, 200);
   await server.egp("no", 'request.operation != "read"', HARD, ["sys/key-status"]);
-  assert.equal(word(await ask()), "403 policy-denied");
+  assert.equal(word(await ask()), "403 policy_denied");
 });
 
 test("no EGP reaches a ceremony, with a token or without", async (t) => {
@@ -63,7 +63,7 @@ test("no EGP reaches a ceremony, with a token or without", async (t) => {
   for (const path of ["sys/generate-root/attempt", "sys/rekey/init"]) {
     assert.equal((await server.call("GET", `/v1/${path}`, { token })).status, 200, path);
   }
-  assert.equal(word(await server.call("GET", LOOKUP, { token })), "403 policy-denied");
+  assert.equal(word(await server.call("GET", LOOKUP, { token })), "403 policy_denied");
 });
 
 test("an RGP follows its token to every path, ceremonies included", async (t) => {
@@ -71,7 +71,7 @@ test("an RGP follows its token to every path, ceremonies included", async (t) =>
   await server.rgp("no", "false", HARD);
   const { secret: token } = await server.client(["no"]);
   const answer = await server.call("GET", "/v1/sys/generate-root/attempt", { token });
-  assert.equal(word(answer), "403 policy-denied");
+  assert.equal(word(answer), "403 policy_denied");
 });
 
 test("of unauthenticated endpoints only ways to a token are judged, and nobody is told by what", async (t) => {
@@ -88,7 +88,7 @@ test("of unauthenticated endpoints only ways to a token are judged, and nobody i
   const known = await server.call("GET", "/v1/sys/internal/specs/openapi", {
     token: client.secret,
   });
-  assert.equal(word(known), "403 policy-denied");
+  assert.equal(word(known), "403 policy_denied");
 });
 
 test("an advisory EGP on a login tells its caller nothing", async (t) => {
@@ -154,5 +154,5 @@ test("a program sees what was noted on a token that another one made", async (t)
   const token = String(at(made, "auth", "client_token"));
   const first = await server.call("GET", LOOKUP, { token });
   assert.equal(first.status, 200, first.text);
-  assert.equal(word(await server.call("GET", LOOKUP, { token })), "403 policy-denied"); // one use left
+  assert.equal(word(await server.call("GET", LOOKUP, { token })), "403 policy_denied"); // one use left
 });

@@ -6,6 +6,7 @@ import { connect, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { SystemFs } from "../../src/base/fs.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { Failure } from "../../src/base/failure.ts";
 import type { Core, Incoming, Outcome } from "../../src/core/incoming.ts";
 import { Reply } from "../../src/endpoint/reply.ts";
 import type { ListenerSettings } from "../../src/http/listener-settings.ts";
@@ -38,10 +39,19 @@ export const NO_BROWSER: BrowserRules = {
   consoleHeaders: () => ({}),
 };
 
+const VERBS = ["GET", "HEAD", "LIST", "POST", "PUT", "PATCH", "DELETE"];
+
+/** As the pipeline refuses what no path has. */
+function unknownVerb({ verb }: Incoming): Failure | null {
+  if (VERBS.includes(verb)) return null;
+  return new Failure("unsupported", "unsupported-operation", "unsupported operation");
+}
+
 /** Tells the test what arrived. */
 export const echo: Script = async (incoming) => {
   const { verb, target, credential, namespace, hasBody } = incoming;
-  const body = hasBody ? Buffer.from(await incoming.body(1 << 25)).toString("utf8") : null;
+  const comes = hasBody || verb === "PATCH"; // its type is judged with its body
+  const body = comes ? Buffer.from(await incoming.body(1 << 25)).toString("utf8") : null;
   return { result: new Reply({ verb, target, credential, namespace, body }) };
 };
 
@@ -54,6 +64,8 @@ export async function makeFront(
   const seen: Incoming[] = [];
   const core: Core = {
     handle: async (incoming) => {
+      const refusal = incoming.credentialFault ?? unknownVerb(incoming);
+      if (refusal !== null) return { ...PLAIN, result: refusal };
       seen.push(incoming);
       return { ...PLAIN, ...(await front.script(incoming)) };
     },
