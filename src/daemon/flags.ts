@@ -56,7 +56,7 @@ Never for real secrets.
   --dev                     run in development mode
   --dev-root-token-id TEXT  use this root token instead of a random one
   --dev-listen-address H:P  listen here instead of 127.0.0.1:8200
-  --dev-persist DIR         keep data in DIR, and come up unsealed from it next time
+  --dev-persist DIR         keep data in DIR, and come up unsealed from it
   --dev-tls                 TLS with a certificate made for the occasion
   --dev-clouds              with stand-ins for both clouds, and engines that use
                             them (in a checkout)

@@ -14,6 +14,7 @@ import {
   LISTENER,
 } from "../../tests/support/fake-daemon.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
+import { SERVER_USAGE } from "./flags.ts";
 import { runServer } from "./server-command.ts";
 import { VERSION } from "../base/version.ts";
 
@@ -604,4 +605,9 @@ test("in dev mode a debugger is the developer's business, but NODE_OPTIONS is st
   const refused = fresh(fakeDaemon());
   refused.host.env = { NODE_OPTIONS: "--inspect" };
   assert.equal(await ends(refused, "--dev"), 2);
+});
+
+test("the usage fits a terminal of 80 columns and has examples", () => {
+  for (const line of SERVER_USAGE.split("\n")) assert.ok(line.length < 80, line);
+  assert.match(SERVER_USAGE, /^Examples:\n {2}holdfast server --dev$/m);
 });

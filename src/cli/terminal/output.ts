@@ -4,7 +4,7 @@
 import { Failure } from "../../base/failure.ts";
 import { isObject, type JsonValue } from "../../base/json.ts";
 import { pairs, table } from "./table.ts";
-import { harmless, oneLine } from "./text.ts";
+import { flow, harmless, oneLine } from "./text.ts";
 import { memberOf, shown } from "./value.ts";
 
 export interface OutputStream {
@@ -92,18 +92,17 @@ export class Output {
   }
 
   hint(text: string): void {
-    this.#options.stderr.write(`${harmless(text)}\n`);
+    this.#tell("", harmless(text));
   }
 
   warn(text: string): void {
-    this.#options.stderr.write(`${this.#onStderr("yellow", "Warning:")} ${oneLine(text)}\n`);
+    this.#tell("Warning:", oneLine(text), "yellow");
   }
 
   error(text: string, next: string | null, details: readonly string[] = []): void {
-    const { stderr } = this.#options;
-    stderr.write(`${this.#onStderr("red", "Error:")} ${oneLine(text)}\n`);
-    for (const detail of details) stderr.write(`${oneLine(detail)}\n`);
-    if (next !== null) stderr.write(`${this.#onStderr("bold", "Next:")} ${oneLine(next)}\n`);
+    this.#tell("Error:", oneLine(text), "red");
+    for (const detail of details) this.#tell("", oneLine(detail));
+    if (next !== null) this.#tell("Next:", oneLine(next), "bold");
   }
 
   async #showField(data: JsonValue | undefined, field: string): Promise<void> {
@@ -147,6 +146,15 @@ export class Output {
     }
     const rows = view.rows.map((row) => row.map(shown));
     return table(view.columns, rows, { width, heading, whole: view.whole ?? [] });
+  }
+
+  /** On a terminal lines end between words; anything else gets them as they are. */
+  #tell(label: string, text: string, colour: Colour = "bold"): void {
+    const { stderr } = this.#options;
+    const plain = label === "" ? text : `${label} ${text}`;
+    const flowed = stderr.isTTY === true ? flow(plain, columnsOf(stderr)) : plain;
+    const rest = flowed.slice(label.length);
+    stderr.write(`${label === "" ? "" : this.#onStderr(colour, label)}${rest}\n`);
   }
 
   #onStderr(colour: Colour, text: string): string {

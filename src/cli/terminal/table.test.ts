@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { pairs, table } from "./table.ts";
-import { harmless, oneLine, widthOf, wrap } from "./text.ts";
+import { flow, harmless, oneLine, widthOf, wrap } from "./text.ts";
 
 const plain = (text: string) => text;
 
@@ -81,6 +81,14 @@ test("wrap() breaks at spaces, and inside a word only when it must", () => {
   assert.deepEqual(wrap("one two three", 7), ["one two", "three"]);
   assert.deepEqual(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
   assert.deepEqual(wrap("a\n\nb", 4), ["a", "", "b"]);
+});
+
+test("flow() ends lines between words, never inside one or inside a command", () => {
+  const text = "Next: run `holdfast acl bootstrap` now, or wait";
+  assert.equal(flow(text, 80), text);
+  assert.equal(flow(text, 24), "Next: run\n`holdfast acl bootstrap`\nnow, or wait");
+  assert.equal(flow("x".repeat(50), 20), "x".repeat(50));
+  assert.equal(flow("  Rule a\n  b", 80), "  Rule a\n  b");
 });
 
 test("nothing that steers a terminal gets through", () => {

@@ -44,6 +44,28 @@ export function wrap(text: string, width: number): string[] {
   return lines;
 }
 
+/** Breaks at spaces alone, and not inside `commands`, which are there to be copied. */
+export function flow(text: string, width: number): string {
+  return text
+    .split("\n")
+    .map((line) => {
+      const words = line.match(/(?:`[^`]*`|[^\s`]|`)+|\s+/g) ?? [];
+      let length = 0;
+      let flowed = "";
+      for (const word of words) {
+        const blank = /^\s/.test(word);
+        if (!blank && length > 0 && length + widthOf(word) > width) {
+          flowed = `${flowed.trimEnd()}\n`;
+          length = 0;
+        }
+        flowed += word;
+        length += widthOf(word);
+      }
+      return flowed;
+    })
+    .join("\n");
+}
+
 export function pad(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
