@@ -50,7 +50,7 @@ export const loginFields = {
   period: time("token_period", "How long it lives from each renewal on; 0: none."),
   policies: wire
     .body("token_policies", { aliases: ["policies"] })
-    .names("Names of the policies of a token.", { max: MAX_POLICIES })
+    .policies("Names of the policies of a token.", { max: MAX_POLICIES })
     .optional(),
   boundTo: wire
     .body("token_bound_cidrs")

@@ -94,6 +94,7 @@ export class RequestInput {
       input,
       warnings: [
         ...this.#deprecations(),
+        ...this.#notices(),
         ...ignored("fields", this.#unread.body),
         ...ignored("parameters of the query", query),
       ],
@@ -105,6 +106,14 @@ export class RequestInput {
     return fields.flatMap(({ field: { name, deprecation }, key }) => {
       const used = deprecation !== undefined && this.#values.has(key);
       return used && !Object.hasOwn(this.#given.body, name) ? [deprecation] : [];
+    });
+  }
+
+  #notices(): string[] {
+    return this.#endpoint.fields.flatMap(({ field, key }) => {
+      const value = this.#values.get(key);
+      const notice = value === undefined || value === null ? undefined : field.notice?.(value);
+      return notice === undefined ? [] : [notice];
     });
   }
 

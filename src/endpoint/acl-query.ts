@@ -2,7 +2,7 @@
 // value is as none, but for what is true or false, where the bare name is true, and for `cas`.
 
 import { parseBoolean } from "../base/boolean.ts";
-import { parseTokenDuration } from "../base/duration.ts";
+import { parseTokenDuration, showDuration } from "../base/duration.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Schema } from "./schema.ts";
@@ -15,7 +15,13 @@ const MAX_PREFIX = 36;
 const MAX_HYPHENS = 4;
 const GROUPS = [8, 12, 16, 20, 32] as const; // ends of the groups of a UUID, in digits
 
-function query<T>(name: string, help: string, schema: Schema, read: (text: string) => T): Field<T> {
+function query<T>(
+  name: string,
+  help: string,
+  schema: Schema,
+  read: (text: string) => T,
+  show: (value: T) => JsonValue = asText,
+): Field<T> {
   return {
     source: "query",
     name,
@@ -23,8 +29,14 @@ function query<T>(name: string, help: string, schema: Schema, read: (text: strin
     secret: false,
     required: false,
     schema: { ...schema, description: help },
+    canonical: (given) => show(read(typeof given === "string" ? given : "")),
     read: (given: JsonValue | undefined) => read(typeof given === "string" ? given : ""),
   };
+}
+
+/** Without zeros in front, and the like. */
+function asText(value: unknown): JsonValue {
+  return typeof value === "string" ? value : String(value as number | bigint);
 }
 
 /** As the start of an accessor: lower case, hyphens where UUIDs have them. */
@@ -147,6 +159,7 @@ export const wait = query(
     }
     return nanos !== null && nanos > 0n ? nanos : null;
   },
+  (nanos) => (nanos === null ? "" : showDuration(nanos)),
 );
 
 export const region = query(
@@ -170,6 +183,8 @@ export const cas: Field<bigint | null> = {
     { type: "integer", minimum: 0 },
     () => null,
   ),
+  canonical: (given) =>
+    typeof given === "string" && /^\d{1,20}$/.test(given) ? String(BigInt(given)) : undefined,
   read: (given) => {
     if (given === undefined || given === null) return null;
     if (typeof given !== "string" || !/^\d{1,20}$/.test(given)) throw failures.notANumber("cas");

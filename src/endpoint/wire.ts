@@ -8,6 +8,7 @@ import { Failure } from "../base/failure.ts";
 import { fold } from "../base/fold.ts";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
+import { someNames } from "../base/some-names.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Schema } from "./schema.ts";
 
@@ -37,6 +38,8 @@ export interface Field<T> {
   /** The one form of all spellings that are read as the same value: what rules and programs see.
    *  Undefined for what `read` refuses. Default: as it was sent. */
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
+  readonly notice?: ((given: JsonValue) => string | undefined) | undefined;
   /** `undefined` and null: not given. */
   read(given: JsonValue | undefined): T;
 }
@@ -58,6 +61,7 @@ interface Kind<T> {
   show?(value: T): JsonValue;
   /** Each value has one spelling, which stands for itself. Default false. */
   readonly asSent?: boolean;
+  readonly notice?: (given: JsonValue) => string | undefined;
 }
 
 /** A field that must be given, until told otherwise. */
@@ -103,6 +107,10 @@ export class WireField<T> implements Field<T> {
 
   get canonical(): ((given: JsonValue) => JsonValue | undefined) | undefined {
     return this.#kind.asSent === true ? undefined : this.#canonical;
+  }
+
+  get notice(): ((given: JsonValue) => string | undefined) | undefined {
+    return this.#kind.notice;
   }
 
   readonly #canonical = (given: JsonValue): JsonValue | undefined => {
@@ -160,6 +168,7 @@ export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
     folds: field.folds,
     clears: field.clears,
     canonical: field.canonical,
+    notice: field.notice,
   };
 }
 
@@ -300,8 +309,8 @@ class Placed {
     );
   }
 
-  /** The same for names that have no case: blanks around them are no part of them. */
-  names(
+  /** The same for names of policies, which have no case: blanks around them are no part of them. */
+  policies(
     help: string,
     { max = 1000 }: { readonly max?: number } = {},
   ): WireField<readonly string[]> {
@@ -314,6 +323,7 @@ class Placed {
           const items = list.canonical?.(given) as readonly string[] | undefined;
           return items?.map((item) => fold(item.trim()));
         },
+        notice: (given) => foldedPolicies(list.canonical?.(given)),
       },
       help,
     );
@@ -435,6 +445,15 @@ function minmax({ min, max }: Bounds): Schema {
     ...(min === undefined ? {} : { minimum: min }),
     ...(max === undefined ? {} : { maximum: max }),
   };
+}
+
+/** What to tell of names of policies that were not spelt as they are kept. */
+export function foldedPolicies(given: JsonValue | undefined): string | undefined {
+  if (!Array.isArray(given)) return undefined;
+  const names = given.filter((name) => typeof name === "string").map((name) => name.trim());
+  const folded = names.filter((name) => fold(name) !== name).map(fold);
+  if (folded.length === 0) return undefined;
+  return `policy names were converted to lower case: ${someNames([...new Set(folded)])}`;
 }
 
 function asBoolean(given: JsonValue): boolean | undefined {

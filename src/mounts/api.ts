@@ -8,7 +8,7 @@ import { out, type Output } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import { wire } from "../endpoint/wire.ts";
 import { mountOutput, showMount, showTuning, tuningOutput } from "./api-mount-view.ts";
-import { changeOf, CONFIG_FIELDS, readConfig } from "./config-fields.ts";
+import { changeOf, CONFIG_FIELDS, configField, readConfig } from "./config-fields.ts";
 import type { MountKind } from "./mount-record.ts";
 import type { Mounts } from "./mounts.ts";
 
@@ -84,7 +84,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         path,
         type: wire.body("type").string("Type of the engine."),
         description: tuneInput.description,
-        config: wire.body("config").object("What can be tuned.").optional(),
+        config: configField,
         options: tuneInput.options,
         local: wire.body("local").boolean("Keep it out of performance replication.").optional(),
         sealWrap: wire

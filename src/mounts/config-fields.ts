@@ -1,7 +1,7 @@
 // What can be tuned, as it stands on the wire: in the body of tune, and inside `config` when a mount is
 // made. Older clients send "" for what they leave alone.
 
-import { parseDuration, SECOND } from "../base/duration.ts";
+import { parseDuration, SECOND, showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { type Field, wire } from "../endpoint/wire.ts";
@@ -21,6 +21,10 @@ function ttl(name: string, help: string): Field<number | undefined> {
     schema: {
       oneOf: [{ type: "string", format: "duration" }, { type: "integer" }],
       description: help,
+    },
+    canonical: (given) => {
+      const seconds = readTtl(name, given);
+      return seconds === undefined ? undefined : showDuration(BigInt(seconds) * SECOND);
     },
     read: (given) => (given === undefined || given === null ? undefined : readTtl(name, given)),
   };
@@ -111,6 +115,21 @@ type Given = {
 export function changeOf(given: Given): ConfigChange {
   const { tokenType, ...rest } = given;
   return { ...rest, tokenType: tokenType === "" ? undefined : tokenType };
+}
+
+/** `config` of a new mount: each member as its field is read. */
+export const configField: Field<JsonObject | undefined> = {
+  ...wire.body("config").object("What can be tuned.").optional(),
+  canonical: (given) => (isObject(given) ? canonicalConfig(given) : undefined),
+};
+
+function canonicalConfig(given: JsonObject): JsonObject {
+  const fields = new Map(Object.values(CONFIG_FIELDS).map((field) => [field.name, field]));
+  const shown = Object.entries(given).map(([name, value]) => {
+    const field: Field<unknown> | undefined = fields.get(name);
+    return [name, value === null ? null : (field?.canonical?.(value ?? null) ?? value)] as const;
+  });
+  return Object.fromEntries(shown.filter(([, value]) => value !== null));
 }
 
 /** From `config` of a new mount: names that nobody knows are told of, as everywhere. */

@@ -112,7 +112,7 @@ export const inspectionApi = [
     runs: "anywhere",
     input: {
       accessor: wire.body("token_accessor").string("Accessor of the token that asks.").optional(),
-      policies: wire.body("policies").names("Policies of a token that asks.").optional(),
+      policies: wire.body("policies").policies("Policies of a token that asks.").optional(),
       withoutDefault: wire
         .body("no_default_policy")
         .boolean("The policies do without the built-in default.")

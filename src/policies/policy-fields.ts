@@ -117,10 +117,11 @@ function orNull<T>(field: Field<T>): Field<T | null> {
   return { ...fieldOf(field), clears: true, read };
 }
 
+/** Null would take it away, which the room refuses. */
 function ifGiven<T>(field: Field<T>): Field<T | undefined> {
   const read = (given: JsonValue | undefined) =>
     given === undefined ? undefined : field.read(given);
-  return { ...fieldOf(field), required: false, read };
+  return { ...fieldOf(field), required: false, clears: true, read };
 }
 
 function isNone(given: JsonValue | undefined): boolean {

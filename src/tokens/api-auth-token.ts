@@ -32,7 +32,7 @@ const increment = wire
 const newToken = {
   policies: wire
     .body("policies")
-    .names("Names of policies: without sudo the caller's at most. Without it the caller's.", {
+    .policies("Names of policies: without sudo the caller's at most. Without it the caller's.", {
       max: MAX_POLICIES,
     })
     .optional(),

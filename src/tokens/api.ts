@@ -123,7 +123,7 @@ export const tokensApi = [
       const { name, type, policies, roles, global, expires, ttl } = input;
       const spec = { name, type, policies, roles, global, expires, ttl };
       const token = await desk.tokens.create({ ...spec, namespaceId: namespace.id });
-      return written(token, desk.tokens.warningsOn(token, policies));
+      return written(token, desk.tokens.warningsOn(token));
     },
   }),
   endpoint({
@@ -328,7 +328,7 @@ async function changed(
   const secret = input.secret?.reveal();
   const given = { name, type, policies, roles, global, expires, ttl, created, secret };
   const token = await tokens.update(namespaceId, id, { ...given, cas: cas ?? undefined });
-  return written(token, tokens.warningsOn(token, policies));
+  return written(token, tokens.warningsOn(token));
 }
 
 function anonymous(desk: TokenDesk, none: boolean): TokenRecord {

@@ -1,29 +1,40 @@
 // Members of a token in a request's body. The whole record may be sent back as it was read, so those
 // that only the server sets are known here too, and ignored (acl-tokens 5.3, 5.4).
 
-import { parseTokenDuration } from "../base/duration.ts";
+import { parseTokenDuration, showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
+import { fold } from "../base/fold.ts";
 import { isObject, isRawNumber, type JsonValue } from "../base/json.ts";
-import { parseTime } from "../base/time.ts";
+import { parseTime, showTime } from "../base/time.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import type { Schema } from "../endpoint/schema.ts";
-import { type Field, wire } from "../endpoint/wire.ts";
+import { type Field, foldedPolicies, wire } from "../endpoint/wire.ts";
 
 function body<T>(
   name: string,
   help: string,
   schema: Schema,
   read: (given: JsonValue | undefined) => T,
+  /** In JSON, equal for equal values. Default: as it was sent. */
+  show?: (value: T) => JsonValue | undefined,
+  notice?: Field<T>["notice"],
 ): Field<T> {
   const described = { ...schema, description: help };
-  return { source: "body", name, help, secret: false, required: false, schema: described, read };
+  const canonical =
+    show === undefined ? undefined : (given: JsonValue) => show(read(given)) ?? given;
+  const place = { source: "body", name, help, secret: false, required: false } as const;
+  return { ...place, schema: described, canonical, notice, read };
 }
+
+const time = (instant: Instant | null) => (instant === null ? undefined : showTime(instant));
+const length = (nanos: Nanos | null) => (nanos === null ? undefined : showDuration(nanos));
 
 const expires = body(
   "ExpirationTime",
   "When the token ends; RFC 3339.",
   { type: "string", format: "date-time", nullable: true },
   (given): Instant | null => parseTime(given),
+  time,
 );
 
 const ttl = body(
@@ -31,6 +42,7 @@ const ttl = body(
   "Lifetime, such as 8h or 1h30m, or nanoseconds as a number. Wins over ExpirationTime.",
   { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }], nullable: true },
   (given): Nanos | null => parseTokenDuration(isRawNumber(given) ? whole(given.rawJSON) : given),
+  length,
 );
 
 /** Digits that a double would not keep. What lies behind the point is dropped (3.5), but nothing that is
@@ -69,8 +81,10 @@ const policies = body(
     if (!Array.isArray(given) || !given.every((name) => typeof name === "string")) {
       throw refused("Policies must be a list of strings");
     }
-    return given;
+    return given.map(fold);
   },
+  (names) => names,
+  foldedPolicies,
 );
 
 const global = body(
@@ -107,6 +121,7 @@ export const tokenFields = {
     "For an upload: when the token was made.",
     { type: "string", format: "date-time", nullable: true },
     (given): Instant | null => parseTime(given),
+    time,
   ),
   hash: ignored("Hash"),
   createIndex: ignored("CreateIndex"),

@@ -298,20 +298,14 @@ export class Tokens {
     return this.#writes.wipeNamespace(namespaceId);
   }
 
-  /** What its maker should know (D17, P15). `given`: names as they were spelt. */
-  warningsOn({ namespaceId, policies }: Token, given: readonly string[] = []): readonly string[] {
+  /** What its maker should know (D17, P15). */
+  warningsOn({ namespaceId, policies }: Token): readonly string[] {
     const { policies: known } = this.#options;
-    const kept = new Set(policies);
-    const respelt = given.some((name) => !kept.has(name));
-    const folded = respelt
-      ? [`policy names were converted to lower case: ${someNames(policies)}`]
-      : [];
-    if (known === undefined) return folded;
+    if (known === undefined) return [];
     const kinds = policies.map((name) => known.kindOf(namespaceId, name));
     const unknown = policies.filter((_, i) => kinds[i] === null);
     const bare = kinds.includes("rgp") && !kinds.includes("acl");
     return [
-      ...folded,
       ...(unknown.length === 0 ? [] : [`unknown policies: ${someNames(unknown)}`]),
       ...(bare ? ["token has no ACL policy"] : []),
     ];

@@ -34,6 +34,7 @@ export function secretText(name: string, help: string, max = MAX_TEXT): WireFiel
         const found = convert(given);
         return found === undefined ? undefined : new Secret(found);
       },
+      show: (found) => found.reveal(),
     },
     help,
   );

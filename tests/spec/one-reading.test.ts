@@ -1,0 +1,310 @@
+// What is judged is what runs. Of every declared endpoint, and of all spellings of a request that it takes
+// (case of names, query or body, names of a field, types that are read as one, null), quotas, rules,
+// programs, records and the handler are given the same; and spellings that are read as the same request are
+// the same to whoever decides. The table is made from the declarations: a new endpoint is in it by itself.
+
+import assert from "node:assert/strict";
+import test, { suite } from "node:test";
+import fc from "fast-check";
+import { fold } from "../../src/base/fold.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../src/base/json.ts";
+import { Secret } from "../../src/base/secret.ts";
+import {
+  type Endpoint,
+  serve,
+  type Served,
+  type ServedField,
+} from "../../src/endpoint/endpoint.ts";
+import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
+import { ObservedPipeline } from "../support/observed-pipeline.ts";
+
+const RUNS = 25; // of each endpoint
+
+type Field = ServedField["field"];
+
+/** Values that are read as one, each in every spelling. */
+const MEANINGS: readonly (readonly JsonValue[])[] = [
+  [true, "true", "1", "t", "TRUE", "True"],
+  [false, "false", "0", "F", "False"],
+  [1, "1", true],
+  [7, "7"],
+  ["1h", "60m", "3600s", 3600, "3600"],
+  ["90s", 90, "1m30s"],
+  [["dev", "ops"], "dev,ops", "dev, ops"],
+  [["Dev"], "Dev", ["dev"], "DEV", [" dev "]],
+  [["10.0.0.0/8"], "10.0.0.0/8"],
+  ["text"],
+  ["2030-01-01T00:00:00Z"],
+  [{ a: "b" }],
+  [{}],
+  [[{ a: "b" }]],
+  ["client"],
+  ["advisory"],
+  ["11111111-2222-4333-8444-555555555555"],
+];
+
+/** The meanings that a field takes, by what it reads them as. */
+function meaningsOf(field: Field): JsonValue[][] {
+  const words = (field.schema as { readonly enum?: readonly JsonValue[] }).enum ?? [];
+  const groups = new Map<string, JsonValue[]>();
+  for (const value of [...words.map((word) => [word]), ...MEANINGS].flat()) {
+    let read: unknown;
+    try {
+      read = field.read(value);
+    } catch {
+      continue;
+    }
+    if (read === undefined) continue;
+    const key = shown({ read }).includes(OPAQUE) ? shown({ value }) : shown({ read });
+    groups.set(key, [...(groups.get(key) ?? []), value]);
+  }
+  const inQuery = field.source === "query" || field.source === "param";
+  return [...groups.values()].filter(
+    (group) => !inQuery || group.some((value) => typeof value === "string"),
+  );
+}
+
+/** A reading that cannot be looked into. */
+const OPAQUE = "(opaque)";
+
+/** Text that is equal for equal values. */
+function shown(value: unknown): string {
+  return JSON.stringify(value, function shownMember(this: unknown, name: string, one: unknown) {
+    const held = isObject(this as JsonValue) ? (this as Record<string, unknown>)[name] : one;
+    if (held instanceof Secret) return `secret ${String(held.reveal())}`;
+    return typeof one === "bigint" ? `${one}n` : typeof one === "function" ? OPAQUE : one;
+  });
+}
+
+/** One field of a request: which of its meanings, and how it is spelt in each of two requests. */
+interface Chosen {
+  readonly given: boolean;
+  readonly meaning: number;
+  readonly spellings: readonly [Spelling, Spelling];
+}
+
+interface Spelling {
+  readonly value: number;
+  readonly name: number;
+  readonly query: boolean;
+  readonly upper: boolean;
+  readonly nulls: boolean;
+}
+
+const spelling: fc.Arbitrary<Spelling> = fc.record({
+  value: fc.nat(20),
+  name: fc.nat(3),
+  query: fc.boolean(),
+  upper: fc.boolean(),
+  nulls: fc.boolean(),
+});
+const chosen: fc.Arbitrary<Chosen> = fc.record({
+  given: fc.boolean(),
+  meaning: fc.nat(20),
+  spellings: fc.tuple(spelling, spelling),
+});
+
+const segment = fc.constantFrom(
+  "app",
+  "Team-A",
+  "x9",
+  "ZED",
+  "11111111-2222-4333-8444-55555555ABCD",
+);
+
+interface Sent {
+  readonly target: string;
+  readonly body: JsonObject | undefined;
+}
+
+class Row {
+  readonly #endpoint: Served;
+  readonly #mount: string | null;
+  readonly #pipeline: ObservedPipeline;
+  readonly #meanings: ReadonlyMap<string, JsonValue[][]>;
+
+  constructor(endpoint: Served, all: readonly Served[], mount: string | null) {
+    this.#endpoint = endpoint;
+    this.#mount = mount;
+    this.#pipeline = new ObservedPipeline(all, mount);
+    this.#meanings = new Map(endpoint.fields.map(({ key, field }) => [key, meaningsOf(field)]));
+  }
+
+  async holds(): Promise<number> {
+    const { fields, parameters } = this.#endpoint;
+    let ran = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(segment, { minLength: parameters.length, maxLength: parameters.length }),
+        fc.tuple(fc.boolean(), fc.boolean()),
+        fc.array(chosen, { minLength: fields.length, maxLength: fields.length }),
+        async (names, cases, choice) => {
+          const seen = [];
+          for (const which of [0, 1] as const) {
+            const sent = this.#spell(names, cases[which] === true, choice, which);
+            seen.push(await this.#check(sent));
+          }
+          const [one, other] = seen;
+          if (one === null || one === undefined || other === null || other === undefined) return;
+          ran++;
+          assert.equal(shown(one), shown(other), "two spellings of one request");
+        },
+      ),
+      { numRuns: RUNS, seed: 20261115 },
+    );
+    return ran;
+  }
+
+  #spell(names: readonly string[], upper: boolean, choice: readonly Chosen[], which: 0 | 1): Sent {
+    const { path, method, folds, parameters, fields, family } = this.#endpoint;
+    const byName = new Map(parameters.map((name, i) => [name, i]));
+    const target = path.replaceAll(/:(\w+)\+?/g, (_, name: string) => {
+      const at = byName.get(name) ?? 0;
+      const text = names[at] ?? "x";
+      return folds[at] === "case" && upper ? text.toUpperCase() : text;
+    });
+    const body: Record<string, JsonValue> = {};
+    const query: string[] = [];
+    const readsBody = method !== "GET" && method !== "LIST";
+    for (const [i, { key, field, names: known }] of fields.entries()) {
+      const one = choice[i];
+      const meanings = this.#meanings.get(key) ?? [];
+      if (one === undefined || field.source === "path") continue;
+      const how = one.spellings[which];
+      if (field.source === "whole") {
+        Object.assign(body, { anything: "goes", Policies: ["a"], nothing: null });
+        continue;
+      }
+      const inQuery =
+        field.source === "query" || (field.source === "param" && (how.query || !readsBody));
+      if (!inQuery && !readsBody) continue;
+      const spelt = known[how.name % known.length] ?? field.name;
+      const name = !inQuery && family === "acl" && how.upper ? spelt.toUpperCase() : spelt;
+      if (!one.given && !field.required) {
+        if (how.nulls && !inQuery && field.clears !== true) body[name] = null;
+        continue;
+      }
+      const meaning = meanings[one.meaning % Math.max(1, meanings.length)];
+      if (meaning === undefined) continue;
+      const values = inQuery ? meaning.filter((value) => typeof value === "string") : meaning;
+      const value = values[how.value % Math.max(1, values.length)];
+      if (value === undefined) continue;
+      if (inQuery) query.push(`${name}=${encodeURIComponent(String(value))}`);
+      else body[name] = value;
+    }
+    const prefix = this.#mount === null ? "" : `/${this.#mount}`;
+    const slash = path === "/" ? "" : target;
+    const text = `${prefix}${slash}${query.length === 0 ? "" : `?${query.join("&")}`}`;
+    return { target: text, body: readsBody ? body : undefined };
+  }
+
+  /** What whoever decides was given, where the handler ran; null for what is refused. */
+  async #check({ target, body }: Sent): Promise<unknown> {
+    const { method, access, name, takesAnyBody } = this.#endpoint;
+    const token = access.kind === "management" ? "management" : "client";
+    const seen = await this.#pipeline.ask(method, target, { body, token });
+    const { handler, question, program, record, quota } = seen;
+    const told = `${name}: ${method} ${target} ${JSON.stringify(body)}`;
+    if (handler === null) return null;
+    const folder = method === "LIST" ? "/" : "";
+    const paths = [quota, record?.path?.text, handler.path];
+    const judged = [question?.path, program?.request.path];
+    for (const path of paths) if (path !== undefined) assert.equal(path, handler.path, told);
+    for (const path of judged) {
+      if (path !== undefined) assert.equal(path, `${handler.path}${folder}`, told);
+    }
+    this.#checkPath(handler, told);
+    const views = [question?.data, program?.request.data, record?.data ?? undefined].map(
+      (data) => data ?? undefined,
+    );
+    for (const data of views) {
+      if (data !== undefined) this.#checkValues(data, handler.input, told);
+    }
+    if (question !== null && program !== null) {
+      assert.equal(shown(program.request.data ?? {}), shown(question.data), told);
+    }
+    if (takesAnyBody && question !== null) {
+      for (const [member, value] of Object.entries(body ?? {})) {
+        if (!this.#endpoint.byName.has(fold(member))) {
+          assert.equal(shown(question.data[member]), shown(value), told);
+        }
+      }
+    }
+    return {
+      path: handler.path,
+      data: question?.data,
+      program: program?.request.data,
+      input: handler.input,
+    };
+  }
+
+  /** The path that is judged is made of the names that the handler gets. */
+  #checkPath(
+    { path, input }: { readonly path: string; readonly input: Readonly<Record<string, unknown>> },
+    told: string,
+  ): void {
+    const keys = new Map(
+      this.#endpoint.fields.flatMap(({ key, field }) =>
+        field.source === "path" ? [[field.name, key]] : [],
+      ),
+    );
+    const made = this.#endpoint.path
+      .replaceAll(/:(\w+)\+?/g, (_, name: string) => String(input[keys.get(name) ?? ""]))
+      .slice(1);
+    const whole =
+      this.#mount === null ? made : made === "" ? this.#mount : `${this.#mount}/${made}`;
+    assert.equal(path, whole, told);
+  }
+
+  /** What is seen of a field, read as its declaration reads it, is what the handler gets. */
+  #checkValues(data: JsonObject, input: Readonly<Record<string, unknown>>, told: string): void {
+    for (const { key, field } of this.#endpoint.fields) {
+      if (field.source === "path" || field.source === "whole") continue;
+      const value = Object.hasOwn(data, field.name) ? data[field.name] : undefined;
+      const [got, judged] = [shown({ is: input[key] }), shown({ is: field.read(value) })];
+      assert.equal(got, judged, `${told}: ${field.name}`);
+    }
+  }
+}
+
+function rowsOf(endpoints: readonly Endpoint<never>[], mount: string | null): [Served, Row][] {
+  const all = serve(null as never, endpoints);
+  return all.map((endpoint) => [endpoint, new Row(endpoint, all, mount)]);
+}
+
+suite("what is judged is what runs, of every declared endpoint", () => {
+  const tables = [
+    ["", rowsOf(everyEndpoint, null)] as const,
+    ...mountedSurface.map(
+      ({ title, endpoints, at }) =>
+        [title, rowsOf(endpoints, at.startsWith("auth/") ? "auth/m" : "m")] as const,
+    ),
+  ];
+  for (const [title, rows] of tables) {
+    test(title === "" ? "the server's own" : `a mount of ${title}`, async () => {
+      const refused: string[] = [];
+      for (const [endpoint, row] of rows) {
+        if ((await row.holds()) === 0) refused.push(endpoint.name);
+      }
+      // Each row says something: of every endpoint some request got as far as its handler.
+      assert.deepEqual(refused, []);
+    });
+  }
+});
+
+test("a value looks the same in every spelling only where its declaration says so", () => {
+  const endpoints = everyEndpoint.concat(
+    mountedSurface.flatMap(({ endpoints: mounted }) => mounted),
+  );
+  const several: string[] = [];
+  for (const { name, input } of endpoints) {
+    for (const field of Object.values(input)) {
+      if (field.source === "path" || field.source === "whole") continue;
+      for (const group of meaningsOf(field)) {
+        const forms = new Set(group.map((value) => shown(field.canonical?.(value) ?? value)));
+        if (forms.size > 1) several.push(`${name}.${field.name}: ${[...forms].join(" ")}`);
+      }
+    }
+  }
+  assert.deepEqual(several, []);
+});

@@ -1,0 +1,175 @@
+// The pipeline with somebody at every place where a request is looked at: what quotas, rules, programs,
+// records and the handler were given of one request. Nothing is decided here; everything is let through.
+
+import { utf8 } from "../../src/base/bytes.ts";
+import { SystemClock } from "../../src/base/clock.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { makeLog } from "../../src/base/log.ts";
+import { SystemTimers } from "../../src/base/timers.ts";
+import { Pipeline } from "../../src/core/pipeline.ts";
+import { Router } from "../../src/core/router.ts";
+import { Running } from "../../src/core/running.ts";
+import type { AuditedRequest } from "../../src/endpoint/audited.ts";
+import type { Question } from "../../src/endpoint/decision.ts";
+import type { Served } from "../../src/endpoint/endpoint.ts";
+import { Reply } from "../../src/endpoint/reply.ts";
+import { type Caller, type MountRef, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import type { ProgramInput } from "../../src/policy/expr/program-input.ts";
+
+export interface Observed {
+  /** Relative to the namespace, as each of them was given it. */
+  quota: string | null;
+  question: Question | null;
+  program: ProgramInput | null;
+  record: AuditedRequest | null;
+  handler: { readonly path: string; readonly input: Readonly<Record<string, unknown>> } | null;
+  /** Of a request that was refused. */
+  refusal: string;
+}
+
+const ALLOWED = { allowed: true, results: [], overrideNeeded: false, warnings: [], denial: "" };
+const GOVERNOR = { kind: "egp" as const, name: "watching", namespaceId: ROOT_NAMESPACE.id };
+
+export class ObservedPipeline {
+  #seen: Observed = nothing();
+  readonly #pipeline: Pipeline;
+
+  /** `mount`: where the endpoints are mounted; without it they are the server's own. */
+  constructor(endpoints: readonly Served[], mount: string | null) {
+    const watched = endpoints.map((endpoint) => this.#watched(endpoint));
+    const routes = new Router(mount === null ? [] : watched);
+    const clock = new SystemClock();
+    const refuse = () => Promise.reject(new Error("not reached: handlers answer with nothing"));
+    this.#pipeline = new Pipeline({
+      endpoints: mount === null ? watched : [],
+      node: { initialised: true, sealed: false, drSecondary: false, index: 7n },
+      tokens: {
+        find: (secret) => callerOf(secret === "management" ? "management" : "client"),
+        hasExpired: () => false,
+        use: async () => 1,
+        spent: async () => {},
+      },
+      namespaces: {
+        named: (path) => (path === "" ? ROOT_NAMESPACE : null),
+        resolve: (namespace) => ({ namespace, taken: 0 }),
+      },
+      mounts: {
+        find: (_, segments) => {
+          const taken = mount === null ? [] : mount.split("/");
+          if (mount === null || !taken.every((word, i) => segments[i] === word)) return null;
+          return { ref: mountAt(mount), taken: taken.length, endpoints: routes };
+        },
+      },
+      leases: { admit: () => {}, issue: refuse },
+      logins: { login: refuse },
+      wrapping: { admit: () => {}, wrap: refuse },
+      decisions: {
+        decide: (_, question) => {
+          this.#seen.question = question;
+          return { allowed: true, granting: [] };
+        },
+      },
+      governance: {
+        overrideNeedsSudo: false,
+        headers: () => [],
+        applying: () => [GOVERNOR],
+        judge: async (_, { input }) => {
+          this.#seen.program = input;
+          return ALLOWED;
+        },
+      },
+      audit: {
+        isOpen: true,
+        request: (request) => void (this.#seen.record = request),
+        response: () => {},
+      },
+      quotas: {
+        auditRefusals: false,
+        admit: ({ path }) => {
+          this.#seen.quota = path.text;
+          return {};
+        },
+      },
+      attempts: { take: () => {}, check: () => {}, count: () => {} },
+      running: new Running(clock, new SystemTimers()),
+      timers: new SystemTimers(),
+      clock,
+      log: makeLog({ level: "error", format: "standard", write: () => {}, clock }),
+    });
+  }
+
+  async ask(
+    verb: string,
+    target: string,
+    how: { readonly body?: JsonObject | undefined; readonly token: string },
+  ): Promise<Observed> {
+    this.#seen = nothing();
+    const bytes = how.body === undefined ? null : utf8(JSON.stringify(how.body));
+    const { result } = await this.#pipeline.handle({
+      id: "a-request",
+      verb,
+      target,
+      credential: how.token,
+      namespace: null,
+      wrapTtl: null,
+      policyOverride: false,
+      contentType: null,
+      hasBody: bytes !== null,
+      header: () => undefined,
+      remote: { address: "127.0.0.1", port: 1, loopback: true },
+      listener: {
+        keyCeremonies: "open",
+        openings: { metrics: false },
+        maxBody: 1 << 20,
+        metricsOnly: false,
+      },
+      signal: new AbortController().signal,
+      allow: () => {},
+      body: async () => bytes ?? utf8(""),
+      wipe: () => {},
+    });
+    if (!(result instanceof Reply)) this.#seen.refusal = `${result.code}: ${result.message}`;
+    return this.#seen;
+  }
+
+  #watched(endpoint: Served): Served {
+    return {
+      ...endpoint,
+      exists: endpoint.exists === null ? null : () => false,
+      run: (input, asked) => {
+        this.#seen.handler = { path: asked.path.text, input };
+        return undefined;
+      },
+    };
+  }
+}
+
+function nothing(): Observed {
+  return { quota: null, question: null, program: null, record: null, handler: null, refusal: "" };
+}
+
+function callerOf(type: Caller["type"]): Caller {
+  return {
+    accessor: "an-accessor",
+    type,
+    name: "",
+    policies: [],
+    namespace: ROOT_NAMESPACE,
+    global: false,
+    created: 0n,
+    expires: null,
+  };
+}
+
+function mountAt(path: string): MountRef {
+  const none: ReadonlySet<string> = new Set();
+  return {
+    uuid: "a-mount",
+    accessor: "an-accessor",
+    type: "a-type",
+    path: `${path}/`,
+    namespace: ROOT_NAMESPACE,
+    readable: { request: none, response: none },
+    engine: null,
+  };
+}
