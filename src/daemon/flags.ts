@@ -44,7 +44,8 @@ export const SERVER_USAGE = `Usage: holdfast server --config FILE-OR-DIRECTORY [
 
 Runs a server until it is told to stop.
 
-  --config PATH             a file or a directory of *.hcl, *.json, *.yaml; may be repeated
+  --config PATH             a file, or a directory of *.hcl, *.json, *.yaml; may
+                            be repeated
   --config-lenient          unknown keys are warnings, not errors
   --validate                check configuration, files, ports, certificates and
                             storage, then exit
