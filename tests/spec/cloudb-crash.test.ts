@@ -8,6 +8,7 @@ import { done, HOUR, MINUTE, SECOND } from "../support/engine-server.ts";
 /** Two roles and a group: every kind of call of an issue. */
 async function wholeRole(server: CloudBServer, more: object = {}): Promise<void> {
   server.fake.control.makeGroup("people");
+  server.fake.control.makeResourceGroup("web");
   await server.makeRole("r", {
     cloudb_roles: JSON.stringify([
       { role_name: "Reader", scope: server.scope },

@@ -19,6 +19,7 @@ test(`X5: ${RUNS} role bodies are stored or refused, and what is stored gives cr
   const { control } = server.fake;
   const { scope } = server;
   const group = control.makeGroup("ops");
+  control.makeResourceGroup("a b'&?#");
   const { id } = control.makeApplication("theirs");
   const grant = fc.record(
     {

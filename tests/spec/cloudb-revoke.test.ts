@@ -152,6 +152,7 @@ test("D62: where the resource manager is down the application goes first, and th
   const server = await cloudbServer(t);
   const { control } = server.fake;
   const scopes = ["a", "b", "c", "d"].map((name) => `${server.scope}/resourceGroups/${name}`);
+  for (const name of ["a", "b", "c", "d"]) control.makeResourceGroup(name);
   const cloudb_roles = scopes.map((scope) => ({ role_name: "Reader", scope }));
   await server.makeRole("r", { cloudb_roles });
   const credentials = await server.creds("r");

@@ -434,3 +434,18 @@ test("what is plainly wrong is told without asking the provider for anything", a
   control.cut(false);
   assert.deepEqual(control.actions(), []);
 });
+
+test("B10: a scope must exist", async (t) => {
+  const server = await cloudbServer(t);
+  const { control } = server.fake;
+  const role = (scope: string) => ({ cloudb_roles: [{ role_name: "Reader", scope }] });
+  const web = `${server.scope}/resourceGroups/web`;
+  const none = await write(server, "r", role(web));
+  refused(none, 400, /^scope ".*\/resourceGroups\/web" not found: Resource group 'web' could not/);
+  const strange = "/subscriptions/00000000-0000-0000-0000-000000000000";
+  refused(await write(server, "r", role(strange)), 400, /^scope ".*" not found: The subscription/);
+  absent(await server.ask("GET", "cloudb/roles/r"));
+  control.makeResourceGroup("web");
+  done(await write(server, "r", role(web)));
+  assert.equal((await server.askCreds("r")).status, 200);
+});

@@ -39,6 +39,22 @@ export class Arm {
     }
   }
 
+  /** What the provider says of a scope that is not there; null where it is, or where we may not know. Asked
+   *  by a role, which every scope can be asked for. */
+  async missingScope(scope: string, roleId: string, signal: AbortSignal): Promise<string | null> {
+    const name = roleId.replace(/^.*\//, "");
+    const below = `${scope.replace(/\/+$/, "")}/providers/Microsoft.Authorization`;
+    const where = `${encodedPath(`${below}/roleDefinitions/${name}`)}?${VERSION}`;
+    const request = { step: "looking for a scope", action: "getRoleDefinition", path: where };
+    try {
+      await this.#service.call(request, signal);
+      return null;
+    } catch (error) {
+      if (!(error instanceof CloudBError) || error.kind !== "refused") throw error;
+      return error.gone && !error.has("RoleDefinitionDoesNotExist") ? error.said : null;
+    }
+  }
+
   async roleDefinitionsNamed(
     subscriptionId: string,
     name: string,

@@ -56,7 +56,6 @@ export class Issuing {
     try {
       const role = await this.#engine.roles.find(name);
       if (role === null) throw failures.unknownRole(name);
-      await this.#engine.roleLeases.spelt(name, given);
       const connection = await this.#engine.connections.current();
       const made = await this.#make(name, role, connection, patience);
       const verified = options.verify ? await this.#verify(connection, made, patience) : undefined;

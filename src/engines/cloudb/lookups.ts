@@ -49,7 +49,16 @@ export class Lookups {
     return found;
   }
 
-  async #grant({ arm, effective }: Connection, grant: Grant, patience: Patience): Promise<Grant> {
+  async #grant(connection: Connection, grant: Grant, patience: Patience): Promise<Grant> {
+    const found = await this.#role(connection, grant, patience);
+    const { roleId, scope } = found;
+    const { arm } = connection;
+    const missing = await patience.step((signal) => arm.missingScope(scope, roleId, signal));
+    if (missing === null) return found;
+    throw failures.invalid(`scope ${quote(scope)} not found: ${missing}`);
+  }
+
+  async #role({ arm, effective }: Connection, grant: Grant, patience: Patience): Promise<Grant> {
     const { roleId, roleName, scope } = grant;
     if (roleId !== "") {
       const found = await patience.step((signal) => arm.roleDefinition(roleId, signal));

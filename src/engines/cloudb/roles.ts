@@ -94,7 +94,6 @@ export class Roles {
       const count = await roleLeases.count(name);
       const warnings = role.managed === null ? [] : await this.#engine.persistence.remove(role);
       await around.storage.write((tx) => tx.delete(roleKey(name)));
-      if (count === 0) await roleLeases.forget(name);
       if (options.revokeLeases) await roleLeases.revoke(name);
       else if (count > 0) warnings.push(leasesStay(count, role.managed !== null));
       return warnings;

@@ -90,6 +90,7 @@ test("roles are found by id below any scope, and by name, which need not be the 
 test("nothing below a lock can be deleted", async (t) => {
   const client = await rawClient(t);
   const scope = scopeOf(client, "/resourceGroups/locked");
+  client.fake.control.makeResourceGroup("locked");
   client.fake.control.set({ locks: [scope] });
   const { id: principalId } = await client.principal();
   const properties = { roleDefinitionId: roleOf(client), principalId };
@@ -97,4 +98,19 @@ test("nothing below a lock can be deleted", async (t) => {
   assert.equal(made.status, 201);
   const answer = await client.arm("DELETE", `${String(at(made, "id"))}?${VERSION}`);
   assert.deepEqual(graphCode(answer), [409, "ScopeLocked"]);
+});
+
+test("a scope whose group is not there is refused", async (t) => {
+  const client = await rawClient(t);
+  const { id: principalId } = await client.principal();
+  const properties = { roleDefinitionId: roleOf(client), principalId };
+  const resources = scopeOf(client, "/resourceGroups/none");
+  const management = "/providers/Microsoft.Management/managementGroups/none";
+  const assigned = async (scope: string) =>
+    graphCode(await put(client, properties, NAMES[0], scope));
+  assert.deepEqual(await assigned(resources), [404, "ResourceGroupNotFound"]);
+  assert.deepEqual(await assigned(`${resources}/providers/x/y/z`), [404, "ResourceGroupNotFound"]);
+  assert.deepEqual(await assigned(management), [404, "NotFound"]);
+  client.fake.control.makeManagementGroup("none");
+  assert.equal((await put(client, properties, NAMES[0], management)).status, 201);
 });

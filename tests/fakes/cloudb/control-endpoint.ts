@@ -38,6 +38,9 @@ const ORDERS: Orders = {
   "POST roles": (control, { roleName, scope }: { roleName: string; scope?: string }) => {
     return { id: control.makeRole(roleName, scope) };
   },
+  "POST resource-groups": (control, { name }: { name: string }) => control.makeResourceGroup(name),
+  "POST management-groups": (control, { name }: { name: string }) =>
+    control.makeManagementGroup(name),
   "POST federated-credentials": (
     control,
     { clientId, ...credential }: { clientId: string } & Parameters<Control["federate"]>[1],

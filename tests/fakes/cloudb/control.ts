@@ -71,6 +71,9 @@ export interface Control {
   makeUser(displayName: string): string;
   /** Gives the id at its scope. Default: at the subscription. */
   makeRole(roleName: string, scope?: string): string;
+  /** Of every subscription. */
+  makeResourceGroup(name: string): void;
+  makeManagementGroup(name: string): void;
   federate(clientId: string, credential: FederatedCredential): void;
   /** By hand, as an operator in the provider's own pages would. */
   remove(id: string): void;
@@ -124,6 +127,8 @@ export function controlOf(tenant: Tenant): Control {
       subscriptions.definitions.push({ name, roleName, scope });
       return `${scope}/providers/Microsoft.Authorization/roleDefinitions/${name}`;
     },
+    makeResourceGroup: (name) => void subscriptions.resourceGroups.add(name.toLowerCase()),
+    makeManagementGroup: (name) => void subscriptions.managementGroups.add(name.toLowerCase()),
     federate: (clientId, credential) => {
       const application = directory.applicationOf(clientId);
       if (application === null) throw new Refusal(400, "Fake", "no such application");

@@ -219,3 +219,18 @@ test("what personal accounts may sign in to must ask for tokens of version 2", a
   }
   assert.equal((await asked("AzureADMyOrg")).status, 201);
 });
+
+test("who may change only what it owns cannot purge or restore what others have deleted", async (t) => {
+  const client = await rawClient(t);
+  const { control, clientId } = client.fake;
+  const { id } = control.makeApplication("foreign");
+  control.remove(id);
+  control.permit(clientId, ["Application.ReadWrite.OwnedBy"]);
+  const denied = [403, "Authorization_RequestDenied"];
+  const item = `/directory/deletedItems/${id}`;
+  assert.deepEqual(graphCode(await client.graph("DELETE", item)), denied);
+  assert.deepEqual(graphCode(await client.graph("POST", `${item}/restore`)), denied);
+  const { id: own } = await client.made("/applications", { displayName: "own" });
+  assert.equal((await client.graph("DELETE", `/applications/${own}`)).status, 204);
+  assert.equal((await client.graph("DELETE", `/directory/deletedItems/${own}`)).status, 204);
+});

@@ -150,7 +150,9 @@ export const groupRoutes: readonly Route[] = [
     pattern: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)$/,
     run: (asked) => {
       asked.tenant.permit(asked.caller, ...OWNERS);
-      asked.tenant.directory.deleted.delete(deletedItem(asked).object.id);
+      const { object } = deletedItem(asked);
+      asked.tenant.permitApplication(asked.caller, object.appId);
+      asked.tenant.directory.deleted.delete(object.id);
       return NO_CONTENT;
     },
   },
@@ -160,7 +162,9 @@ export const groupRoutes: readonly Route[] = [
     pattern: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)\/restore$/,
     run: (asked) => {
       asked.tenant.permit(asked.caller, ...OWNERS);
-      const { object } = asked.tenant.directory.restore(deletedItem(asked).object.id);
+      const item = deletedItem(asked);
+      asked.tenant.permitApplication(asked.caller, item.object.appId);
+      const { object } = asked.tenant.directory.restore(item.object.id);
       return { status: 200, body: { id: object.id, displayName: object.displayName } };
     },
   },

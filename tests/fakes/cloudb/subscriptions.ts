@@ -1,5 +1,5 @@
 // Role definitions and role assignments of the fake of cloud B. Ids compare without regard to case.
-// Resource groups are not kept: every scope below a known subscription exists.
+// A scope exists with its subscription, resource group or management group; what lies in a group is not kept.
 
 import type { RoleAssignment, RoleDefinition } from "./model.ts";
 import { Refusal } from "./refusal.ts";
@@ -12,8 +12,8 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   "Storage Blob Data Reader": "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1",
 };
 
-const SCOPE = /^\/subscriptions\/([^/]+)(?:\/.*)?$/i;
-const MANAGEMENT_GROUP = /^\/providers\/Microsoft\.Management\/managementGroups\/[^/]+$/i;
+const SCOPE = /^\/subscriptions\/([^/]+)(?:\/resourceGroups\/([^/]+))?(?:\/.*)?$/i;
+const MANAGEMENT_GROUP = /^\/providers\/Microsoft\.Management\/managementGroups\/([^/]+)$/i;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const DEFINITION = /^(.*)\/providers\/Microsoft\.Authorization\/roleDefinitions\/([^/]+)$/i;
 
@@ -27,6 +27,9 @@ export interface AssignmentOptions {
 
 export class Subscriptions {
   readonly known = new Set<string>();
+  /** Names in lower case, of all subscriptions. */
+  readonly resourceGroups = new Set<string>();
+  readonly managementGroups = new Set<string>();
   readonly definitions: RoleDefinition[] = Object.entries(BUILT_IN).map(([roleName, name]) => {
     return { name, roleName, scope: null };
   });
@@ -39,9 +42,19 @@ export class Subscriptions {
   }
 
   checkScope(scope: string): void {
-    if (scope === "" || MANAGEMENT_GROUP.test(scope)) return;
-    const subscription = SCOPE.exec(scope)?.[1];
-    if (subscription !== undefined && this.known.has(subscription.toLowerCase())) return;
+    if (scope === "") return;
+    const management = MANAGEMENT_GROUP.exec(scope)?.[1];
+    if (management !== undefined) {
+      if (this.managementGroups.has(management.toLowerCase())) return;
+      const text = `The management group '${management}' cannot be found.`;
+      throw new Refusal(404, "NotFound", text);
+    }
+    const [, subscription, group] = SCOPE.exec(scope) ?? [];
+    if (subscription !== undefined && this.known.has(subscription.toLowerCase())) {
+      if (group === undefined || this.resourceGroups.has(group.toLowerCase())) return;
+      const text = `Resource group '${group}' could not be found.`;
+      throw new Refusal(404, "ResourceGroupNotFound", text);
+    }
     const text = `The subscription '${subscription ?? scope}' could not be found.`;
     throw new Refusal(404, "SubscriptionNotFound", text);
   }

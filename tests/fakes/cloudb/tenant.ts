@@ -110,7 +110,13 @@ export class Tenant {
 
   /** Refuses whoever may change neither all applications nor this one. */
   permitApplication(caller: Caller, appId: string): void {
-    const owned = this.directory.applicationOf(appId)?.owners.has(caller.appId) ?? false;
+    // What was deleted is still owned by who owned it.
+    const deleted = this.directory.deleted
+      .values()
+      .find(({ kind, object }) => kind === "application" && object.appId === appId)?.object;
+    const gone = deleted !== undefined && "owners" in deleted ? deleted : undefined;
+    const owners = (this.directory.applicationOf(appId) ?? gone)?.owners;
+    const owned = owners?.has(caller.appId) ?? false;
     const all = "Application.ReadWrite.All";
     this.permit(caller, all, ...(owned ? ["Application.ReadWrite.OwnedBy"] : []));
   }
