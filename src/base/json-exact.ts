@@ -6,6 +6,9 @@ import { invariant } from "./invariant.ts";
 import { type JsonValue, rawNumber } from "./json.ts";
 import { isCanonicalNumber } from "./json-scanner.ts";
 
+// The scanner lets 32 pass; what is stored around them has a few more. Only bytes that nobody wrote have others.
+const DEEPEST = 64;
+
 export function parseExactly(source: string): JsonValue {
   return new ExactParser(source).value();
 }
@@ -15,6 +18,7 @@ class ExactParser {
   readonly #digits = /[-+.0-9eE]+/y;
   readonly #space = /[ \n\r\t]*/y;
   #at = 0;
+  #depth = 0;
 
   constructor(source: string) {
     this.#source = source;
@@ -24,9 +28,8 @@ class ExactParser {
   value(): JsonValue {
     switch (this.#next()) {
       case "{":
-        return this.#object();
       case "[":
-        return this.#array();
+        return this.#nested();
       case '"':
         return this.#string();
       case "t":
@@ -38,6 +41,13 @@ class ExactParser {
       default:
         return this.#number();
     }
+  }
+
+  #nested(): JsonValue {
+    invariant(++this.#depth <= DEEPEST, "a text that was scanned is not so deep");
+    const made = this.#source[this.#at] === "{" ? this.#object() : this.#array();
+    this.#depth--;
+    return made;
   }
 
   #object(): JsonValue {

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { PAGE_FILES } from "../../src/http/ui-page.ts";
 import { at } from "../support/http-client.ts";
+import { request } from "../support/http-front.ts";
 import { lastIndex, scene } from "./scene.ts";
 
 // Two of these are what a text answer has inside; a third would break a header, a fourth is no text.
@@ -103,4 +105,121 @@ test("T-M05: a cookie is no authority, a form is no body, and a foreign page is 
   assert.equal(await lastIndex(stage), before, "nothing was written");
   const own = { Origin: server.url };
   assert.equal(await status(own, root), 200, "the console's own page may");
+});
+
+test("T-M06: a content type in an odd spelling skips no check: it is 415, or the body is read like any other", async (t) => {
+  const stage = await scene(t);
+  const before = await lastIndex(stage);
+  const ask = async (type: string | null, body: string, ...more: readonly string[]) => {
+    const headers = type === null ? [] : [`Content-Type: ${type}`];
+    const length = `Content-Length: ${Buffer.byteLength(body)}`;
+    const token = `X-Service-Token: ${stage.root}`;
+    const head = request("POST", "/v1/sys/namespaces/odd", token, length, ...headers, ...more);
+    return (await stage.raw(head + body)).status;
+  };
+  const types: readonly (string | null)[] = [
+    null,
+    "application/json",
+    "Application/JSON",
+    "APPLICATION/JSON; CHARSET=UTF-8",
+    "application/json\ta",
+    "Application/JSON ;x",
+    "application/json; charset=utf-16",
+    "application/json; charset=utf-8; charset=utf-7",
+    "application/json, application/json",
+    "application/jsonp",
+    "text/json",
+    "application/json;",
+    "*/*",
+    "application/x-www-form-urlencoded",
+    "application/octet-stream",
+  ];
+  for (const type of types) {
+    for (const body of ['{"custom_metadata":7}', '{"a":1,"a":2}', "{", "[]", "x=1"]) {
+      const status = await ask(type, body);
+      assert.ok(status === 400 || status === 415, `${type}: ${body}: ${status}`);
+    }
+  }
+  const two = "Content-Type: text/plain";
+  assert.equal(await ask("application/json", "{}", two), 400, "two of them");
+  assert.equal(await lastIndex(stage), before);
+});
+
+test("T-M08: a page that has bound its own name to this address is answered 421", async (t) => {
+  const stage = await scene(t);
+  const port = new URL(stage.server.url).port;
+  const ask = async (host: string) => {
+    const client = await stage.connect();
+    t.after(() => client.destroy());
+    const head = `GET /v1/sys/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    return (await client.ask(head)).status;
+  };
+  for (const host of ["localhost", `localhost:${port}`, `127.0.0.1:${port}`, "LOCALHOST"]) {
+    assert.equal(await ask(host), 200, host);
+  }
+  for (const host of [
+    "evil.example",
+    `evil.example:${port}`,
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "evil-localhost",
+    "127.0.0.2.nip.io",
+    "0",
+    "2130706433",
+    "[::ffff:7f00:1].evil",
+  ]) {
+    const status = await ask(host);
+    assert.ok(status === 421 || status === 400, `${host}: ${status}`);
+  }
+});
+
+test("T-M09: CORS headers are for origins of the list, to the letter, and never for all with authority", async (t) => {
+  const stage = await scene(t);
+  const allowed = "https://console.example:8443";
+  const body = { enabled: true, allowed_origins: [allowed] };
+  await stage.must("POST", "/v1/sys/config/cors", { body });
+  const ask = (origin: string, verb = "GET") =>
+    stage.server.call(verb, "/v1/sys/key-status", {
+      token: stage.root,
+      headers: { Origin: origin, "Access-Control-Request-Method": "GET" },
+    });
+  const good = await ask(allowed);
+  assert.equal(good.status, 200);
+  assert.equal(good.headers["access-control-allow-origin"], allowed);
+  assert.equal(good.headers["access-control-allow-credentials"], undefined);
+  for (const origin of [
+    "null",
+    "https://console.example",
+    "https://console.example:8443.evil.example",
+    "https://evil.example/https://console.example:8443",
+    "http://console.example:8443",
+    "https://xconsole.example:8443",
+    "https://CONSOLE.example:8443.",
+    "*",
+    "file://",
+  ]) {
+    for (const verb of ["GET", "OPTIONS"]) {
+      const answer = await ask(origin, verb);
+      assert.equal(answer.status, 403, `${verb} ${origin}`);
+      const told = Object.keys(answer.headers).filter((name) => name.startsWith("access-control"));
+      assert.deepEqual(told, [], origin);
+    }
+  }
+});
+
+/** Ways in which text becomes markup or code. The console puts text into the page as text, and nothing else. */
+const MARKUP =
+  /innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|dangerouslySetInnerHTML|v-html|\beval\(|new Function|setTimeout\(\s*["'`]|javascript:/;
+
+test("T-M10: nothing that /ui/ serves makes markup or code out of data", async (t) => {
+  const stage = await scene(t, { settings: { ui: true } });
+  assert.ok(PAGE_FILES.size > 1);
+  for (const name of PAGE_FILES.keys()) {
+    const { status, text, headers } = await stage.server.call("GET", `/ui/${name}`);
+    assert.equal(status, 200, name);
+    assert.doesNotMatch(text, MARKUP, name);
+    assert.doesNotMatch(text, /<[^>]+\son[a-z]+\s*=/i, `${name}: a handler in markup`);
+    const policy = String(headers["content-security-policy"]);
+    assert.doesNotMatch(policy, /unsafe-inline|unsafe-eval/, name);
+  }
 });

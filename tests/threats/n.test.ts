@@ -5,6 +5,21 @@ import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import test from "node:test";
+import { connect } from "node:tls";
+import fc from "fast-check";
+import { objectCodec } from "../../src/base/object-codec.ts";
+import { documentCodec } from "../../src/engines/kv/document.ts";
+import { secretCodec } from "../../src/engines/kv/secret-codec.ts";
+import { userCodec } from "../../src/engines/userpass/user.ts";
+import { leaseCodec } from "../../src/leases/lease.ts";
+import { recordCodec as mountCodec } from "../../src/mounts/mount-record.ts";
+import { recordCodec as namespaceCodec } from "../../src/namespaces/record.ts";
+import { governingCodec } from "../../src/policies/governing-record.ts";
+import { policyCodec } from "../../src/policies/policy-record.ts";
+import { decodeEntry } from "../../src/storage/rows/log-entry.ts";
+import { tokenCodec } from "../../src/tokens/token.ts";
+import { CertificateFiles, TestAuthority } from "../support/certificates.ts";
+import { startServer } from "../support/test-server.ts";
 import { type Answer, at, errorsOf } from "../support/http-client.ts";
 import { request } from "../support/http-front.ts";
 import { longestBlock } from "../support/processor-time.ts";
@@ -116,6 +131,133 @@ test("T-N05: a request that hides another one is refused by the whole server too
     client.destroy();
   }
   assert.equal(auditLines(file).length, before, "none of them became a request");
+});
+
+test("T-N05: two requests in one segment are neither of them done", async (t) => {
+  const stage = await scene(t);
+  const before = await lastIndex(stage);
+  const token = `X-Service-Token: ${stage.root}`;
+  const pairs = [
+    request("POST", NAMESPACE, token, "Content-Length: 0") + request("GET", "/v1/sys/health"),
+    request("GET", "/v1/sys/health") + request("POST", NAMESPACE, token, "Content-Length: 0"),
+    request("LIST", "/v1/sys/namespaces", token) + request("DELETE", NAMESPACE, token),
+  ];
+  for (const pair of pairs) {
+    const client = await stage.connect();
+    const answer = await client.ask(pair); // one that is served would be answered 200
+    assert.equal(answer.status, 400, pair);
+    assert.equal(answer.headers.get("connection"), "close");
+    client.destroy();
+  }
+  assert.equal(await lastIndex(stage), before);
+});
+
+test("T-N03: two hundred half-open connections keep nobody out", async (t) => {
+  const stage = await scene(t, {
+    config: (config) => ({
+      ...config,
+      listeners: config.listeners.map((listener) => ({
+        ...listener,
+        limits: { ...listener.limits, connectionsPerAddress: 20 }, // ten times from here
+      })),
+    }),
+  });
+  const half = await Promise.all(Array.from({ length: 200 }, () => stage.connect()));
+  await Promise.all(half.map((client, i) => client.send(i % 2 ? "GET /v1/sys/he" : "")));
+  for (let i = 0; i < 10; i++) {
+    assert.equal((await stage.server.call("GET", "/v1/sys/health")).status, 200);
+  }
+  for (const client of half) client.destroy(); // before the server waits for them
+});
+
+test("T-N04: a server speaks no HTTP/2 unless it is told to", async (t) => {
+  const authority = await TestAuthority.make();
+  const files = new CertificateFiles();
+  t.after(() => files.remove());
+  files.write(await authority.issue("localhost"));
+  const { certFile, keyFile } = files;
+  const settings = {
+    listener: { tcp: { address: "127.0.0.1:0", tls_cert_file: certFile, tls_key_file: keyFile } },
+  };
+  const server = await startServer({ settings });
+  t.after(() => server.stop());
+  const { port } = new URL(server.url);
+  const protocols = await Promise.all(
+    [["h2"], ["h2", "http/1.1"]].map(async (ALPNProtocols) => {
+      const socket = connect({
+        port: Number(port),
+        host: "127.0.0.1",
+        ca: authority.pem,
+        ALPNProtocols,
+      });
+      const { promise, resolve } = Promise.withResolvers<string>();
+      socket.once("secureConnect", () => resolve(String(socket.alpnProtocol)));
+      socket.once("error", () => resolve("refused"));
+      const found = await promise;
+      socket.destroy();
+      return found;
+    }),
+  );
+  assert.deepEqual(protocols, ["refused", "http/1.1"]);
+});
+
+test("T-N10: no stored row, whatever its bytes, takes long to read, overflows the stack or is half read", () => {
+  const decoders: readonly ((bytes: Buffer) => unknown)[] = [
+    (bytes) => tokenCodec.decode(bytes),
+    (bytes) => leaseCodec.decode(bytes),
+    (bytes) => policyCodec.decode(bytes),
+    (bytes) => governingCodec.decode(bytes),
+    (bytes) => mountCodec.decode(bytes),
+    (bytes) => namespaceCodec.decode(bytes),
+    (bytes) => secretCodec.decode(bytes),
+    (bytes) => documentCodec.decode(bytes),
+    (bytes) => objectCodec.decode(bytes),
+    (bytes) => userCodec.decode(bytes),
+    (bytes) => decodeEntry(bytes),
+  ];
+  const read = (bytes: Buffer) => {
+    for (const decode of decoders) {
+      const began = process.cpuUsage();
+      try {
+        decode(bytes);
+      } catch (error) {
+        assert.ok(error instanceof Error);
+        assert.ok(
+          !(error instanceof RangeError && /call stack/.test(error.message)),
+          String(error),
+        );
+      }
+      const { user, system } = process.cpuUsage(began);
+      assert.ok(user + system < 250_000, `${(user + system) / 1000} ms for ${bytes.length} bytes`);
+    }
+  };
+  const deep = 200_000;
+  for (const text of [
+    "[".repeat(deep),
+    `${"[".repeat(deep)}${"]".repeat(deep)}`,
+    `${'{"a":'.repeat(deep)}1${"}".repeat(deep)}`,
+    `{"a":"${"\\u0041".repeat(deep)}"}`,
+    `{"a":${"9".repeat(deep)}}`,
+    "",
+    "null",
+    '{"__proto__":{"x":1}}',
+  ]) {
+    read(Buffer.from(text));
+  }
+  assert.equal(Object.hasOwn(Object.prototype, "x"), false);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => read(Buffer.from(bytes))),
+    { seed: 10, numRuns: 500 },
+  );
+  // Lengths that promise more than there is.
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 24 }), fc.nat(20), (bytes, at) => {
+      const row = Buffer.from(bytes);
+      row.fill(0xff, at, at + 8);
+      read(row);
+    }),
+    { seed: 11, numRuns: 500 },
+  );
 });
 
 test("T-N06: odd heads and endless chunk extensions end with their connection", async (t) => {
