@@ -5615,7 +5615,7 @@ export interface InspectRequestInput {
   /** The policies do without the built-in default. */
   readonly withoutDefault?: boolean | undefined;
   /** What is done. */
-  readonly operation: "create" | "read" | "update" | "patch" | "delete" | "list";
+  readonly operation: "create" | "read" | "update" | "patch" | "delete" | "list" | "scan";
   /** Where, relative to the namespace. */
   readonly path: string;
   /** Namespace below that of the request. */

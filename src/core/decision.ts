@@ -46,6 +46,7 @@ export function capabilityOn(
   asked: Asked,
 ): Exclude<Capability, "sudo"> | Promise<Exclude<Capability, "sudo">> {
   const { endpoint, meant } = passage;
+  if (meant?.scans === true) return "scan";
   const operation = meant?.operation ?? "read";
   const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
   if (looks === null) return capabilityFor(operation, false);

@@ -13,6 +13,8 @@ export interface Meant {
   /** Null for a verb that nothing answers. */
   readonly method: Method | null;
   readonly headOnly: boolean;
+  /** A list that goes on in the folders it finds: a right of its own. Default false. */
+  readonly scans?: boolean;
 }
 
 const VERBS: ReadonlyMap<string, Meant> = new Map<string, Meant>([
@@ -25,6 +27,7 @@ const VERBS: ReadonlyMap<string, Meant> = new Map<string, Meant>([
   ["DELETE", { operation: "delete", method: "DELETE", headOnly: false }],
 ]);
 const LIST: Meant = { operation: "list", method: "LIST", headOnly: false };
+const SCAN: Meant = { ...LIST, scans: true };
 const HELP: Meant = { operation: "help", method: "GET", headOnly: false };
 
 /** Parameters of the query that say what a GET means. */
@@ -34,9 +37,9 @@ export const MEANING: ReadonlySet<string> = new Set(["list", "scan", "help"]);
 const OTHER: Meant = { operation: "read", method: null, headOnly: false };
 
 export function meaningOf(verb: string, query: Query): Meant {
+  if ((verb === "GET" || verb === "LIST") && query.size > 0 && isOn(query, "scan")) return SCAN;
   if (verb === "GET" && query.size > 0) {
-    // A scan is a list that goes on in the folders it finds: who may list there may scan.
-    if (isOn(query, "list") || isOn(query, "scan")) return LIST;
+    if (isOn(query, "list")) return LIST;
     if (isOn(query, "help")) return HELP;
   }
   return VERBS.get(verb) ?? OTHER;

@@ -290,21 +290,22 @@ test("what exists asks for update, what does not for create", async () => {
   assert.equal(await write(), "ok");
 });
 
-test("PUT is POST, and GET with list=true or scan=true is LIST", async () => {
+test("PUT is POST, and GET with list=true is LIST; a scan is neither, and only where it is declared", async () => {
   const small = house();
   assert.equal(
     await small.told("PUT", "/sys/things/x", { token: "root", body: { size: 1 } }),
     "ok",
   );
   small.grants.add("list |sys/things/");
-  for (const target of [
-    "/sys/things?list=true",
-    "/sys/things/?list=true",
-    "/sys/things?scan=true",
-  ]) {
+  for (const target of ["/sys/things?list=true", "/sys/things/?list=true"]) {
     assert.equal(await small.told("GET", target, { token: "client" }), "ok");
   }
   assert.equal(await small.told("LIST", "/sys/things", { token: "client" }), "ok");
+  for (const verb of ["GET", "LIST"]) {
+    const told = (token: string) => small.told(verb, "/sys/things?scan=true", { token });
+    assert.match(await told("client"), /denied/);
+    assert.match(await told("root"), /unsupported/);
+  }
 });
 
 test("only lists end in a slash", async () => {

@@ -170,7 +170,7 @@ export class Pipeline implements Core {
     passage.path = whole;
     passage.query = parseQuery(target.query);
     passage.meant = meaningOf(incoming.verb, passage.query);
-    const { operation, method, headOnly } = passage.meant;
+    const { operation, method, headOnly, scans = false } = passage.meant;
     const slash = whole.folder && operation !== "list" && operation !== "help";
 
     let child: boolean;
@@ -192,7 +192,10 @@ export class Pipeline implements Core {
     if (slash && !isListOnly(passage.route)) throw misplacedSlash(passage.route);
     if (operation === "help") return;
     const answering = method === null ? null : (passage.route.methods.get(method) ?? null);
-    const endpoint = headOnly && answering?.head !== true ? null : answering;
+    const unable =
+      (headOnly && answering?.head !== true) ||
+      (scans && answering?.byName.get("scan")?.source !== "query");
+    const endpoint = unable ? null : answering;
     passage.restricted = child && endpoint?.rootOnly === true;
     passage.endpoint = passage.restricted ? null : endpoint;
   }

@@ -1,7 +1,15 @@
 // Who may call an endpoint. Every declaration names one of these; there is no default, so a new
 // endpoint cannot be open by omission.
 
-export type Capability = "create" | "read" | "update" | "patch" | "delete" | "list" | "sudo";
+export type Capability =
+  | "create"
+  | "read"
+  | "update"
+  | "patch"
+  | "delete"
+  | "list"
+  | "scan"
+  | "sudo";
 
 export type Access =
   /** Anybody. With `caller: "optional"` a valid token, if sent, widens the answer; a bad one is

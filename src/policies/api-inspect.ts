@@ -17,7 +17,7 @@ import type { GivenDocument } from "./trial-documents.ts";
 const endpoint = endpointsOf<Inspection>();
 
 const MOST_DOCUMENTS = 100;
-const OPERATIONS = ["create", "read", "update", "patch", "delete", "list"] as const;
+const OPERATIONS = ["create", "read", "update", "patch", "delete", "list", "scan"] as const;
 
 const position = {
   line: out.integer("Line in the document."),

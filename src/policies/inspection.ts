@@ -168,7 +168,7 @@ export class Inspection {
     if (text !== "" && !all.every(isSegment)) throw failures.pathInvalid();
     const { namespace, taken } = this.#options.namespaces.resolve(base, all);
     const segments = this.#options.canonical(namespace, all.slice(taken));
-    const slash = folder || operation === "list" ? "/" : "";
+    const slash = folder || operation === "list" || operation === "scan" ? "/" : "";
     return { namespace, segments, path: `${segments.join("/")}${slash}` };
   }
 

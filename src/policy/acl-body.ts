@@ -27,7 +27,7 @@ import type { Block, Key, Position, Value } from "./hcl-node.ts";
 const MOST_PATTERNS = 256;
 const MOST_PATTERN_CHARACTERS = 16 * 1024;
 
-const NOT_ENFORCED: ReadonlySet<string> = new Set([
+export const NOT_ENFORCED: ReadonlySet<string> = new Set([
   "mfa_methods",
   "control_group",
   "subscribe_event_types",
@@ -54,7 +54,7 @@ class BodyReader {
         const problem = `${showName(key.text)} is not supported by this server`;
         throw this.#refused("policy-key-unsupported", problem, key.position);
       }
-      if (item.kind === "block" || !KEYS.has(key.text)) {
+      if (item.kind === "block" || !RULE_KEYS.has(key.text)) {
         throw this.#refused(
           "policy-unknown-key",
           `invalid key ${showName(key.text)}`,
@@ -196,7 +196,7 @@ class BodyReader {
   }
 }
 
-const KEYS: ReadonlySet<string> = new Set([
+export const RULE_KEYS: ReadonlySet<string> = new Set([
   "capabilities",
   "policy",
   "allowed_parameters",

@@ -13,7 +13,8 @@ import { browserApi } from "../browser/api.ts";
 import type { Config } from "../config/config.ts";
 import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
-import { access } from "../endpoint/access.ts";
+import { access, type Capability } from "../endpoint/access.ts";
+import type { Operation } from "../endpoint/request.ts";
 import { type Served, serve } from "../endpoint/endpoint.ts";
 import { type Bound, HttpServer } from "../http/server.ts";
 import { identityApi } from "../identity/api.ts";
@@ -205,11 +206,11 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       healthyDevices = devices;
     },
     declared: (namespace, segments, operation) =>
-      pipeline.declared(namespace, segments, operation === "create" ? "update" : operation),
+      pipeline.declared(namespace, segments, verbFor(operation)),
     canonical: (namespace, segments) => pipeline.canonical(namespace, segments),
     mountAt: (namespace, segments) => pipeline.mountAt(namespace, segments),
     dataAt: (namespace, segments, operation, fields) =>
-      pipeline.dataAt(namespace, segments, operation === "create" ? "update" : operation, fields),
+      pipeline.dataAt(namespace, segments, verbFor(operation), fields),
   });
 
   // --- the seal, and what opens behind it ---
@@ -452,6 +453,12 @@ function tokenEndpoints(desk: TokenDesk): Served[] {
 }
 
 /** An empty one counts as none; names of a prototype are none. */
+/** What a request for that capability is, on the wire. */
+function verbFor(capability: Exclude<Capability, "sudo">): Operation {
+  if (capability === "create") return "update";
+  return capability === "scan" ? "list" : capability;
+}
+
 function variableOf(
   variables: Readonly<Record<string, string | undefined>>,
   name: string,

@@ -38,11 +38,11 @@ function keys(answer: Answer): unknown {
   return at(answer, "data", "keys");
 }
 
-test("a scan goes into the folders that the caller may list, and past the others", async (t) => {
+test("a scan goes into the folders that the caller may scan, and past the others", async (t) => {
   const { ask, client } = await scene(t, "a", "closed/b", "open/c", "open/closed/d", "open/e/f");
   const token = await client(
-    on("metadata/", "list"),
-    on("metadata/open/*", "list"),
+    on("metadata/", "scan"),
+    on("metadata/open/*", "scan"),
     on("metadata/open/closed/", "deny"),
   );
   assert.deepEqual(keys(await ask("GET", "metadata?scan=true", undefined, token)), [
@@ -51,8 +51,34 @@ test("a scan goes into the folders that the caller may list, and past the others
     "open/e/f",
   ]);
   assert.equal((await ask("GET", "metadata/closed?scan=true", undefined, token)).status, 403);
-  const one = await client(on("metadata/open/", "list"));
+  const one = await client(on("metadata/open/", "scan"));
   assert.deepEqual(keys(await ask("GET", "metadata/open?scan=true", undefined, one)), ["c"]);
+  // To list is another right, in both directions and by every spelling.
+  const lists = await client(on("metadata/*", "list"));
+  assert.equal((await ask("GET", "metadata?list=true", undefined, lists)).status, 200);
+  for (const [method, path] of [
+    ["GET", "metadata?scan=true"],
+    ["GET", "metadata?scan=1&list=true"],
+    ["LIST", "metadata?scan=true"],
+  ] as const) {
+    assert.equal((await ask(method, path, undefined, lists)).status, 403, `${method} ${path}`);
+  }
+  assert.equal((await ask("LIST", "metadata/open", undefined, one)).status, 403);
+  assert.deepEqual(keys(await ask("LIST", "metadata/open?scan=true", undefined, one)), ["c"]);
+});
+
+test("a scan is refused where nothing can be scanned, and needs its right before that is told", async (t) => {
+  const { client, server } = await scene(t);
+  await server.enable("plain", "kv", { options: { version: "1" } }, NAMESPACE);
+  const ask = (path: string, token = server.root) =>
+    server.ask("GET", path, undefined, { token, namespace: NAMESPACE });
+  const lists = await client(grants("plain/*", "list"), grants("sys/policies/*", "list"));
+  const scans = await client(grants("plain/*", "scan"), grants("sys/policies/*", "scan"));
+  for (const path of ["plain/a?scan=true", "sys/policies/acl?scan=true"]) {
+    assert.equal((await ask(path)).status, 405, path);
+    assert.equal((await ask(path, scans)).status, 405, path);
+    assert.equal((await ask(path, lists)).status, 403, path);
+  }
 });
 
 test("a search shows what the caller may read, and nothing of the rest", async (t) => {

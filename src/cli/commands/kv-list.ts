@@ -17,7 +17,7 @@ export const kvList = command({
   name: "kv list",
   summary: "List secrets below a path",
   description:
-    "Folders end in a slash. -recursive goes into them, -detailed adds versions and times, -deleted " +
+    "Folders end in a slash. -recursive goes into them (which takes the capability scan), -detailed adds versions and times, -deleted " +
     "shows what lies in the recycle bin of the mount and until when `kv undelete` restores it.",
   examples: [
     "holdfast kv list secret",

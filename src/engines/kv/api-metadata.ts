@@ -30,7 +30,9 @@ const MOST_DETAILED = 1000;
 
 const scan = wire
   .query("scan")
-  .boolean("List folders within as well, as far as the caller may list them.")
+  .boolean(
+    "List folders within as well, as far as the caller may scan them: that is a capability of its own.",
+  )
   .default(false);
 
 const detailed = {
@@ -148,7 +150,7 @@ async function list(kv: Kv, at: string, page: Page & { readonly scan: boolean },
     const { names, next } = await namesIn(kv, at, page);
     return reply({ keys: names }, more(next));
   }
-  const rights = folderRights(asked);
+  const rights = folderRights(asked, "scan");
   const { paths, next } = await walk(kv.storage, {
     root: SECRETS,
     folder: at,

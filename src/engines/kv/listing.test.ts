@@ -50,7 +50,7 @@ test("a scan shows what listing folder after folder would show, page by page", a
         const kv = await madeKv();
         for (const one of paths) await kv.put(one, {});
         const folders = new Set(closed.map((one) => `engine/metadata/${one}/`));
-        kv.may = (capability, where) => capability === "list" && !folders.has(where);
+        kv.may = (capability, where) => capability === "scan" && !folders.has(where);
         const byHand = async (folder: string): Promise<string[]> => {
           const found: string[] = [];
           for (const key of (await kv.keys(`metadata/${folder}`)) as string[]) {

@@ -44,13 +44,16 @@ export function may(
   return asked.may(capability, `${mountOf(asked).path}${way}/${path}`);
 }
 
-/** Whether it may list a folder, remembered for as long as one answer takes. */
-export function folderRights(asked: Asked): (folder: string) => Promise<boolean> {
+/** Whether it may list or scan a folder, remembered for as long as one answer takes. */
+export function folderRights(
+  asked: Asked,
+  capability: "list" | "scan" = "list",
+): (folder: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>();
   return (folder) => {
     let found = known.get(folder);
     if (found === undefined) {
-      found = may(asked, "list", "metadata", folder);
+      found = may(asked, capability, "metadata", folder);
       known.set(folder, found);
     }
     return found;
