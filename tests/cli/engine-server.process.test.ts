@@ -138,7 +138,7 @@ test(
     );
     assert.equal(await ended, 130, stderr.text);
     assert.match(stderr.text, /disabling counting\/: \[#{10}-{14}\] 24\/60 leases revoked/);
-    assert.match(stderr.text, /`holdfast secrets disable counting` follows it again/);
+    assert.match(stderr.text, /`holdfast secrets disable counting`\s+follows it again/);
     const listed = await cli(["secrets", "list"]);
     assert.match(listed.stdout, /counting\/ .* disabling, 36 leases left/);
 

@@ -71,7 +71,7 @@ true
 
 $ holdfast policy why self update sys/seal
 ALLOWED: update and sudo on sys/seal
-Because a management token may do everything, and no policy judges it.
+Because a management token may do everything that no namespace above denies it.
 
 $ holdfast policy why 00000000-1111-4222-8333-444455556666 read secret/x
 ! Error: POST sys/inspect/request: invalid accessor (status 400)
