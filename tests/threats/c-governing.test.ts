@@ -8,7 +8,11 @@ import { at, errorsOf } from "../support/http-client.ts";
 import { OVERRIDE, GovernedServer, governedServer } from "../support/governed-server.ts";
 import { longestBlock } from "../support/processor-time.ts";
 import { startServer } from "../support/test-server.ts";
+import { RawClient } from "../support/http-front.ts";
+import { loginServer, PASSWORD } from "../support/login-server.ts";
+import { Dice } from "./dice.ts";
 import { EVERYTHING, rule } from "./scene.ts";
+import { misspell } from "./spelling.ts";
 
 const HARD = "hard-mandatory";
 const SOFT = "soft-mandatory";
@@ -403,6 +407,61 @@ for (const [name, program] of bombs) {
     );
     await server.must("GET", "/v1/sys/health");
   });
+}
+
+test("T-A05: no other spelling of a path gets past the EGP that guards it", async (t) => {
+  const login = await loginServer(t);
+  const { server } = login;
+  await login.people({ token_policies: "all" });
+  await server.acl("all", rule("*", [...EVERYTHING, "sudo"]));
+  await server.acl("admin", rule("kept", ["read"]));
+  const { secret } = await server.client(["all"]);
+  const guarded = [
+    "sys/policies/acl/admin",
+    "auth/people/login/ada",
+    "auth/people/users/ada",
+  ] as const;
+  await server.egp("guard", "false", HARD, guarded);
+  const dice = new Dice(5);
+  const client = () => RawClient.connect(Number(new URL(server.test.url).port));
+  let connection = await client();
+  t.after(() => connection.destroy());
+  const answered = new Map<number, number>();
+  for (let i = 0; i < 600; i++) {
+    const path = `/${dice.of(guarded)}`;
+    const spelt = dice.below(3) === 0 ? inOtherCase(path, dice) : misspell(path, dice);
+    const verb = dice.of(["POST", "DELETE", "PUT", "GET"]);
+    const body = JSON.stringify({ password: PASSWORD, policy: rule("*", ["read"]) });
+    const sends = verb === "GET" ? "" : body;
+    const head = [
+      `${verb} /v1${spelt} HTTP/1.1`,
+      "Host: localhost",
+      ...(path.startsWith("/auth") ? [] : [`X-Service-Token: ${secret}`]),
+      "Content-Type: application/json",
+      `Content-Length: ${Buffer.byteLength(sends)}`,
+    ];
+    const { status, headers } = await connection.ask(`${head.join("\r\n")}\r\n\r\n${sends}`);
+    // Refused as no path, by the guard, or as another path on which there is nothing.
+    assert.ok([400, 403, 404, 405].includes(status), `${status} ${verb} ${spelt}`);
+    answered.set(status, (answered.get(status) ?? 0) + 1);
+    if (headers.get("connection") !== "close") continue;
+    connection.destroy();
+    connection = await client();
+  }
+  assert.ok((answered.get(403) ?? 0) > 50, "the guard was met");
+  const kept = await server.must("GET", "/v1/sys/policies/acl/admin");
+  assert.equal(at(kept, "data", "policy"), rule("kept", ["read"]));
+  await server.must("DELETE", "/v1/sys/policies/egp/guard");
+  assert.equal((await login.login()).status, 200, "with the password that she had");
+});
+
+/** Some letters of the last segment become large ones. */
+function inOtherCase(path: string, dice: Dice): string {
+  const cut = path.lastIndexOf("/") + 1;
+  const last = path
+    .slice(cut)
+    .replaceAll(/[a-z]/g, (letter) => (dice.below(2) === 0 ? letter.toUpperCase() : letter));
+  return `${path.slice(0, cut)}${last}`;
 }
 
 test("T-C15: a namespace binds the management tokens below it, and tells them no names", async (t) => {
