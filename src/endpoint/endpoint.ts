@@ -55,6 +55,10 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly unwraps?: boolean;
   /** May answer with a secret that ends: not run where a quota on their number is full. Default false. */
   readonly issues?: boolean;
+  /** May answer 202: what it began goes on after the answer. Default false. */
+  readonly later?: boolean;
+  /** The caller may choose the number of the answer, whose body is then the same. Default false. */
+  readonly anyStatus?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   readonly input: F;
@@ -118,6 +122,8 @@ export function endpointsOf<Room>() {
       login: false,
       unwraps: false,
       issues: false,
+      later: false,
+      anyStatus: false,
       ...declared,
       parameters: parametersOf(path).names,
       exists: declared.exists ?? null,

@@ -130,7 +130,7 @@ test("the OpenAPI part of help is a valid document", async () => {
 });
 
 test("text answers and unstructured ones are told by their type", () => {
-  const output = out.text("text/plain", "Lines of text");
+  const output = out.text(["text/plain"], "Lines of text");
   assert.match(helpFor([{ ...read, output }]).help, /Answer: text \(text\/plain\)\. Lines of text/);
   const anything = out.anyObject("Whatever there is");
   assert.match(helpFor([{ ...read, output: anything }]).help, /Answer: object\. Whatever there is/);

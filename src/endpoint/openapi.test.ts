@@ -93,7 +93,7 @@ const all = [
     access: access.capabilityUnlessOpen("metrics"),
     family: "bare",
     input: {},
-    output: out.text("text/plain", "Lines"),
+    output: out.text(["text/plain"], "Lines"),
     handler: () => new TextBody("application/json", ""),
   }),
   endpoint({

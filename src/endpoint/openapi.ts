@@ -155,23 +155,44 @@ function bodyOf({ input, method }: Described): JsonObject | null {
 function responsesOf(endpoint: Described): JsonObject {
   const reads = endpoint.method === "GET" || endpoint.method === "LIST";
   const named = parametersOf(endpoint.path).names.length > 0;
+  const success = successOf(endpoint);
+  const data = contentOf(endpoint);
   return {
-    ...successOf(endpoint),
+    ...success,
+    ...(endpoint.later ? { "202": { description: "Begun; it goes on", ...data } } : {}),
     ...(Object.keys(endpoint.input).length === 0 ? {} : { "400": refer("Error") }),
     ...(endpoint.access.kind === "open" ? {} : { "403": refer("Denied") }),
     ...(reads || named ? { "404": refer("NotFound") } : {}),
     ...(endpoint.rateLimited ? { "429": refer("RateLimited") } : {}),
     ...(endpoint.answers === "always" ? {} : { "503": refer("Unavailable") }),
-    default: refer("Error"),
+    default: endpoint.anyStatus ? { description: endpoint.summary, ...data } : refer("Error"),
   };
 }
 
-function successOf({ output, family, summary }: Described): JsonObject {
-  if (output === out.nothing) return { "204": { description: "Done" } };
+function successOf(endpoint: Described): JsonObject {
+  const { output, family, summary } = endpoint;
+  if (output !== out.nothing) return { "200": { description: summary, ...contentOf(endpoint) } };
+  // Clients of the one take 200 alone for a success; in the other an envelope carries warnings.
+  if (family === "acl") return { "200": { description: "Done" } };
+  const warned = { "200": { description: "Done, with warnings", ...contentOf(endpoint) } };
+  return { ...(family === "enveloped" ? warned : {}), "204": { description: "Done" } };
+}
+
+/** What there is to read in an answer that succeeds. */
+function contentOf({ output, family }: Described): JsonObject {
   const { schema } = output;
   if (schema.format?.includes("/")) {
     const { format, ...rest } = schema;
-    return { "200": { description: summary, content: { [format]: { schema: plain(rest) } } } };
+    const types = format.split(", ");
+    return {
+      content: Object.fromEntries(types.map((type) => [type, { schema: plainText(type, rest) }])),
+    };
+  }
+  if (output === out.nothing) {
+    if (family !== "enveloped") return {};
+    return {
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Envelope" } } },
+    };
   }
   const data = plain(schema);
   const whole =
@@ -183,7 +204,11 @@ function successOf({ output, family, summary }: Described): JsonObject {
           ],
         }
       : data;
-  return { "200": { description: summary, content: { "application/json": { schema: whole } } } };
+  return { content: { "application/json": { schema: whole } } };
+}
+
+function plainText(type: string, schema: Schema): JsonObject {
+  return type === "application/json" ? { ...plain(schema), type: "object" } : plain(schema);
 }
 
 const TOKEN: readonly JsonObject[] = [{ token: [] }, { bearer: [] }];
@@ -222,9 +247,12 @@ function bareSchema(schema: Schema): JsonObject {
 
 /** A schema as JSON: members that are not there are left out. */
 function plain(schema: Schema): JsonObject {
-  const { items, properties, additionalProperties: more, oneOf, ...rest } = schema;
+  const { items, properties, additionalProperties: more, oneOf, nullable, ...rest } = schema;
+  // A schema that may be null says so beside its type; a choice has none of its own.
+  const choice = nullable === true ? oneOf?.map((one) => ({ ...one, nullable })) : oneOf;
   return {
     ...rest,
+    ...(nullable === undefined || oneOf !== undefined ? {} : { nullable }),
     ...(items === undefined ? {} : { items: plain(items) }),
     ...(properties === undefined
       ? {}
@@ -237,7 +265,7 @@ function plain(schema: Schema): JsonObject {
     ...(more === undefined
       ? {}
       : { additionalProperties: typeof more === "boolean" ? more : plain(more) }),
-    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(plain) }),
+    ...(oneOf === undefined ? {} : { oneOf: choice?.map(plain) }),
   };
 }
 

@@ -54,7 +54,7 @@ test("the type of an answer lets optional members be left out and no others", ()
 
 test("lists of keys, texts, free objects and nothing", () => {
   assert.deepEqual(out.keys("Keys.").schema.required, ["keys"]);
-  assert.deepEqual(out.text("text/plain", "Text.").schema, {
+  assert.deepEqual(out.text(["text/plain"], "Text.").schema, {
     type: "string",
     format: "text/plain",
     description: "Text.",

@@ -69,9 +69,9 @@ export const out = {
     make({ type: "object", additionalProperties: true, description }),
   /** No data: 204, or an envelope with nothing but warnings. */
   nothing: make<undefined>({}),
-  /** Not JSON: the handler gives text with a content type. */
-  text: (contentType: string, description: string): Output<TextBody> =>
-    make({ type: "string", format: contentType, description }),
+  /** The handler gives text, with one of these content types; the first is the usual one. */
+  text: (contentTypes: readonly string[], description: string): Output<TextBody> =>
+    make({ type: "string", format: contentTypes.join(", "), description }),
   /** Names of what lies below, folders with a slash; an empty list is answered as not found. */
   keys: (description: string): Output<KeyList> =>
     make({

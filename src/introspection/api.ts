@@ -3,7 +3,7 @@
 import { showTime } from "../base/time.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
+import { JSON_TYPE, out } from "../endpoint/output.ts";
 import { wire } from "../endpoint/wire.ts";
 import type { Introspection } from "./introspection.ts";
 
@@ -29,7 +29,10 @@ export const introspectionApi = [
         .oneOf(["json", "prometheus", ""], "prometheus for its text format 0.0.4, json otherwise")
         .default("json"),
     },
-    output: out.text("text/plain", "Metrics in the text format of Prometheus, or as JSON"),
+    output: out.text(
+      [JSON_TYPE, "text/plain"],
+      "Metrics in the text format of Prometheus, or as JSON",
+    ),
     handler: (room, { format }) => room.metrics(format === "prometheus" ? format : "json"),
   }),
 

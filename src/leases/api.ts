@@ -152,6 +152,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       access: access.capability,
       input: { id: idInBody, sync },
       output: out.nothing,
+      later: true,
       handler: (leases, input, asked) => revoked(leases, input.id, input.sync, asked),
     }),
     endpoint({
@@ -162,6 +163,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       access: access.capability,
       input: { id: idInPath, sync },
       output: out.nothing,
+      later: true,
       handler: (leases, input, asked) => revoked(leases, input.id, input.sync, asked),
     }),
     endpoint({
@@ -176,6 +178,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       access: access.sudo,
       input: { prefix, sync },
       output: out.nothing,
+      later: true,
       handler: (leases, input, asked) => revokedBelow(leases, input.prefix, input.sync, asked),
     }),
     endpoint({
@@ -235,6 +238,7 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     access: access.capability,
     input: {},
     output: out.nothing,
+    later: true,
     handler: (leases, _input, { namespace }) => {
       const begun = leases.tidying.start(namespace);
       const told = begun

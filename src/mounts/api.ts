@@ -141,6 +141,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
           .default(WAIT, "60s"),
       },
       output: disabling,
+      later: true,
       handler: async (mounts, given, asked) => {
         const { abandon, wait } = given;
         asked.allow(ROOM_FOR_WAIT);

@@ -129,6 +129,7 @@ export const namespacesApi = [
     access: access.capability,
     input: { path },
     output: deletion,
+    later: true,
     handler: async (namespaces, input, { namespace }) => {
       const found = await namespaces.delete(namespace, input.path);
       if (found === null) return reply(undefined);

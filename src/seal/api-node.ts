@@ -19,6 +19,7 @@ const codeOf = (name: keyof typeof HEALTH_CODES, state: string) =>
 export const nodeApi = [
   endpoint({
     name: "health",
+    anyStatus: true,
     method: "GET",
     path: "/sys/health",
     summary: "Tell the health of the node, by status and body",

@@ -59,7 +59,7 @@ const sample = [
     access: access.open,
     family: "bare",
     input: {},
-    output: out.text("text/plain", "t"),
+    output: out.text(["text/plain"], "t"),
     handler: () => new TextBody("application/json", ""),
   }),
 ];

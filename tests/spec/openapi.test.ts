@@ -129,3 +129,52 @@ test("?help=1 on a mount tells what it serves, and is answered for what a sealed
   assert.match(String(at(sealed, "help")), /Give one share of the unseal key/);
   assert.equal((await server.call("GET", "/v1/sys/mounts?help=1", { token })).status, 503);
 });
+
+test("R25: answers are what the document says of them: 202, empty 200, types of text, chosen codes, nulls", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const document = await server.call("GET", DOCUMENT, { token });
+  const told = (path: string, verb: string) =>
+    at(document, "paths", path, verb, "responses") as Record<string, { content?: object }>;
+  const says = async (verb: string, path: string, template: string, body?: object) => {
+    const answer = await server.call(verb, `/v1${path}`, { token, ...(body ? { body } : {}) });
+    const responses = told(template, verb.toLowerCase());
+    const found = responses[String(answer.status)] ?? responses["default"];
+    assert.ok(found !== undefined, `${verb} ${path}: ${answer.status}`);
+    const types = Object.keys(found.content ?? {});
+    const type = String(answer.headers["content-type"] ?? "").split(";")[0] ?? "";
+    assert.deepEqual(
+      type === "" ? [] : types.filter((one) => one === type),
+      type === "" ? types : [type],
+    );
+    return answer.status;
+  };
+  await server.call("POST", "/v1/sys/namespaces/team", { token });
+  assert.equal(await says("DELETE", "/sys/namespaces/team", "/sys/namespaces/{path}"), 202);
+  assert.equal(await says("POST", "/sys/leases/tidy", "/sys/leases/tidy", {}), 202);
+  for (const path of ["/sys/leases/revoke", "/sys/leases/revoke-prefix/{prefix}", "/sys/revoke"]) {
+    const responses = told(path, "post") ?? {};
+    assert.ok("202" in responses, path);
+  }
+  const made = await server.call("POST", "/v1/acl/token", {
+    token,
+    body: { Type: "client", Policies: ["default"] },
+  });
+  const accessor = String(at(made, "AccessorID"));
+  const template = Object.keys(at(document, "paths") as object).find((path) =>
+    /^\/acl\/token\/\{\w+\}$/.test(path),
+  );
+  assert.equal(await says("DELETE", `/acl/token/${accessor}`, template ?? ""), 200);
+  assert.equal(await says("GET", "/sys/metrics", "/sys/metrics"), 200);
+  assert.equal(await says("GET", "/sys/metrics?format=prometheus", "/sys/metrics"), 200);
+  assert.equal(await says("GET", "/sys/health?activecode=446", "/sys/health"), 446);
+  const health = JSON.stringify(told("/sys/health", "get")["default"]);
+  assert.match(health, /initialized/, "the body is the same under any code");
+  const check = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("nullable" in value) assert.ok("type" in value, JSON.stringify(value).slice(0, 200));
+    Object.values(value).forEach(check);
+  };
+  check(document.json);
+});
