@@ -251,6 +251,7 @@ test("answers are wrapped as their family says", () => {
   assert.deepEqual(Object.keys(text as object), ["text/plain"]);
   const nothing = at(paths, "/sys/things/{name}", "post", "responses");
   assert.deepEqual(Object.keys(nothing as object).toSorted(), [
+    "200",
     "204",
     "400",
     "403",
