@@ -7,6 +7,7 @@ import { invariant } from "../base/invariant.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Access, Capability } from "../endpoint/access.ts";
+import type { Question } from "../endpoint/decision.ts";
 import { type Caller, isAtOrBelow, type NamespaceRef, type Remote } from "../endpoint/request.ts";
 import { explain, type Explanation } from "../policy/acl-explain.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
@@ -28,6 +29,8 @@ export interface DeclaredAccess {
   readonly access: Access;
   readonly rootOnly: boolean;
   readonly login: boolean;
+  /** How the values of parameters are read. */
+  readonly byName: Question["fields"];
 }
 
 export interface InspectionOptions {
@@ -134,7 +137,12 @@ export class Inspection {
     const early = withoutPolicies(caller, place.namespace, declared, described);
     if (early !== null) return { ...base, ...early };
     const asked = (needed: boolean) =>
-      caller === null ? null : this.#explain(caller, place, described, documents, needed);
+      caller === null
+        ? null
+        : this.#explain(caller, place, described, documents, {
+            sudo: needed,
+            fields: declared?.byName,
+          });
     const isFree = caller?.type === "management";
     const explanation = kind === "capability" && !isFree ? await asked(sudo) : null;
     if (explanation?.allowed === false) {
@@ -226,7 +234,7 @@ export class Inspection {
     { namespace, path }: Placed,
     { operation, data, wrapTtl, time }: DescribedRequest,
     documents: TrialDocuments,
-    sudo: boolean,
+    { sudo, fields }: Pick<Question, "sudo" | "fields">,
   ): Promise<Explanation> {
     const { policies, clock, turns, index } = this.#options;
     let { rights } = this.#options;
@@ -238,7 +246,7 @@ export class Inspection {
     }
     const acl = await rights.aclOf(caller, namespace);
     invariant(acl !== null, "whoever is out of its namespace was refused before");
-    return explain(acl, { path, capability: operation, sudo, data, wrapTtl });
+    return explain(acl, { path, capability: operation, sudo, data, fields, wrapTtl });
   }
 
   #inputOf(

@@ -18,6 +18,8 @@ export interface LeaseQuotasOptions {
   readonly view: View;
   /** What the segments of a whole path lead to on this server; null for nothing. */
   readonly classify: (segments: readonly string[]) => quotas.PlaceKind | null;
+  /** The one spelling of a path, as requests are counted by it. Default: as it is. */
+  readonly spelling?: (path: string) => string;
   /** How many leases there are that it counts. */
   readonly counted: (limit: LeaseLimit) => Promise<number>;
 }
@@ -72,7 +74,8 @@ export class LeaseQuotas {
 
   async set(name: string, asked: quotas.LeaseQuotaAsked): Promise<void> {
     quotas.checkName(name);
-    await this.#records.set(name, quotas.makeLeaseQuota(asked, this.#options.classify));
+    const spelt = { ...asked, path: this.#options.spelling?.(asked.path) ?? asked.path };
+    await this.#records.set(name, quotas.makeLeaseQuota(spelt, this.#options.classify));
   }
 
   delete(name: string): Promise<void> {

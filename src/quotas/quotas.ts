@@ -25,6 +25,8 @@ export interface QuotasOptions {
   readonly clock: Pick<Clock, "elapsed">;
   /** What the segments of a whole path lead to on this server; null for nothing. */
   readonly classify: (segments: readonly string[]) => quotas.PlaceKind | null;
+  /** The one spelling of a path, as requests are counted by it. Default: as it is. */
+  readonly spelling?: (path: string) => string;
   /** Called for each request that is refused. */
   readonly onRefusal?: () => void;
 }
@@ -146,7 +148,8 @@ export class Quotas {
   /** Creates the quota or puts this one in its place; its counting begins anew. */
   async set(name: string, asked: quotas.QuotaAsked): Promise<void> {
     quotas.checkName(name);
-    await this.#records.set(name, quotas.makeQuota(asked, this.#options.classify));
+    const spelt = { ...asked, path: this.#options.spelling?.(asked.path) ?? asked.path };
+    await this.#records.set(name, quotas.makeQuota(spelt, this.#options.classify));
   }
 
   delete(name: string): Promise<void> {

@@ -1,5 +1,6 @@
 // The rooms behind the seal, each with what it needs of the others: this is where they meet.
 
+import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { join } from "node:path";
 import { SystemAppendFiles } from "../base/append-file.ts";
 import type { Log } from "../base/log.ts";
@@ -307,15 +308,19 @@ export function makeRooms(given: RoomsGiven) {
     clock,
     turns,
   });
+  const spelling = (path: string) =>
+    places.spellingOf(ROOT_NAMESPACE.id, path.replace(/^\//, "").split("/")).join("/");
   const leaseQuotas: LeaseQuotas = new LeaseQuotas({
     view: shared.sub("quotas/lease-count/"),
     classify: (segments) => placeKind(namespaces, mounts, segments),
+    spelling,
     counted: (limit) => leases.counted(limit),
   });
   const quotas = new Quotas({
     view: shared.sub("quotas/"),
     clock,
     classify: (segments) => placeKind(namespaces, mounts, segments),
+    spelling,
     onRefusal: () => instruments.quotaViolations.add(),
   });
   const browser = new Browser({ view: shared.sub("browser/"), aliases: aliasHeaders(config) });

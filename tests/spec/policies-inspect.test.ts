@@ -276,3 +276,34 @@ test("what cannot be asked is refused by name", async (t) => {
     assert.match(String(at(answer, "errors", 0)), text);
   }
 });
+
+test("a value is the same in every spelling that its endpoint reads as the same, here as in a request", async (t) => {
+  const server = await governedServer(t);
+  const path = "auth/token/create";
+  const text = (rules: string) => `path "${path}" { capabilities = ["create", "update"] ${rules} }`;
+  await server.acl("short", text('allowed_parameters = { "ttl" = ["1h"] }'));
+  await server.acl("plain", text('denied_parameters = { "renewable" = [true], "num_uses" = [0] }'));
+  await server.acl("must", text('required_parameters = ["ttl"]'));
+  const rows: readonly [policy: string, data: object, allowed: boolean][] = [
+    ["short", { ttl: "60m" }, true],
+    ["short", { ttl: 3600 }, true],
+    ["short", { ttl: "3601" }, false],
+    ["plain", { renewable: "true" }, false],
+    ["plain", { renewable: "1" }, false],
+    ["plain", { renewable: "f" }, true],
+    ["plain", { num_uses: "0" }, false],
+    ["must", { ttl: null }, false],
+    ["must", { TTL: "1h" }, false],
+    ["must", { ttl: "1h" }, true],
+  ];
+  for (const [policy, data, allowed] of rows) {
+    const { secret: token, accessor } = await server.client([policy]);
+    const asked = { operation: "update", path, data, token_accessor: accessor };
+    assert.equal((await said(server, asked)).allowed, allowed, JSON.stringify([policy, data]));
+    const answer = await server.call("POST", `/v1/${path}`, { token, body: data });
+    assert.equal(answer.status, allowed ? 200 : 403, answer.text);
+  }
+  const { secret: token } = await server.client(["must"]);
+  const query = await server.call("POST", `/v1/${path}?ttl=1h`, { token, body: {} });
+  assert.equal(query.status, 403, "a query that nothing reads satisfies no rule");
+});

@@ -182,7 +182,7 @@ suite("names without case", () => {
   });
 
   test("T-N14: a rate quota counts every spelling as one name", async () => {
-    const path = "auth/people/users/cy";
+    const path = "auth/people/users/CY";
     await must("POST", "auth/people/users/cy", { password: "correct horse" });
     await must("POST", "sys/quotas/rate-limit/names", { path, rate: 2, interval: "1h" });
     const statuses: number[] = [];
