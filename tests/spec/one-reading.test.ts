@@ -189,8 +189,9 @@ class Row {
       const values = inQuery ? meaning.filter((value) => typeof value === "string") : meaning;
       const value = values[how.value % Math.max(1, values.length)];
       if (value === undefined) continue;
-      if (inQuery) query.push(`${name}=${encodeURIComponent(String(value))}`);
-      else body[name] = value;
+      // In a query there are texts alone, chosen above.
+      if (!inQuery) body[name] = value;
+      else if (typeof value === "string") query.push(`${name}=${encodeURIComponent(value)}`);
     }
     const prefix = this.#mount === null ? "" : `/${this.#mount}`;
     const slash = path === "/" ? "" : target;

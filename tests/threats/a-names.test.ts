@@ -36,7 +36,7 @@ function rule(path: string, capabilities: readonly string[]): string {
 interface Row {
   readonly endpoint: Served;
   /** With the parameters in place of their names. */
-  path(name: string): string;
+  readonly path: (name: string) => string;
 }
 
 function rowsOf(endpoints: readonly Endpoint<never>[], mount: string): Row[] {
