@@ -1,7 +1,9 @@
 // `holdfast status`
 
 import { isObject } from "../../base/json.ts";
+import { awaitedStatus, sealStatus } from "../awaited-server.ts";
 import { command } from "../command.ts";
+import { flag } from "../flag.ts";
 import { sealView } from "../seal-view.ts";
 
 // Apart from 1, for probes: the server answers, and is not of use yet.
@@ -12,19 +14,29 @@ export const status = command({
   summary: "Show whether the server is initialised, sealed and active",
   description:
     "Needs no token. Exit code 0 when the server is unsealed, 2 when it is sealed or not " +
-    "initialised (the state is printed either way), 1 when it cannot be reached.",
-  examples: ["holdfast status", "holdfast status -format json", "holdfast status -field sealed"],
-  flags: {},
+    "initialised (the state is printed either way), 1 when it cannot be reached. -alive makes 2 a 0, " +
+    "for whoever restarts what does not answer: a sealed server waits for shares and is not broken. " +
+    "-wait is for the moment after a start.",
+  examples: [
+    "holdfast status",
+    "holdfast status -format json",
+    "holdfast status -field sealed",
+    "holdfast status -alive -wait 60s",
+  ],
+  flags: {
+    alive: flag.switch("Exit code 0 whenever the server answers, also sealed or not initialised"),
+    wait: flag.duration("Wait until it answers, in whatever state, for so long at most"),
+  },
   args: {},
-  async run({ client, out }) {
-    const { body } = await client.request("GET", "sys/seal-status");
-    const seal = isObject(body) ? body : {};
+  async run(context, { alive, wait }) {
+    const { client, out } = context;
+    const seal = await (wait === undefined ? sealStatus(client) : awaitedStatus(context, wait));
     const sealed = seal["sealed"] === true;
     const leader = sealed ? undefined : (await client.request("GET", "sys/leader")).body;
     const told = isObject(leader) ? leader : {};
     await out.show({ ...told, ...seal }, sealView(seal, told));
     if (seal["initialized"] !== true) out.hint("Next: run `holdfast operator init`");
     else if (sealed) out.hint("Next: run `holdfast operator unseal`");
-    return sealed || seal["initialized"] !== true ? SEALED : 0;
+    return !alive && (sealed || seal["initialized"] !== true) ? SEALED : 0;
   },
 });

@@ -1,0 +1,75 @@
+// Waits until a server answers: for units, containers and scripts that have just started one. What passes
+// by itself while a server starts is tried again; what does not, such as a certificate that is not
+// trusted, is told at once.
+
+import { SECOND, showDuration } from "../base/duration.ts";
+import { Failure } from "../base/failure.ts";
+import type { JsonObject } from "../base/json.ts";
+import { isObject } from "../base/json.ts";
+import type { Nanos } from "../base/world.ts";
+import type { Client } from "../client/client.ts";
+import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
+import type { Context } from "./command.ts";
+import { pause } from "./pause.ts";
+
+const PACE = SECOND / 5n;
+
+/** A host's name may come up with the host, as in a network of containers. */
+const PASSING: readonly ConnectionProblem[] = [
+  "refused",
+  "no-socket",
+  "broken",
+  "timed-out",
+  "unreachable",
+  "unknown-host",
+];
+
+export async function sealStatus(client: Client): Promise<JsonObject> {
+  const { body } = await client.request("GET", "sys/seal-status");
+  return isObject(body) ? body : {};
+}
+
+/** The first answer; after `limit` it throws what stood in the way the last time. */
+export function awaitedStatus(context: Context, limit: Nanos): Promise<JsonObject> {
+  const { client, clock, timers } = context;
+  const end = clock.elapsed() + limit;
+  return context.untilInterrupted(async (signal) => {
+    let late: Failure | null = null;
+    for (;;) {
+      const left = end - clock.elapsed();
+      if (late !== null && left <= 0n) throw late;
+      try {
+        return await within(left, sealStatus(client), timers, limit);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        late = error;
+      }
+      await pause(timers, PACE, signal);
+    }
+  });
+}
+
+function isPassing(error: unknown): error is Failure {
+  if (error instanceof ConnectionFailure) return PASSING.includes(error.problem);
+  return error instanceof Failure && error.code === "wait-over";
+}
+
+/** One that takes the connection and says nothing must not hold us longer than the whole wait. */
+async function within<T>(
+  left: Nanos,
+  work: Promise<T>,
+  timers: Context["timers"],
+  limit: Nanos,
+): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = timers.after(left > 0n ? left : 0n, () =>
+    late.reject(
+      new Failure("timed-out", "wait-over", `no answer came within ${showDuration(limit)}`),
+    ),
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
