@@ -378,6 +378,17 @@ class Placed {
     );
   }
 
+  /** JSON, or its text: what is no JSON is left to whoever reads it. */
+  jsonOrText(
+    help: string,
+    { max = 64 * 1024 }: { readonly max?: number } = {},
+  ): WireField<JsonValue> {
+    return this.#of(
+      { accepts: "given", schema: {}, convert: (given) => parsedText(given, max) },
+      help,
+    );
+  }
+
   #of<T>(kind: Kind<T>, help: string): WireField<T> {
     return new WireField(this.#place, kind, help);
   }
@@ -454,6 +465,15 @@ export function foldedPolicies(given: JsonValue | undefined): string | undefined
   const folded = names.filter((name) => fold(name) !== name).map(fold);
   if (folded.length === 0) return undefined;
   return `policy names were converted to lower case: ${someNames([...new Set(folded)])}`;
+}
+
+function parsedText(given: JsonValue, max: number): JsonValue {
+  if (typeof given !== "string" || given.length > max) return given;
+  try {
+    return JSON.parse(given) as JsonValue; // by definition
+  } catch {
+    return given;
+  }
 }
 
 function asBoolean(given: JsonValue): boolean | undefined {

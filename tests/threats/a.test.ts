@@ -355,16 +355,16 @@ const OPEN = [
   "POST /sys/wrapping/lookup",
 ];
 const CEREMONY =
-  /^\/sys\/(?:generate-root|rekey|rekey-recovery-key)\/(?:attempt|init|update|verify)$/;
+  /^\/sys\/(?:generate-root(?:-token)?|re(?:key|key-recovery-key)|rotate\/(?:root|recovery))\/(?:attempt|init|update|verify)$/;
 /** Core contract 6.3 with decision 47, as far as it is built. */
 const SUDO = [
-  / \/sys\/(?:seal|step-down|rotate|remount)$/,
+  / \/sys\/(?:seal|step-down|rotate|rotate\/keyring|remount)$/,
   /^(?:POST|DELETE) \/sys\/auth\//,
   / \/sys\/auth\/.*\/tune$/,
   /^(?:GET|LIST) \/sys\/leases(?:\/lookup|\/lookup\/.*)?$/,
   / \/sys\/(?:leases\/)?revoke-(?:prefix|force)\//,
   / \/sys\/audit(?:-hash|-verify)?(?:\/|$)/,
-  / \/sys\/rekey(?:-recovery-key)?\/backup$/,
+  / \/sys\/(?:rekey(?:-recovery-key)?|rotate\/(?:root|recovery))\/backup$/,
   / \/sys\/config\/(?:cors$|auditing\/|ui\/|reload\/)/,
   / \/auth\/token\/accessors$/,
   / \/sys\/inspect\/request$/,

@@ -21,7 +21,7 @@ const accessor = wire.body("secret_id_accessor").string("Its accessor.", { max: 
 const terms = {
   metadata: wire
     .body("metadata")
-    .json(
+    .jsonOrText(
       "An object of strings, or the JSON text of one: noted on tokens. Policies build on it only " +
         "where it was written with sudo on this path.",
     )

@@ -1,14 +1,16 @@
 // Endpoints of the configuration: root credentials, their rotation, leases, and what our credentials may do.
 
 import { SECOND } from "../../base/duration.ts";
+import type { JsonValue } from "../../base/json.ts";
 import { showTime } from "../../base/time.ts";
 import { access } from "../../endpoint/access.ts";
 import { endpointsOf } from "../../endpoint/endpoint.ts";
 import { out } from "../../endpoint/output.ts";
 import { reply } from "../../endpoint/reply.ts";
-import { type InputOf, wire } from "../../endpoint/wire.ts";
+import { type Field, type InputOf, wire } from "../../endpoint/wire.ts";
 import * as fields from "../cloud/fields.ts";
 import { rootRotationFields, rootRotationOutput, shownRotation } from "../cloud/rotation-fields.ts";
+import { readGoDuration, showGoDuration } from "../cloud/go-duration.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
 import { halfPairs, sourceOf } from "./credential-source.ts";
 import type { CloudA } from "./engine.ts";
@@ -168,8 +170,8 @@ export const configApi = [
     summary: "Say how long the leases of IAM users are.",
     access: access.capability,
     input: {
-      lease: wire.body("lease").json("Length, such as 30m; h is the largest unit.").optional(),
-      leaseMax: wire.body("lease_max").json("Length at most, renewals and all.").optional(),
+      lease: length("lease", "Length, such as 30m; h is the largest unit."),
+      leaseMax: length("lease_max", "Length at most, renewals and all."),
     },
     output: out.nothing,
     handler: async (room, { lease, leaseMax }) => {
@@ -191,6 +193,21 @@ export const configApi = [
     handler: ({ leaseConfig }) => leaseConfig.shown(),
   }),
 ];
+
+/** Of a text or a number the one form; what is none is refused where it is kept, in words of its own. */
+function length(name: string, help: string): Field<JsonValue | undefined> {
+  const canonical = (given: JsonValue) => {
+    if (typeof given !== "string" && typeof given !== "number") return given;
+    try {
+      return showGoDuration(readGoDuration(name, String(given)));
+    } catch {
+      return given;
+    }
+  };
+  const read = (given: JsonValue | undefined) =>
+    given === undefined || given === null ? undefined : canonical(given);
+  return { ...wire.body(name).json(help).optional(), canonical, read };
+}
 
 function changeOf({ secretKey, ...rest }: InputOf<typeof rootFields>): RootChange {
   return { ...rest, secretKey: secretKey?.reveal() };

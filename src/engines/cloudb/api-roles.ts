@@ -15,17 +15,15 @@ const endpoint = endpointsOf<CloudB>();
 
 const roleFields = {
   grants: wire
-    .body("cloudb_roles")
-    .json(
+    .body("cloudb_roles", { aliases: ["azure_roles"] })
+    .jsonOrText(
       "Roles of the provider: a JSON array, or its text, of objects with role_id or role_name, and scope.",
     )
     .optional(),
-  aliasGrants: wire.body("azure_roles").json("Other name of cloudb_roles.").optional(),
   groups: wire
-    .body("cloudb_groups")
-    .json("Groups: a JSON array, or its text, of objects with object_id or group_name.")
+    .body("cloudb_groups", { aliases: ["azure_groups"] })
+    .jsonOrText("Groups: a JSON array, or its text, of objects with object_id or group_name.")
     .optional(),
-  aliasGroups: wire.body("azure_groups").json("Other name of cloudb_groups.").optional(),
   applicationObjectId: text(
     "application_object_id",
     "An application that is there already: credentials are passwords on it. Empty: none.",
@@ -109,12 +107,9 @@ export const rolesApi = [
     input: { name: nameField, ...roleFields },
     output: out.nothing,
     exists: ({ roles }, { name = "" }) => roles.has(name),
-    handler: async ({ roles, given }, { name, ...input }, asked) => {
+    handler: async ({ roles }, { name, ...change }, asked) => {
       asked.allow(3n * MINUTE);
-      const { compat } = given.settings;
-      const warnings = await roles.write(name, changeOf(input, compat));
-      const alias = input.aliasGrants !== undefined || input.aliasGroups !== undefined;
-      if (!compat && alias) warnings.push("unknown fields are ignored: azure_roles, azure_groups");
+      const warnings = await roles.write(name, change);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
@@ -140,16 +135,6 @@ export const rolesApi = [
     },
   }),
 ];
-
-function changeOf(input: InputOf<typeof roleFields>, compat: boolean): RoleChange {
-  const { aliasGrants, aliasGroups, ...change } = input;
-  if (!compat) return change;
-  return {
-    ...change,
-    grants: change.grants ?? aliasGrants,
-    groups: change.groups ?? aliasGroups,
-  };
-}
 
 function shown(role: Role, compat: boolean): OutputOf<typeof roleOutput> {
   const { managed } = role;

@@ -69,9 +69,8 @@ function parsed(field: string, given: unknown): JsonValue {
   }
   try {
     return JSON.parse(given) as JsonValue; // by definition
-  } catch (error) {
-    const why = error instanceof Error ? error.message : "it is no JSON";
-    throw failures.invalid(`${field}: ${why}`);
+  } catch {
+    throw failures.invalid(`${field}: it must be a JSON array, or the text of one`);
   }
 }
 
