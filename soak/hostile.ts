@@ -8,6 +8,7 @@ import { RawClient } from "../tests/support/http-front.ts";
 import { discard, scratch } from "./child.ts";
 import { GoodClients } from "./good-clients.ts";
 import { hostilePayloads, type Payload } from "./hostile-payloads.ts";
+import { hostileRules } from "./hostile-rules.ts";
 import { ObservedServer } from "./observed-server.ts";
 import type { ProbeReading } from "./loop-probe.ts";
 import type { Result } from "./result.ts";
@@ -23,6 +24,8 @@ const SHOWN = 8;
 let places = 0;
 
 export interface HostileOptions {
+  /** Of what is searched for. */
+  readonly seed: number;
   readonly say: (line: string) => void;
   /** A fourth of the payloads, 8 at once. */
   readonly quick?: boolean;
@@ -38,7 +41,7 @@ interface Row {
 }
 
 export async function hostile(options: HostileOptions): Promise<Result> {
-  const { say, quick = false, plant, only = "" } = options;
+  const { say, seed, quick = false, plant, only = "" } = options;
   // The short form runs on whatever machine there is: it finds what takes seconds.
   const most = quick ? 5 * MOST_BLOCKED_MS : MOST_BLOCKED_MS;
   const place = scratch("hostile");
@@ -51,7 +54,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     await server.expect(200, "POST", "sys/namespaces/good");
     const baseline = await watchQuiet(server, say);
     if (plant === "no-json-limits") server.tell({ ask: "drop-json-limits" });
-    const all = await hostilePayloads();
+    const all = [...(await hostilePayloads()), ...(await hostileRules(server, seed))];
     const chosen = all.filter(
       ({ name }, i) => name.includes(only) && (!quick || plant !== undefined || i % 4 === 0),
     );

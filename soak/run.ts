@@ -70,7 +70,7 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   "cloud-rate": ["n", "plant"],
   "static-catchup": ["n", "seed", "plant"],
   unwraps: ["rounds", "plant"],
-  hostile: ["quick", "only", "plant"],
+  hostile: ["quick", "only", "seed", "plant"],
   slow: ["quick", "plant"],
   "login-flood": ["n", "rounds", "plant"],
   fuzz: ["count", "seed"],
@@ -167,7 +167,7 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   unwraps: ({ rounds = 100 }, plant) =>
     unwraps({ rounds, say, ...(plant ? { plant: "never-taken" } : {}) }),
   hostile: ({ quick, only }, plant) =>
-    hostile({ quick, only, say, ...(plant ? { plant: "no-json-limits" } : {}) }),
+    hostile({ seed, quick, only, say, ...(plant ? { plant: "no-json-limits" } : {}) }),
   slow: ({ quick }, plant) => slow({ quick, say, ...(plant ? { plant: "patient" } : {}) }),
   "login-flood": ({ n = 1000, rounds = 40 }, plant) =>
     loginFlood({ n, rounds, say, ...(plant ? { plant: "same-address" } : {}) }),

@@ -55,6 +55,18 @@ export const DEFAULT_CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 };
 
+const POLICY = "content-security-policy";
+/** What no operator can give away. Browsers hold a page to every policy that it comes with: this one goes out
+ *  beside whatever was set, which can only take away. */
+const FLOOR = [
+  "script-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join("; ");
+
 export function makeConsoleHeader(name: string, values: readonly string[]): ConsoleHeader {
   const folded = headerKey(name);
   if (RESERVED.has(folded) || RESERVED_STARTS.some((start) => folded.startsWith(start))) {
@@ -86,7 +98,9 @@ export function combined(set: Iterable<ConsoleHeader>): Readonly<Record<string, 
     ]),
   );
   for (const { name, values } of set) {
-    byKey.set(name.toLowerCase(), { name, value: values.join(", ") });
+    const key = name.toLowerCase();
+    const all = key === POLICY ? [FLOOR, ...values] : values;
+    byKey.set(key, { name, value: all.join(", ") });
   }
   return Object.fromEntries(Array.from(byKey.values(), ({ name, value }) => [name, value]));
 }

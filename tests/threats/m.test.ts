@@ -223,3 +223,15 @@ test("T-M10: nothing that /ui/ serves makes markup or code out of data", async (
     assert.doesNotMatch(policy, /unsafe-inline|unsafe-eval/, name);
   }
 });
+
+test("T-M10: no setting takes the console's floor away", async (t) => {
+  const stage = await scene(t, { settings: { ui: true } });
+  const path = "/v1/sys/config/ui/headers/content-security-policy";
+  await stage.must("POST", path, {
+    body: { values: ["default-src * 'unsafe-inline' 'unsafe-eval'"] },
+  });
+  const { headers } = await stage.server.call("GET", "/ui/");
+  const [floor = "", own = ""] = String(headers["content-security-policy"]).split(", ");
+  assert.match(floor, /^script-src 'self'; .*frame-ancestors 'none'/);
+  assert.match(own, /^default-src \*/, "what was set holds beside it");
+});
