@@ -111,6 +111,7 @@ test("T-A12: a policy that denies beats every right that all tokens are given", 
 /** Mounts of every type, each with its declared paths. */
 async function mountedRoutes(stage: Scene): Promise<{ method: string; path: string }[]> {
   const routes: { method: string; path: string }[] = [];
+  const open: string[] = [];
   for (const [number, { title, at: place, endpoints }] of mountedSurface.entries()) {
     const [type = "", version] = title.split(", version ");
     if (title.startsWith("every type")) continue;
@@ -122,9 +123,12 @@ async function mountedRoutes(stage: Scene): Promise<{ method: string; path: stri
       await stage.must("POST", `/v1/sys/${table}/${name}`, { body: { type, ...options } });
     }
     for (const { method, path, access } of endpoints) {
-      if (access.kind !== "open") routes.push({ method, path: `/${where}${path}` });
+      if (access.kind === "open") open.push(`${type} ${method} ${path}`);
+      else routes.push({ method, path: `/${where}${path}` });
     }
   }
+  const logins = ["userpass POST /login/:username", "approle POST /login"];
+  assert.deepEqual(open, logins, "whoever logs in has no token yet; nothing else is open");
   return routes;
 }
 

@@ -137,6 +137,10 @@ test("T-B22: unknown, deleted and expired secrets get one and the same answer", 
     tokens.create({ type: "management", namespaceId: "root", global: true, expires });
   const deleted = await make(null);
   const expired = await make(clock.now() + HOUR);
+  for (const { secret } of [deleted, expired]) {
+    const good = await stage.server.call("GET", KEY_STATUS, { token: secret.reveal() });
+    assert.equal(good.status, 200, "each was good once");
+  }
   await tokens.delete("root", deleted.accessor);
   clock.ahead += 2n * HOUR;
   for (const [verb, path] of [
@@ -148,7 +152,9 @@ test("T-B22: unknown, deleted and expired secrets get one and the same answer", 
     const answers = await Promise.all(
       ["11111111-2222-4333-8444-555555555555", deleted, expired].map(async (one) => {
         const token = typeof one === "string" ? one : one.secret.reveal();
-        return visible(await stage.server.call(verb, path, { token }));
+        const answer = await stage.server.call(verb, path, { token });
+        assert.equal(answer.status, 403, path);
+        return visible(answer);
       }),
     );
     assert.deepEqual(answers[1], answers[0], path);

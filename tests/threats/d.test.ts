@@ -59,6 +59,7 @@ test("T-D05: odd names, deep paths and races of creation and deletion hurt nobod
   ] as const;
   const call = (verb: string, path: string) =>
     stage.server.call(verb, `/v1/sys/namespaces/${path}`, { token: stage.root, agent });
+  let [made, refused] = [0, 0];
   for (let i = 0; i < 300; i++) {
     let name = "";
     for (let length = 1 + dice.below(12); length > 0; length--) {
@@ -66,8 +67,11 @@ test("T-D05: odd names, deep paths and races of creation and deletion hurt nobod
     }
     const { status, text } = await call("POST", name);
     assert.ok(status < 500, `${name}: ${status} ${text}`);
+    if (status < 300) made++;
+    else refused++;
     await call("DELETE", name);
   }
+  assert.ok(made > 5 && refused > 100, `${made} made, ${refused} refused`);
   for (const deep of ["a/".repeat(10_000), "a/".repeat(500), `${"a/".repeat(30)}a`]) {
     const { status } = await call("POST", `${deep}a`);
     assert.ok(status >= 400 && status < 500, `${status}`);
@@ -75,6 +79,7 @@ test("T-D05: odd names, deep paths and races of creation and deletion hurt nobod
   const acts = Array.from({ length: 300 }, () => dice.of(["POST", "DELETE", "GET"]));
   const answers = await Promise.all(acts.map((verb) => call(verb, "raced")));
   for (const { status, text } of answers) assert.ok(status < 500, `${status} ${text}`);
+  assert.ok(answers.filter(({ status }) => status < 300).length > 50, "most had their turn");
   await stage.server.server.namespaces.idle();
   const last = await call("GET", "raced");
   assert.ok(last.status === 200 || last.status === 404);

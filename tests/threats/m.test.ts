@@ -235,3 +235,20 @@ test("T-M10: no setting takes the console's floor away", async (t) => {
   assert.match(floor, /^script-src 'self'; .*frame-ancestors 'none'/);
   assert.match(own, /^default-src \*/, "what was set holds beside it");
 });
+
+test("T-M07: no answer to a browser lets itself be shown in a frame, whatever is configured", async (t) => {
+  const stage = await scene(t, { settings: { ui: true } });
+  const look = async () => {
+    for (const path of ["/ui/", ...Array.from(PAGE_FILES.keys(), (name) => `/ui/${name}`)]) {
+      const { status, headers } = await stage.server.call("GET", path);
+      assert.equal(status, 200, path);
+      assert.match(String(headers["content-security-policy"]), /frame-ancestors 'none'/, path);
+      assert.equal(headers["x-frame-options"], "DENY", path);
+    }
+  };
+  await look();
+  await stage.must("POST", "/v1/sys/config/ui/headers/content-security-policy", {
+    body: { values: ["default-src 'self'"] },
+  });
+  await look();
+});

@@ -5,10 +5,10 @@ import { access } from "../../endpoint/access.ts";
 import { endpointsOf } from "../../endpoint/endpoint.ts";
 import { out, type OutputOf } from "../../endpoint/output.ts";
 import { reply } from "../../endpoint/reply.ts";
-import { type InputOf, wire } from "../../endpoint/wire.ts";
+import { wire } from "../../endpoint/wire.ts";
 import type { CloudB } from "./engine.ts";
 import { items, nameField, seconds, text, toggle } from "./fields.ts";
-import type { Role, RoleChange } from "./role.ts";
+import type { Role } from "./role.ts";
 import { shownGrants } from "./roles.ts";
 
 const endpoint = endpointsOf<CloudB>();
