@@ -243,3 +243,12 @@ test("places: path, query, body and param, each under its name", () => {
     assert.deepEqual([field.source, field.name], [source, "some_name"]);
   }
 });
+
+test("a text of very many commas is not taken apart further than to the limit", (t) => {
+  const split = t.mock.method(String.prototype, "split");
+  const text = ",".repeat(500_000);
+  assert.match(refusal(x.list(help, { max: 3 }), text), /at most 3/);
+  assert.match(refusal(x.policies(help, { max: 3 }), text), /at most 3/);
+  const parts = split.mock.calls.map(({ result }) => result?.length ?? 0);
+  assert.ok(parts.length >= 2 && Math.max(...parts) < 100, `${Math.max(...parts)} parts`);
+});

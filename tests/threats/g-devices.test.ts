@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import test from "node:test";
 import { at } from "../support/http-client.ts";
 import { scene, type Scene } from "./scene.ts";
@@ -54,6 +54,24 @@ test("T-G02: no audit file is put among the server's own files, made to be run, 
     "any first word": inside("x.log", { prefix: "x" }),
   });
   assert.equal(existsSync("/tmp/holdfast-threat.log"), false);
+});
+
+test("T-G02: the server's own directories take no trail, though the configuration lists what is around them", async (t) => {
+  const stage = await scene(t, {
+    config: (config) => {
+      const fileRoots = [dirname(config.directories.server)];
+      return { ...config, audit: { ...config.audit, fileRoots } };
+    },
+  });
+  await stage.audit();
+  const { directory, auditDirectory } = stage.server;
+  const own = join(directory, "server");
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  symlinkSync(own, join(auditDirectory, "link"));
+  await refuses(stage, {
+    "the server's own": { file_path: join(own, "x.log") },
+    "through a link": { file_path: join(auditDirectory, "link", "x.log") },
+  });
 });
 
 test("T-G03: what names no file of its own is no audit file", async (t) => {

@@ -97,15 +97,15 @@ test("T-N02: size, rate and right are judged before a body is parsed", async (t)
     const answer = await stage.server.call("POST", path, { token, body });
     return [answer.status, answer.headers["x-service-error"]];
   };
-  assert.deepEqual(await ask("made-up"), [403, "invalid-token"]);
-  assert.deepEqual(await ask(stage.root), [400, "body-malformed"]);
+  assert.deepEqual(await ask("made-up"), [403, "invalid_token"]);
+  assert.deepEqual(await ask(stage.root), [400, "body_malformed"]);
   // Who has a token, but no right, is told of the JSON (decision 35), yet of no field.
   const weak = await stage.clientWith(rule("sys/nothing", ["read"]));
   const fields = { token: weak, body: { custom_metadata: 5 } };
   assert.equal((await stage.server.call("POST", NAMESPACE, fields)).status, 403);
   const quota = { path: "sys/namespaces/n", rate: 1, interval: "1h" };
   await stage.must("POST", "/v1/sys/quotas/rate-limit/q", { body: quota });
-  assert.deepEqual(await ask(stage.root), [400, "body-malformed"]);
+  assert.deepEqual(await ask(stage.root), [400, "body_malformed"]);
   assert.deepEqual((await ask(stage.root))[0], 429);
   assert.deepEqual((await ask("made-up"))[0], 429, "before the token as well");
 });
