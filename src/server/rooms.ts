@@ -8,6 +8,7 @@ import { Secret } from "../base/secret.ts";
 import type { World } from "../base/world.ts";
 import { Audit } from "../audit/audit.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
+import { placeOf } from "../outbound/address-kinds.ts";
 import type { Barrier } from "../barrier/barrier.ts";
 import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
@@ -251,7 +252,7 @@ export function makeRooms(given: RoomsGiven) {
     random,
     log: log.child("audit"),
     files: new SystemAppendFiles(),
-    connector: new SystemConnector(),
+    connector: new SystemConnector(isAuditTarget),
     places: {
       roots: config.audit.fileRoots,
       forbidden: [config.directories.server, config.directories.snapshots].concat(
@@ -357,6 +358,12 @@ function firstTokenOf(dev: RoomsGiven["dev"]) {
   if (dev === undefined) return undefined;
   const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
   return { secret, alsoOpen: true };
+}
+
+/** A collector of records may well be a neighbour, but is never what a cloud tells its machines secrets by. */
+function isAuditTarget(address: string): boolean {
+  const kind = placeOf(address)?.kind ?? "unusable";
+  return kind === "public" || kind === "private" || kind === "loopback";
 }
 
 /** What a path leads to, for quotas: the parts of the server count as mounts. */

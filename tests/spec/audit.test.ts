@@ -210,6 +210,11 @@ const REFUSED: readonly [string, object, RegExp][] = [
     { type: "file", options: { file_path: "AUDIT/x.log", colour: "red" } },
     /colour/,
   ],
+  [
+    "where a cloud talks to its machines",
+    { type: "socket", options: { address: "169.254.169.254:80", socket_type: "tcp" } },
+    /did not take a test record/,
+  ],
   ["an unknown type", { type: "paper", options: {} }, /file, socket, syslog/],
   ["no type", { options: {} }, /type/],
 ];

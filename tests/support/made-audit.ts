@@ -35,7 +35,7 @@ export async function madeAudit(t: TestContext, given: Partial<AuditOptions> = {
       node: barrier.view("core/audit/"),
     },
     files: new SystemAppendFiles(),
-    connector: new SystemConnector(),
+    connector: new SystemConnector(() => true),
     places: { roots: [data], forbidden: [store] },
     allowPrefix: false,
     cluster: { clusterId: () => "cluster-id", region: "global" },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { aRequest, madeAudit, temporary, until } from "../../../tests/support/made-audit.ts";
@@ -11,7 +11,7 @@ import { SystemClock } from "../../base/clock.ts";
 import { SystemTimers } from "../../base/timers.ts";
 import { SystemConnector } from "./connector.ts";
 
-const connector = new SystemConnector();
+const connector = new SystemConnector(() => true);
 const real = { clock: new SystemClock(), timers: new SystemTimers() };
 
 interface Receiver {
@@ -171,4 +171,18 @@ test("logger passes lines on, and its end is noticed", async (t) => {
   await outlet.close();
   const refusing = await connector.logger(["--no-such-option"]);
   await until(() => refusing.broken);
+});
+
+test("an address that is refused is not called, by number or by name", async (t) => {
+  const refusing = new SystemConnector(() => false);
+  const accepted: string[] = [];
+  const server = createServer(() => accepted.push("tcp")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const host of ["127.0.0.1", "localhost"]) {
+    await assert.rejects(refusing.tcp({ host, port }), /records may not go to this address/);
+    await assert.rejects(refusing.udp({ host, port }), /records may not go to this address/);
+  }
+  assert.deepEqual(accepted, []);
 });

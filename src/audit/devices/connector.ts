@@ -3,8 +3,9 @@
 
 import { OwnError } from "../../base/failure.ts";
 import { spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
-import { connect, isIPv6, type NetConnectOpts } from "node:net";
+import { createSocket, type SocketOptions } from "node:dgram";
+import { lookup as resolve } from "node:dns";
+import { connect, isIP, isIPv6, type LookupFunction, type NetConnectOpts } from "node:net";
 import type { Writable } from "node:stream";
 import type { Address } from "../../base/world.ts";
 import { type Connector, type Outlet, WrongSocketKind } from "./sink.ts";
@@ -12,17 +13,43 @@ import { type Connector, type Outlet, WrongSocketKind } from "./sink.ts";
 const LOGGER = "/usr/bin/logger";
 
 export class SystemConnector implements Connector {
-  tcp({ host, port }: Address): Promise<Outlet> {
-    return connected({ host, port });
+  readonly #allows: (address: string) => boolean;
+  readonly #lookup: LookupFunction;
+
+  /** `allows`: whether records may go to an IP address, by whichever name it was found. */
+  constructor(allows: (address: string) => boolean) {
+    this.#allows = allows;
+    this.#lookup = (host, options, callback) =>
+      resolve(host, options, (error, found: string | { readonly address: string }[], family) => {
+        const all = typeof found === "string" ? [found] : found.map(({ address }) => address);
+        const refused = error === null && !all.every((address) => allows(address));
+        callback(refused ? new ForbiddenAddress() : error, found as string, family);
+      });
+  }
+
+  async tcp({ host, port }: Address): Promise<Outlet> {
+    this.#check(host);
+    return connected({ host, port, lookup: this.#lookup });
+  }
+
+  /** A name is judged when it is resolved. */
+  #check(host: string): void {
+    if (isIP(host) !== 0 && !this.#allows(host)) throw new ForbiddenAddress();
   }
 
   unix(path: string): Promise<Outlet> {
     return connected({ path });
   }
 
-  udp({ host, port }: Address): Promise<Outlet> {
-    const { promise, resolve, reject } = Promise.withResolvers<Outlet>();
-    const socket = createSocket({ type: isIPv6(host) ? "udp6" : "udp4" });
+  async udp({ host, port }: Address): Promise<Outlet> {
+    this.#check(host);
+    const { promise, resolve: done, reject } = Promise.withResolvers<Outlet>();
+    const type = isIPv6(host) ? "udp6" : "udp4";
+    const lookup: NonNullable<SocketOptions["lookup"]> = (name, options, callback) =>
+      this.#lookup(name, { ...options, family: type === "udp6" ? 6 : 4, all: false }, (...found) =>
+        callback(...(found as [NodeJS.ErrnoException | null, string, number])),
+      );
+    const socket = createSocket({ type, lookup });
     let broken = false;
     // Errors arrive for an earlier datagram: nobody listens there, or the network is gone.
     socket.on("error", (error) => {
@@ -34,14 +61,14 @@ export class SystemConnector implements Connector {
       socket.close();
     };
     socket.connect(port, host, () =>
-      resolve({
+      done({
         get broken() {
           return broken;
         },
         write: (bytes) =>
-          new Promise((done, failed) => {
+          new Promise((sent, failed) => {
             if (broken) failed(new OwnError("the socket is closed"));
-            else socket.send(bytes, (error) => (error === null ? done() : failed(error)));
+            else socket.send(bytes, (error) => (error === null ? sent() : failed(error)));
           }),
         destroy: close,
         close: async () => close(),
@@ -52,21 +79,30 @@ export class SystemConnector implements Connector {
   }
 
   logger(args: readonly string[]): Promise<Outlet> {
-    const { promise, resolve, reject } = Promise.withResolvers<Outlet>();
+    const { promise, resolve: ready, reject } = Promise.withResolvers<Outlet>();
     // Nothing of our environment: it may hold what a child must not see.
     const child = spawn(LOGGER, args, { env: {}, stdio: ["pipe", "ignore", "ignore"] });
     child.once("error", reject);
     child.once("spawn", () => {
       const outlet = streamOutlet(child.stdin);
       child.once("exit", () => outlet.destroy());
-      resolve(outlet);
+      ready(outlet);
     });
     return promise;
   }
 }
 
+/** Where machines of a cloud are told who they are, and what is no single host. */
+class ForbiddenAddress extends OwnError {
+  constructor() {
+    super(
+      "records may not go to this address: it is no host, or where a cloud talks to its machines",
+    );
+  }
+}
+
 function connected(to: NetConnectOpts): Promise<Outlet> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outlet>();
+  const { promise, resolve: ready, reject } = Promise.withResolvers<Outlet>();
   const socket = connect(to);
   socket.once("error", (error: NodeJS.ErrnoException) =>
     reject(error.code === "EPROTOTYPE" ? new WrongSocketKind() : error),
@@ -74,7 +110,7 @@ function connected(to: NetConnectOpts): Promise<Outlet> {
   socket.once("connect", () => {
     socket.setNoDelay(true);
     socket.resume(); // whatever it answers is not for us, and must not fill its buffer
-    resolve(streamOutlet(socket));
+    ready(streamOutlet(socket));
   });
   return promise;
 }
