@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { nextTurn } from "../support/fake-world.ts";
 import { get, request } from "../support/http-front.ts";
 import { type Scene, scene } from "./scene.ts";
 
