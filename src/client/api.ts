@@ -2581,6 +2581,8 @@ export interface AuthTokenCreateOrphanInput {
   readonly id?: string | undefined;
   /** Must be empty: no entities. */
   readonly alias?: string | undefined;
+  /** True, as some clients say here too: it is so in any case. */
+  readonly noParent?: boolean | undefined;
 }
 
 export type AuthTokenCreateOrphanAnswer = {
@@ -2629,6 +2631,7 @@ export function authTokenCreateOrphan(
       type: input.type,
       id: input.id,
       entity_alias: input.alias,
+      no_parent: input.noParent,
     },
     answer: "auth",
   });

@@ -90,8 +90,8 @@ export const namespacesApi = [
     summary: "Create a namespace, or replace its metadata.",
     description:
       "The parent must exist. Metadata that is not given is left as it is. Names have up to 128 " +
-      "printable ASCII characters, and may not be root, sys, audit, auth, cubbyhole, identity, acl " +
-      "or api-lock; namespaces nest at most 16 deep.",
+      "printable ASCII characters, and may not be root, sys, audit, auth, cubbyhole, identity, acl, " +
+      "api-lock, seal, unseal, seal-status or delete-sealed; namespaces nest at most 16 deep.",
     access: access.capability,
     input: {
       path,

@@ -28,6 +28,15 @@ for (const name of ["root", "sys", "audit", "auth", "cubbyhole", "identity", "ac
   });
 }
 
+test("the calls that seal one namespace at other servers make none here, and are told why", () => {
+  for (const name of ["seal", "unseal", "seal-status", "delete-sealed", "Seal"]) {
+    assert.throws(
+      () => readNames(`team/${name}`),
+      (error) => error instanceof Failure && /sys\/seal seals the server/.test(error.message),
+    );
+  }
+});
+
 test("T-D01, T-D05: what is no segment of a path, or no printable ASCII, is no name", () => {
   for (const path of [
     "",

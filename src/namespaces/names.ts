@@ -13,6 +13,10 @@ export const MAX_PATH = 512;
 // What every namespace has by itself, and what stands below sys/namespaces/ for something else.
 const RESERVED: ReadonlySet<string> = new Set([...RESERVED_NAMES, "api-lock"]);
 
+// What clients of the kind call below a namespace to seal that one alone. As names they would be created,
+// and the caller would be told of a success.
+const SEALS: ReadonlySet<string> = new Set(["seal", "unseal", "seal-status", "delete-sealed"]);
+
 /** The names in a path, or a refusal. */
 export function readNames(path: string): readonly string[] {
   // Before it is cut up: nothing so long can be a path.
@@ -30,5 +34,8 @@ function problemOf(name: string): string | null {
   if (name.length > MAX_NAME) return `it may have at most ${MAX_NAME} characters`;
   if (!/^[!-~]+$/.test(name)) return "it may have printable ASCII characters only, and no space";
   if (!isSegment(name)) return "it may not begin or end with a dot, nor have one of * + \\ %";
+  if (SEALS.has(name.toLowerCase())) {
+    return "it is a reserved word: no namespace has a seal of its own; sys/seal seals the server";
+  }
   return RESERVED.has(name.toLowerCase()) ? "it is a reserved word" : null;
 }

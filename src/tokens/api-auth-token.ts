@@ -13,7 +13,7 @@ import { type InputOf, wire } from "../endpoint/wire.ts";
 import type { AuthTokens, Given } from "./auth-tokens.ts";
 import { authOf, factsOf, summaryOf, tokenFacts } from "./token-view.ts";
 import type { Token } from "./token.ts";
-import { afterInvalid, secretChosen, sudoNeeded } from "./view-failures.ts";
+import { afterInvalid, parentAsked, secretChosen, sudoNeeded } from "./view-failures.ts";
 
 const endpoint = endpointsOf<AuthTokens>();
 
@@ -101,9 +101,18 @@ export const authTokenApi = [
     path: "/auth/token/create-orphan",
     summary: "Make a client token that does not end with the caller's.",
     access: access.capability,
-    input: newToken,
+    input: {
+      ...newToken,
+      noParent: wire
+        .body("no_parent")
+        .boolean("True, as some clients say here too: it is so in any case.")
+        .default(true),
+    },
     output: inAuth,
-    handler: (room, input, asked) => created(room, input, asked, true),
+    handler: (room, input, asked) => {
+      if (!input.noParent) throw parentAsked();
+      return created(room, input, asked, true);
+    },
   }),
   endpoint({
     name: "authTokenLookupSelf",

@@ -20,6 +20,11 @@ export function sudoNeeded(field: string): Failure {
   return denied("sudo-needed", `${field} needs the capability sudo on this path`);
 }
 
+export function parentAsked(): Failure {
+  const message = "no_parent must be true here; auth/token/create makes children of the caller's";
+  return new Failure("invalid", "parent-asked", message);
+}
+
 export function notItsOwn(): Failure {
   const message = "child policies must be subset of parent";
   return new Failure("invalid", "policies-not-own", message);

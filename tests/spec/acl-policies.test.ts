@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { aclServer, denied, indexOf, refused, succeeded, UNKNOWN } from "../support/acl-server.ts";
-import { goClient } from "../support/go-client.ts";
+import { goClient } from "../clients/nomad-client.ts";
 import { at } from "../support/http-client.ts";
 
 const RULES = 'path "sys/mounts" { capabilities = ["read"] }';

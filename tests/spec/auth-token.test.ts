@@ -30,6 +30,19 @@ import {
 const MAKES = 'path "auth/token/create" { capabilities = ["update"] }';
 // --- making ---
 
+test("create-orphan takes no_parent, as a command line says it there too, and refuses its contrary", async (t) => {
+  const server = await aclServer(t);
+  const made = await ask(server, "create-orphan", { policies: ["readonly"], no_parent: true });
+  assert.equal(made.status, 200, made.text);
+  assert.equal(at(made, "warnings"), null);
+  const { client_token: token } = authOf(made);
+  assert.equal((await facts(server, token))["orphan"], true);
+  const body = { policies: ["readonly"], no_parent: false };
+  const contrary = await ask(server, "create-orphan", body);
+  assert.equal(contrary.status, 400);
+  assert.match(contrary.text, /no_parent must be true here; auth\/token\/create makes children/);
+});
+
 test("6.8: a token that is made comes in auth, and is a token of spec 1", async (t) => {
   const { server, clock } = await stopped(t);
   const body = {

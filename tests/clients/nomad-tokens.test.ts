@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { aclServer, unclaimedServer, UUID } from "../support/acl-server.ts";
-import { asToken, goClient, type GoToken, goToken, type Query } from "../support/go-client.ts";
+import { asToken, goClient, type GoToken, goToken, type Query } from "./nomad-client.ts";
 
 test("replayed: bootstrap with and without a secret of the operator's", async (t) => {
   const chosen = "2b778dd9-f5f1-6f29-b4b4-9a5fa948757a";

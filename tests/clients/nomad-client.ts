@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
-import type { AclServer } from "./acl-server.ts";
-import { RawClient, type RawAnswer } from "./http-front.ts";
+import type { AclServer } from "../support/acl-server.ts";
+import { RawClient, type RawAnswer } from "../support/http-front.ts";
 
 export type Query = Readonly<Record<string, string>>;
 

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
-import { RawClient, type RawAnswer } from "./http-front.ts";
+import { RawClient, type RawAnswer } from "../support/http-front.ts";
 
 export interface ClientSecret {
   readonly request_id: string;

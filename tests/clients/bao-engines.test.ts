@@ -4,12 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { engineServer, grants, until } from "../support/engine-server.ts";
-import {
-  ClientError,
-  commandMountInput,
-  mountInput,
-  secretsClient,
-} from "../support/secrets-client.ts";
+import { ClientError, commandMountInput, mountInput, secretsClient } from "./bao-client.ts";
 
 function isError(status: number, text: RegExp) {
   return (error: unknown) => {
