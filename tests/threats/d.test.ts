@@ -86,6 +86,41 @@ test("T-D05: odd names, deep paths and races of creation and deletion hurt nobod
   assert.equal((await stage.server.call("GET", "/v1/sys/health")).status, 200);
 });
 
+test("T-D06: management and every right of one namespace are nothing beside it or above", async (t) => {
+  const stage = await scene(t);
+  await stage.namespaces("a", "a/below", "b");
+  const { tokens } = stage.server.server;
+  const management = await tokens.create({
+    type: "management",
+    policies: [],
+    namespaceId: stage.idOf("a"),
+    global: true,
+  });
+  const everything = rule("*", [...EVERYTHING, "sudo"]);
+  const callers = [management.secret.reveal(), await stage.clientWith(everything, "a")];
+  const before = await lastIndex(stage);
+  const ask = (token: string, path: string, namespace?: string) =>
+    stage.server.call("POST", `/v1/${path}`, { token, namespace });
+  for (const token of callers) {
+    for (const [path, namespace] of [
+      ["sys/namespaces/x"],
+      ["sys/namespaces/x", "b"],
+      ["b/sys/namespaces/x"],
+      ["sys/namespaces/x", "/"],
+      ["sys/policies/acl/x"],
+    ] as const) {
+      const answer = await ask(token, path, namespace);
+      assert.equal(answer.status, 403, `${path} in ${namespace ?? "root"}: ${answer.text}`);
+    }
+  }
+  assert.equal(await lastIndex(stage), before, "nothing was written");
+  for (const [i, token] of callers.entries()) {
+    assert.equal((await ask(token, `sys/namespaces/x${i}`, "a")).status, 200);
+    assert.equal((await ask(token, `a/sys/namespaces/y${i}`)).status, 200);
+  }
+  assert.equal((await ask(callers[0] ?? "", "sys/namespaces/z", "a/below")).status, 200);
+});
+
 test("T-D06: where a right is judged is where it takes effect", async (t) => {
   const stage = await scene(t);
   await stage.namespaces("a", "b", "a/b");
