@@ -53,7 +53,9 @@ export class RequestInput {
       body: endpoint.takesAnyBody
         ? []
         : Object.keys(given.body).filter(
-            (name) => !read.body.has(body === null ? name : lower(name)),
+            // Null is as if it had not been given, here too.
+            (name) =>
+              given.body[name] !== null && !read.body.has(body === null ? name : lower(name)),
           ),
     };
   }
