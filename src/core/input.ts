@@ -178,7 +178,16 @@ function valueOf(
   if (source === "whole") return body;
   let found: JsonValue | undefined;
   for (const name of names) {
-    if (found !== undefined && found !== null) break;
+    if (found !== undefined && found !== null) {
+      // Whoever writes back what was read sends each name with the same value.
+      if (
+        source !== "query" &&
+        isSame(field, found, folded === null ? body[name] : folded.get(name))
+      ) {
+        read.body.add(name);
+      }
+      continue;
+    }
     const inBody = folded === null ? Object.hasOwn(body, name) : folded.has(name);
     if (source !== "query" && inBody) {
       found = folded === null ? body[name] : folded.get(name);
@@ -189,6 +198,15 @@ function valueOf(
     }
   }
   return found;
+}
+
+function isSame(
+  field: ServedField["field"],
+  one: JsonValue,
+  other: JsonValue | undefined,
+): boolean {
+  if (other === undefined || other === null) return false;
+  return JSON.stringify(canonical(field, one)) === JSON.stringify(canonical(field, other));
 }
 
 /** On /acl/ the case of a field's name does not matter; none is given twice, which the reader of the body

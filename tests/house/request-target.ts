@@ -16,7 +16,8 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
   {
     // Documents of policies come percent-encoded from their provider.
     what: /\bdecodeURI(?:Component)?\b|(?<![.\w$#]|function\s+)unescape\s*\(/g,
-    files: /^src\/(?:base\/(?:canonical-path|query)|engines\/clouda\/sdk-policies)\.ts$/,
+    // Commands read what a person typed, and what they sent themselves.
+    files: /^src\/(?:cli\/.*|base\/(?:canonical-path|query)|engines\/clouda\/sdk-policies)\.ts$/,
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,
