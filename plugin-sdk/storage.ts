@@ -18,6 +18,12 @@ export interface StoragePage {
   readonly reverse?: boolean;
 }
 
+export interface EngineWriteOptions {
+  /** It deletes, though it writes a little for that (a mark, a shorter record): it still works when the
+   *  disk is nearly full. Not for what brings something back. Default false. */
+  readonly deletion?: boolean;
+}
+
 /** Keys are "/"-joined canonical segments, relative to the mount. */
 export interface EngineStorage {
   get<T>(key: string, codec: Codec<T>): Promise<T | null>;
@@ -32,7 +38,7 @@ export interface EngineStorage {
    * Runs `fn` synchronously and serialisably; resolves with its result once durable. A throw undoes
    * everything. `fn` changes nothing but the transaction: it may be run more than once.
    */
-  write<T>(fn: (tx: EngineTx) => T): Promise<T>;
+  write<T>(fn: (tx: EngineTx) => T, options?: EngineWriteOptions): Promise<T>;
 }
 
 export interface EngineTx {

@@ -151,7 +151,17 @@ async function tokenFinding({ client, settings, fs }: Context): Promise<Finding>
 async function auditFinding({ client }: Context): Promise<Finding> {
   try {
     const { data } = await client.request("GET", "sys/audit");
-    const count = isObject(data) ? Object.keys(data).length : 0;
+    const devices = isObject(data) ? Object.entries(data) : [];
+    const count = devices.length;
+    const down = devices.flatMap(([path, device]) =>
+      isObject(device) && device["healthy"] === false ? [path] : [],
+    );
+    if (down.length > 0) {
+      const found = `${down.join(", ")} cannot be written to (${down.length} of ${count} devices)`;
+      const cause =
+        "the server's log says why; mend the place it writes to, then reload the server";
+      return wrong("audit", found, cause);
+    }
     if (count > 1) return good("audit", `${count} devices`);
     return count === 1
       ? watch("audit", "1 device: when it fails, everything stops", "enable a second one")

@@ -9,6 +9,7 @@ import type { Tx, View } from "../barrier/view.ts";
 import type {
   EngineStorage,
   EngineTx,
+  EngineWriteOptions,
   StoragePage,
   StorageRecord,
 } from "../../plugin-sdk/storage.ts";
@@ -58,11 +59,12 @@ export class MountStorage implements EngineStorage {
     return this.#view.list(prefix, page);
   }
 
-  write<T>(fn: (tx: EngineTx) => T): Promise<T> {
-    return this.#view.write((tx) => {
+  write<T>(fn: (tx: EngineTx) => T, { deletion = false }: EngineWriteOptions = {}): Promise<T> {
+    const run = (tx: Tx) => {
       this.#check();
       return fn(new MountTx(tx, this.#writeAhead));
-    });
+    };
+    return this.#view.write(run, { deletion });
   }
 
   #check(): void {

@@ -1,5 +1,6 @@
 // The margin of a nearly full disk: below the reserve only deletions and essential writes are taken,
-// so that revocation still works when nothing else does (reliability R4).
+// so that revocation still works when nothing else does (reliability R4). A deletion that writes (it
+// marks something deleted) has the upper half of the reserve; the lower is for what revokes.
 
 import type { Clock, Nanos } from "../base/world.ts";
 import type { Engine } from "./engines/engine.ts";
@@ -7,6 +8,12 @@ import { storageFull } from "./failures.ts";
 import type { StoredChange } from "./transaction.ts";
 
 const LOOK_EVERY: Nanos = 100_000_000n;
+
+interface Asked {
+  readonly bytes: number;
+  readonly pendingBytes: number;
+  readonly deletion: boolean;
+}
 
 export class SpaceGuard {
   readonly #engine: Engine;
@@ -23,10 +30,10 @@ export class SpaceGuard {
   }
 
   /**
-   * Throws unless there is room or the changes only delete. What was accepted since the last look
+   * Throws unless there is room or the changes only delete. `deletion`: they delete by writing. What was accepted since the last look
    * counts as written: a burst between two looks would use up the reserve otherwise.
    */
-  check(changes: Iterable<StoredChange>, bytes: number, pendingBytes: number): void {
+  check(changes: Iterable<StoredChange>, { bytes, pendingBytes, deletion }: Asked): void {
     const now = this.#clock.elapsed();
     if (this.#lookAgainAt === null || now >= this.#lookAgainAt) {
       this.#free = this.#engine.freeBytes();
@@ -35,7 +42,8 @@ export class SpaceGuard {
     }
     if (this.#free === null) return;
     const left = Math.max(0, this.#free - this.#owed);
-    if (left - bytes >= this.#reserveBytes) {
+    const kept = deletion ? this.#reserveBytes / 2 : this.#reserveBytes;
+    if (left - bytes >= kept) {
       this.#owed += bytes;
       return;
     }

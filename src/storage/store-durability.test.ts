@@ -18,6 +18,7 @@ import { HEAD_ROW } from "./rows/head.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import type { Store } from "./store.ts";
+import type { StoreTx } from "./transaction.ts";
 
 function refused(code: string): (error: unknown) => boolean {
   return (error) => error instanceof Failure && error.code === code;
@@ -325,6 +326,9 @@ test("a nearly full disk takes deletions and essential writes only, until there 
   });
   await assert.rejects(mixed, full);
   await store.write((tx) => tx.put("shared/lease", bytes("1")), { essential: true });
+  await store.write((tx) => tx.put("shared/mark", bytes("1")), { deletion: true });
+  const large = (tx: StoreTx) => tx.put("shared/mark", Buffer.alloc(3000));
+  await assert.rejects(store.write(large, { deletion: true }), full, "half is for revocations");
   await store.write((tx) => tx.delete("shared/a"));
   assert.equal(store.get("shared/a"), null);
   assert.equal(store.get("shared/lease") === null, false);

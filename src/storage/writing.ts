@@ -34,6 +34,8 @@ const PENDING_TRANSACTIONS = 16_384;
 export interface WriteOptions {
   /** Takes from the reserve of a nearly full disk: revocations, seals. Default false. */
   readonly essential?: boolean;
+  /** Deletes by writing a little: takes from the upper half of that reserve. Default false. */
+  readonly deletion?: boolean;
   /** Called at once when the transaction is refused: undoes what its function did outside of it. */
   readonly undo?: () => void;
 }
@@ -339,7 +341,10 @@ export class Writing {
     if (changes.size === 0 && control === null && how.meta === undefined) {
       return { result, sequence: this.#settling.last };
     }
-    if (!how.essential) this.#space.check(changes.values(), bytes, this.#pendingBytes);
+    if (!how.essential) {
+      const { deletion = false } = how;
+      this.#space.check(changes.values(), { bytes, pendingBytes: this.#pendingBytes, deletion });
+    }
     let rows: Rows;
     if (tip === null) {
       const ignored = [...changes.keys()].every((key) => classOf(key) === "ignored");

@@ -479,6 +479,18 @@ test("doctor finds what is wrong and says what to do", async () => {
   assert.equal(bad.code, 1);
 });
 
+test("doctor names the audit devices that cannot be written to", async () => {
+  server.opened();
+  server.devices.set("main/", { type: "file", healthy: true });
+  server.devices.set("second/", { type: "file", healthy: true });
+  const whole = await cli(["doctor"]);
+  assert.match(whole.stdout, /^audit +good +2 devices/m);
+  server.devices.set("main/", { type: "file", healthy: false });
+  const half = await cli(["doctor"]);
+  assert.equal(half.code, 1);
+  assert.match(half.stdout, /^audit +wrong +main\/ cannot be written to \(1 of 2 devices\)/m);
+});
+
 test("version and help need no server, no token and no sane environment", async () => {
   const env = { HOLDFAST_ADDR: "nonsense", HOLDFAST_SKIP_VERIFY: "perhaps" };
   assert.equal((await cli(["version"], { env })).stdout, "Holdfast 0.1.0\n");

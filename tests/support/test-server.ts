@@ -16,11 +16,14 @@ import type { World } from "../../src/base/world.ts";
 import type { Config, ListenerConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { openServer, type Server } from "../../src/server/server.ts";
+import type { Engine } from "../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { type Answer, at, call, type CallOptions } from "./http-client.ts";
 
 export interface TestServerOptions {
   readonly disk?: MemoryDisk;
+  /** Puts something between the server and its storage. */
+  readonly engine?: (inner: MemoryEngine) => Engine;
   readonly world?: Partial<World>;
   readonly listener?: Partial<ListenerConfig>;
   /** Members of the configuration file, beside the listener. */
@@ -138,7 +141,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
   const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
   const { dev, engineTypes = [], environment = {} } = options;
-  const common = { world, log, dial, version: "1.2.3", buildDate: "2026-11-15", engine };
+  const about = { version: "1.2.3", buildDate: "2026-11-15" };
+  const common = { world, log, dial, ...about, engine: options.engine?.(engine) ?? engine };
   const parts = { ...common, engineTypes, environment };
   const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
   return new TestServer(server, lines, directory, engine);

@@ -20,6 +20,7 @@ export async function deleteAll(
     const some = paths.slice(at, at + BATCH);
     deleted += await storage.write(
       (tx) => some.filter((path) => versioned.deleteIn(tx, path, null)).length,
+      { deletion: true },
     );
   }
   return deleted;

@@ -199,7 +199,8 @@ export class Versioned {
 
   /** Marks versions deleted; null: the newest. */
   async delete(path: string, numbers: readonly number[] | null): Promise<void> {
-    await this.#given.storage.write((tx) => this.deleteIn(tx, path, numbers));
+    const mark = (tx: EngineTx) => this.deleteIn(tx, path, numbers);
+    await this.#given.storage.write(mark, { deletion: true });
   }
 
   /** Says whether it changed anything. */
@@ -221,11 +222,11 @@ export class Versioned {
   async destroy(path: string, numbers: readonly number[]): Promise<void> {
     for (let at = 0; at < numbers.length; at += rows.MOST_AT_ONCE) {
       const some = numbers.slice(at, at + rows.MOST_AT_ONCE);
-      await this.#given.storage.write((tx) => {
+      const empty = (tx: EngineTx) =>
         this.#change(tx, path, some, (version) =>
           version.destroyed ? version : { ...version, destroyed: true, inline: null },
         );
-      });
+      await this.#given.storage.write(empty, { deletion: true });
     }
   }
 
@@ -286,10 +287,11 @@ export class Versioned {
   /** The secret and all its versions, for good. */
   async remove(path: string): Promise<void> {
     const { storage } = this.#given;
-    const left = await storage.write((tx) => {
+    const removing = (tx: EngineTx) => {
       const found = tx.get(rows.secretKey(path), secretCodec);
       return found !== null && rows.removeSecret(tx, path, found);
-    });
+    };
+    const left = await storage.write(removing, { deletion: true });
     if (left) await rows.sweep(storage, null);
   }
 }
