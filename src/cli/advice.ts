@@ -2,6 +2,7 @@
 
 import { Failure } from "../base/failure.ts";
 import { ApiError } from "../client/api-error.ts";
+import type { Told } from "../client/environment.ts";
 import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
@@ -13,6 +14,8 @@ export interface Situation {
   readonly command: string;
   /** Where the token came from; null without one. */
   readonly tokenFrom: string | null;
+  /** The namespace of the request and where that came from; null for the root namespace. */
+  readonly namespace: Told<string> | null;
 }
 
 export function adviceFor(error: unknown, situation: Situation): string | null {
@@ -56,7 +59,8 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
   ["answer-malformed", "check that the address is that of a Holdfast server: `holdfast doctor`"],
 ]);
 
-function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string | null {
+function onRefusal(error: ApiError, situation: Situation): string | null {
+  const { command } = situation;
   const special = onPolicyRefusal(error) ?? onEngineRefusal(error, command);
   if (special !== null) return special;
   switch (error.kind) {
@@ -65,7 +69,7 @@ function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string |
     case "uninitialised":
       return "run `holdfast operator init` once, and keep what it prints";
     case "denied":
-      return onDenial(error, tokenFrom);
+      return onDenial(error, situation);
     case "not-found":
       return onNotFound(error);
     case "unsupported":
@@ -77,6 +81,9 @@ function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string |
     case "headers-too-large":
       return "check the token and the namespace: one of them is far too long";
     case "unavailable":
+      if (error.message.includes("storage is nearly full")) {
+        return error.path === "sys/unseal" ? `${ON_FULL}, then ${UNSEAL_AGAIN}` : ON_FULL;
+      }
       if (error.path === "sys/unseal") return ON_UNOPENED;
       return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
     case "behind":
@@ -95,9 +102,12 @@ function onRefusal(error: ApiError, { command, tokenFrom }: Situation): string |
   }
 }
 
-const ON_UNOPENED =
-  "mend what is named above (the server's log says more), then run `holdfast operator unseal` again: " +
-  "shares that were right are kept and need not be given again";
+const UNSEAL_AGAIN =
+  "run `holdfast operator unseal` again: shares that were right are kept and need not be given again";
+const ON_UNOPENED = `mend what is named above (the server's log says more), then ${UNSEAL_AGAIN}`;
+const ON_FULL =
+  "make room on the disk where the server keeps its data; `holdfast read -field disk sys/host-info` " +
+  "shows what is free";
 const ON_WRONG_SHARES =
   "check that every share is of the newest set: a rekey voids older ones; `holdfast status` shows how " +
   "many count";
@@ -117,7 +127,7 @@ function onInvalid(error: ApiError): string | null {
   );
 }
 
-function onDenial(error: ApiError, tokenFrom: string | null): string {
+function onDenial(error: ApiError, { tokenFrom, namespace }: Situation): string {
   const withoutToken = NO_TOKEN_NEEDED.get(error.path);
   if (withoutToken !== undefined) return withoutToken;
   if (tokenFrom === null || error.says("missing client token")) {
@@ -125,9 +135,15 @@ function onDenial(error: ApiError, tokenFrom: string | null): string {
   }
   if (error.says("invalid token")) return `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`;
   if (governedDenial(error) !== null) return onGovernedDenial();
-  if (error.says("restricted endpoint")) return "leave out the namespace: this is for root only";
+  if (error.says("restricted endpoint")) {
+    return namespace === null
+      ? "leave out the namespace: this is for root only"
+      : `this is for the root namespace only, and ${namespace.from} says ${namespace.value}: give -namespace /`;
+  }
   if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
-  return `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
+  const allow = `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
+  if (namespace === null) return allow;
+  return `${allow} in the namespace ${namespace.value} (from ${namespace.from}), if there is one of that name`;
 }
 
 /** Refusals where no token was sent, so that another would not help. */
@@ -154,7 +170,7 @@ function unknownToken(tokenFrom: string): string {
 }
 
 /** A variable goes before what `login` keeps. */
-function another(tokenFrom: string): string {
+export function another(tokenFrom: string): string {
   return /^[A-Z]+_TOKEN$/.test(tokenFrom)
     ? `set ${tokenFrom} to another, or unset it and run \`holdfast login\``
     : "run `holdfast login`";

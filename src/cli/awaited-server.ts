@@ -30,8 +30,8 @@ export async function sealStatus(client: Client): Promise<JsonObject> {
 }
 
 /** The first answer; after `limit` it throws what stood in the way the last time. */
-export function awaitedStatus(context: Context, limit: Nanos): Promise<JsonObject> {
-  const { client, clock, timers } = context;
+export function awaitedStatus(context: Context, client: Client, limit: Nanos): Promise<JsonObject> {
+  const { clock, timers } = context;
   const end = clock.elapsed() + limit;
   return context.untilInterrupted(async (signal) => {
     let late: Failure | null = null;

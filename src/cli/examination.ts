@@ -6,12 +6,13 @@ import { describe, Failure } from "../base/failure.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { DAY, SECOND, showDuration } from "../base/duration.ts";
 import { ApiError } from "../client/api-error.ts";
+import type { Told } from "../client/environment.ts";
 import { isLocal } from "../client/server-address.ts";
 import { probeTls } from "../client/tls-probe.ts";
 import { tokenFileProblem } from "../client/token-file.ts";
-import { adviceFor } from "./advice.ts";
+import { adviceFor, another } from "./advice.ts";
 import type { Context } from "./command.ts";
-import { checkToken } from "./token-check.ts";
+import { checkToken, type TokenCheck } from "./token-check.ts";
 import { VERSION } from "../base/version.ts";
 
 export interface Finding {
@@ -46,7 +47,8 @@ export async function examine(context: Context): Promise<Finding[]> {
     );
   }
   if (data["sealed"] !== false) return findings;
-  findings.push(await tokenFinding(context), await auditFinding(context));
+  findings.push(...(await tokenFindings(context)), await auditFinding(context));
+  findings.push(...(await diskFindings(context)));
   return findings;
 }
 
@@ -94,7 +96,7 @@ async function tlsFinding({ settings, files, timers, clock }: Context): Promise<
 
 async function reach({ client }: Context): Promise<{ readonly data: JsonObject } | Finding> {
   try {
-    const { body } = await client.withToken(null).request("GET", "sys/health", {
+    const { body } = await client.inRoot().withToken(null).request("GET", "sys/health", {
       accept: HEALTH_CODES,
     });
     if (isObject(body)) return { data: body };
@@ -130,27 +132,73 @@ function versionFinding({ version }: JsonObject): Finding {
     : watch("version", `${VERSION} here, server ${server}`, "use the same version on both");
 }
 
-async function tokenFinding({ client, settings, fs }: Context): Promise<Finding> {
+/** The token, and the namespace in which it is used where that is not root. */
+async function tokenFindings({ client, settings, fs }: Context): Promise<Finding[]> {
+  const { namespaceTold: namespace } = settings;
   const token = settings.token(fs);
-  if (token === null) return watch("token", "none", "run `holdfast login`, or set HOLDFAST_TOKEN");
+  if (token === null) {
+    const where = namespace === null ? [] : [good("namespace", namespaceText(namespace))];
+    return [...where, watch("token", "none", "run `holdfast login`, or set HOLDFAST_TOKEN")];
+  }
   try {
-    const { valid, by, expires } = await checkToken(client);
-    const until = expires === "" ? "" : `, until ${expires}`;
-    if (valid === true) return good("token", `known to the server, from ${token.from}${until}`);
-    if (valid === null) return watch("token", `from ${token.from}; nothing here can check it`, "");
-    return wrong(
-      "token",
-      `the one from ${token.from} is not known (${by})`,
-      "run `holdfast login`",
-    );
+    const there = await checkToken(client);
+    if (namespace === null) return [tokenFinding(token.from, there)];
+    if (there.readable) {
+      return [good("namespace", namespaceText(namespace)), tokenFinding(token.from, there)];
+    }
+    // Whether it is the token or the namespace: the same token outside of it.
+    const outside = await checkToken(client.inRoot());
+    const missing = outside.valid === true;
+    const where = missing
+      ? wrong(
+          "namespace",
+          `${namespaceText(namespace)}: there is none of this name, or the token may do nothing in it`,
+          "give -namespace / for root; `holdfast namespace list` shows those below it",
+        )
+      : good("namespace", namespaceText(namespace));
+    return [where, tokenFinding(token.from, missing ? outside : there)];
   } catch (error) {
-    return failed("token", error);
+    return [failed("token", error)];
   }
 }
 
+function namespaceText({ value, from }: Told<string>): string {
+  return `${value} (from ${from})`;
+}
+
+function tokenFinding(from: string, { valid, by, expires }: TokenCheck): Finding {
+  const until = expires === "" ? "" : `, until ${expires}`;
+  if (valid === true) return good("token", `known to the server, from ${from}${until}`);
+  if (valid === null) return watch("token", `from ${from}; nothing here can check it`, "");
+  return wrong("token", `the one from ${from} is not known (${by})`, another(from));
+}
+
+/** Below twice the reserve, 64 MiB, under which nothing but deletions is written, it is high time. */
+const LITTLE_ROOM = 128 * 2 ** 20;
+const SOME_ROOM = 2 ** 30;
+
+/** Nothing where the token may not look, or everything is in memory. */
+async function diskFindings({ client }: Context): Promise<Finding[]> {
+  try {
+    const { data } = await client.inRoot().request("GET", "sys/host-info");
+    const disk = isObject(data) ? data["disk"] : undefined;
+    const free = isObject(disk) ? disk["free_bytes"] : undefined;
+    if (typeof free !== "number") return [];
+    const found = `${Math.floor(free / 2 ** 20)} MiB are free where data is kept`;
+    if (free >= SOME_ROOM) return [good("disk", found)];
+    const next = "make room: when it is nearly full nothing new is written";
+    return [free < LITTLE_ROOM ? wrong("disk", found, next) : watch("disk", found, next)];
+  } catch (error) {
+    if (error instanceof ApiError && DISK_UNTOLD.includes(error.kind)) return [];
+    return [failed("disk", error)];
+  }
+}
+
+const DISK_UNTOLD: readonly ApiError["kind"][] = ["denied", "not-found", "unsupported"];
+
 async function auditFinding({ client }: Context): Promise<Finding> {
   try {
-    const { data } = await client.request("GET", "sys/audit");
+    const { data } = await client.inRoot().request("GET", "sys/audit");
     const devices = isObject(data) ? Object.entries(data) : [];
     const count = devices.length;
     const down = devices.flatMap(([path, device]) =>
@@ -176,7 +224,7 @@ async function auditFinding({ client }: Context): Promise<Finding> {
 
 function failed(check: string, error: unknown): Finding {
   if (!(error instanceof Failure)) throw error;
-  const next = adviceFor(error, { command: "doctor", tokenFrom: null });
+  const next = adviceFor(error, { command: "doctor", tokenFrom: null, namespace: null });
   return wrong(check, describe(error), next ?? "look at the server's log");
 }
 

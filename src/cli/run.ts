@@ -7,6 +7,7 @@ import { Failure } from "../base/failure.ts";
 import { SystemFs } from "../base/fs.ts";
 import { SystemTimers } from "../base/timers.ts";
 import { ApiError } from "../client/api-error.ts";
+import type { Told } from "../client/environment.ts";
 import { adviceFor } from "./advice.ts";
 import { readArguments } from "./argument.ts";
 import { findCommand, loadCommand, type Group } from "./catalogue.ts";
@@ -107,6 +108,15 @@ class Invocation {
     return 2;
   }
 
+  /** For messages, so that one that cannot be read is none. */
+  #namespace(): Told<string> | null {
+    try {
+      return this.#settings.namespaceTold;
+    } catch {
+      return null;
+    }
+  }
+
   #print(text: string): number {
     this.#io.stdout.write(text);
     return 0;
@@ -123,7 +133,11 @@ class Invocation {
     const out = new Output({ stdout, stderr, format: "table", field: null, colours });
     const tokenFrom = this.#running?.tokenFrom ?? null;
     const details = error instanceof ApiError ? governedDenial(error)?.trace : undefined;
-    const next = adviceFor(error, { command: this.#command, tokenFrom });
+    const next = adviceFor(error, {
+      command: this.#command,
+      tokenFrom,
+      namespace: this.#namespace(),
+    });
     out.error(lineOf(error), next, details);
     if (!(error instanceof Failure) && this.#settings.debug) out.hint(framesOf(error));
     return exitCodeOf(error);

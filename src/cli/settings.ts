@@ -19,6 +19,7 @@ import {
   parseServerAddress,
   type ServerAddress,
 } from "../client/server-address.ts";
+import { addressesOf, sameServer } from "../client/token-address.ts";
 import { readTokenFile, tokenFilePath } from "../client/token-file.ts";
 import type { TlsChoice } from "../client/transport.ts";
 import { showDuration } from "../base/duration.ts";
@@ -102,7 +103,14 @@ export class Settings {
   }
 
   get namespace(): string {
-    return this.#flags.namespace ?? this.#told.namespace;
+    return this.namespaceTold?.value ?? "";
+  }
+
+  /** Null for the root namespace, which may be given as "/" or "root" (no other may be called so). */
+  get namespaceTold(): Told<string> | null {
+    const given = this.#flags.namespace;
+    const told = given === undefined ? this.#told.namespace : { value: given, from: "-namespace" };
+    return told === null || /^(?:\/*|\/?root\/?)$/i.test(told.value) ? null : told;
   }
 
   get region(): string {
@@ -122,12 +130,33 @@ export class Settings {
     return tokenFilePath(this.env);
   }
 
-  /** Null when there is none anywhere. */
+  /** Null when there is none anywhere, or none that is for this server. */
   token(fs: Fs): Told<Secret<string>> | null {
     const told = this.#told.token;
     if (told !== null) return told;
     const value = readTokenFile(fs, this.tokenFile);
-    return value === null ? null : { value, from: this.tokenFile };
+    if (value === null || this.#withheld(fs, value) !== null) return null;
+    return { value, from: this.tokenFile };
+  }
+
+  /** Why the token in the file is not sent to this server; null where it is. */
+  #withheld(fs: Fs, token: Secret<string>): string | null {
+    const { value: address, from } = this.address;
+    const known = addressesOf(fs, this.tokenFile, token);
+    const next = "`holdfast login` at this address gets one, or takes the same one for both";
+    if (known === null) {
+      if (!/^(?!HOLDFAST)[A-Z]+_ADDR$/.test(from)) return null;
+      return (
+        `the token in ${this.tokenFile} is not sent to ${address.shown} (from ${from}): it is not ` +
+        `known to be for that server; ${next}`
+      );
+    }
+    if (known.some((one) => sameServer(one, address))) return null;
+    const whose = known.join(", ");
+    return (
+      `the token in ${this.tokenFile} is for ${whose} and is not sent to ${address.shown} ` +
+      `(from ${from}); ${next}`
+    );
   }
 
   /** The variable that a token comes from, which goes before the file; null where none is set. */
@@ -135,12 +164,14 @@ export class Settings {
     return this.#told.token?.from ?? null;
   }
 
-  /** What of the environment is there and not used, where something is missing for it. */
+  /** What is there of address and token and not used. */
   unused(fs: Fs): readonly string[] {
     this.#told.check();
     const address = this.#flags.address === undefined ? this.#told.unused("ADDR") : null;
-    const token = this.token(fs) === null ? this.#told.unused("TOKEN") : null;
-    return [address, token].filter((one) => one !== null);
+    const token = this.#told.unused("TOKEN");
+    const kept = this.#told.token === null ? readTokenFile(fs, this.tokenFile) : null;
+    const withheld = kept === null ? null : this.#withheld(fs, kept);
+    return [address, token, withheld].filter((one) => one !== null);
   }
 
   tls(files: UserFiles): TlsChoice {

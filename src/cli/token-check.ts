@@ -14,6 +14,8 @@ const VIEW_NAMES = ["display_name", "expire_time"] as const;
 export interface TokenCheck {
   /** Null: no endpoint could tell. */
   readonly valid: boolean | null;
+  /** Whether the server let it look at itself. */
+  readonly readable: boolean;
   /** What was read. */
   readonly by: string;
   /** As far as the server tells it; empty otherwise. */
@@ -28,7 +30,7 @@ export async function checkToken(client: Client): Promise<TokenCheck> {
       const told = isObject(data) ? data : {};
       const text = (name: string) => (typeof told[name] === "string" ? told[name] : "");
       const [name, expires] = by === SELF ? ["Name", "ExpirationTime"] : VIEW_NAMES;
-      return { valid: true, by, name: text(name), expires: text(expires) };
+      return { valid: true, readable: true, by, name: text(name), expires: text(expires) };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.kind === "not-found" || error.kind === "unsupported") continue;
@@ -38,8 +40,8 @@ export async function checkToken(client: Client): Promise<TokenCheck> {
         by === SELF || error.says("invalid token") || error.says("missing client token");
       // A known token without rights on this path is a good token all the same.
       const valid = unknown ? false : error.says("permission denied") ? true : null;
-      return { valid, by, name: "", expires: "" };
+      return { valid, readable: false, by, name: "", expires: "" };
     }
   }
-  return { valid: null, by: "", name: "", expires: "" };
+  return { valid: null, readable: false, by: "", name: "", expires: "" };
 }

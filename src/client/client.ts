@@ -90,6 +90,11 @@ export class Client implements Caller {
     return new Client({ ...this.#options, token });
   }
 
+  /** The same server, outside of every namespace: for what is the node's and not a namespace's. */
+  inRoot(): Client {
+    return new Client({ ...this.#options, namespace: "" });
+  }
+
   /** The same, with nobody told of its requests: for those beside what a person looks at. */
   unwatched(): Client {
     const { watcher: _, ...rest } = this.#options;

@@ -121,13 +121,14 @@ export class ClientEnvironment {
     return told === null ? null : { value: new Secret(told.value.trim()), from: told.from };
   }
 
-  get namespace(): string {
+  /** Null for the root namespace. Our own variable decides also when it is empty: that is root. */
+  get namespace(): Told<string> | null {
+    if (this.#env[`${OWN}_NAMESPACE`] === "") return null;
     const told = this.text("NAMESPACE");
-    if (told === null) return "";
-    if (told.from !== "NOMAD_NAMESPACE") return told.value;
+    if (told === null || told.from !== "NOMAD_NAMESPACE") return told;
     // There the first namespace has a name, and "*" asks for all of them.
     if (told.value === "*") throw invalid(`${told.from} must name one namespace`);
-    return told.value === "default" ? "" : told.value;
+    return told.value === "default" ? null : told;
   }
 
   get skipVerify(): boolean {

@@ -12,7 +12,7 @@ export interface Banner {
   /** Where the token was written; null when it was not, and then why. */
   readonly tokenFile: string | null;
   readonly tokenNote: string | null;
-  /** `npx holdfast`, or the path of the program where npx would not find it. */
+  /** The path of the program, as a shell takes it: it works from every directory. */
   readonly command: string;
   /** Where stand-ins for clouds show what they hold; empty when there are none. */
   readonly clouds: readonly string[];
@@ -56,7 +56,8 @@ export function showBanner(banner: Banner): string {
     "",
     "Try it from another terminal:",
     "",
-    `  export ${variables.join(" ")}`,
+    // Each on a line of its own: a long one would be broken by the terminal.
+    ...variables.map((variable) => `  export ${variable}`),
     `  ${command} status`,
     `  ${command} kv put secret/hello who=world`,
     `  ${command} kv get secret/hello`,

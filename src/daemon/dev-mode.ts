@@ -3,6 +3,7 @@
 
 import { join, resolve } from "node:path";
 import { utf8 } from "../base/bytes.ts";
+import { shellWord } from "../base/shell-text.ts";
 import { Failure } from "../base/failure.ts";
 import type { Fs, World } from "../base/world.ts";
 import { parseHostPort } from "../config/address.ts";
@@ -118,9 +119,7 @@ export function announceDev(
 ): void {
   const { host, fs, version } = parts;
   const { unsealKey, rootToken } = keys;
-  const offered = rootToken === null ? null : offerToken(fs, host, rootToken);
-  const command =
-    host.directory === host.root ? "npx holdfast" : join(host.root, "bin", "holdfast");
+  const offered = rootToken === null ? null : offerToken(fs, host, rootToken, server.addresses);
   const text = showBanner({
     version,
     address: server.addresses[0] ?? "",
@@ -130,7 +129,8 @@ export function announceDev(
     rootToken,
     tokenFile: offered?.written === true ? offered.path : null,
     tokenNote: offered?.written === false ? offered.why : null,
-    command,
+    // Never by npx: outside of a checkout it would ask the public registry for a package of this name.
+    command: shellWord(join(host.root, "bin", "holdfast")),
     clouds: place.clouds?.states ?? [],
   });
   host.out(text);

@@ -494,11 +494,12 @@ test("dev mode is memory on loopback, initialised and unsealed, with a banner an
   assert.deepEqual(daemon.host.removed, ["/tmp/holdfast-dev-x"]);
 });
 
-test("in a checkout the banner's commands are those of npx", async () => {
+test("in a checkout too the banner's commands are paths: npx would ask a public registry elsewhere", async () => {
   const daemon = fresh(fakeDaemon());
   daemon.host.directory = daemon.host.root;
   const { ended, banner } = await dev(daemon);
-  assert.match(banner, /\n {2}npx holdfast status\n/);
+  assert.match(banner, /\n {2}\/opt\/holdfast\/bin\/holdfast status\n/);
+  assert.ok(!banner.includes("npx"));
   daemon.host.signal("SIGINT");
   await ended;
 });
@@ -514,7 +515,7 @@ test("a token of another server in the token file is left alone, and the banner'
   const { ended, banner } = await dev(daemon);
   assert.equal(daemon.files.texts.get("/home/me/.holdfast-token"), "production\n");
   assert.match(banner, /holds another token and was left as it is/);
-  assert.match(banner, /export HOLDFAST_ADDR=\S+ HOLDFAST_TOKEN=root-token\n/);
+  assert.match(banner, /export HOLDFAST_ADDR=\S+\n {2}export HOLDFAST_TOKEN=root-token\n/);
   daemon.host.signal("SIGINT");
   await ended;
 });
@@ -529,7 +530,7 @@ test("a dev server takes its token away at its end, and leaves that of one that 
   const second = await dev(other);
   assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");
   assert.match(second.banner, /holds the token of a dev server that runs still/);
-  assert.match(second.banner, /export HOLDFAST_ADDR=\S+ HOLDFAST_TOKEN=another\n/);
+  assert.match(second.banner, /export HOLDFAST_ADDR=\S+\n {2}export HOLDFAST_TOKEN=another\n/);
   other.host.signal("SIGINT");
   await second.ended;
   assert.equal(other.files.texts.get("/home/me/.holdfast-token"), "root-token\n");

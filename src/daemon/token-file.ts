@@ -6,7 +6,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { text, utf8 } from "../base/bytes.ts";
 import { describe } from "../base/failure.ts";
+import { Secret } from "../base/secret.ts";
 import type { Fs } from "../base/world.ts";
+import { forgetAddresses, rememberAddresses } from "../client/token-address.ts";
 import type { Host } from "./host.ts";
 
 const NAME = ".holdfast-token";
@@ -20,7 +22,12 @@ export type TokenFileOutcome =
 
 type Surroundings = Pick<Host, "home" | "pid" | "isAlive">;
 
-export function offerToken(fs: Fs, host: Surroundings, token: string): TokenFileOutcome {
+export function offerToken(
+  fs: Fs,
+  host: Surroundings,
+  token: string,
+  addresses: readonly string[],
+): TokenFileOutcome {
   const { home, pid } = host;
   if (home === null) return { written: false, why: "there is no home directory" };
   const path = join(home, NAME);
@@ -35,6 +42,7 @@ export function offerToken(fs: Fs, host: Surroundings, token: string): TokenFile
       }
     }
     fs.replace(join(home, MARK), utf8(`${digest(token)} ${pid}\n`));
+    rememberAddresses(fs, path, new Secret(token), addresses);
     if (before !== token) fs.replace(path, utf8(`${token}\n`));
     return { written: true, path };
   } catch (error) {
@@ -51,6 +59,7 @@ export function withdrawToken(fs: Fs, { home, pid }: Surroundings): void {
     if (present === null || makerOf(fs, home, present) !== pid) return;
     fs.remove(path);
     fs.remove(join(home, MARK));
+    forgetAddresses(fs, path);
   } catch {
     // A token that nobody knows any more does no harm, and the next dev server replaces it.
   }

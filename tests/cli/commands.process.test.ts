@@ -502,3 +502,109 @@ test("version and help need no server, no token and no sane environment", async 
   );
   assert.equal(server.seen.length, 0);
 });
+
+test("the kept token goes to the server it is for, and to no other", async () => {
+  server.opened();
+  const other = (await FakeServer.start()).opened();
+  servers.push(other);
+  const HOLDFAST_TOKEN = "";
+  await cli(["login", "-"], { stdin: ROOT_TOKEN, env: { HOLDFAST_TOKEN } });
+  const read = (env: Record<string, string>) =>
+    cli(["read", "sys/key-status"], { env: { HOLDFAST_TOKEN, HOLDFAST_ADDR: "", ...env } });
+  for (const name of ["HOLDFAST_ADDR", "VAULT_ADDR"]) {
+    const wrong = await read({ [name]: other.address });
+    assert.equal(wrong.code, 4);
+    assert.ok(wrong.stderr.includes(`is for ${server.address} and is not sent to`), wrong.stderr);
+    assert.ok(wrong.stderr.includes(`${other.address} (from ${name})`));
+  }
+  assert.ok(other.seen.every(({ headers }) => headers["x-service-token"] === undefined));
+  const right = await read({ VAULT_ADDR: server.address.replace("127.0.0.1", "localhost") });
+  assert.deepEqual([right.code, right.stderr], [0, ""]);
+  // The same token of both, where somebody says so.
+  const env = { HOLDFAST_TOKEN, HOLDFAST_ADDR: other.address };
+  await cli(["login", "-"], { stdin: ROOT_TOKEN, env });
+  for (const { address } of [server, other]) {
+    assert.equal((await read({ HOLDFAST_ADDR: address })).code, 0);
+  }
+});
+
+test("a token that was written by hand goes to our own address, and to another client's only after a login", async () => {
+  server.opened();
+  writeFileSync(join(home, ".holdfast-token"), ROOT_TOKEN, { mode: 0o600 });
+  const read = (env: Record<string, string>) =>
+    cli(["read", "sys/key-status"], { env: { HOLDFAST_TOKEN: "", ...env } });
+  assert.equal((await read({})).code, 0);
+  const foreign = await read({ HOLDFAST_ADDR: "", VAULT_ADDR: server.address });
+  assert.equal(foreign.code, 4);
+  assert.match(foreign.stderr, /\(from VAULT_ADDR\): it is not known to be for that server/);
+  const besides = await read({ VAULT_TOKEN: "canary" });
+  assert.equal(besides.code, 0);
+  assert.match(besides.stderr, /Warning: VAULT_TOKEN is not used beside HOLDFAST_ADDR/);
+});
+
+test("what is the node's is read outside of the namespace that the environment names", async () => {
+  server.opened();
+  const env = { VAULT_NAMESPACE: "team", HOLDFAST_NAMESPACE: "team" };
+  assert.equal((await cli(["status"], { env })).code, 0);
+  assert.equal((await cli(["operator", "key-status"], { env })).code, 0);
+  const doctor = await cli(["doctor"], { env });
+  assert.equal(doctor.code, 0, doctor.all);
+  assert.match(doctor.stdout, /^namespace +good +team \(from HOLDFAST_NAMESPACE\)/m);
+  const audit = await cli(["audit", "list"], { env });
+  assert.match(audit.stderr, /HOLDFAST_NAMESPACE says team: give -namespace \//);
+  for (const args of [["-namespace", "/"], ["-namespace=root"], ["-namespace="]]) {
+    assert.equal((await cli(["audit", "list", ...args], { env })).code, 3, "none, and no refusal");
+  }
+  const empty = { ...env, HOLDFAST_NAMESPACE: "" };
+  assert.equal((await cli(["audit", "list"], { env: empty })).code, 3);
+});
+
+test("doctor tells a namespace that is not there from a token that is not known", async () => {
+  server.opened();
+  let asked = 0;
+  server.instead.set("GET auth/token/lookup-self", () =>
+    Promise.resolve(
+      asked++ === 0
+        ? { status: 403, body: { errors: ["permission denied"] } }
+        : enveloped({ display_name: "root" }),
+    ),
+  );
+  const gone = await cli(["doctor", "-namespace", "nosuch"]);
+  assert.equal(gone.code, 1);
+  assert.match(gone.stdout, /^namespace +wrong +nosuch \(from -namespace\): there is none/m);
+  assert.match(gone.stdout, /^token +good/m);
+  server.instead.delete("GET auth/token/lookup-self");
+  const unknown = await cli(["doctor"], { env: { HOLDFAST_TOKEN: "unknown" } });
+  assert.match(unknown.stdout, /^token +wrong .* set HOLDFAST_TOKEN to another, or unset it/m);
+});
+
+test("a nearly full disk: doctor looks at it, and the refusal says where to look", async () => {
+  server.opened();
+  const looked = async (free_bytes: number | null) => {
+    server.instead.set("GET sys/host-info", enveloped({ disk: { free_bytes } }));
+    return cli(["doctor"]);
+  };
+  assert.match((await looked(2 ** 36)).stdout, /^disk +good +65536 MiB are free/m);
+  assert.match((await looked(2 ** 29)).stdout, /^disk +watch +512 MiB .*make room/m);
+  const full = await looked(2 ** 20);
+  assert.match(full.stdout, /^disk +wrong +1 MiB .*make room/m);
+  assert.equal(full.code, 1);
+  assert.doesNotMatch((await looked(null)).stdout, /^disk/m);
+  const errors = ["the storage is nearly full: 1 bytes are free and 2 are kept in reserve"];
+  server.instead.set("POST kv/a", { status: 503, body: { errors } });
+  const { stderr } = await cli(["write", "kv/a", "x=1"]);
+  assert.match(stderr, /Next: make room on the disk .*`holdfast read -field disk sys\/host-info`/);
+});
+
+test("operator unseal says that there is nothing to unseal before it asks for a share", async () => {
+  for (const options of [{ typed: ["share"] }, { stdin: "share" }]) {
+    const args = ["operator", "unseal", ...("stdin" in options ? ["-"] : [])];
+    const { code, stderr } = await cli(args, options);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^Error: the server is not initialised.*\nNext: run `holdfast operator init`/,
+    );
+  }
+  assert.ok(server.seen.every(({ path }) => path === "sys/seal-status"));
+});

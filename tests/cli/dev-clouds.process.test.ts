@@ -36,7 +36,7 @@ async function devServer(t: TestContext, more: readonly string[] = []) {
     .split("\n")
     .flatMap((line) => /^ {2}((?:\/|curl|export).*)$/.exec(line)?.[1] ?? []);
   const states = pasted.flatMap((line) => /^curl -s (\S+)$/.exec(line)?.[1] ?? []);
-  const setting = pasted.find((line) => line.startsWith("export")) ?? "";
+  const setting = pasted.filter((line) => line.startsWith("export")).join("\n");
   const shell = (line: string) =>
     spawnSync("sh", ["-c", `${setting}\n${line}`], { env, cwd: home, encoding: "utf8" });
   return { child, ended, text, pasted, states, shell };

@@ -127,6 +127,10 @@ export class FakeServer {
   }
 
   async #answer(seen: Seen): Promise<Answered> {
+    const namespace = seen.headers["x-service-namespace"];
+    if (namespace !== undefined && /^sys\/(?:health|leader|audit|host-info)$/.test(seen.path)) {
+      return refuse(403, "restricted endpoint");
+    }
     const open = this.#open(seen);
     if (open !== null) return open;
     if (!this.initialized) return refuse(503, "service is not initialized");

@@ -3,6 +3,7 @@
 import { describe, Failure } from "../../base/failure.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { Secret } from "../../base/secret.ts";
+import { rememberAddresses } from "../../client/token-address.ts";
 import { probeTokenFile, writeTokenFile } from "../../client/token-file.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
@@ -130,6 +131,7 @@ async function keptOrEnded(context: Context, token: Secret<string>): Promise<str
 }
 
 function keep({ fs, settings, out }: Context, token: Secret<string>): string {
+  rememberAddresses(fs, settings.tokenFile, token, [settings.address.value.shown]);
   writeTokenFile(fs, settings.tokenFile, token);
   const other = settings.tokenVariable;
   if (other !== null) out.warn(`${other} is set and goes before the token just kept`);

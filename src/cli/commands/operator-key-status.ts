@@ -10,7 +10,7 @@ export const operatorKeyStatus = command({
   flags: {},
   args: {},
   async run({ client, out }) {
-    const { data } = await client.request("GET", "sys/key-status");
+    const { data } = await client.inRoot().request("GET", "sys/key-status");
     await out.show(data, keyStatusView(data));
   },
 });

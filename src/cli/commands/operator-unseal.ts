@@ -2,7 +2,9 @@
 
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Secret } from "../../base/secret.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
+import { sealStatus } from "../awaited-server.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { sealView } from "../seal-view.ts";
@@ -27,7 +29,8 @@ export const operatorUnseal = command({
   },
   args: { share: argument.optional(SHARE_HELP) },
   async run(context, { reset, recovery, share }) {
-    const { client, out } = context;
+    const { out } = context;
+    const client = context.client.inRoot();
     let status: JsonObject = {};
     const post = async (body: JsonObject) => {
       const answer = await client.request("POST", "sys/unseal", { body });
@@ -42,12 +45,12 @@ export const operatorUnseal = command({
     if (reset) {
       await post({ reset: true });
     } else {
+      status = await sealStatus(client);
+      if (status["initialized"] === false) throw uninitialised();
       const one = await givenShare(context, share);
       if (one !== null) {
         await give(one);
       } else {
-        const { body } = await client.request("GET", "sys/seal-status");
-        status = isObject(body) ? body : {};
         if (status["sealed"] === false) out.hint("The server is unsealed already.");
         else if (!hasEnough(status)) await askShares(context, "Share", give);
         else if (await post({})) out.hint("The shares that the server kept have opened it.");
@@ -59,6 +62,16 @@ export const operatorUnseal = command({
     return 0;
   },
 });
+
+/** Told before a share is asked for: none could be right. */
+function uninitialised(): AdvisedFailure {
+  return new AdvisedFailure(
+    "unavailable",
+    "server-uninitialised",
+    "the server is not initialised: there are no shares yet",
+    "run `holdfast operator init` once, and keep what it prints",
+  );
+}
 
 /** All shares are there: what kept the server from opening is to be tried again. */
 function hasEnough({ initialized, progress, t }: JsonObject): boolean {

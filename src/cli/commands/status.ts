@@ -13,7 +13,7 @@ export const status = command({
   name: "status",
   summary: "Show whether the server is initialised, sealed and active",
   description:
-    "Needs no token. Exit code 0 when the server is unsealed, 2 when it is sealed or not " +
+    "Needs no token, and is about the node whatever the namespace. Exit code 0 when the server is unsealed, 2 when it is sealed or not " +
     "initialised (the state is printed either way), 1 when it cannot be reached. -alive makes 2 a 0, " +
     "for whoever restarts what does not answer: a sealed server waits for shares and is not broken. " +
     "-wait is for the moment after a start.",
@@ -29,8 +29,11 @@ export const status = command({
   },
   args: {},
   async run(context, { alive, wait }) {
-    const { client, out } = context;
-    const seal = await (wait === undefined ? sealStatus(client) : awaitedStatus(context, wait));
+    const { out } = context;
+    const client = context.client.inRoot();
+    const seal = await (wait === undefined
+      ? sealStatus(client)
+      : awaitedStatus(context, client, wait));
     const sealed = seal["sealed"] === true;
     const leader = sealed ? undefined : (await client.request("GET", "sys/leader")).body;
     const told = isObject(leader) ? leader : {};

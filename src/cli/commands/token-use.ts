@@ -5,6 +5,7 @@ import { showDuration } from "../../base/duration.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ApiError } from "../../client/api-error.ts";
 import { typedPath } from "../../client/request-path.ts";
+import { forgetAddresses } from "../../client/token-address.ts";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
@@ -168,7 +169,10 @@ export const tokenRevokeSelf = command({
     const token = settings.token(fs);
     if (token === null) throw noToken();
     await client.request("POST", "auth/token/revoke-self");
-    if (token.from === settings.tokenFile) fs.remove(settings.tokenFile);
+    if (token.from === settings.tokenFile) {
+      fs.remove(settings.tokenFile);
+      forgetAddresses(fs, settings.tokenFile);
+    }
     out.done(`Success! Revoked the token from ${token.from}`);
     if (token.from !== settings.tokenFile) out.hint(`Next: unset ${token.from}`);
   },
