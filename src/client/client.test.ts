@@ -100,15 +100,20 @@ test("the settings of one client are taken, and empty ones are not set", () => {
     const told = of(env);
     assert.equal(told.address.value, "addr");
     assert.deepEqual([told.token?.from, told.token?.value.reveal()], [`${client}_TOKEN`, "t"]);
-    assert.deepEqual([told.namespace, told.skipVerify], ["namespace", true]);
+    assert.deepEqual([told.namespace?.value, told.skipVerify], ["namespace", true]);
     assert.equal(told.text("CAPATH")?.value, "capath");
     assert.equal(told.text("TLS_SERVER_NAME")?.from, `${client}_TLS_SERVER_NAME`);
   }
   const alone = of({ VAULT_NAMESPACE: "team" });
-  assert.equal(alone.namespace, "team", "one setting alone is meant too");
-  assert.equal(of({ VAULT_ADDR: "v", HOLDFAST_NAMESPACE: "ours" }).namespace, "ours");
+  assert.equal(alone.namespace?.value, "team", "one setting alone is meant too");
+  assert.equal(of({ VAULT_ADDR: "v", HOLDFAST_NAMESPACE: "ours" }).namespace?.value, "ours");
   assert.equal(of({ NOMAD_TOKEN: "t", NOMAD_REGION: "eu" }).text("REGION")?.value, "eu");
-  assert.equal(of({ NOMAD_TOKEN: "t", NOMAD_NAMESPACE: "default" }).namespace, "");
+  assert.equal(of({ NOMAD_TOKEN: "t", NOMAD_NAMESPACE: "default" }).namespace, null);
+  assert.equal(
+    of({ VAULT_NAMESPACE: "v", HOLDFAST_NAMESPACE: "" }).namespace,
+    null,
+    "ours is root",
+  );
   assert.throws(() => of({ NOMAD_TOKEN: "t", NOMAD_NAMESPACE: "*" }).namespace, /one namespace/);
 });
 
