@@ -6,6 +6,13 @@ export function pathRefused(what: string): Failure {
   return new Failure("invalid", "mount-path", `the path of a mount is not valid: ${what}`);
 }
 
+export function pathOfAuth(): Failure {
+  const message =
+    "auth methods are not among the secret engines: ask sys/auth/… for them; " +
+    "only sys/mounts/auth/…/tune reaches them from here";
+  return new Failure("invalid", "mount-path-of-auth", message);
+}
+
 export function pathProtected(path: string): Failure {
   return new Failure("denied", "mount-path-protected", `cannot mount at ${path}: it is protected`);
 }

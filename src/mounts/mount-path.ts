@@ -17,6 +17,14 @@ export function readMountPath(given: string, kind: MountKind): string {
   return kind === "auth" ? `auth/${text}/` : `${text}/`;
 }
 
+/** Of what is there already. Auth methods are below auth/ in the same table, and other rights are needed
+ *  for them: whoever asks for secret engines is never given one. */
+export function readKnownPath(given: string, kind: MountKind): string {
+  const path = readMountPath(given, kind);
+  if (kind === "secret" && kindOfPath(path) === "auth") throw failures.pathOfAuth();
+  return path;
+}
+
 /** Refuses what may not be mounted there, moved from there or moved to there. */
 export function isProtected(path: string, kind: MountKind): boolean {
   const [first = "", second = ""] = path.split("/");

@@ -17,7 +17,7 @@ import { stopped } from "./evacuation.ts";
 import * as failures from "./failures.ts";
 import { FixedMounts } from "./fixed-mounts.ts";
 import { changed, checkConfig, type ServerTtls } from "./mount-config.ts";
-import { readMountPath } from "./mount-path.ts";
+import { readKnownPath } from "./mount-path.ts";
 import type { MountKind, MountRecord } from "./mount-record.ts";
 import { MountRows } from "./mount-rows.ts";
 import { Table } from "./mount-table.ts";
@@ -160,7 +160,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
   has(namespace: NamespaceRef, kind: MountKind, path: string): boolean {
     const prefix = kind === "auth" ? "auth/" : "";
     const whole = `${prefix}${path}/`;
-    return this.#table.at(namespace.id, whole) !== null || this.#fixed.has(whole);
+    const there = this.#table.at(namespace.id, whole)?.record.kind ?? null;
+    return there === kind || this.#fixed.has(whole);
   }
 
   // --- reading ---
@@ -174,7 +175,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   read(namespace: NamespaceRef, kind: MountKind, path: string): ShownMount {
-    const whole = readMountPath(path, kind);
+    const whole = readKnownPath(path, kind);
     const fixed = this.#fixed.records(namespace, kind).find((record) => record.path === whole);
     if (fixed !== undefined) return shownFixed(fixed);
     const mount = this.#table.at(namespace.id, whole);
@@ -254,7 +255,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     path: string,
     how: { readonly abandon: boolean; readonly wait?: Nanos },
   ): Promise<DisableProgress | null> {
-    const whole = readMountPath(path, kind);
+    const whole = readKnownPath(path, kind);
     if (this.#fixed.has(whole)) throw failures.fixedMount(whole);
     const mount = this.#table.at(namespace.id, whole);
     if (mount === null) return null;
@@ -321,7 +322,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   #changeable(namespace: NamespaceRef, kind: MountKind, path: string): Mount {
-    const whole = readMountPath(path, kind);
+    const whole = readKnownPath(path, kind);
     if (this.#fixed.has(whole)) throw failures.fixedMount(whole);
     const mount = this.#table.at(namespace.id, whole);
     if (mount === null) throw failures.notMounted(kind, whole);

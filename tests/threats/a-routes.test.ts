@@ -178,3 +178,29 @@ test("T-A15: no route of the server or of any mount is without its check", async
     }
   }
 });
+
+test("T-A15: an auth method is reached below sys/auth alone, but for its tuning", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/up2", { body: { type: "userpass" } });
+  const token = await stage.clientWith(
+    rule("sys/mounts/*", [...EVERYTHING, "sudo"]) + rule("sys/auth/*", ["deny"]),
+  );
+  const call = (method: string, path: string, body?: object) =>
+    stage.server.call(method, `/v1/sys/${path}`, {
+      token,
+      ...(body === undefined ? {} : { body }),
+    });
+  assert.equal((await call("DELETE", "auth/up2")).status, 403);
+  for (const path of ["mounts/auth/up2", "mounts/auth/none"]) {
+    for (const method of ["GET", "DELETE"]) {
+      const answer = await call(method, path);
+      assert.equal(answer.status, 400, `${method} ${path}: ${answer.text}`);
+      assert.match(answer.text, /sys\/auth\//);
+    }
+    assert.equal((await call("POST", path, { type: "userpass" })).status, 403);
+  }
+  assert.equal((await call("GET", "mounts/auth/up2/tune")).status, 200);
+  const tuned = await call("POST", "mounts/auth/up2/tune", { description: "x" });
+  assert.equal(tuned.status, 204, tuned.text);
+  await stage.must("GET", "/v1/sys/auth/up2");
+});
