@@ -87,6 +87,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     socket.on("end", () => {
       this.#draining = true;
       if (this.#exchange !== null) this.#reception.listenOnly(this.#exchange);
+      this.#partWhenAllIsSaid();
     });
     socket.on("close", () => {
       if (this.#exchange !== null) this.#reception.leave(this.#exchange);
@@ -283,6 +284,14 @@ export class Http1Connection implements Wire, Swept, Seated {
   #sent(): void {
     this.#sending = false;
     this.#phase = this.#isOver() ? "ending" : this.#ahead ? "head" : "idle";
+    this.#partWhenAllIsSaid();
+  }
+
+  /** Nothing more comes from a client that has ended its side: there is no body to read to its end and no
+   *  request to wait for. What was written still goes out. */
+  #partWhenAllIsSaid(): void {
+    const more = this.#exchange !== null || this.#sending || this.#followed;
+    if (this.#socket.readableEnded && !more) this.#socket.destroySoon();
   }
 
   /** Answers what is not a request, or not to be one, and ends the connection. */

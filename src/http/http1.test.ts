@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import test, { afterEach, beforeEach, describe } from "node:test";
+import { Reply } from "../endpoint/reply.ts";
 import {
   dataOf,
   errorsOf,
@@ -313,5 +315,80 @@ describe("HTTP/1.1", () => {
     front.script = () => ({});
     assert.equal((await other.ask(get("/v1/sys/a"))).status, 204);
     other.destroy();
+  });
+
+  describe("a client that ends its side is let go when it has its answers, without the clock", () => {
+    const partOfABody = request("POST", "/v1/sys/a", "Content-Length: 9");
+    const chunked = "Transfer-Encoding: chunked";
+    const early = "GET /v1/sys/b HTTP/1.1\r\nHost:";
+    for (const [what, bytes, ...statuses] of [
+      ["that said nothing", ""],
+      ["in the middle of the verb", "LIS", 400],
+      ["in the middle of a head", early, 400],
+      ["behind its answer", get("/v1/sys/a"), 200],
+      ["behind its answer and the beginning of a request", get("/v1/sys/a") + early, 200, 400],
+      ["before its body", partOfABody, 400],
+      ["in the middle of its body", `${partOfABody}{`, 400],
+      ["in the middle of a chunk", `${request("POST", "/v1/sys/a", chunked)}9\r\n{`, 400],
+      ["before a body that is not expected", get("/v1/sys/a", "Content-Length: 5"), 400],
+      ["before chunks that are not expected", get("/v1/sys/a", chunked), 400],
+      ["before a body to LIST", request("LIST", "/v1/sys/a", "Content-Length: 5"), 400],
+      ["before a body to HEAD", request("HEAD", "/v1/sys/a", chunked), 400],
+      ["before a body to UNLINK", request("UNLINK", "/v1/sys/a", "Content-Length: 5"), 405],
+      ["that would upgrade", get("/", "Upgrade: h2c", "Connection: Upgrade", chunked), 400],
+      ["that would tunnel", request("CONNECT", "localhost:1"), 405],
+      ["that would tunnel a body", request("CONNECT", "localhost:1", "Content-Length: 5"), 405],
+      [
+        "that was invited to send its body",
+        request("POST", "/v1/sys/a", "Content-Length: 2", "Expect: 100-continue"),
+        100,
+        400,
+      ],
+      [
+        "that was not invited to send its body",
+        get("/v1/sys/a", "Content-Length: 2", "Expect: 100-continue"),
+        400,
+      ],
+    ] as const) {
+      for (const when of ["at once", "later"]) {
+        test(`${what}, ${when}`, async () => {
+          await client.send(bytes);
+          if (when === "later") await front.settled();
+          client.socket.end();
+          assert.equal(await front.left(), 0);
+          for (const status of statuses) {
+            assert.equal((await client.answer(bytes.startsWith("HEAD"))).status, status);
+          }
+          await client.closed();
+          assert.equal(client.received, "");
+        });
+      }
+    }
+
+    test("that waits for an answer: it has it first", async () => {
+      front.script = async ({ signal }) => {
+        if (!signal.aborted) await once(signal, "abort");
+        return { result: new Reply({ at: "last" }) };
+      };
+      await client.send(get("/v1/sys/a"));
+      client.socket.end();
+      assert.equal(dataOf(await client.answer()).at, "last");
+      assert.equal(await front.left(), 0);
+    });
+
+    test("with rubbish behind a request whose long answer it has yet to read", async () => {
+      const long = "x".repeat(16 << 20);
+      front.script = () => ({ result: new Reply({ long }) });
+      client.socket.pause();
+      await client.send(get("/v1/sys/a"));
+      await front.settled();
+      await client.send("\0\0\0");
+      client.socket.end();
+      await front.settled();
+      assert.equal(front.server.connections, 1);
+      client.socket.resume();
+      assert.equal(dataOf(await client.answer()).long, long);
+      assert.equal(await front.left(), 0);
+    });
   });
 });

@@ -30,7 +30,7 @@ export class Http1 {
       requestTimeout: 0,
       keepAliveTimeout: 0,
     });
-    // A client may end its side when it has asked; Node would end ours with it, and the answer.
+    // A client may end its side when it has asked; Node would end ours with it, and the answer. See take().
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.maxHeadersCount = 0; // Node would drop what is too much; we refuse it
     const arrived = (request: IncomingMessage, response: ServerResponse) =>
@@ -51,6 +51,8 @@ export class Http1 {
   take(socket: Socket, remote: Remote): Http1Connection {
     const connection = new Http1Connection(socket, remote, this.#reception, this.#limits);
     this.#connections.set(socket, connection);
+    // Only here: a handshake, or HTTP/2, of which one side has ended is over.
+    socket.allowHalfOpen = true;
     this.#server.emit("connection", socket);
     connection.listen(); // after Node's own listeners are there: ours stand around them
     return connection;

@@ -74,9 +74,7 @@ export class HttpListener {
     this.reception = new Reception(options, settings, this.#forwarded);
     this.#http1 = new Http1(this.reception, settings.limits);
     this.#tls = settings.tls === null ? null : this.#makeTls();
-    this.#acceptor = createAcceptor({ noDelay: true, allowHalfOpen: true }, (socket) =>
-      this.#accept(socket),
-    );
+    this.#acceptor = createAcceptor({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
   // ── connections ──
@@ -200,7 +198,6 @@ export class HttpListener {
       ALPNProtocols: http2 ? ["h2", "http/1.1"] : ["http/1.1"],
       requestCert: requireCert || (tls?.clientCaFile ?? null) !== null,
       rejectUnauthorized: requireCert,
-      allowHalfOpen: true,
       // The sweep ends them, a few at a time; Node's own timers would end all at once.
       handshakeTimeout: Number((2n * limits.tlsHandshake) / MILLI),
     });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import test, { after, afterEach, before, describe } from "node:test";
 import { connect, type ConnectionOptions, type PeerCertificate, type TLSSocket } from "node:tls";
 import { SECOND } from "../base/duration.ts";
+import { Reply } from "../endpoint/reply.ts";
 import { CertificateFiles, TestAuthority, type Pem } from "../../tests/support/certificates.ts";
 import {
   dataOf,
@@ -12,6 +14,7 @@ import {
   request,
   type Front,
 } from "../../tests/support/http-front.ts";
+import { nextTurn } from "../../tests/support/fake-world.ts";
 import type { ListenerSettings, TlsSettings } from "./listener-settings.ts";
 
 describe("TLS", () => {
@@ -295,5 +298,68 @@ describe("TLS", () => {
     silent.socket.end();
     await silent.closed();
     while (front.server.connections > 0) await front.settled();
+  });
+
+  describe("a client that ends its side is let go when it has its answers, without the clock", () => {
+    for (const beginning of ["", "\x16", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"]) {
+      test(`in the middle of the handshake, after ${beginning.length} bytes`, async () => {
+        front = await makeTlsFront();
+        const client = await front.client();
+        await client.send(beginning);
+        await front.settled();
+        client.socket.end();
+        assert.equal(await front.left(), 0);
+      });
+    }
+
+    test("that waits for an answer: it has it first", async () => {
+      front = await makeTlsFront();
+      front.script = async ({ signal }) => {
+        if (!signal.aborted) await once(signal, "abort");
+        return { result: new Reply({ at: "last" }) };
+      };
+      const client = await secure();
+      await client.send(get("/v1/sys/a"));
+      client.socket.end();
+      assert.equal(dataOf(await client.answer()).at, "last");
+      assert.equal(await front.left(), 0);
+    });
+
+    test("that spoke plain HTTP", async () => {
+      front = await makeTlsFront();
+      const client = await front.client();
+      assert.equal((await client.ask(get("/v1/sys/a"))).status, 400);
+      client.socket.end();
+      assert.equal(await front.left(), 0);
+    });
+
+    test("before a body that nobody reads, and behind its answer", async () => {
+      front = await makeTlsFront();
+      for (const [bytes, status] of [
+        [get("/v1/sys/a", "Content-Length: 5"), 400],
+        [get("/v1/sys/a", "Transfer-Encoding: chunked"), 400],
+        [get("/v1/sys/a"), 200],
+      ] as const) {
+        const client = await secure();
+        assert.equal((await client.ask(bytes)).status, status);
+        client.socket.end();
+        assert.equal(await front.left(), 0);
+      }
+    });
+
+    test("that speaks HTTP/2, or said it would", async () => {
+      front = await makeTlsFront({}, { http2: true });
+      for (const bytes of [
+        "",
+        "PRI * HT",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+      ]) {
+        const client = await secure({ ALPNProtocols: ["h2"] });
+        await client.send(bytes);
+        for (let turn = 0; turn < 20; turn++) await nextTurn();
+        client.socket.end();
+        assert.equal(await front.left(), 0);
+      }
+    });
   });
 });

@@ -30,6 +30,8 @@ export interface Front {
   settled(): Promise<void>;
   /** The server's end of a client's connection, once it was accepted. */
   endOf(client: RawClient): Promise<Socket>;
+  /** How many connections are left once all have gone that go while the clock stands still. */
+  left(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -122,6 +124,10 @@ export async function makeFront(
     endOf: async ({ port: from }) => {
       while (!ends.has(from)) await nextTurn();
       return ends.get(from)!;
+    },
+    left: async () => {
+      for (let turn = 0; turn < 1000 && server.connections > 0; turn++) await nextTurn();
+      return server.connections;
     },
     close: async () => {
       unsubscribe(ACCEPTED, note);
