@@ -8,9 +8,9 @@
 import { Failure } from "./failure.ts";
 
 const MAX_TARGET = 8192; // path and query together
-const MAX_PATH = 1024;
+export const MAX_PATH = 1024;
 const MAX_SEGMENT = 256;
-const MAX_SEGMENTS = 32;
+export const MAX_SEGMENTS = 32;
 
 // "*" and "+" are pattern characters of policies and never part of a request's path.
 const RAW_SEGMENT = /^(?:[A-Za-z0-9._~!$'(),;=:@-]|%[0-9A-F]{2})+$/;

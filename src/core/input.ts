@@ -29,15 +29,16 @@ export class RequestInput {
   /** Names in query and body that no field is read from. */
   readonly #unread: { readonly query: readonly string[]; readonly body: readonly string[] };
   readonly #given: Given;
+  readonly #twice: boolean = false;
   #data: JsonObject | undefined;
 
-  /** Refuses a field that is given in body and query: a rule might look at the one and the handler take the
-   *  other. Of several names the first counts, and the others are as unknown ones. */
+  /** A field that is given in body and query is refused, after it was decided who may ask at all. Of several
+   *  names the first counts, and the others are as unknown ones. */
   constructor(endpoint: Served, given: Given) {
     this.#endpoint = endpoint;
     this.#given = given;
     for (const name of given.query.keys()) {
-      if (Object.hasOwn(given.body, name)) throw failures.givenTwice();
+      this.#twice ||= Object.hasOwn(given.body, name) && given.body[name] !== null;
     }
     const body = endpoint.family === "acl" ? byFoldedName(given.body) : null;
     const read = { query: new Set<string>(), body: new Set<string>() };
@@ -87,6 +88,7 @@ export class RequestInput {
 
   /** The values as their declarations take them. Refuses what is wrong with one, by its name. */
   read(control: ReadonlySet<string>): ReadInput {
+    if (this.#twice) throw failures.givenTwice();
     const input: Record<string, unknown> = {};
     for (const { key, field } of this.#endpoint.fields) {
       input[key] = field.read(this.#values.get(key));
@@ -192,7 +194,8 @@ function valueOf(
     if (source !== "query" && inBody) {
       found = folded === null ? body[name] : folded.get(name);
       read.body.add(name);
-    } else if (source !== "body" && query.has(name)) {
+    }
+    if (source !== "body" && (found === undefined || found === null) && query.has(name)) {
       found = query.get(name);
       read.query.add(name);
     }

@@ -131,15 +131,10 @@ export class Passage {
     };
   }
 
-  /** Everything that came, also where nothing reads it: a record leaves nothing out. What was refused for
-   *  being given twice is recorded as it came. */
+  /** Everything that came, also where nothing reads it: a record leaves nothing out. */
   #recordedData(): JsonObject | null {
-    try {
-      const { input } = this;
-      if (input !== null) return input.isEmpty ? this.body : input.recorded;
-    } catch {
-      // told already: it is why the request is refused
-    }
+    const { input } = this;
+    if (input !== null) return input.isEmpty ? this.body : input.recorded;
     return this.query.size === 0 ? this.body : { ...Object.fromEntries(this.query), ...this.body };
   }
 

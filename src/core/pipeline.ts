@@ -2,7 +2,7 @@
 // throws a Failure; #refuse has it recorded, and http/ turns it into a status.
 
 import { EMPTY, text } from "../base/bytes.ts";
-import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
+import { CanonicalPath, isSegment, MAX_SEGMENTS, splitTarget } from "../base/canonical-path.ts";
 import { describe, Failure } from "../base/failure.ts";
 import { traceOf } from "../base/fault.ts";
 import { invariant } from "../base/invariant.ts";
@@ -217,8 +217,9 @@ export class Pipeline implements Core {
     if (found?.taken === path.segments.length) passage.below = found.endpoints.endpoints;
   }
 
-  #reach(namespace: NamespaceRef | null, segments: readonly string[]): Reached {
-    const place = (inner: readonly string[]) => this.#read(namespace, inner);
+  #reach(namespace: NamespaceRef | null, segments: readonly string[], nested = false): Reached {
+    // A path inside a path inside a path is read by nobody: nesting must not multiply the work.
+    const place = nested ? undefined : (inner: readonly string[]) => this.#read(namespace, inner);
     const own = this.#router.find(segments, place);
     if (own.methods.size > 0) return { mount: null, route: own, segments: own.segments };
     const none = { mount: null, route: own, segments };
@@ -236,7 +237,7 @@ export class Pipeline implements Core {
   #read(namespace: NamespaceRef | null, segments: readonly string[]): readonly string[] {
     for (let end = segments.length; end > 0; end--) {
       const start = segments.slice(0, end);
-      const { route, segments: read } = this.#reach(namespace, start);
+      const { route, segments: read } = this.#reach(namespace, start, true);
       if (route.methods.size > 0)
         return read === start ? segments : [...read, ...segments.slice(end)];
     }
@@ -245,7 +246,15 @@ export class Pipeline implements Core {
 
   /** The one form of a path, for whoever asks about paths that nobody has requested. */
   canonical(namespace: NamespaceRef, segments: readonly string[]): readonly string[] {
-    return this.#read(namespace, segments);
+    // What no request can have for its length has no other form.
+    if (segments.length > MAX_SEGMENTS) return segments;
+    return this.#reads(namespace, segments);
+  }
+
+  /** As a request for it would be. */
+  #reads(namespace: NamespaceRef, segments: readonly string[]): readonly string[] {
+    const { route, segments: read } = this.#reach(namespace, segments);
+    return route.methods.size > 0 ? read : this.#read(namespace, segments);
   }
 
   #answersNow(passage: Passage): void {
@@ -622,6 +631,7 @@ function isWrappable({ meant }: Passage, reply: Reply): boolean {
   const { data, auth, leased, status } = reply;
   if (meant?.headOnly === true || (status ?? 200) >= 400) return false;
   if (data === undefined) return auth !== null || leased !== null;
+  if (Array.isArray(data) && data.length === 0) return false;
   const { keys } = data as { readonly keys?: unknown };
   return !(meant?.operation === "list" && Array.isArray(keys) && keys.length === 0);
 }

@@ -9,6 +9,7 @@ import type { NamespaceRef } from "./request.ts";
 /** Of a field: its first name, and the one form of all spellings of a value. */
 export interface Reading {
   readonly name: string;
+  readonly aliases?: readonly string[] | undefined;
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
 }
 

@@ -467,8 +467,21 @@ export function foldedPolicies(given: JsonValue | undefined): string | undefined
   return `policy names were converted to lower case: ${someNames([...new Set(folded)])}`;
 }
 
+const MAX_DEPTH = 32; // as of bodies
+
+/** Brackets in texts count too: that is no document that anybody writes. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  for (const char of text) {
+    if (char === "[" || char === "{") depth++;
+    else if (char === "]" || char === "}") depth--;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
 function parsedText(given: JsonValue, max: number): JsonValue {
-  if (typeof given !== "string" || given.length > max) return given;
+  if (typeof given !== "string" || given.length > max || isDeep(given)) return given;
   try {
     return JSON.parse(given) as JsonValue; // by definition
   } catch {

@@ -51,7 +51,35 @@ const REFUSED = [
   "prototype",
 ] as const;
 // A proxy has spoken: the peer's address is not the caller's.
-const BETWEEN = ["x-forwarded-for", "forwarded", "x-real-ip", "via"] as const;
+const BETWEEN = [
+  "forwarded",
+  "via",
+  "client-ip",
+  "cf-connecting-ip",
+  "fastly-client-ip",
+  "forwarded-for",
+  "true-client-ip",
+  "x-azure-clientip",
+  "x-azure-socketip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-envoy-external-address",
+  "x-forwarded",
+  "x-forwarded-by",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-prefix",
+  "x-forwarded-proto",
+  "x-forwarded-scheme",
+  "x-forwarded-server",
+  "x-forwarded-ssl",
+  "x-original-forwarded-for",
+  "x-original-host",
+  "x-original-url",
+  "x-proxyuser-ip",
+  "x-real-ip",
+] as const;
 
 interface Known {
   readonly kind: "once" | "refused" | "between";

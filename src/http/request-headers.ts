@@ -59,7 +59,11 @@ export class RequestHeaders {
         else if (name.startsWith("x-nomad-")) families |= NOMAD;
       }
       const known = KNOWN.get(name);
-      if (known === undefined || (known.family !== OWN && !compat)) continue;
+      if (known === undefined) {
+        if (name.charCodeAt(0) === 0x78 && name.startsWith("x-forwarded-")) proxied = true;
+        continue;
+      }
+      if (known.family !== OWN && !compat) continue;
       if (known.kind === "between") {
         proxied = true;
         continue;

@@ -16,6 +16,7 @@ import { DEFAULT, ROOT } from "./built-in.ts";
 import * as failures from "./failures.ts";
 import type { Policies } from "./policies.ts";
 import { LOOKED_AT, openPage } from "./policy-pages.ts";
+import { decoded } from "./policy-fields.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 
 /** What the endpoints are answered from. */
@@ -59,7 +60,7 @@ const name = wire
 const given = {
   name: wire.body("Name").string("Name of the policy, as in the path.").default(""),
   description: wire.body("Description").string("For people.", { max: MAX_DESCRIPTION }).default(""),
-  rules: wire.body("Rules").string("The document: an ACL policy.").default(""),
+  rules: decoded(wire.body("Rules").string("The document: an ACL policy.").default("")),
   jobs: wire.body("JobACL").json("Must be null: there are no jobs.").optional(),
   hash: wire.body("Hash").json("Ignored.").optional(),
   createIndex: wire.body("CreateIndex").json("Ignored.").optional(),

@@ -1,6 +1,7 @@
 // What a token may do, for those who ask (contract 4.6): the words for paths, which rule they come
 // from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
 
+import { MAX_PATH } from "../base/canonical-path.ts";
 import { invariant } from "../base/invariant.ts";
 import { MILLISECOND } from "../base/duration.ts";
 import type { Pace } from "../base/sliced.ts";
@@ -146,7 +147,8 @@ export class CapabilityQueries {
       return { words: [inside ? "root" : "deny"], decider: null };
     }
     const acl = await this.#options.rights.aclOf(caller, namespace);
-    if (acl === null) return { words: ["deny"], decider: null };
+    // No request has a path so long: there is nothing that could be done on it.
+    if (acl === null || path.length > MAX_PATH) return { words: ["deny"], decider: null };
     const { words, rule } = wordsOn(acl, path);
     return {
       words: words.length === 0 ? ["deny"] : words,
@@ -159,6 +161,7 @@ export class CapabilityQueries {
   }
 
   #placeOf(base: NamespaceRef, given: string): Place {
+    if (given.length > MAX_PATH) return { namespace: base, path: given };
     const segments = (given.startsWith("/") ? given.slice(1) : given).split("/");
     const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
     const rest = segments.slice(taken);

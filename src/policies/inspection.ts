@@ -2,7 +2,7 @@
 // somebody describes (core contract 12.4, contract 5.10). Nothing is executed, counted or logged. For
 // those who may know everything about policies: a caller never learns this of its own denial.
 
-import { isSegment } from "../base/canonical-path.ts";
+import { isSegment, MAX_PATH, MAX_SEGMENTS } from "../base/canonical-path.ts";
 import { invariant } from "../base/invariant.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
@@ -173,7 +173,8 @@ export class Inspection {
     const text = path.replace(/^\//, "");
     const folder = text.endsWith("/");
     const all = (folder ? text.slice(0, -1) : text).split("/");
-    if (text !== "" && !all.every(isSegment)) throw failures.pathInvalid();
+    const long = text.length > MAX_PATH || all.length > MAX_SEGMENTS;
+    if (long || (text !== "" && !all.every(isSegment))) throw failures.pathInvalid();
     const { namespace, taken } = this.#options.namespaces.resolve(base, all);
     const segments = this.#options.canonical(namespace, all.slice(taken));
     const slash = folder || operation === "list" || operation === "scan" ? "/" : "";

@@ -6,6 +6,7 @@ import { parseTime } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
 import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
+import { plainPolicyText } from "./policy-text.ts";
 
 const MAX_LISTED = 10_000;
 const MAX_PATHS = 1_000;
@@ -13,14 +14,16 @@ const MAX_PATHS = 1_000;
 const name = wire
   .path("name", { folds: "case", called: "policy name" })
   .string("Name of the policy; kept in lower case.");
-const text = wire.body("policy").string("The document, as it is or in base64.");
+const text = decoded(wire.body("policy").string("The document, as it is or in base64."));
 /** The older endpoints have it under an older name as well. */
-const rules = wire
-  .body("policy", {
-    aliases: ["rules"],
-    deprecation: "'rules' is deprecated, please use 'policy' instead",
-  })
-  .string("The document, as it is or in base64.");
+const rules = decoded(
+  wire
+    .body("policy", {
+      aliases: ["rules"],
+      deprecation: "'rules' is deprecated, please use 'policy' instead",
+    })
+    .string("The document, as it is or in base64."),
+);
 const paths = wire
   .body("paths")
   .list("Paths that it guards; a * at the end stands for the rest.", { max: MAX_PATHS });
@@ -101,6 +104,15 @@ export const listing = {
 export const prefix = wire
   .path("prefix", { folds: "case" })
   .string("Folder: the part of the names up to a slash.");
+
+/** A document in base64 is that document, to whoever decides as to the room. */
+export function decoded(field: Field<string>): Field<string> {
+  return {
+    ...fieldOf(field),
+    canonical: (given) => (typeof given === "string" ? plainPolicyText(given) : undefined),
+    read: (given) => plainPolicyText(field.read(given)),
+  };
+}
 
 /** Absent and null are as empty, which the room refuses in its words. */
 function orEmpty(field: Field<string>): Field<string> {

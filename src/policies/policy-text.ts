@@ -40,6 +40,19 @@ export function* slicedPolicyText<D>(
   }
 }
 
+/** The text that will be read, however often it was encoded: rules on parameters and programs look at this. */
+export function plainPolicyText(given: string): string {
+  let text = given;
+  for (;;) {
+    const decoded = decodedText(text); // a quarter shorter each time
+    // Nothing that is written for people has these; base64 of anything else is text as it stands.
+    if (decoded === null || decoded === "" || CONTROLS.test(decoded)) return text;
+    text = decoded;
+  }
+}
+
+const CONTROLS = /(?![\t\n\r])\p{Cc}|\ufffd/u;
+
 function decodedText(given: string): string | null {
   const written = given.replaceAll(/\r?\n/g, ""); // commands wrap it and end it with a line
   if (written.length % 4 !== 0) return null; // padded, as other servers want it

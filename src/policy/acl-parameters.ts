@@ -110,7 +110,7 @@ export class ParameterCheck {
     const given = Object.entries(data).filter(([, value]) => value !== undefined);
     if (this.#required.length > 0) {
       const values = given.filter(([name, value]) => counts(name, value ?? null, fields));
-      const names = new Set(values.map(([name]) => foldName(name)));
+      const names = new Set(values.flatMap(([name]) => namesOf(name, fields)));
       for (const name of this.#required) if (!names.has(name)) yield { kind: "missing", name };
     }
     if (this.#denyAll && given.length > 0) {
@@ -119,30 +119,63 @@ export class ParameterCheck {
     }
     const compared = new Compared();
     for (const [asSent, value] of given) {
-      const name = foldName(asSent);
-      const asked = { value: value ?? null, reading: fields?.get(name), compared };
-      const kind = this.#problemOf(name, asked);
-      if (kind !== null) yield { kind, name };
+      const names = namesOf(asSent, fields);
+      const asked = { value: value ?? null, reading: fields?.get(foldName(asSent)), compared };
+      const problem = this.#problemOf(names, asked);
+      if (problem !== null) yield problem;
     }
   }
 
+  /** By whichever of its names the rules speak of a parameter. */
   #problemOf(
-    name: string,
+    names: readonly [string, ...string[]],
     { value, reading, compared }: AskedValue,
-  ): ParameterProblem["kind"] | null {
-    const denied = setFor(name, this.#rules.denied, this.#denied);
-    const allowed = name === "*" ? undefined : setFor(name, this.#rules.allowed, this.#allowed);
-    if (denied === null || allowed === null) return "too-many-values";
-    if (denied?.isTooMuchFor(reading) === true || allowed?.isTooMuchFor(reading) === true) {
-      return "too-many-values";
+  ): ParameterProblem | null {
+    const [first] = names;
+    const denied = setsFor(names, this.#rules.denied, this.#denied);
+    const known = names.filter((name) => name !== "*");
+    const allowed = setsFor(known, this.#rules.allowed, this.#allowed);
+    const sets = [...denied, ...allowed];
+    const unread = sets.find(({ set }) => set === null || set.isTooMuchFor(reading));
+    if (unread !== undefined) return { kind: "too-many-values", name: unread.name };
+    const all = denied.find(({ set }) => set?.namesAll(value) === true);
+    if (all !== undefined) {
+      return { kind: all.set?.any === true ? "denied" : "denied-value", name: all.name };
     }
-    if (denied?.namesAll(value) === true) return denied.any ? "denied" : "denied-value";
-    const looked = denied !== undefined || allowed?.namesAll(value) === false;
-    if (looked && compared.isTooMuch(value)) return "too-long";
-    if (denied?.catches(value, reading) === true) return "denied-value";
-    if (allowed === undefined) return this.#others ? null : "unlisted";
-    return allowed.admits(value, reading) ? null : "other-value";
+    const looked = denied.length > 0 || allowed.some(({ set }) => set?.namesAll(value) === false);
+    if (looked && compared.isTooMuch(value)) return { kind: "too-long", name: first };
+    const caught = denied.find(({ set }) => set?.catches(value, reading) === true);
+    if (caught !== undefined) return { kind: "denied-value", name: caught.name };
+    const [listed] = allowed;
+    if (listed === undefined) return this.#others ? null : { kind: "unlisted", name: first };
+    if (allowed.some(({ set }) => set?.admits(value, reading) === true)) return null;
+    return { kind: "other-value", name: listed.name };
   }
+}
+
+/** Folded: what a parameter is called, and what else its endpoint calls it. */
+function namesOf(asSent: string, fields: Readings | undefined): [string, ...string[]] {
+  const name = foldName(asSent);
+  const field = fields?.get(name);
+  const others = field?.name === asSent ? (field.aliases ?? []) : [];
+  return [name, ...others.map(foldName)];
+}
+
+interface NamedSet {
+  readonly name: string;
+  /** Null: more values than may be compared. */
+  readonly set: ValueSet | null;
+}
+
+function setsFor(
+  names: readonly string[],
+  named: NamedValues,
+  made: Map<string, ValueSet | null>,
+): NamedSet[] {
+  return names.flatMap((name) => {
+    const set = setFor(name, named, made);
+    return set === undefined ? [] : [{ name, set }];
+  });
 }
 
 /** Null takes a value away where it means anything: it is not the one that must be there. Nor is what only

@@ -21,13 +21,14 @@ import {
   ParameterCheck,
   type ParameterProblem,
   type ParameterRules,
+  type Readings,
   valueSetOf,
 } from "./acl-parameters.ts";
 import { patternOf } from "./acl-pattern.ts";
 import { printRule } from "./acl-print.ts";
 import { NO_BOUNDS, type Wrapping } from "./acl-rule.ts";
 import { templateOf } from "./acl-template.ts";
-import type { RuleValue } from "./acl-value.ts";
+import type { Reading, RuleValue } from "./acl-value.ts";
 
 export interface SmallestRule {
   readonly label: string;
@@ -174,7 +175,7 @@ function passing(rules: ParameterRules, { data, fields, capability }: AclQuestio
       denied: new Map(current.denied),
       required: new Set(current.required),
     };
-    for (const problem of problems) relax(changed, problem, data);
+    for (const problem of problems) relax(changed, problem, data, fields);
     const same = (key: "allowed" | "denied") =>
       current[key].size === changed[key].size &&
       [...changed[key]].every(([name, values]) => current[key].get(name) === values);
@@ -192,7 +193,12 @@ interface Changing {
   readonly required: Set<string>;
 }
 
-function relax(rules: Changing, { kind, name }: ParameterProblem, data: JsonObject): void {
+function relax(
+  rules: Changing,
+  { kind, name }: ParameterProblem,
+  data: JsonObject,
+  fields: Readings | undefined,
+): void {
   const { allowed, denied, required } = rules;
   switch (kind) {
     case "missing":
@@ -204,8 +210,12 @@ function relax(rules: Changing, { kind, name }: ParameterProblem, data: JsonObje
       for (const given of Object.keys(data)) setIfNone(allowed, foldName(given));
       return;
     case "denied-value": {
-      const caught = data[Object.keys(data).find((given) => foldName(given) === name) ?? name];
-      const left = notCaught(name, denied.get(name) ?? [], caught ?? null);
+      const field = fields?.get(name);
+      const key = Object.keys(data).find(
+        (given) => given === field?.name || foldName(given) === name,
+      );
+      const caught = data[key ?? name];
+      const left = notCaught(name, denied.get(name) ?? [], caught ?? null, field);
       if (left.length === 0) denied.delete(name);
       else denied.set(name, left);
       return;
@@ -226,9 +236,16 @@ function relax(rules: Changing, { kind, name }: ParameterProblem, data: JsonObje
 
 const MOST_TRIED = 64; // values that are compared with a request one by one
 
-function notCaught(name: string, values: readonly RuleValue[], caught: JsonValue) {
+/** Fewer than there were, in any case: a round that changed nothing would be followed by another. */
+function notCaught(
+  name: string,
+  values: readonly RuleValue[],
+  caught: JsonValue,
+  reading: Reading | undefined,
+) {
   if (values.length > MOST_TRIED) return [];
-  return values.filter((value) => !valueSetOf(name, [value]).catches(caught));
+  const left = values.filter((value) => !valueSetOf(name, [value]).catches(caught, reading));
+  return left.length < values.length ? left : [];
 }
 
 function setIfNone(named: Map<string, readonly RuleValue[]>, name: string): void {

@@ -42,6 +42,8 @@ export function ruleValue(value: Value): RuleValue | null {
 /** Of a parameter: what its endpoint calls it, and the one form of all spellings that are the same to it. */
 export interface Reading {
   readonly name: string;
+  /** Other names of it. */
+  readonly aliases?: readonly string[] | undefined;
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
 }
 

@@ -307,3 +307,16 @@ test("a value is the same in every spelling that its endpoint reads as the same,
   const query = await server.call("POST", `/v1/${path}?ttl=1h`, { token, body: {} });
   assert.equal(query.status, 403, "a query that nothing reads satisfies no rule");
 });
+
+test("what denies a length by its meaning is explained, and ends", async (t) => {
+  const server = await governedServer(t);
+  const path = "auth/token/create";
+  const denied = 'denied_parameters = { "ttl" = ["30m", "1h"] }';
+  await server.acl("half", `path "${path}" { capabilities = ["update"] ${denied} }`);
+  for (const ttl of ["30m", "1800s", 1800, "1h"]) {
+    const asked = { operation: "update", path, data: { ttl }, policies: ["half"] };
+    const { allowed, minimal } = await said(server, asked);
+    assert.equal(allowed, false);
+    assert.match(String(minimal), /path "auth\/token\/create"/);
+  }
+});

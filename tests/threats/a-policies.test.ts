@@ -232,3 +232,43 @@ test("T-A21: a condition on a header sees every value, or the request is refused
     assert.ok(seen === 403 || seen === 400, `${headers.join(" | ")}: ${seen}`);
   }
 });
+
+test("T-A13: a document in base64, however often, is that document to rules and programs", async (t) => {
+  const stage = await scene(t);
+  const path = "sys/policies/acl/+";
+  const token = await stage.clientWith(
+    `path "${path}" { capabilities = ["create", "update"] denied_parameters = { policy = ["*secret*"] } }`,
+  );
+  const other = await stage.clientWith(rule("sys/policies/acl/*", ["create", "update"]));
+  const program = '!(has(request.data.policy) && request.data.policy.contains("secret"))';
+  await writeEgp(stage, "no-secret", program, "sys/policies/acl/*");
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const plain = rule("secret/*", ["read"]);
+  const wrapped = base64(plain).replaceAll(/.{20}/g, "$&\n");
+  const spellings = [plain, base64(plain), wrapped, base64(base64(plain))];
+  for (const policy of spellings) {
+    for (const who of [token, other]) {
+      const how = { token: who, body: { policy } };
+      const answer = await stage.server.call("POST", "/v1/sys/policies/acl/x", how);
+      assert.equal(answer.status, 403, `${policy}: ${answer.text}`);
+    }
+  }
+  const harmless = { token, body: { policy: base64(rule("kv/*", ["read"])) } };
+  const written = await stage.server.call("POST", "/v1/sys/policies/acl/x", harmless);
+  assert.ok(written.status < 300, written.text);
+});
+
+test("T-A16: who has no right hears nothing of a field that is given twice, and null is not given", async (t) => {
+  const stage = await scene(t);
+  const target = "/v1/sys/config/cors?allowed_origins=https://a.example";
+  const token = await stage.clientWith(rule("kv/*", ["read"]));
+  const twice = { body: { allowed_origins: "https://b.example" } };
+  const denied = await stage.server.call("POST", target, { token, ...twice });
+  assert.equal(denied.status, 403, denied.text);
+  const told = await stage.server.call("POST", target, { token: stage.root, ...twice });
+  assert.equal(told.status, 400);
+  assert.match(told.text, /in the body and in the query/);
+  const once = { token: stage.root, body: { allowed_origins: null } };
+  const taken = await stage.server.call("POST", target, once);
+  assert.ok(taken.status < 300, taken.text);
+});

@@ -192,3 +192,57 @@ test("T-C03: lists of documents and of rules are pages that are soon made", TIME
   const block = await blockOf(resultant);
   assert.ok(block < LIMIT, `resultant-acl: ${block.toFixed(0)} ms`);
 });
+
+test("T-C14: a path that no request could have costs nobody anything", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  const token = await stage.clientWith(rule("kv/*", ["read"]));
+  for (const path of [
+    "a/".repeat(60_000),
+    `${"sys/leases/revoke-prefix/".repeat(1_000)}${"a/".repeat(60_000)}`,
+    `${"sys/revoke/".repeat(400)}x`,
+  ]) {
+    const took = await blockOf(async () => {
+      const body = { paths: [path] };
+      const answer = await stage.server.call("POST", "/v1/sys/capabilities-self", { token, body });
+      assert.equal(answer.status, 200, answer.text);
+    });
+    assert.ok(took < LIMIT, `${took.toFixed(0)} ms for ${path.slice(0, 30)}`);
+    const described = { path, operation: "read", policies: ["default"] };
+    const told = await stage.server.call("POST", "/v1/sys/inspect/request", {
+      token: stage.root,
+      body: described,
+    });
+    assert.equal(told.status, 400);
+  }
+  const nested = `${"sys/revoke/".repeat(15)}x`;
+  const took = await blockOf(async () => {
+    const body = { policy: rule(nested, ["read"]) };
+    const how = { token: stage.root, body };
+    const answer = await stage.server.call("POST", "/v1/sys/policies/acl/nested", how);
+    assert.ok(answer.status < 300, answer.text);
+  });
+  assert.ok(took < LIMIT, `${took.toFixed(0)} ms for a path in a path in a path`);
+});
+
+test("T-A13: a rule that speaks of a field by an older name speaks of the field", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/people", { body: { type: "userpass" } });
+  const path = "auth/people/users/+";
+  const grant = (more: string) => `path "${path}" { capabilities = ["create", "update"] ${more} }`;
+  const write = async (more: string, body: object) => {
+    const token = await stage.clientWith(grant(more));
+    const given = { password: "correct horse", ...body };
+    const how = { token, body: given };
+    return (await stage.server.call("POST", "/v1/auth/people/users/ada", how)).status;
+  };
+  const denied = 'denied_parameters = { policies = ["admin"] }';
+  assert.equal(await write(denied, { policies: ["admin"] }), 403);
+  assert.equal(await write(denied, { token_policies: ["admin"] }), 403);
+  assert.equal(await write(denied, { token_policies: ["dev"] }), 204);
+  const allowed = 'allowed_parameters = { policies = ["dev"], password = [] }';
+  assert.equal(await write(allowed, { token_policies: ["dev"] }), 204);
+  assert.equal(await write(allowed, { policies: ["admin"] }), 403);
+  const required = 'required_parameters = ["policies"]';
+  assert.equal(await write(required, { token_policies: ["dev"] }), 204);
+  assert.equal(await write(required, {}), 403);
+});

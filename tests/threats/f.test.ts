@@ -109,6 +109,11 @@ test("T-F02: a proxy on the server's machine does not open ceremonies to whoever
       ["Forwarded", "for=203.0.113.9"],
       ["X-Real-IP", "127.0.0.1"],
       ["Via", "1.1 proxy"],
+      ["X-Forwarded-Host", "a.example"],
+      ["X-Forwarded-Proto", "https"],
+      ["X-Forwarded-Anything", "x"],
+      ["X-Client-IP", "203.0.113.9"],
+      ["CF-Connecting-IP", "203.0.113.9"],
     ] as const) {
       for (const verb of ["GET", "POST"]) {
         const asked = await server.call(verb, path, { headers: { [name]: value } });

@@ -90,20 +90,12 @@ const texts = wire.body("metadata").texts("Noted on tokens.");
 
 function metadataOf(given: JsonValue | undefined): Readonly<Record<string, string>> {
   if (given === undefined || given === "") return {};
-  const value = typeof given === "string" ? parsed(given) : given;
-  if (!isObject(value)) throw failures.metadataInvalid();
+  // The text of JSON has been read by the field.
+  if (!isObject(given)) throw failures.metadataInvalid();
   try {
-    return texts.read(value);
+    return texts.read(given);
   } catch (error) {
     throw error instanceof Failure ? error : failures.metadataInvalid();
-  }
-}
-
-function parsed(json: string): JsonValue {
-  try {
-    return JSON.parse(json) as JsonValue;
-  } catch {
-    throw failures.metadataInvalid(); // the parser's own error would quote what it read
   }
 }
 
