@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { processorTime } from "../../tests/support/processor-time.ts";
-import { type JsonObject, rawNumber } from "../base/json.ts";
+import { type JsonObject, type JsonValue, rawNumber } from "../base/json.ts";
 import type { AclCapability } from "./acl-capability.ts";
 import { CompiledAcl } from "./acl-compile.ts";
 import { decide } from "./acl-decide.ts";
 import { parseAclDocument } from "./acl-document.ts";
 import { canonicalNumber } from "./acl-number.ts";
+import { NO_PARAMETERS, ParameterCheck } from "./acl-parameters.ts";
 
 const SECOND = 1_000_000_000n;
 
@@ -226,4 +227,18 @@ test("a long list of values is asked in one step for each element sent", () => {
   const began = processorTime();
   assert.equal(allows(allowed(`x = [${values}]`), { data: { x: sent } }), true);
   assert.ok(processorTime() - began < 1_000);
+});
+
+test("more values than are read as an endpoint reads them deny, and cost nothing", () => {
+  const values = Array.from({ length: 5_000 }, (_, i) => ({
+    kind: "string" as const,
+    text: `${i}s`,
+  }));
+  const rules = { ...NO_PARAMETERS, allowed: new Map([["ttl", values]]) };
+  let reads = 0;
+  const reading = { name: "ttl", canonical: (given: JsonValue) => (reads++, given) };
+  const problem = ParameterCheck.of(rules)?.problem({ ttl: "7s" }, new Map([["ttl", reading]]));
+  assert.deepEqual(problem, { kind: "too-many-values", name: "ttl" });
+  assert.equal(reads, 0);
+  assert.equal(ParameterCheck.of(rules)?.problem({ ttl: "7s" }), null);
 });

@@ -193,6 +193,22 @@ suite("names without case", () => {
     assert.deepEqual(statuses, [200, 200, 429, 429]);
   });
 
+  test("T-A03: a path inside a path has one spelling too: leases are revoked by whoever may, and no other", async () => {
+    const token = await client(
+      "deny-prefix",
+      rule("sys/leases/*", EVERYTHING) +
+        rule("sys/leases/revoke-prefix/auth/people/login/eve", ["deny"]),
+    );
+    for (const name of ["eve", "EVE", "Eve"]) {
+      const path = `/v1/sys/leases/revoke-prefix/auth/people/login/${name}`;
+      const answer = await server.call("POST", path, { token, body: { sync: true } });
+      assert.equal(answer.status, 403, `${name}: ${answer.text}`);
+    }
+    const other = "/v1/sys/leases/revoke-prefix/auth/people/login/Fay";
+    const answer = await server.call("POST", other, { token, body: { sync: true } });
+    assert.ok(answer.status < 300, answer.text);
+  });
+
   test("capability queries and rules that could never match speak of the one spelling", async () => {
     const text = rule("auth/people/users/*", ["read"]) + rule("auth/people/users/dan", ["deny"]);
     const token = await client("ask-names", text);
