@@ -2478,7 +2478,7 @@ export function readAclReplication(
 export interface AuthTokenCreateInput {
   /** Names of policies: without sudo the caller's at most. Without it the caller's. */
   readonly policies?: readonly string[] | undefined;
-  /** How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum. */
+  /** How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment. */
   readonly ttl?: string | number | undefined;
   /** How long it lives at most, however often it is renewed. */
   readonly longest?: string | number | undefined;
@@ -2490,7 +2490,7 @@ export interface AuthTokenCreateInput {
   readonly name?: string | undefined;
   /** What its maker notes about it. Without sudo no policy builds on it, nor on the name. */
   readonly meta?: Readonly<Record<string, string>> | undefined;
-  /** Whether it can be renewed. */
+  /** Whether it can be renewed; without sudo only if the caller's can. */
   readonly renewable?: boolean | undefined;
   /** Whether the policy default does not count for it. */
   readonly withoutDefault?: boolean | undefined;
@@ -2559,7 +2559,7 @@ export function authTokenCreate(
 export interface AuthTokenCreateOrphanInput {
   /** Names of policies: without sudo the caller's at most. Without it the caller's. */
   readonly policies?: readonly string[] | undefined;
-  /** How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum. */
+  /** How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment. */
   readonly ttl?: string | number | undefined;
   /** How long it lives at most, however often it is renewed. */
   readonly longest?: string | number | undefined;
@@ -2571,7 +2571,7 @@ export interface AuthTokenCreateOrphanInput {
   readonly name?: string | undefined;
   /** What its maker notes about it. Without sudo no policy builds on it, nor on the name. */
   readonly meta?: Readonly<Record<string, string>> | undefined;
-  /** Whether it can be renewed. */
+  /** Whether it can be renewed; without sudo only if the caller's can. */
   readonly renewable?: boolean | undefined;
   /** Whether the policy default does not count for it. */
   readonly withoutDefault?: boolean | undefined;

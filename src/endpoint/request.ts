@@ -64,6 +64,9 @@ export interface Origin {
   /** No two names of two mounts are the same; may be empty. */
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** What the login method knows its owner by, where somebody with the right to has written other
+   *  metadata. Default: the metadata. */
+  readonly owner?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How a wrapping token looks: like every other, or signed and telling where it can be unwrapped. */

@@ -39,7 +39,7 @@ const newToken = {
   ttl: wire
     .body("ttl")
     .duration(
-      "How long it lives; without it, or 0, default_lease_ttl. Never longer than the maximum.",
+      "How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment.",
     )
     .optional(),
   longest: wire
@@ -59,7 +59,10 @@ const newToken = {
     .body("meta")
     .texts("What its maker notes about it. Without sudo no policy builds on it, nor on the name.")
     .default({}, {}),
-  renewable: wire.body("renewable").boolean("Whether it can be renewed.").default(true),
+  renewable: wire
+    .body("renewable")
+    .boolean("Whether it can be renewed; without sudo only if the caller's can.")
+    .default(true),
   withoutDefault: wire
     .body("no_default_policy")
     .boolean("Whether the policy default does not count for it.")

@@ -10,7 +10,14 @@ import { policyName } from "../policy/acl-name.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import { inherited } from "./origin.ts";
 import { callerGone } from "./query-failures.ts";
-import { type AskedLife, grantedLife, increment, type LifeBounds } from "./renewal.ts";
+import {
+  type AskedLife,
+  cutByMaker,
+  grantedLife,
+  hardEnd,
+  increment,
+  type LifeBounds,
+} from "./renewal.ts";
 import type { Token, TokenType } from "./token.ts";
 import type { TokenPlace } from "./token-keys.ts";
 import type { Tokens } from "./tokens.ts";
@@ -81,6 +88,7 @@ export class AuthTokens {
       limits: free ? NO_LIMITS : await this.#limitsOf(caller),
     });
     const life = grantedLife(wanted, bounds);
+    const limits = free ? UNBOUNDED : await this.#lifeLimitsOf(this.self(asked));
     const token = await tokens.create(
       {
         type,
@@ -88,7 +96,8 @@ export class AuthTokens {
         name: wanted.name,
         policies,
         ttl: life.ttl,
-        renewable: wanted.renewable,
+        notAfter: limits.notAfter,
+        renewable: wanted.renewable && limits.renewable,
         terms: {
           parent: wanted.orphan ? null : placeOf(caller),
           meta: wanted.meta,
@@ -103,7 +112,16 @@ export class AuthTokens {
       },
       null, // cut above, where /acl/ would refuse
     );
-    return { token, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
+    const warnings = [...life.warnings, ...cutByMaker(wanted, life, token)];
+    return { token, warnings: [...warnings, ...tokens.warningsOn(token)] };
+  }
+
+  /** What its maker cannot have, a child or an orphan cannot have either: a later end, or renewals
+   *  (T-B16). A maker without an end needs no renewals, so that its lack of them is no limit. */
+  async #lifeLimitsOf(maker: Token): Promise<LifeLimits> {
+    const known = await this.#isKnown(maker);
+    const notAfter = hardEnd(maker, this.#options.life.most, known);
+    return { notAfter, renewable: maker.expires === null || (maker.renewable && known) };
   }
 
   /** What a caller cannot leave behind: those of its policies that take something away (T-B16). */
@@ -165,16 +183,9 @@ export class AuthTokens {
   // --- prolonging and ending ---
 
   async renew(token: Token, asked: Nanos | null): Promise<Given> {
-    const { tokens, stillKnows } = this.#options;
+    const { tokens } = this.#options;
     const { now } = this;
-    const login = token.terms?.path === undefined ? null : (token.origin ?? null); // children end with theirs
-    if (
-      login !== null &&
-      login.mount !== null &&
-      !(await stillKnows(login.mount, login.metadata))
-    ) {
-      throw failures.notKnownAnyMore();
-    }
+    if (!(await this.#isKnown(token))) throw failures.notKnownAnyMore();
     const renewed = await tokens.renew(token.namespaceId, token.accessor, asked);
     const wanted = increment(token, asked);
     const granted = (renewed.expires ?? now) - now;
@@ -212,6 +223,12 @@ export class AuthTokens {
     await this.#options.tokens.deleteAlone({ namespaceId, accessor, global });
   }
 
+  /** Whether the login that it came through, be it as a child or an orphan, still knows its owner. */
+  async #isKnown({ origin }: Token): Promise<boolean> {
+    const { mount = null, metadata = {}, owner = metadata } = origin ?? {};
+    return mount === null || (await this.#options.stillKnows(mount, owner));
+  }
+
   #isOver(token: Token): boolean {
     const { expires } = token;
     if (isSpent(token) || isOver(expires, this.now)) return true;
@@ -224,6 +241,14 @@ export class AuthTokens {
     return owner === null ? null : tokens.byAccessor(owner.namespace.id, owner.accessor);
   }
 }
+
+/** What the life of a maker leaves to what it makes. */
+interface LifeLimits {
+  readonly notAfter: Instant | null;
+  readonly renewable: boolean;
+}
+
+const UNBOUNDED: LifeLimits = { notAfter: null, renewable: true };
 
 interface Rights {
   readonly type: TokenType;
@@ -276,8 +301,10 @@ function originFor(
 ): Origin {
   const own = inherited(caller);
   if (!free) return own;
-  const { mount, login } = orphan ? { mount: null, login: "" } : own;
-  return { namespaceId: namespace.id, mount, login, name, metadata: meta };
+  const written = { namespaceId: namespace.id, name, metadata: meta };
+  const { mount, login, metadata, owner = metadata } = own;
+  if (orphan || mount === null) return { ...written, mount: null, login: "" };
+  return { ...written, mount, login, owner };
 }
 
 function callerOf({ caller }: Asked): Caller {

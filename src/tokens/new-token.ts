@@ -4,7 +4,7 @@ import { showDuration } from "../base/duration.ts";
 import { isOver } from "../base/time.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import type { Origin } from "../endpoint/request.ts";
-import { tokenInvalid } from "./failures.ts";
+import { parentGone, tokenInvalid } from "./failures.ts";
 import type { TokenTerms } from "./token-terms.ts";
 import { checkShape, type GivenShape, type TokenShape } from "./token-shape.ts";
 
@@ -16,6 +16,8 @@ export interface NewToken extends GivenShape {
   readonly expires?: Instant | null | undefined;
   /** Counts from the creation, and wins over `expires` (D18). */
   readonly ttl?: Nanos | null | undefined;
+  /** What it does not outlive, however often it is renewed. Default: nothing. */
+  readonly notAfter?: Instant | null | undefined;
   /** When it was made elsewhere, for an upload: only if that is past (D29). Default: now. */
   readonly created?: Instant | null | undefined;
   /** Can be prolonged (`auth/token` alone). Default false. */
@@ -36,6 +38,16 @@ export interface CheckedToken extends TokenShape {
   readonly created: Instant;
   readonly expires: Instant | null;
   readonly ttl: Nanos | null;
+}
+
+/** With its time and its explicit maximum cut to what is left until `notAfter`. */
+export function cutToMaker(given: NewToken, now: Instant): NewToken {
+  const { notAfter = null, ttl = null, terms } = given;
+  if (notAfter === null || terms === undefined) return given;
+  const left = notAfter - now;
+  if (left <= 0n) throw parentGone();
+  const cut = (nanos: Nanos | null) => (nanos === null || nanos > left ? left : nanos);
+  return { ...given, ttl: cut(ttl), terms: { ...terms, longest: cut(terms.longest) } };
 }
 
 /** Throws with all problems. Without `lifetimes` any that ends in the future will do. */

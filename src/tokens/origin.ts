@@ -33,12 +33,13 @@ export function provedName(mountPath: string, identity: string): string {
 /** Undefined when it is nothing that this server writes. */
 export function readOrigin(stored: unknown): Origin | undefined {
   if (typeof stored !== "object" || stored === null) return undefined;
-  const { namespaceId, mount, login, name, metadata } = stored as Record<string, unknown>;
+  const { namespaceId, mount, login, name, metadata, owner } = stored as Record<string, unknown>;
   if (typeof namespaceId !== "string" || typeof login !== "string" || typeof name !== "string") {
     return undefined;
   }
   if (!(mount === null || typeof mount === "string") || !isTexts(metadata)) return undefined;
-  return { namespaceId, mount, login, name, metadata };
+  if (!(owner === undefined || isTexts(owner))) return undefined;
+  return { namespaceId, mount, login, name, metadata, ...(owner === undefined ? {} : { owner }) };
 }
 
 export function isTexts(value: unknown): value is Readonly<Record<string, string>> {

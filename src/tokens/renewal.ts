@@ -41,6 +41,25 @@ export function grantedLife(asked: AskedLife, { usual, most }: LifeBounds): Gran
   return { ttl: bound, longest, period, warnings: [`the lifetime of ${was}, ${whose}`] };
 }
 
+/** What is told to whoever asked for more than its own token has left. */
+export function cutByMaker(
+  asked: AskedLife,
+  granted: GrantedLife,
+  { ttl, terms }: Token,
+): readonly string[] {
+  const times = [
+    ["the lifetime", orNone(asked.ttl) === null ? null : granted.ttl, ttl],
+    ["explicit_max_ttl", granted.longest, terms?.longest ?? null],
+  ] as const;
+  const warnings: string[] = [];
+  for (const [what, wanted, given] of times) {
+    if (wanted === null || given === null || wanted <= given) continue;
+    const was = `${showDuration(wanted)} was cut to ${showDuration(given)}`;
+    warnings.push(`${what} of ${was}, the time that the caller's own token has left`);
+  }
+  return warnings;
+}
+
 /** How long a token may live in all. One with a period lives as long as it is renewed in time: of it only
  *  what its maker has set counts, and null is without end. */
 function boundOf(
@@ -57,6 +76,15 @@ export function lastMoment({ created, terms }: Token, most: Nanos): Instant | nu
   const { longest = null, period = null } = terms ?? {};
   const bound = boundOf({ longest, period }, most);
   return bound === null ? null : created + bound;
+}
+
+/** When a token ends at the latest, whatever is done for it; null: there is no such moment. One that its
+ *  login method knows no more is not renewed. */
+export function hardEnd(token: Token, most: Nanos, known: boolean): Instant | null {
+  const { expires, renewable } = token;
+  if (expires === null || !renewable || !known) return expires;
+  const last = lastMoment(token, most);
+  return last !== null && last < expires ? expires : last;
 }
 
 /** What a renewal aims at: 0 or nothing asked is the time it was made with. */

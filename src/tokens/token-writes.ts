@@ -9,7 +9,7 @@ import type { TokenEnding } from "./expiry.ts";
 import * as failures from "./failures.ts";
 import type { TokenLookup } from "./lookup.ts";
 import type { Minting } from "./minting.ts";
-import type { Lifetimes, NewToken } from "./new-token.ts";
+import { cutToMaker, type Lifetimes, type NewToken } from "./new-token.ts";
 import type { OneTimeRows } from "./one-time-rows.ts";
 import { increment, renewedUntil } from "./renewal.ts";
 import type { Salt } from "./salt.ts";
@@ -60,7 +60,7 @@ export class TokenWrites {
     return rows.shared.write((tx) => {
       // What would end with its parent must not begin after it.
       if (parent !== null && lookup.usable(parent, tx) === null) throw failures.parentGone();
-      return minting.mint(tx, salt(), spec, { lifetimes });
+      return minting.mint(tx, salt(), cutToMaker(spec, tx.time), { lifetimes });
     });
   }
 
