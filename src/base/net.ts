@@ -87,9 +87,7 @@ function settle(socket: Socket): void {
 
 function failed(action: string, { host, port }: Address, cause: Error): Failure {
   const reason = "code" in cause ? String(cause.code) : cause.message;
-  return new Failure(
-    "unavailable",
-    "network-failed",
-    `cannot ${action} ${host}:${port}: ${reason}`,
-  );
+  const taken = action === "listen on" && reason === "EADDRINUSE";
+  const code = taken ? "address-in-use" : "network-failed";
+  return new Failure("unavailable", code, `cannot ${action} ${host}:${port}: ${reason}`);
 }

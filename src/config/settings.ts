@@ -196,8 +196,12 @@ export const SETTINGS = {
       ["open", "loopback", "closed"],
       "open",
     ),
-    token_min_expiration_ttl: duration("Shortest lifetime of a token", "1m", LEASES),
-    token_max_expiration_ttl: duration("Longest lifetime of a token", "24h", LEASES),
+    token_min_expiration_ttl: duration("Shortest lifetime that a token can be given", "1m", LEASES),
+    token_max_expiration_ttl: duration(
+      "Longest lifetime that a token can be given; one that management makes without any never expires",
+      "24h",
+      LEASES,
+    ),
     token_gc_threshold: duration("How long an expired token stays listed", "1h", {
       from: "1m",
       to: "8760h",

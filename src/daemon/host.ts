@@ -5,6 +5,9 @@ import type { Environment } from "../config/substitution.ts";
 
 export type SignalName = "SIGHUP" | "SIGINT" | "SIGTERM" | "SIGUSR1" | "SIGUSR2";
 
+/** A problem of a socket that is in use. */
+export const ANOTHER_LISTENS = "another process listens there";
+
 export interface Host {
   readonly env: Environment;
   readonly pid: number;
@@ -36,7 +39,7 @@ export interface Host {
   makeTemporary(): string;
   /** With everything in it; only for what makeTemporary() gave. */
   removeTemporary(path: string): void;
-  /** Why a Unix socket cannot be bound at the path; null when it can. */
+  /** Why a Unix socket cannot be bound at the path (ANOTHER_LISTENS, say); null when it can. */
   socketProblem(path: string): Promise<string | null>;
 
   /** Runs another program of ours that ends with us, however we end; resolves with its first line. */

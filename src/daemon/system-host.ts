@@ -16,7 +16,14 @@ import { connect, createServer } from "node:net";
 import { homedir, hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../config/substitution.ts";
-import type { Helper, Host, Measures, Runtime, SignalName } from "./host.ts";
+import {
+  ANOTHER_LISTENS,
+  type Helper,
+  type Host,
+  type Measures,
+  type Runtime,
+  type SignalName,
+} from "./host.ts";
 import { areIntrinsicsSealed } from "./intrinsics.ts";
 
 export class SystemHost implements Host {
@@ -106,7 +113,7 @@ export class SystemHost implements Host {
   }
 
   async socketProblem(path: string): Promise<string | null> {
-    if (await answers(path)) return "another process listens there";
+    if (await answers(path)) return ANOTHER_LISTENS;
     const problem = await tryBinding(path);
     // What a process that ended badly left behind; the listener takes its place in the same way.
     return problem === "EADDRINUSE" ? null : problem;

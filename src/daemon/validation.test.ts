@@ -157,15 +157,27 @@ test("certificates must be there, be a pair, and be valid now", async (t) => {
   );
 });
 
-test("a store in use fails, and one that is not passes", async (t) => {
+test("on a running server what it uses itself is told and does not fail, so that changes can be checked", async (t) => {
   const { run, directory } = validating(t);
   const engine = await SqliteEngine.open({
     directory: join(directory, "data", "store"),
     fs: new SystemFs(),
   });
-  const busy = await run(PLAIN);
-  assert.equal(busy.code, 1);
-  assert.match(busy.table, /^FAIL {2}storage .*in use/m);
+  const bound = (await listening(t, { port: 0 })).address();
+  assert.ok(typeof bound === "object" && bound !== null);
+  const path = join(directory, "s.sock");
+  await listening(t, { path });
+  const listeners = `
+    listener "tcp" { address = "127.0.0.1:${bound.port}" tls_disable = true }
+    listener "unix" { address = "${path}" }
+  `;
+  const busy = await run(listeners);
+  assert.equal(busy.code, 0, busy.table);
+  assert.match(busy.table, /^warn {2}storage .*in use by a running server/m);
+  assert.match(busy.table, /^warn {2}listener {7}127\.0\.0\.1:\d+, in use/m);
+  assert.match(busy.table, /^warn {2}listener .*s\.sock, in use/m);
+  const broken = await run(`${listeners} seal "static" { key_file = "${directory}/none" }`);
+  assert.equal(broken.code, 1, broken.table);
   await engine.close();
   const free = await run(PLAIN);
   assert.equal(free.code, 0, free.table);

@@ -2,7 +2,7 @@
 // changed: a store that is not there is not made.
 
 import { join } from "node:path";
-import { describe } from "../base/failure.ts";
+import { describe, Failure } from "../base/failure.ts";
 import type { World } from "../base/world.ts";
 import { utf8 } from "../base/bytes.ts";
 import { showHostPort } from "../config/address.ts";
@@ -11,10 +11,11 @@ import type { Files } from "../config/documents.ts";
 import type { Loaded } from "../config/load.ts";
 import { showProblem } from "../config/problem.ts";
 import { readStaticKey } from "../seal/static.ts";
+import { StorageLocked } from "../storage/engines/engine.ts";
 import { checkAuditDevices } from "./audit-check.ts";
 import { checkCertificates } from "./certificate-check.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "./hardening.ts";
-import type { Host } from "./host.ts";
+import { ANOTHER_LISTENS, type Host } from "./host.ts";
 import { makingProblem, placeProblems } from "./places.ts";
 
 export interface Finding {
@@ -36,15 +37,17 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
     ok("configuration", `${files.length} ${files.length === 1 ? "file" : "files"} read`),
     ...warnings.map((problem) => warn("configuration", showProblem(problem))),
   ];
+  const storage = await storageFinding(config, validating);
+  const running = storage.result === "warn";
   for (const listener of config.listeners) {
-    findings.push(...(await listenerFindings(listener, validating)));
+    findings.push(...(await listenerFindings(listener, running, validating)));
   }
   findings.push(...sealFindings(config, validating.files));
   const places = placeProblems(config, host, world.fs).map((note) => fail("directories", note));
   const data = makingProblem(config.directories.data, host, world.fs);
   if (data !== null) places.push(fail("directories", data));
   findings.push(...(places.length > 0 ? places : [ok("directories", config.directories.data)]));
-  findings.push(await storageFinding(config, validating));
+  findings.push(storage);
   for (const { device, problem } of checkAuditDevices(config, host, world.fs)) {
     findings.push(problem === null ? ok("audit", device) : fail("audit", `${device}: ${problem}`));
   }
@@ -55,13 +58,16 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
 
 async function listenerFindings(
   listener: ListenerConfig,
+  running: boolean,
   { host, world, files }: Validating,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   const at = listener.kind === "tcp" ? showHostPort(listener) : listener.path;
   if (listener.kind === "unix") {
     const problem = await host.socketProblem(listener.path);
-    findings.push(problem === null ? ok("listener", at) : fail("listener", `${at}: ${problem}`));
+    if (problem === null) findings.push(ok("listener", at));
+    else if (running && problem === ANOTHER_LISTENS) findings.push(warn("listener", inUse(at)));
+    else findings.push(fail("listener", `${at}: ${problem}`));
   } else {
     try {
       const { host: name, port } = listener;
@@ -71,7 +77,8 @@ async function listenerFindings(
       await bound.close();
       findings.push(ok("listener", at));
     } catch (error) {
-      findings.push(fail("listener", describe(error)));
+      const taken = running && isAddressInUse(error);
+      findings.push(taken ? warn("listener", inUse(at)) : fail("listener", describe(error)));
     }
   }
   if (listener.tls === null) return findings;
@@ -96,7 +103,16 @@ function sealFindings({ seal }: Config, files: Files): Finding[] {
   }
 }
 
-/** Takes the lock of a store that is there, and gives it back. */
+/** While the server of this store runs, its listeners are where the configuration says. */
+function inUse(at: string): string {
+  return `${at}, in use: by the running server, or by something else if the address is new`;
+}
+
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Failure && error.code === "address-in-use";
+}
+
+/** Takes the lock of a store that is there, and gives it back. A warning: a server runs on it. */
 async function storageFinding(
   { storage, directories }: Config,
   { world }: Validating,
@@ -110,6 +126,9 @@ async function storageFinding(
     claimPlace(store, world.fs).release();
     return ok("storage", `${store}, not in use`);
   } catch (error) {
+    if (error instanceof StorageLocked) {
+      return warn("storage", `${store}, in use by a running server: not looked into`);
+    }
     return fail("storage", describe(error));
   }
 }

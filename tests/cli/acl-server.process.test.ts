@@ -11,6 +11,7 @@ import { SystemTimers } from "../../src/base/timers.ts";
 import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
+import { at } from "../support/http-client.ts";
 import { startServer } from "../support/test-server.ts";
 import { Keyboard, makeHome, run, Screen } from "./harness.ts";
 import { runTranscript } from "./transcript.ts";
@@ -245,6 +246,61 @@ test("tokens are looked up, renewed, cloned, revoked, exported and imported", as
   assert.throws(() => statSync(join(home, ".holdfast-token")));
   const none = await run(["token", "revoke-self"], { env: own });
   assert.equal(none.code, 2);
+});
+
+test("a client token makes others as its policies allow, and says what they are", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token: root } = await server.open();
+  const home = makeHome((call) => t.after(call));
+  const as = (token: string) => ({ HOLDFAST_ADDR: server.url, HOLDFAST_TOKEN: token, HOME: home });
+  const words = '["create", "read", "update", "patch", "delete", "list", "scan", "sudo"]';
+  const policies = [
+    ["admin", `path "*" { capabilities = ${words} }`],
+    ["maker", 'path "auth/token/create" { capabilities = ["update"] }'],
+    ["shop", 'path "secret/*" { capabilities = ["read"] }'],
+    ["mute", 'path "acl/token/self" { capabilities = ["deny"] }'],
+  ] as const;
+  const ask = (body: object) => ({ token: root, body });
+  for (const [name, policy] of policies) {
+    await server.call("POST", `/v1/sys/policies/acl/${name}`, ask({ policy }));
+  }
+  const tokenWith = async (...names: string[]) => {
+    const made = await server.call("POST", "/v1/auth/token/create", ask({ policies: names }));
+    return String(at(made, "auth", "client_token"));
+  };
+  const create = (token: string, ...args: string[]) =>
+    run(["token", "create", ...args], { env: as(token) });
+
+  const admin = await tokenWith("admin");
+  const made = await create(admin, "-name", "ci", "-policy", "shop", "-ttl", "1h", "-json");
+  assert.equal(made.code, 0, made.all);
+  assert.match(made.stderr, /client token, with which it ends; .*auth\/token\/create-orphan/);
+  const { SecretID, AccessorID, Type, Policies, ExpirationTime } = JSON.parse(made.stdout);
+  assert.deepEqual([Type, Policies], ["client", ["shop"]]);
+  assert.ok(Date.parse(ExpirationTime) - Date.now() <= 3_600_000);
+  const self = await run(["token", "self", "-field", "AccessorID"], { env: as(SecretID) });
+  assert.equal(self.stdout.trim(), AccessorID, self.all);
+
+  const hidden = await create(admin, "-policy", "mute", "-field", "SecretID");
+  assert.match(hidden.stdout, /^\S+$/, "a token that may not see itself is told all the same");
+
+  const maker = await tokenWith("maker", "shop");
+  assert.equal((await create(maker, "-policy", "shop")).code, 0);
+  const more = await create(maker, "-policy", "admin");
+  assert.match(more.stderr, /child policies must be subset of parent/);
+  const poor = await create(await tokenWith("shop"), "-policy", "shop");
+  assert.equal(poor.code, 4, poor.all);
+  assert.match(poor.stderr, /a policy must allow it on auth\/token\/create/);
+  for (const beyond of [
+    ["-type", "management"],
+    ["-policy", "shop", "-global"],
+    ["-name", "x"],
+  ]) {
+    const refused = await create(admin, ...beyond);
+    assert.equal(refused.code, 4, refused.all);
+    assert.match(refused.stderr, /POST acl\/token: .*no management token/s);
+  }
 });
 
 test("list -watch sees each change on the server, and info -watch the end of a token", async (t) => {

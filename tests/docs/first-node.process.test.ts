@@ -132,6 +132,9 @@ test("the page takes one from nothing to a first secret", async (t) => {
   assert.match(all, /^user +shop$/m);
   assert.match(all, new RegExp(`^password +${PASSWORD}$`, "m"));
   assert.match(all, /^ALLOWED: read on secret\/data\/shop\/db$/m);
+  const leases = machine.run("holdfast lease list");
+  assert.equal(leases.status, 3, `allowed, and there are none: ${leases.stderr}`);
+  machine.mustRun("holdfast list auth/token/accessors");
   const ended = machine.run("holdfast login");
   assert.notEqual(ended.status, 0, "the root token has ended");
   const audit = readFileSync(join(machine.home, "log", "audit.log"), "utf8");

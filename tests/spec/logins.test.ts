@@ -21,6 +21,14 @@ test("a person logs in with the built-in method, at its full cost", async (t) =>
   assert.deepEqual([wrong.status, errorsOf(wrong)], [400, ["invalid username or password"]]);
   const { secret } = loggedIn(await login(PASSWORD));
   assert.equal(at(await logins.self(secret), "data", "display_name"), "userpass-ada");
+  // How the pages tell operators to see whom the revocation of a prefix would log out.
+  const filter = encodeURIComponent('Name matches "^userpass-"');
+  const management = { token: logins.server.root };
+  const listed = await logins.server.call("GET", `/v1/acl/tokens?filter=${filter}`, management);
+  assert.deepEqual(
+    (listed.json as { Name: string }[]).map(({ Name }) => Name),
+    ["userpass-ada"],
+  );
 });
 
 test("the token of a login is a client token with the policies of the user", async (t) => {

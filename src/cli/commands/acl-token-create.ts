@@ -8,6 +8,7 @@ import { command, type Context } from "../command.ts";
 import { flag, type FlagValues } from "../flag.ts";
 import { checkedAccessor, NEW_TOKEN_FLAGS, newTokenFields, TYPES } from "../token-fields.ts";
 import { createToken, readToken, uploadToken } from "../token-requests.ts";
+import { createChild, mayMakeChild } from "../child-token.ts";
 import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "../token-secrets.ts";
 import { showToken, TOKEN_FLAGS } from "../token-view.ts";
 import { UsageError } from "../usage-error.ts";
@@ -18,7 +19,8 @@ export const tokenCreate = command({
   description:
     "A client token needs at least one policy; a management token may do everything and has none. " +
     "With -accessor a token that was made elsewhere is uploaded: its secret comes from FILE, from " +
-    "standard input (-), or is asked for.",
+    "standard input (-), or is asked for. A client token makes others as its policies allow (update on " +
+    "auth/token/create): with policies of its own, or with any where it has sudo there. They end with it.",
   examples: [
     "holdfast acl token create -name ci -policy readonly -ttl 8h",
     "holdfast acl token create -type management -secret-out admin-token",
@@ -92,7 +94,14 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
     const token = await uploadToken(client, id, secret, fields);
     return showToken(context, token, { secret: "shown", quiet });
   }
-  const made = await withSecretFile(context, secretOut, () => createToken(client, fields));
+  const made = await withSecretFile(context, secretOut, async () => {
+    try {
+      return await createToken(client, fields);
+    } catch (error) {
+      if (like !== undefined || !(await mayMakeChild(client, fields, error))) throw error;
+      return createChild(context, fields);
+    }
+  });
   return showToken(context, made.token, { secret: made.secret, quiet });
 }
 
