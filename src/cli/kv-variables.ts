@@ -16,10 +16,18 @@ type Variables = readonly (readonly [name: string, value: string])[];
  */
 const STEERING = new RegExp(
   `^(?:${[
-    "PATH|HOME|SHELL|IFS|BASH_ENV|BASH_FUNC_.*|PS4|PROMPT_COMMAND|CDPATH|LD_.*|DYLD_.*",
-    "NODE_OPTIONS|NODE_PATH|PYTHON(?:PATH|HOME|STARTUP)|PERL5?LIB|PERL5OPT|RUBY(?:LIB|OPT)",
-    "JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|EDITOR|VISUAL|PAGER",
-    "GIT_(?:SSH.*|EXEC_PATH|EDITOR|PAGER|ASKPASS|CONFIG.*|DIR)|HOLDFAST_.*",
+    // the shell, the loader, the C library
+    "PATH|HOME|USER|LOGNAME|SHELL|ENV|IFS|BASH_.*|PS4|PROMPT_COMMAND|CDPATH|ZDOTDIR|TMPDIR|XDG_.*",
+    "LD_.*|DYLD_.*|GCONV_PATH|GLIBC_TUNABLES|LOCPATH|MALLOC_.*",
+    // runtimes of languages, and what builds them
+    "NODE_(?!ENV$).*|NPM_CONFIG_.*|PYTHON.*|PIP_.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*",
+    "JAVA_.*|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|MAVEN_.*|GRADLE_.*|DOTNET_.*|GO(?:FLAGS|PROXY|ENV)",
+    "CARGO_.*|RUSTC.*|MAKEFLAGS",
+    // programs that run others
+    "EDITOR|VISUAL|.*PAGER|LESS.*|BROWSER|GIT_.*|SSH_.*|SUDO_.*|DOCKER_.*|KUBECONFIG",
+    // whom to believe, and by which way
+    ".*_PROXY|SSL_CERT_.*|CURL_.*|REQUESTS_CA_BUNDLE|OPENSSL_.*|AWS_(?:CONFIG|SHARED_CREDENTIALS)_FILE",
+    "HOLDFAST_.*|VAULT_.*|BAO_.*|NOMAD_.*",
   ].join("|")})$`,
 );
 

@@ -196,6 +196,8 @@ test("exec -kv gives every member of secrets, under names that follow from their
       /"a-b" of secret\/app and "a_b" of secret\/app would both be A_B/,
     ],
     [{ path: "canary" }, /"path" of secret\/app would be PATH, which steers[^]*-prefix/],
+    [{ git_external_diff: "canary" }, /would be GIT_EXTERNAL_DIFF, which steers/],
+    [{ https_proxy: "canary" }, /would be HTTPS_PROXY, which steers/],
     [{ "ld-preload": "canary" }, /would be LD_PRELOAD/],
     [{ x: "canary\0" }, /"x" of secret\/app holds a zero byte/],
   ] as const) {
