@@ -17,7 +17,7 @@ type Variables = readonly (readonly [name: string, value: string])[];
 const STEERING = new RegExp(
   `^(?:${[
     // the shell, the loader, the C library
-    "PATH|HOME|USER|LOGNAME|SHELL|ENV|IFS|BASH_.*|PS4|PROMPT_COMMAND|CDPATH|ZDOTDIR|TMPDIR|XDG_.*",
+    "PATH|HOME|SHELL|ENV|IFS|BASH_.*|PS4|PROMPT_COMMAND|CDPATH|ZDOTDIR|TMPDIR|XDG_.*",
     "LD_.*|DYLD_.*|GCONV_PATH|GLIBC_TUNABLES|LOCPATH|MALLOC_.*",
     // runtimes of languages, and what builds them
     "NODE_(?!ENV$).*|NPM_CONFIG_.*|PYTHON.*|PIP_.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*",
