@@ -40,7 +40,7 @@ export async function createChild(
   }
   out.hint(
     "Made by a client token, with which it ends; `holdfast write auth/token/create-orphan policies=…` " +
-      "makes one that does not.",
+      "makes one that does not, where you have sudo.",
   );
   // The record tells more; where it cannot be had the secret must be told all the same.
   const record = await selfOf(client.withToken(new Secret(secret)));

@@ -2,14 +2,15 @@
 // through HTTP.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { engineServer, SECOND } from "../support/engine-server.ts";
 import { at } from "../support/http-client.ts";
 import { WatchedEngine } from "../support/watched-engine.ts";
 
 const MIB = 1024 * 1024;
 
-test("on a nearly full disk every way to delete a secret works, and nothing brings one back", async (t) => {
+/** A server, and what says how many bytes are free from now on. */
+async function fillingServer(t: TestContext) {
   let disk: WatchedEngine | null = null;
   const server = await engineServer(t, { engine: (inner) => (disk = new WatchedEngine(inner)) });
   const free = async (bytes: number) => {
@@ -17,6 +18,24 @@ test("on a nearly full disk every way to delete a secret works, and nothing brin
     disk.free = bytes;
     await server.time.passSlowly(SECOND, SECOND);
   };
+  return { server, free };
+}
+
+test("on a nearly full disk roles and policies can be deleted", async (t) => {
+  const { server, free } = await fillingServer(t);
+  await server.must("POST", "sys/auth/ci", { type: "approle" });
+  await server.must("POST", "auth/ci/role/web", { token_policies: "web" });
+  await server.must("POST", "auth/ci/role/web/secret-id", {});
+  await server.must("POST", "sys/policies/acl/web", { policy: 'path "a" { policy = "read" }' });
+  await free(60 * MIB);
+  for (const path of ["auth/ci/role/web", "sys/policies/acl/web"]) {
+    await server.must("DELETE", path);
+    assert.equal((await server.ask("GET", path)).status, 404, path);
+  }
+});
+
+test("on a nearly full disk every way to delete a secret works, and nothing brings one back", async (t) => {
+  const { server, free } = await fillingServer(t);
   await server.enable("kv", "kv");
   await server.must("POST", "kv/config", { recycle_window: "24h" });
   for (const name of ["newest", "chosen", "destroyed", "whole", "one", "two"]) {

@@ -66,13 +66,14 @@ export class Roles {
     const name = roleName(given);
     const hash = await this.#hashes.known();
     if (hash === null) return;
-    await this.#given.storage.write((tx) => {
+    const remove = (tx: EngineTx) => {
       const role = tx.get(roleKey(name), roleCodec);
       if (role === null) return;
       tx.delete(roleKey(name));
       tx.delete(roleIdKey(hash(role.roleId)));
       tx.put(goneKey(role.id), name, textCodec);
-    });
+    };
+    await this.#given.storage.write(remove, { deletion: true });
   }
 }
 
