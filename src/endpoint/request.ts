@@ -67,6 +67,8 @@ export interface Origin {
   /** What the login method knows its owner by, where somebody with the right to has written other
    *  metadata. Default: the metadata. */
   readonly owner?: Readonly<Record<string, string>> | undefined;
+  /** Without a login: the accessor of the token that handed this on first. Default: it is its own. */
+  readonly first?: string | undefined;
 }
 
 /** How a wrapping token looks: like every other, or signed and telling where it can be unwrapped. */

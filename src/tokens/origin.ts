@@ -15,8 +15,9 @@ export function originOf({ origin, terms, namespaceId, name }: Token): Origin {
 }
 
 /** What a caller without the right to say who its child is hands on to it. */
-export function inherited({ origin, namespace }: Caller): Origin {
-  return origin ?? { ...UNKNOWN, namespaceId: namespace.id };
+export function inherited({ origin, namespace, accessor }: Caller): Origin {
+  const own = origin ?? { ...UNKNOWN, namespaceId: namespace.id };
+  return own.mount === null ? { ...own, first: own.first ?? accessor } : own;
 }
 
 /**
@@ -33,13 +34,25 @@ export function provedName(mountPath: string, identity: string): string {
 /** Undefined when it is nothing that this server writes. */
 export function readOrigin(stored: unknown): Origin | undefined {
   if (typeof stored !== "object" || stored === null) return undefined;
-  const { namespaceId, mount, login, name, metadata, owner } = stored as Record<string, unknown>;
+  const { namespaceId, mount, login, name, metadata, owner, first } = stored as Record<
+    string,
+    unknown
+  >;
   if (typeof namespaceId !== "string" || typeof login !== "string" || typeof name !== "string") {
     return undefined;
   }
   if (!(mount === null || typeof mount === "string") || !isTexts(metadata)) return undefined;
   if (!(owner === undefined || isTexts(owner))) return undefined;
-  return { namespaceId, mount, login, name, metadata, ...(owner === undefined ? {} : { owner }) };
+  if (!(first === undefined || typeof first === "string")) return undefined;
+  return {
+    namespaceId,
+    mount,
+    login,
+    name,
+    metadata,
+    ...(owner === undefined ? {} : { owner }),
+    ...(first === undefined ? {} : { first }),
+  };
 }
 
 export function isTexts(value: unknown): value is Readonly<Record<string, string>> {

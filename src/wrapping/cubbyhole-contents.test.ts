@@ -105,12 +105,14 @@ test("a token has so many entries and no more, in all namespaces together; all o
 
 const HALF = 512 * 1024;
 
+const maker = (by: Space["owner"] | null, management = false) => ({ by, management });
+
 /** An object of about so many bytes. */
 const filled = (bytes: number) => ({ text: "x".repeat(bytes) });
 
 test("a token has so many bytes in a namespace; what it gives back it may use again", async () => {
   const { contents, wipe, counts } = await made();
-  const whole = CUBBYHOLES.ofToken.bytes / HALF;
+  const whole = CUBBYHOLES.ofHolder.bytes / HALF;
   for (let i = 0; i < whole - 1; i++) {
     await contents.replace(at(A), `entry-${i}`, filled(HALF));
   }
@@ -132,27 +134,51 @@ test("wrapped answers count as their maker's, until each of them is gone", async
   const { contents, local, wipe, counts, keys } = await made();
   const wrap = (accessor: string, by: Space["owner"] | null, bytes: number) =>
     local.write((tx) =>
-      contents.putAnswer(tx, { namespaceId: "root", accessor }, filled(bytes), { by }),
+      contents.putAnswer(tx, { namespaceId: "root", accessor }, filled(bytes), maker(by)),
     );
-  const many = WRAPPINGS.ofToken.bytes / HALF;
+  const many = WRAPPINGS.ofHolder.bytes / HALF;
   for (let i = 0; i < many; i++) {
-    contents.checkWrapping("root", A);
+    contents.checkWrapping("root", maker(A));
     await wrap(`w-${i}`, A, HALF);
   }
   const full =
-    /^there may be at most 4096 entries and 33554432 bytes of wrapped answers made by this/;
-  assert.throws(() => contents.checkWrapping("root", A), refused(full, "rate-limited"));
-  contents.checkWrapping("root", B);
-  contents.checkWrapping("t1", A);
-  contents.checkWrapping("root", null);
+    /^there may be at most 4096 entries and 33554432 bytes of wrapped answers made by one/;
+  assert.throws(() => contents.checkWrapping("root", maker(A)), refused(full, "rate-limited"));
+  contents.checkWrapping("root", maker(B));
+  contents.checkWrapping("t1", maker(A));
+  contents.checkWrapping("root", maker(null));
   // Those that were let in at the same moment are kept, but not without end.
   for (let i = 0; i < many - 1; i++) await wrap(`v-${i}`, A, HALF);
   await assert.rejects(wrap("one-more", A, HALF), refused(full, "rate-limited"));
   // The end of their maker leaves them, and what they count as.
   await wipe(A);
-  assert.throws(() => contents.checkWrapping("root", A), refused(full, "rate-limited"));
+  assert.throws(() => contents.checkWrapping("root", maker(A)), refused(full, "rate-limited"));
   for (let i = 0; i < many; i++) await wipe({ namespaceId: "root", accessor: `w-${i}` });
-  contents.checkWrapping("root", A);
+  contents.checkWrapping("root", maker(A));
   for (let i = 0; i < many - 1; i++) await wipe({ namespaceId: "root", accessor: `v-${i}` });
+  assert.deepEqual([...counts(), ...keys()], []);
+});
+
+test("the last quarter of a namespace is kept for management", async () => {
+  const { contents, local, counts, keys, wipe } = await made();
+  const text = filled(2 * HALF - 64);
+  let count = 0;
+  const wrap = async (management: boolean) => {
+    // Each of them somebody else's.
+    const whose = maker({ namespaceId: "root", accessor: `maker-${count}` }, management);
+    contents.checkWrapping("root", whose);
+    const owner = { namespaceId: "root", accessor: `w-${count}` };
+    await local.write((tx) => contents.putAnswer(tx, owner, text, whose));
+    count += 1;
+  };
+  const whole = WRAPPINGS.ofNamespace.bytes / (2 * HALF);
+  // The one that passes the limit is let in, since what is left is more than nothing.
+  for (let i = 0; i <= (whole * 3) / 4; i++) await wrap(false);
+  const full = /at most 49152 entries and 201326592 bytes of wrapped answers in this namespace/;
+  await assert.rejects(wrap(false), refused(full, "rate-limited"));
+  while (count <= whole) await wrap(true);
+  const last = /at most 65536 entries and 268435456 bytes of wrapped answers in this namespace/;
+  await assert.rejects(wrap(true), refused(last, "rate-limited"));
+  for (let i = 0; i < count; i++) await wipe({ namespaceId: "root", accessor: `w-${i}` });
   assert.deepEqual([...counts(), ...keys()], []);
 });

@@ -15,8 +15,10 @@ import { bytesCodec, jsonCodec } from "../base/codec.ts";
 import type { JsonObject } from "../base/json.ts";
 import { objectCodec } from "../base/object-codec.ts";
 import type { Tx, View } from "../barrier/view.ts";
-import { Allowance, type Holder } from "./allowance.ts";
+import type { Caller } from "../endpoint/request.ts";
+import { Allowance, type Holder, type Storing } from "./allowance.ts";
 import { cubbyholeFull, cubbyholesTooLarge, wrappingsFull } from "./failures.ts";
+import { ownerOf } from "./owner.ts";
 
 /** Of one token, in all namespaces. Every token may write here, and 32 of them may end in one
  *  transaction. */
@@ -25,13 +27,17 @@ const MEBIBYTE = 1024 * 1024;
 /** In one namespace. */
 export const CUBBYHOLES = {
   name: "cubbyhole-use",
-  ofToken: { entries: MOST_ENTRIES, bytes: 8 * MEBIBYTE },
+  ofHolder: { entries: MOST_ENTRIES, bytes: 8 * MEBIBYTE },
+  ofOwner: { entries: 4096, bytes: 32 * MEBIBYTE },
   ofNamespace: { entries: 65_536, bytes: 256 * MEBIBYTE },
 };
-/** In one namespace. Whoever hands out secrets has thousands of them waiting, and all of them small. */
+/** In one namespace. Whoever hands out secrets has thousands of them waiting, and all of them small. They
+ *  outlive the token that asked for them, so their holder is its owner. */
+const OF_MAKER = { entries: 4096, bytes: 32 * MEBIBYTE };
 export const WRAPPINGS = {
   name: "wrapping-use",
-  ofToken: { entries: 4096, bytes: 32 * MEBIBYTE },
+  ofHolder: OF_MAKER,
+  ofOwner: OF_MAKER,
   ofNamespace: { entries: 65_536, bytes: 256 * MEBIBYTE },
 };
 /** Its name in the private space of the wrapping token. */
@@ -52,6 +58,13 @@ export interface Space {
 export interface Made {
   readonly by: Holder | null;
 }
+
+/** Who asks for it. */
+export interface Maker extends Made {
+  readonly management: boolean;
+}
+
+const OWN: Pick<Storing, "owner" | "management"> = { owner: null, management: false };
 
 const madeCodec = jsonCodec<Made & { readonly bytes: number }>();
 
@@ -75,7 +88,13 @@ export class CubbyholeContents {
     return this.#local.list(folderOf(space) + folder, { limit: MOST_ENTRIES });
   }
 
-  replace(space: Space, path: string, value: JsonObject): Promise<void> {
+  /** Without a caller the token counts for itself. */
+  replace(
+    space: Space,
+    path: string,
+    value: JsonObject,
+    caller: Caller | null = null,
+  ): Promise<void> {
     const bytes = objectCodec.encode(value);
     return this.#local.write((tx) => {
       const { owner, namespaceId } = space;
@@ -86,10 +105,11 @@ export class CubbyholeContents {
         entries: before === null ? 1 : 0,
         bytes: bytes.length - (before?.length ?? 0),
       };
-      const full = this.#cubbyholes.exhausted(tx, namespaceId, owner, more);
+      const storing = { holder: owner, ...(caller === null ? OWN : ownerAnd(caller)) };
+      const full = this.#cubbyholes.exhausted(tx, namespaceId, storing, more);
       // What takes no more than before can always be written.
       if (full !== null && (more.entries > 0 || more.bytes > 0)) throw cubbyholesTooLarge(full);
-      this.#cubbyholes.change(tx, namespaceId, owner, more);
+      this.#cubbyholes.change(tx, namespaceId, storing, more);
       tx.put(key, bytes, bytesCodec);
       if (namespaceId !== owner.namespaceId) {
         tx.put(visitsOf(owner) + namespaceId, EMPTY, bytesCodec);
@@ -104,7 +124,7 @@ export class CubbyholeContents {
       if (before === null) return;
       tx.delete(key);
       const less = { entries: -1, bytes: -before.length };
-      this.#cubbyholes.change(tx, space.namespaceId, space.owner, less);
+      this.#cubbyholes.change(tx, space.namespaceId, { holder: space.owner, owner: null }, less);
     };
     await this.#local.write(remove, { essential: true });
   }
@@ -113,23 +133,25 @@ export class CubbyholeContents {
 
   /** Refuses where there are as many as there may be. Asked before the answer is made: refused after,
    *  a secret would be lost. So those that are asked for at the same moment may pass the limit. */
-  checkWrapping(namespaceId: string, maker: Holder | null): void {
-    const full = this.#wrappings.exhausted(this.#local, namespaceId, maker, NEXT);
+  checkWrapping(namespaceId: string, { by, management }: Maker): void {
+    const storing = { holder: by, owner: null, management };
+    const full = this.#wrappings.exhausted(this.#local, namespaceId, storing, NEXT);
     if (full !== null) throw wrappingsFull(full);
   }
 
   /** In the space of the wrapping token. */
-  putAnswer(tx: Tx, owner: SpaceOwner, value: JsonObject, { by }: Made): void {
+  putAnswer(tx: Tx, owner: SpaceOwner, value: JsonObject, { by, management }: Maker): void {
     const local = tx.on(this.#local);
     const { namespaceId } = owner;
     const bytes = objectCodec.encode(value);
     const more = { entries: 1, bytes: bytes.length };
     // Whoever asks for hundreds of large ones at the same moment.
-    const full = this.#wrappings.exhausted(local, namespaceId, by, more, 2);
+    const storing = { holder: by, owner: null, management };
+    const full = this.#wrappings.exhausted(local, namespaceId, storing, more, { underWay: true });
     if (full !== null) throw wrappingsFull(full);
     local.add(folderOf({ owner, namespaceId }) + RESPONSE, bytes, bytesCodec);
     local.add(madeKey(owner), { by, bytes: bytes.length }, madeCodec);
-    this.#wrappings.change(local, namespaceId, by, more);
+    this.#wrappings.change(local, namespaceId, storing, more);
   }
 
   readAnswer(tx: Tx, owner: SpaceOwner): (Made & { readonly answer: JsonObject }) | null {
@@ -154,13 +176,22 @@ export class CubbyholeContents {
   #giveBack(local: Tx, owner: SpaceOwner, namespaceId: string): void {
     const { entries, bytes } = this.#cubbyholes.used(local, namespaceId, owner);
     if (entries > 0) {
-      this.#cubbyholes.change(local, namespaceId, owner, { entries: -entries, bytes: -bytes });
+      const less = { entries: -entries, bytes: -bytes };
+      this.#cubbyholes.change(local, namespaceId, { holder: owner, owner: null }, less);
     }
     const made = namespaceId === owner.namespaceId ? local.get(madeKey(owner), madeCodec) : null;
     if (made === null) return;
     local.delete(madeKey(owner));
-    this.#wrappings.change(local, namespaceId, made.by, { entries: -1, bytes: -made.bytes });
+    const less = { entries: -1, bytes: -made.bytes };
+    this.#wrappings.change(local, namespaceId, { holder: made.by, owner: null }, less);
   }
+}
+
+/** Only tokens of a login have an owner besides themselves. */
+function ownerAnd(caller: Caller): Pick<Storing, "owner" | "management"> {
+  const owner = ownerOf(caller);
+  const management = caller.type === "management";
+  return { owner: owner.accessor === caller.accessor ? null : owner, management };
 }
 
 /** Refuses when there is none; notes of places that hold nothing any more go. */

@@ -21,18 +21,18 @@ export function cubbyholeFull(most: number): Failure {
 }
 
 export function cubbyholesTooLarge(full: Exhausted): Failure {
-  const message = `the ${spaces(full)} at most ${amount(full)}; delete some first`;
+  const message = `the ${SPACES[full.whose]} at most ${amount(full)}; delete some first`;
   return new Failure("invalid", "cubbyhole-full", message);
 }
 
-function spaces({ whose }: Exhausted): string {
-  return whose === "token"
-    ? "cubbyhole of a token holds"
-    : "cubbyholes of a namespace hold together";
-}
+const SPACES = {
+  holder: "cubbyhole of a token holds",
+  owner: "cubbyholes of all tokens of one login hold together",
+  namespace: "cubbyholes of a namespace hold together",
+};
 
 export function wrappingsFull(full: Exhausted): Failure {
-  const whose = full.whose === "token" ? "made by this token" : "in this namespace";
+  const whose = full.whose === "namespace" ? "in this namespace" : "made by one login or token";
   const message =
     `there may be at most ${amount(full)} of wrapped answers ${whose}; ` +
     "unwrap some, or ask again when some have ended";

@@ -20,8 +20,9 @@ import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import type { NewToken } from "../tokens/new-token.ts";
 import type { Token } from "../tokens/token.ts";
 import type { TokenPlace } from "../tokens/token-keys.ts";
-import type { CubbyholeContents, Made } from "./cubbyhole-contents.ts";
+import type { CubbyholeContents, Made, Maker } from "./cubbyhole-contents.ts";
 import * as failures from "./failures.ts";
+import { ownerOf } from "./owner.ts";
 import { SigningKey } from "./signing-key.ts";
 import { answerIn, keptAnswer, type Unwrapped } from "./wrapped-answer.ts";
 import { claimedSecret, isCurrent, signedClaims } from "./wrapping-jwt.ts";
@@ -68,7 +69,7 @@ export interface Wrapped {
   readonly warnings: readonly string[];
 }
 
-interface Making extends Made {
+interface Making extends Maker {
   readonly kept: JsonObject;
   readonly ttl: Nanos;
   readonly path: string;
@@ -127,8 +128,8 @@ export class Wrapping {
   async wrap(reply: Reply, ttl: Nanos, asked: Asked): Promise<Wrapped> {
     const { namespace, path, wrapForm: form = "token", caller } = asked;
     const kept = keptAnswer(reply);
-    const by = makerOf(caller);
-    const making = { kept, ttl, path: path.text, form, namespaceId: namespace.id, by };
+    const maker = makerOf(caller);
+    const making = { kept, ttl, path: path.text, form, namespaceId: namespace.id, ...maker };
     const token = await this.#options.local.write((tx) => this.#make(tx, making));
     return this.#told(token, namespace, accessorIn(reply, asked));
   }
@@ -156,7 +157,9 @@ export class Wrapping {
       const { kept, by, token } = taken;
       const { namespaceId, terms, ttl } = token;
       const { wrapping: form = "token", path = "" } = terms ?? {};
-      const making = { kept, by, ttl: ttl ?? 0n, path, form, namespaceId };
+      // It takes the place that it had, be it one of the last.
+      const maker = { by, management: true };
+      const making = { kept, ...maker, ttl: ttl ?? 0n, path, form, namespaceId };
       return { kept, token: this.#make(tx, making) };
     });
     if (made === null) throw wrappingInvalid();
@@ -187,7 +190,7 @@ export class Wrapping {
     return found;
   }
 
-  #make(tx: Tx, { kept, by, ttl, path, form, namespaceId }: Making): Token {
+  #make(tx: Tx, { kept, by, management, ttl, path, form, namespaceId }: Making): Token {
     const { tokens, cubbyholes, random } = this.#options;
     const terms = {
       parent: null, // it outlives whoever made it, or nobody could be handed something for later
@@ -210,7 +213,7 @@ export class Wrapping {
     const secret =
       form === "jwt" ? new Secret(random.bytes(SECRET_BYTES).toString("base64url")) : undefined;
     const token = tokens.mint(tx, spec, secret);
-    cubbyholes.putAnswer(tx, token, kept, { by });
+    cubbyholes.putAnswer(tx, token, kept, { by, management });
     return token;
   }
 
@@ -272,8 +275,9 @@ function placeOf({ namespace, accessor, global }: Caller): TokenPlace {
 }
 
 /** Whoever asks for the wrapping has to make room for it. */
-function makerOf(caller: Caller | null): Made["by"] {
-  return caller === null ? null : { namespaceId: caller.namespace.id, accessor: caller.accessor };
+function makerOf(caller: Caller | null): Maker {
+  const by = caller === null ? null : ownerOf(caller);
+  return { by, management: caller?.type === "management" };
 }
 
 /** Of the token in the answer, for whoever wants to end it unseen; empty where there is none. */

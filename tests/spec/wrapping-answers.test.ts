@@ -17,6 +17,7 @@ import {
   SECOND,
 } from "../support/engine-server.ts";
 import { type Answer, at, type CallOptions } from "../support/http-client.ts";
+import { loggedIn, loginServer } from "../support/login-server.ts";
 
 const INVALID = "wrapping token is not valid or does not exist";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -342,7 +343,7 @@ test("no token fills the store with wrappings: its own, however small or large, 
   refused(
     last,
     429,
-    "there may be at most 4096 entries and 33554432 bytes of wrapped answers made by this token; " +
+    "there may be at most 4096 entries and 33554432 bytes of wrapped answers made by one login or token; " +
       "unwrap some, or ask again when some have ended",
   );
   assert.ok(made.length === 33 || made.length === 34, String(made.length));
@@ -360,6 +361,57 @@ test("no token fills the store with wrappings: its own, however small or large, 
   const tooLong = await wrap(forAWhile("769h"));
   assert.equal(tooLong.status, 400);
   assert.match(tooLong.text, /at most 768h0m0s, which is max_lease_ttl/);
+});
+
+test("however often somebody logs in, the wrappings and cubbyholes of all tokens count as one's", async (t) => {
+  const logins = await loginServer(t);
+  await logins.server.acl("maker", grants("auth/token/create", "create", "update"));
+  await logins.people({ token_policies: ["maker"] });
+  const large = { text: "x".repeat(1000 * 1024) };
+  const token = async () => loggedIn(await logins.login()).secret;
+  const wrap = (secret: string) =>
+    logins.server.call("POST", "/v1/sys/wrapping/wrap", {
+      token: secret,
+      body: large,
+      ...forAWhile("768h"),
+    });
+  const keep = (secret: string, name: string) =>
+    logins.server.call("POST", `/v1/cubbyhole/${name}`, { token: secret, body: large });
+  const revoke = (secret: string) =>
+    logins.server.call("POST", "/v1/auth/token/revoke-self", { token: secret });
+
+  let wrappings = 0;
+  let last: Answer;
+  do {
+    const secret = await token();
+    for (let i = 0; i < 8; i++) last = await wrap(secret);
+    assert.equal((await revoke(secret)).status, 204);
+    wrappings += 8;
+  } while (last!.status === 200 && wrappings < 80);
+  assert.equal(last!.status, 429, "the wrappings of tokens that are gone still count");
+  assert.ok(wrappings <= 40, String(wrappings));
+  const child = await logins.server.must("POST", "/v1/auth/token/create", { token: await token() });
+  const secret = String(at(child, "auth", "client_token"));
+  assert.equal((await wrap(secret)).status, 429, "and a child is nobody else");
+  assert.equal((await wrap(logins.server.root)).status, 200);
+
+  const keepers: string[] = [];
+  for (let kept = await keep(secret, "first"); kept.status < 300;) {
+    const keeper = await token();
+    keepers.push(keeper);
+    for (let i = 0; i < 8; i++) kept = await keep(keeper, `entry-${i}`);
+    assert.ok(keepers.length < 8);
+    if (kept.status >= 300) {
+      refused(
+        kept,
+        400,
+        "the cubbyholes of all tokens of one login hold together at most 4096 entries and " +
+          "33554432 bytes; delete some first",
+      );
+    }
+  }
+  assert.equal((await revoke(keepers[0]!)).status, 204);
+  assert.equal((await keep(secret, "more")).status, 204, "what ends with its token makes room");
 });
 
 test("what cannot be wrapped is refused, not given out", async (t) => {

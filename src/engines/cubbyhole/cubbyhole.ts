@@ -4,7 +4,7 @@
 
 import { invariant } from "../../base/invariant.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Asked } from "../../endpoint/request.ts";
+import type { Asked, Caller } from "../../endpoint/request.ts";
 
 /** Whose, and where. */
 export interface PrivateSpace {
@@ -16,7 +16,8 @@ export interface PrivateSpaces {
   read(space: PrivateSpace, path: string): JsonObject | null;
   /** Names one level down; `folder` is empty, or ends with a slash. */
   list(space: PrivateSpace, folder: string): string[];
-  replace(space: PrivateSpace, path: string, value: JsonObject): Promise<void>;
+  /** It counts as the caller's. */
+  replace(space: PrivateSpace, path: string, value: JsonObject, caller: Caller): Promise<void>;
   delete(space: PrivateSpace, path: string): Promise<void>;
 }
 
@@ -37,7 +38,7 @@ export class Cubbyhole {
   }
 
   replace(asked: Asked, path: string, value: JsonObject): Promise<void> {
-    return this.#spaces.replace(spaceOf(asked), path, value);
+    return this.#spaces.replace(spaceOf(asked), path, value, callerOf(asked));
   }
 
   delete(asked: Asked, path: string): Promise<void> {
@@ -45,8 +46,14 @@ export class Cubbyhole {
   }
 }
 
-function spaceOf({ caller, namespace }: Asked): PrivateSpace {
+function callerOf({ caller }: Asked): Caller {
   invariant(caller !== null, "nobody gets here without a token");
+  return caller;
+}
+
+function spaceOf(asked: Asked): PrivateSpace {
+  const caller = callerOf(asked);
+  const { namespace } = asked;
   const owner = { namespaceId: caller.namespace.id, accessor: caller.accessor };
   return { owner, namespaceId: namespace.id };
 }
