@@ -9,6 +9,9 @@ import { cancelDenied, wrongCancelNonce, wrongNonce } from "./failures.ts";
 
 /** Without a share for so long, an attempt is over: somebody else may want to start one. */
 const IDLE_LIMIT: Nanos = 10n * 60n * 1_000_000_000n;
+/** Without a further one. Longer, since holders of shares have to be found; but anybody who may give shares
+ *  can give one that fits nothing, and must not hold the place with it for good. */
+const STALLED_LIMIT: Nanos = 60n * 60n * 1_000_000_000n;
 
 /** What names an attempt, and what its starter alone knows. */
 export interface Nonces {
@@ -43,12 +46,19 @@ export function refuseCancel(expected: Nonces, cancelling: Cancelling): Failure 
   return refusal ?? (authorised ? null : cancelDenied());
 }
 
-/** Whether nobody has given a share in the time that there is for the first. */
+/** Whether nobody has given a share in the time that there is for it. `touched`: when the last was given,
+ *  or when they began to be collected. */
 export function isForgotten(
-  attempt: { readonly started: Nanos; readonly collection: Collection },
+  attempt: { readonly touched: Nanos; readonly collection: Collection },
   now: Nanos,
 ): boolean {
-  return attempt.collection.shares.length === 0 && now - attempt.started >= IDLE_LIMIT;
+  const limit = attempt.collection.shares.length === 0 ? IDLE_LIMIT : STALLED_LIMIT;
+  return now - attempt.touched >= limit;
+}
+
+/** The new shares of a rekey are out: whoever has them is found within the longer time. */
+export function isStalled({ touched }: { readonly touched: Nanos }, now: Nanos): boolean {
+  return now - touched >= STALLED_LIMIT;
 }
 
 function isSame(expected: string, given: string): boolean {

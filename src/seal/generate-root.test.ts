@@ -9,7 +9,12 @@ const nonces = (nonce: string) => ({ nonce, cancelNonce: `cancel ${nonce}` });
 const start = (nonce: string): Event => {
   return { do: "start", nonces: nonces(nonce), now: 0n, cover, required: 2 };
 };
-const give = (byte: number, nonce: string): Event => ({ do: "give", nonce, share: share(byte) });
+const give = (byte: number, nonce: string): Event => ({
+  do: "give",
+  nonce,
+  share: share(byte),
+  now: 0n,
+});
 const cancel = (authorised: boolean, nonce?: string, cancelNonce?: string): Event => {
   return { do: "cancel", authorised, nonce, cancelNonce };
 };

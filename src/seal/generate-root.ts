@@ -17,7 +17,7 @@ export type Cover =
 
 export interface Running extends Nonces {
   readonly at: "running";
-  readonly started: Nanos;
+  readonly touched: Nanos;
   readonly cover: Cover;
   readonly collection: collection.Collection;
 }
@@ -32,7 +32,7 @@ export type Event =
       readonly cover: Cover;
       readonly required: number;
     }
-  | { readonly do: "give"; readonly nonce: string; readonly share: Buffer }
+  | { readonly do: "give"; readonly nonce: string; readonly share: Buffer; readonly now: Nanos }
   /** No set of the shares was right: after three sets, that is the end of the attempt. */
   | { readonly do: "fail" }
   /** They were, and the token could not be made: collect again. */
@@ -55,9 +55,9 @@ export function step(state: State, event: Event): Step {
   switch (event.do) {
     case "start": {
       if (state.at === "running") return refuse(state, failures.ceremonyRunning());
-      const { nonces, now: started, cover, required } = event;
+      const { nonces, now: touched, cover, required } = event;
       const fresh = collection.collect(required);
-      return move({ at: "running", ...nonces, started, cover, collection: fresh });
+      return move({ at: "running", ...nonces, touched, cover, collection: fresh });
     }
     case "give": {
       const { share } = event;
@@ -68,7 +68,7 @@ export function step(state: State, event: Event): Step {
       if (taken.outcome === "repeated") {
         return refuse(state, failures.shareRepeated(), taken.dropped);
       }
-      const after: Running = { ...state, collection: taken.collection };
+      const after: Running = { ...state, touched: event.now, collection: taken.collection };
       return { ...move(after), enough: taken.outcome === "enough" ? after : null };
     }
     case "fail": {
@@ -81,7 +81,7 @@ export function step(state: State, event: Event): Step {
       if (state.at === "none") return move(state);
       const { required, shares } = state.collection;
       const fresh = collection.collect(required);
-      return move({ ...state, started: event.now, collection: fresh }, shares);
+      return move({ ...state, touched: event.now, collection: fresh }, shares);
     }
     case "cancel": {
       if (state.at === "none") return move(state);

@@ -17,9 +17,14 @@ const nonces = (nonce: string) => ({ nonce, cancelNonce: `cancel ${nonce}` });
 const start = (nonce: string): Event => {
   return { do: "start", nonces: nonces(nonce), now: 0n, plan, required: 2 };
 };
-const give = (byte: number, nonce: string): Event => ({ do: "give", nonce, share: share(byte) });
+const give = (byte: number, nonce: string): Event => ({
+  do: "give",
+  nonce,
+  share: share(byte),
+  now: 0n,
+});
 const giveNew = (byte: number, nonce: string): Event => {
-  return { do: "give-new", nonce, share: share(byte) };
+  return { do: "give-new", nonce, share: share(byte), now: 0n };
 };
 const handOut: Event = { do: "hand-out", freshNonce: "v", fresh };
 const cancel = (authorised: boolean, nonce?: string): Event => ({

@@ -28,7 +28,7 @@ export interface Fresh {
 }
 
 interface Attempt extends Nonces {
-  readonly started: Nanos;
+  readonly touched: Nanos;
   readonly plan: Plan;
   readonly collection: collection.Collection;
 }
@@ -44,6 +44,12 @@ export type Verifying = Attempt & {
 
 export type State = { readonly at: "none" } | Collecting | Verifying;
 
+interface Giving {
+  readonly nonce: string;
+  readonly share: Buffer;
+  readonly now: Nanos;
+}
+
 export type Event =
   | {
       readonly do: "start";
@@ -52,10 +58,10 @@ export type Event =
       readonly plan: Plan;
       readonly required: number;
     }
-  | { readonly do: "give"; readonly nonce: string; readonly share: Buffer }
+  | ({ readonly do: "give" } & Giving)
   /** The shares were right, and the new ones are going out to be verified. */
   | { readonly do: "hand-out"; readonly freshNonce: string; readonly fresh: Fresh }
-  | { readonly do: "give-new"; readonly nonce: string; readonly share: Buffer }
+  | ({ readonly do: "give-new" } & Giving)
   /** No set of the shares was right. After three sets that is the end: of the rekey, or of what was
    *  entered for its verification, since the new shares are out and may be entered again. */
   | { readonly do: "fail" }
@@ -80,9 +86,9 @@ export function step(state: State, event: Event): Step {
   switch (event.do) {
     case "start": {
       if (state.at !== "none") return refuse(state, failures.ceremonyRunning());
-      const { nonces, now: started, plan, required } = event;
+      const { nonces, now: touched, plan, required } = event;
       const fresh = collection.collect(required);
-      return move({ at: "collecting", ...nonces, started, plan, collection: fresh });
+      return move({ at: "collecting", ...nonces, touched, plan, collection: fresh });
     }
     case "give":
       if (state.at === "none") return refuse(state, failures.ceremonyNotRunning(), event.share);
@@ -107,7 +113,7 @@ export function step(state: State, event: Event): Step {
       return move(over ? NONE : { ...state, collection: failed.collection }, failed.dropped);
     }
     case "reject":
-      return state.at === "none" ? move(state) : clear({ ...state, started: event.now });
+      return state.at === "none" ? move(state) : clear({ ...state, touched: event.now });
     case "restart-verification": {
       if (state.at !== "verifying") return refuse(state, failures.ceremonyNotRunning());
       const refusal = refuseCancel({ ...state, nonce: state.verificationNonce }, event);
@@ -124,16 +130,12 @@ export function step(state: State, event: Event): Step {
   }
 }
 
-function give(
-  state: Collecting | Verifying,
-  nonce: string,
-  event: { readonly nonce: string; readonly share: Buffer },
-): Step {
+function give(state: Collecting | Verifying, nonce: string, event: Giving): Step {
   const refusal = refuseNonce(nonce, event.nonce);
   if (refusal !== null) return refuse(state, refusal, event.share);
   const taken = collection.step(state.collection, { do: "give", share: event.share });
   if (taken.outcome === "repeated") return refuse(state, failures.shareRepeated(), event.share);
-  const after = { ...state, collection: taken.collection };
+  const after = { ...state, touched: event.now, collection: taken.collection };
   return { ...move(after), enough: taken.outcome === "enough" };
 }
 

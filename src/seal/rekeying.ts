@@ -10,7 +10,7 @@ import { invariant } from "../base/invariant.ts";
 import { Secret } from "../base/secret.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { fingerprint } from "../crypto/pgp.ts";
-import { type Cancelling, isForgotten } from "./attempt.ts";
+import { type Cancelling, isForgotten, isStalled } from "./attempt.ts";
 import { checkShares, type SealConfig, schemeOf, SECRET_FIELDS } from "./config.ts";
 import { type Custody, openRootKey, putCustody, recognises, ROOT_KEY_PATH } from "./custody.ts";
 import * as failures from "./failures.ts";
@@ -96,7 +96,8 @@ export class Rekeying {
       const config = this.#config();
       this.#forget();
       const share = parseShare(given.key);
-      const { enough } = this.#apply({ do: "give", nonce: given.nonce, share });
+      const now = this.#ground.clock.elapsed();
+      const { enough } = this.#apply({ do: "give", nonce: given.nonce, share, now });
       if (!enough) return { progress: this.progress(), result: null };
       await this.#prove(({ collection }) => recognises(this.#ground, config, collection));
       // From here on no answer may depend on storage: it would keep the new shares back.
@@ -115,6 +116,7 @@ export class Rekeying {
 
   verification(): VerificationProgress {
     this.#config();
+    this.#forget();
     return answers.verificationOf(this.#verifying(), false);
   }
 
@@ -122,8 +124,10 @@ export class Rekeying {
   verify(given: GivenShare): Promise<VerificationProgress> {
     return this.#ground.turns.run(async () => {
       const config = this.#config();
+      this.#forget();
       const share = parseShare(given.key);
-      const { enough } = this.#apply({ do: "give-new", nonce: given.nonce, share });
+      const now = this.#ground.clock.elapsed();
+      const { enough } = this.#apply({ do: "give-new", nonce: given.nonce, share, now });
       if (!enough) return this.verification();
       const state = this.#verifying();
       const isNew = (key: KeyObject) => key.equals(state.fresh.key);
@@ -272,9 +276,12 @@ export class Rekeying {
   /** An attempt that nobody gave a share to in its time is over. */
   #forget(): void {
     const state = this.#state;
-    if (state.at !== "collecting" || !isForgotten(state, this.#ground.clock.elapsed())) return;
+    if (state.at === "none") return;
+    const now = this.#ground.clock.elapsed();
+    const over = state.at === "collecting" ? isForgotten(state, now) : isStalled(state, now);
+    if (!over) return;
     this.#apply({ do: "end" });
-    this.#ground.log.info("a rekey ended: no share was given in ten minutes");
+    this.#ground.log.info("a rekey ended: no share was given in its time");
   }
 
   /** Whatever goes wrong with a right set of shares, they are given up and collected again. */

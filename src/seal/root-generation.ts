@@ -81,10 +81,11 @@ export class RootGeneration {
     return this.#ground.turns.run(async () => {
       const config = this.#ground.config();
       this.#forget();
-      const event = { do: "give", nonce: given.nonce, share: parseShare(given.key) } as const;
-      const { enough } = this.#apply(event);
-      if (enough === null) return this.progress();
       const { clock } = this.#ground;
+      const { nonce } = given;
+      const share = parseShare(given.key);
+      const { enough } = this.#apply({ do: "give", nonce, share, now: clock.elapsed() });
+      if (enough === null) return this.progress();
       let encodedToken: string | null;
       try {
         const right = await recognises(this.#ground, config, enough.collection);
@@ -125,7 +126,7 @@ export class RootGeneration {
     const { clock, log } = this.#ground;
     if (this.#state.at === "none" || !isForgotten(this.#state, clock.elapsed())) return;
     this.#apply({ do: "end" });
-    log.info("an attempt at generating a token ended: no share was given in ten minutes");
+    log.info("an attempt at generating a token ended: no share was given in its time");
   }
 
   /** The token, covered. Nobody ever holds one that is stored and lost: all that can fail without the

@@ -143,6 +143,52 @@ test("T-F02: an attempt that nobody feeds gives its place back after ten minutes
   }
 });
 
+test("T-F01: one share that fits nothing does not hold the place of a ceremony for good", async (t) => {
+  const clock = new PassingClock();
+  const { server } = await scene(t, { world: { clock } });
+  const minutes = (count: bigint) => (clock.ahead += count * 60n * 1_000_000_000n);
+  for (const [path, update] of [
+    [ATTEMPT, UPDATE],
+    ["/v1/sys/rekey/init", "/v1/sys/rekey/update"],
+  ] as const) {
+    const body = { secret_shares: 3, secret_threshold: 2 };
+    const started = await server.call("POST", path, path === ATTEMPT ? {} : { body });
+    const nonce = at(started, "nonce");
+    const give = async () => {
+      const key = Buffer.from(randomUUID().replaceAll("-", "").repeat(2) + "01", "hex");
+      await server.call("POST", update, { body: { key: key.toString("hex"), nonce } });
+      return at(await server.call("GET", path), "started");
+    };
+    assert.equal(await give(), true);
+    minutes(59n);
+    assert.equal(at(await server.call("GET", path), "started"), true, "holders have to be found");
+    minutes(2n);
+    assert.equal(at(await server.call("GET", path), "started"), false);
+    assert.equal((await server.call("POST", path)).status, 200);
+  }
+});
+
+test("T-F01: a verification that nobody goes on with ends its rekey", async (t) => {
+  const clock = new PassingClock();
+  const { server, shares } = await scene(t, { world: { clock } });
+  const init = "/v1/sys/rekey/init";
+  const body = { secret_shares: 3, secret_threshold: 2, require_verification: true };
+  const nonce = at(await server.call("POST", init, { body }), "nonce");
+  let last: Answer | null = null;
+  for (const key of shares) {
+    last = await server.call("POST", "/v1/sys/rekey/update", { body: { key, nonce } });
+    if (at(last, "complete") === true) break;
+  }
+  assert.ok(last !== null);
+  assert.equal(at(last, "verification_required"), true);
+  assert.equal((await server.call("POST", init)).status, 400);
+  clock.ahead += 3590n * 1_000_000_000n;
+  assert.equal((await server.call("GET", "/v1/sys/rekey/verify")).status, 200);
+  clock.ahead += 11n * 1_000_000_000n;
+  assert.equal((await server.call("GET", "/v1/sys/rekey/verify")).status, 400);
+  assert.equal((await server.call("POST", init)).status, 200);
+});
+
 test("T-F04: the server's shares are those of another implementation, and it takes that one's", async (t) => {
   const disk = new MemoryDisk();
   const server = await startServer({ disk });
