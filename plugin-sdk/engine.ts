@@ -43,9 +43,9 @@ export interface EngineType<E> {
    *  noted, goes now. A failure stops the disabling, unless the operator has said to abandon. Called again
    *  after a crash. Default nothing. */
   readonly leave?: (engine: E, signal: AbortSignal) => Promise<void>;
-  /** Of login methods: whether whom it has let in, told by the metadata that it vouched for, it would still
-   *  know. Asked before a token of such a login is renewed. Default: yes. */
-  readonly stillKnows?: (engine: E, metadata: Readonly<Record<string, string>>) => Promise<boolean>;
+  /** Of login methods: whether whom it has let in, told by the `owner` of its offer or else by the metadata
+   *  that it vouched for, it would still know. Who was made anew is another. Asked before a token of such a login is renewed. Default: yes. */
+  readonly stillKnows?: (engine: E, owner: Readonly<Record<string, string>>) => Promise<boolean>;
   /** Stops what it has begun: before the mount goes, the node seals, or the engine is opened anew. */
   readonly close?: (engine: E) => void | Promise<void>;
   /** Called with keys that somebody else has changed (replication, another node). Default: it keeps

@@ -189,7 +189,7 @@ export function keptTime(stored: string | null): Nanos | null {
 
 export function offerOf(
   terms: LoginTerms,
-  who: Pick<LoginOffer, "displayName" | "identity" | "metadata" | "notes" | "global">,
+  who: Pick<LoginOffer, "displayName" | "identity" | "metadata" | "owner" | "notes" | "global">,
 ): LoginOffer {
   const { ttl, maxTtl, explicitMaxTtl, period, policies, boundTo, withoutDefault, uses } = terms;
   return {

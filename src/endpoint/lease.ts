@@ -27,6 +27,9 @@ export interface LoginOffer {
   readonly policies: readonly string[];
   /** What the method vouches for: policies may build on it. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** What the method will know them by, handed to its `stillKnows` and shown to nobody. Default: the
+   *  metadata. */
+  readonly owner?: Readonly<Record<string, string>>;
   /** What others have noted, shown with the metadata and trusted by no policy. Default none. */
   readonly notes?: Readonly<Record<string, string>>;
   /** Null: as the mount says. */

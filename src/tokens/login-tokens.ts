@@ -72,6 +72,7 @@ export class LoginTokens {
           login: path.text.slice(mount.path.length),
           name: provedName(mount.path, identity),
           metadata,
+          ...(offer.owner === undefined ? {} : { owner: offer.owner }),
         },
       },
       null, // cut below, where /acl/ would refuse

@@ -249,6 +249,14 @@ test("who was deleted since is not renewed, and lives no longer than was granted
     assert.deepEqual(errorsOf(refused), ["permission denied", why]);
     assert.equal((await logins.self(token)).status, 200);
   }
+  // Who is made anew under the name is another.
+  const body = { password: "another password", token_period: "1h" };
+  await server.must("POST", "/v1/auth/people/users/ada", { body });
+  await server.must("POST", "/v1/auth/approle/role/ci", { body: { token_policies: "default" } });
+  for (const token of [ada, ci]) assert.equal((await renew(token)).status, 403);
+  const next = loggedIn(await logins.login(body.password)).secret;
+  await server.must("POST", "/v1/auth/people/users/ada", { body: { password: "a third one" } });
+  assert.equal((await renew(next)).status, 200, "who is changed stays who they are");
 });
 
 test("T-N03: failed logins of one address are slowed down, those of others and good ones are not", async (t) => {

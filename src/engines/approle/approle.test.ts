@@ -50,7 +50,9 @@ test("a login with role id and secret id offers what the role says", async () =>
   const { role, roleId, secret, login } = await made();
   await role("ci", { token_policies: ["deploy"], token_ttl: "20m", token_max_ttl: "1h" });
   const { secret_id: id } = await secret("ci", { metadata: '{"run":"7","role_name":"forged"}' });
-  assert.deepEqual(await login(await roleId("ci"), id), {
+  const { owner, ...offer } = await login(await roleId("ci"), id);
+  assert.match(owner?.["id"] ?? "", /^[0-9a-f-]{36}$/);
+  assert.deepEqual(offer, {
     displayName: "",
     identity: "ci",
     metadata: { role_name: "ci" },

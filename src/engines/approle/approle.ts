@@ -55,13 +55,14 @@ export class AppRole {
     this.#hashes.close();
   }
 
-  #offer({ name, terms }: Role, secret: SecretId | null): LoginOffer {
+  #offer({ name, id, terms }: Role, secret: SecretId | null): LoginOffer {
     const ranges = secret?.tokenRanges ?? [];
     return offerOf(
       { ...terms, boundTo: ranges.length > 0 ? ranges : terms.boundTo },
       {
         displayName: "",
         identity: name,
+        owner: { role_name: name, id },
         // Whoever may make secret ids is not whoever may say what their tokens are.
         ...(secret?.vouched === true
           ? { metadata: { ...secret.metadata, role_name: name } }
@@ -81,7 +82,7 @@ export function approleType(): EngineType<AppRole> {
     paths: () => [...approleApi, ...secretIdsApi, ...approlePropertiesApi],
     checkOptions: checkLoginOptions,
     open: (given) => new AppRole(given),
-    stillKnows: (engine, { role_name = "" }) => engine.roles.has(role_name),
+    stillKnows: (engine, { role_name = "", ...owner }) => engine.roles.has(role_name, owner["id"]),
     periodic: (engine, signal) => engine.secretIds.tidy(signal),
     close: (engine) => engine.close(),
   };

@@ -16,9 +16,11 @@ export class Roles {
     this.#hashes = hashes;
   }
 
-  async has(given: string): Promise<boolean> {
+  /** With an id: this very one. */
+  async has(given: string, id?: string): Promise<boolean> {
     if (!isLoginName(given)) return false;
-    return (await this.#given.storage.get(roleKey(given), roleCodec)) !== null;
+    const role = await this.#given.storage.get(roleKey(given), roleCodec);
+    return role !== null && (id === undefined || role.id === id);
   }
 
   async read(given: string): Promise<Role> {

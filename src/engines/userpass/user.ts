@@ -11,11 +11,14 @@ import {
 import type { PasswordHash } from "./passwords.ts";
 
 export interface User {
+  /** Of this very user: a later one of the same name is another. Null: made before there were ids. */
+  readonly id: string | null;
   readonly password: PasswordHash;
   readonly terms: LoginTerms;
 }
 
 interface Stored {
+  readonly id?: string;
   readonly password: PasswordHash;
   readonly terms: StoredTerms;
 }
@@ -28,10 +31,12 @@ export function userKey(name: string): string {
 }
 
 export const userCodec: Codec<User> = {
-  encode: ({ password, terms }) =>
-    utf8(JSON.stringify({ password, terms: storedTerms(terms) } satisfies Stored)),
+  encode: ({ id, password, terms }) => {
+    const stored: Stored = { password, terms: storedTerms(terms), ...(id === null ? {} : { id }) };
+    return utf8(JSON.stringify(stored));
+  },
   decode: (bytes) => {
-    const { password, terms } = JSON.parse(text(bytes)) as Stored;
-    return { password, terms: keptTerms(terms) };
+    const { id = null, password, terms } = JSON.parse(text(bytes)) as Stored;
+    return { id, password, terms: keptTerms(terms) };
   },
 };

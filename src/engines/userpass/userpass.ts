@@ -61,8 +61,9 @@ export class Userpass {
       return null;
     });
     if (user === null) throw failures.loginRefused();
-    const who = { displayName: name, metadata: { username: name }, global: isGlobal(options) };
-    return offerOf(user.terms, who);
+    const metadata = { username: name };
+    const owner = user.id === null ? metadata : { ...metadata, id: user.id };
+    return offerOf(user.terms, { displayName: name, metadata, owner, global: isGlobal(options) });
   }
 
   async read(username: string): Promise<User> {
@@ -74,6 +75,13 @@ export class Userpass {
   async has(username: string): Promise<boolean> {
     if (!isLoginName(username)) return false;
     return (await this.#given.storage.get(userKey(username), userCodec)) !== null;
+  }
+
+  /** Without an id it is a login of before there were any: then the name counts. */
+  async stillKnows(username: string, id: string | undefined): Promise<boolean> {
+    if (!isLoginName(username)) return false;
+    const user = await this.#given.storage.get(userKey(username), userCodec);
+    return user !== null && (id === undefined || user.id === id);
   }
 
   names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
@@ -106,13 +114,18 @@ export class Userpass {
     await storage.write((tx) => {
       const before = tx.get(userKey(name), userCodec);
       if (before === null && !mayMake) throw failures.noUser();
-      tx.put(userKey(name), changed(before, hash, terms), userCodec);
+      const id = before === null ? random.uuid() : before.id;
+      tx.put(userKey(name), { id, ...changed(before, hash, terms) }, userCodec);
     });
     if (hash !== null) this.#lockout.forget(name);
   }
 }
 
-function changed(before: User | null, hash: PasswordHash | null, terms: LoginChange): User {
+function changed(
+  before: User | null,
+  hash: PasswordHash | null,
+  terms: LoginChange,
+): Omit<User, "id"> {
   const password = hash ?? before?.password;
   if (password === undefined) throw failures.passwordMissing();
   return { password, terms: changedTerms(before?.terms ?? USUAL_TERMS, terms) };
@@ -134,6 +147,6 @@ export function userpassType(cost?: PasswordCost): EngineType<Userpass> {
     paths: () => userpassApi,
     checkOptions: checkLoginOptions,
     open: (given) => new Userpass(given, passwords),
-    stillKnows: (engine, { username = "" }) => engine.has(username),
+    stillKnows: (engine, { username = "", id }) => engine.stillKnows(username, id),
   };
 }
