@@ -30,10 +30,12 @@ const threshold = wire
   .optional();
 const duration = wire.body("lockout_duration").duration("How long.", bounds).optional();
 const counterReset = wire
-  .body("lockout_counter_reset_duration")
+  .body("lockout_counter_reset_duration", { aliases: ["lockout_counter_reset"] })
   .duration("After how long the count starts anew.", bounds)
   .optional();
 const disabled = wire.body("lockout_disable").boolean("Whether nobody is locked out.").optional();
+
+export const LOCKOUT_FIELDS = [threshold, duration, counterReset, disabled];
 
 /** What is left out stays as it was. */
 export function readLockout(given: JsonObject, before = USUAL_LOCKOUT): LockoutConfig {

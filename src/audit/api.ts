@@ -5,9 +5,9 @@ import { reply } from "../endpoint/reply.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { type Field, wire } from "../endpoint/wire.ts";
 import type { Audit, ListedDevice } from "./audit.ts";
-import { optionTexts } from "./options.ts";
+import { canonicalOptions, type OptionTexts } from "./options.ts";
 
 const endpoint = endpointsOf<Audit>();
 
@@ -22,6 +22,13 @@ const device = out.object({
 });
 
 const headerRule = out.object({ hmac: out.boolean("Recorded as a hash") });
+
+const options = wire.body("options").object("Options of the type, by name").optional();
+const optionsField: Field<OptionTexts> = {
+  ...options,
+  canonical: canonicalOptions,
+  read: (given) => canonicalOptions(given ?? null),
+};
 
 export const auditApi = [
   endpoint({
@@ -62,7 +69,7 @@ export const auditApi = [
       path: wire.path("path").string("Name of the device"),
       type: wire.body("type").string("file, socket or syslog"),
       description: wire.body("description").string("What it is for", { max: 512 }).default(""),
-      options: wire.body("options").object("Options of the type, by name").optional(),
+      options: optionsField,
       local: wire
         .body("local")
         .boolean("Keep it on this cluster: performance secondaries do not get it")
@@ -73,8 +80,8 @@ export const auditApi = [
         .default(false),
     },
     output: out.nothing,
-    async handler(audit, { options, ...given }) {
-      await audit.enable({ ...given, options: optionTexts(options) });
+    async handler(audit, given) {
+      await audit.enable(given);
       const warnings = audit
         .list()
         .filter(({ path }) => path === given.path)

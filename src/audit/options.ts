@@ -3,7 +3,7 @@
 // trail comes to be kept in another way than its operator believes.
 
 import { normalize } from "node:path";
-import { parseDuration } from "../base/duration.ts";
+import { parseDuration, showDuration } from "../base/duration.ts";
 import { isObject, isRawNumber, type JsonValue } from "../base/json.ts";
 import type { Address, Nanos } from "../base/world.ts";
 import type { Rotation } from "./devices/file.ts";
@@ -60,6 +60,43 @@ export function optionTexts(given: JsonValue | undefined): OptionTexts {
   });
   return Object.fromEntries(texts);
 }
+
+/** Each in its one spelling, by its name: those of a name mean the same for every type. What cannot be read
+ *  stays as it is, and is refused where it is used. */
+export function canonicalOptions(given: JsonValue): OptionTexts {
+  const texts = optionTexts(given);
+  const reader = new Reader(texts);
+  const shown = Object.entries(texts).map(([name, text]) => {
+    try {
+      return [name, SPELLINGS.get(name)?.(reader, name) ?? text];
+    } catch {
+      return [name, text];
+    }
+  });
+  return Object.fromEntries(shown);
+}
+
+type Spelling = (reader: Reader, name: string) => string | undefined;
+
+const asSwitch: Spelling = (reader, name) => String(reader.boolean(name, false));
+const asNumber: Spelling = (reader, name) =>
+  reader.integer(name, 0, Number.MAX_SAFE_INTEGER)?.toString();
+const asLength: Spelling = (reader, name) => {
+  const nanos = reader.duration(name, 0n, 3650n * 86_400n * SECOND);
+  return nanos === null ? undefined : showDuration(nanos);
+};
+
+const SPELLINGS: ReadonlyMap<string, Spelling> = new Map([
+  ["hmac_accessor", asSwitch],
+  ["log_raw", asSwitch],
+  ["elide_list_responses", asSwitch],
+  ["rotate_bytes", asNumber],
+  ["rotate_keep", asNumber],
+  ["rotate_interval", asLength],
+  ["write_timeout", asLength],
+  ["facility", (reader, name) => reader.text(name)?.toUpperCase()],
+  ["mode", (reader, name) => modeOf(reader.text(name)).toString(8).padStart(4, "0")],
+]);
 
 export function isDeviceType(type: string): type is DeviceType {
   return DEVICE_TYPES.some((known) => known === type);

@@ -57,6 +57,12 @@ function read(text: string): Instant | null {
   return instant >= ZERO_TIME && instant < END ? instant : null;
 }
 
+/** The one text of an instant, however it was written; null for "not set". */
+export function canonicalTime(input: unknown): string | null {
+  const instant = parseTime(input);
+  return instant === null ? null : showTime(instant);
+}
+
 /** UTC with `Z`; the fraction has no trailing zeros and is absent when it is zero. */
 export function showTime(instant: Instant): string {
   invariant(instant >= ZERO_TIME && instant < END, "an instant lies in the years 1 to 9999");

@@ -7,6 +7,7 @@ import { fold } from "../base/fold.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { Query } from "../base/query.ts";
 import type { Served, ServedField } from "../endpoint/endpoint.ts";
+import { canonicalOf } from "../endpoint/members.ts";
 import * as failures from "./failures.ts";
 
 export interface Given {
@@ -127,15 +128,16 @@ export class RequestInput {
       const value = this.#values.get(key);
       if (value === undefined || field.source === "path") continue;
       if (field.source === "whole") Object.assign(data, value);
-      else if (value === null) {
-        if (field.clears === true) data[field.name] = null;
-      } else data[field.name] = canonical(field, value);
+      else {
+        const one = value === null ? null : canonical(field, value);
+        if (one !== null || field.clears === true) data[field.name] = one;
+      }
     }
     for (const name of this.#unread.body) {
       const field = this.#endpoint.byName.get(fold(name));
       if (field === undefined || field.name !== name) data[name] = this.#given.body[name] ?? null;
     }
-    return data;
+    return this.#endpoint.implied === null ? data : this.#endpoint.implied(data);
   }
 }
 
@@ -161,9 +163,8 @@ export function describedInput(
 
 /** As it was sent where it will be refused: it is never read. */
 function canonical(field: ServedField["field"], value: JsonValue): JsonValue {
-  if (field.canonical === undefined) return value;
   try {
-    return field.canonical(value) ?? value;
+    return canonicalOf(field, value);
   } catch {
     return value;
   }

@@ -3,6 +3,7 @@
 // are derived from it; a list of paths kept anywhere else is a defect.
 
 import { invariant } from "../base/invariant.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Access } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
@@ -63,6 +64,9 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly head?: boolean;
   readonly input: F;
   readonly output: O;
+  /** What some values say of others, as older names of whole settings do: whoever decides is given it as if
+   *  it had been written out. Of values in their one form; refuses nothing. Default: nothing. */
+  readonly implied?: (data: JsonObject) => JsonObject;
   /** For POST: whether what the path names is there, so that "create" or "update" is asked for.
    *  Without it: "update". Called before the caller's right is known: it only looks. */
   readonly exists?: (
@@ -81,8 +85,12 @@ export type HandlerResult<T> = T | Reply<T>;
 
 /** A declaration with its types forgotten: what tables are made of. */
 export interface Endpoint<Room> extends Required<
-  Omit<Declaration<Room, Fields, Output<unknown>>, "handler" | "exists" | "input" | "description">
+  Omit<
+    Declaration<Room, Fields, Output<unknown>>,
+    "handler" | "exists" | "implied" | "input" | "description"
+  >
 > {
+  readonly implied: ((data: JsonObject) => JsonObject) | null;
   readonly description: string;
   /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
@@ -126,6 +134,7 @@ export function endpointsOf<Room>() {
       anyStatus: false,
       ...declared,
       parameters: parametersOf(path).names,
+      implied: declared.implied ?? null,
       exists: declared.exists ?? null,
     };
   };

@@ -36,7 +36,8 @@ export interface Field<T> {
   /** Null is a value of its own and takes something away, as in merge patches. Default: not given. */
   readonly clears?: boolean | undefined;
   /** The one form of all spellings that are read as the same value: what rules and programs see.
-   *  Undefined for what `read` refuses. Default: as it was sent. */
+   *  Undefined for what `read` refuses, null for what is read as if it were not given. Default: as it was
+   *  sent. */
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
   /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
   readonly notice?: ((given: JsonValue) => string | undefined) | undefined;

@@ -8,9 +8,10 @@ import { out, type Output } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import { wire } from "../endpoint/wire.ts";
 import { mountOutput, showMount, showTuning, tuningOutput } from "./api-mount-view.ts";
-import { changeOf, CONFIG_FIELDS, configField, readConfig } from "./config-fields.ts";
+import { CONFIG_FIELDS, configField, readConfig } from "./config-fields.ts";
 import type { MountKind } from "./mount-record.ts";
 import type { Mounts } from "./mounts.ts";
+import { withPresentType } from "./type-aliases.ts";
 
 const endpoint = endpointsOf<Mounts>();
 
@@ -95,6 +96,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         version: tuneInput.version,
       },
       output: out.nothing,
+      implied: withPresentType,
       exists: (mounts, given, { namespace }) => mounts.has(namespace, kind, given["path"] ?? ""),
       handler: async (mounts, { config = {}, version, ...given }, { namespace }) => {
         const read = readConfig(config);
@@ -186,7 +188,7 @@ function tuneEndpoints(
       output: out.nothing,
       handler: async (mounts, given, { namespace }) => {
         const { path: at, description, options, version, ...config } = given;
-        const change = { description, options, version, config: changeOf(config) };
+        const change = { description, options, version, config };
         await mounts.tune(namespace, kind, at, change);
         return undefined;
       },

@@ -4,8 +4,9 @@
 import { parseDuration, SECOND, showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { type Field, wire } from "../endpoint/wire.ts";
-import { readLockout } from "../../plugin-sdk/lockout.ts";
+import { canonicalMembers } from "../endpoint/members.ts";
+import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
+import { LOCKOUT_FIELDS, readLockout } from "../../plugin-sdk/lockout.ts";
 import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "./mount-config.ts";
 
 const LONGEST = 10 * 365 * 24 * 3600; // seconds: ten years
@@ -24,7 +25,7 @@ function ttl(name: string, help: string): Field<number | undefined> {
     },
     canonical: (given) => {
       const seconds = readTtl(name, given);
-      return seconds === undefined ? undefined : showDuration(BigInt(seconds) * SECOND);
+      return seconds === undefined ? null : showDuration(BigInt(seconds) * SECOND);
     },
     read: (given) => (given === undefined || given === null ? undefined : readTtl(name, given)),
   };
@@ -57,14 +58,26 @@ const lockout: Field<JsonObject | undefined> = {
   secret: false,
   required: false,
   schema: { type: "object", additionalProperties: true },
-  read: (given) => {
-    if (given === undefined || given === null) return undefined;
-    if (isObject(given)) {
-      readLockout(given); // refuses what it does not understand
-      return given;
-    }
+  canonical: lockoutOf,
+  read: (given) => (given === undefined || given === null ? undefined : lockoutOf(given)),
+};
+
+function lockoutOf(given: JsonValue): JsonObject {
+  if (!isObject(given)) {
     throw new Failure("invalid", "field-invalid", "user_lockout_config must be an object");
-  },
+  }
+  readLockout(given); // refuses what it does not understand
+  return canonicalMembers(given, LOCKOUT_FIELDS);
+}
+
+const tokenTypeText = wire
+  .body("token_type")
+  .oneOf([...TOKEN_TYPES, ""], "Kind of the tokens of an auth method.")
+  .optional();
+const tokenType: Field<(typeof TOKEN_TYPES)[number] | undefined> = {
+  ...fieldOf(tokenTypeText),
+  canonical: (given) => (given === "" ? null : given),
+  read: (given) => tokenTypeText.read(given) || undefined,
 };
 
 const HEADERS = { max: 100 };
@@ -100,10 +113,7 @@ export const CONFIG_FIELDS = {
     .body("identity_token_key")
     .string("Name of the key for identity tokens: default.", { max: 128 })
     .optional(),
-  tokenType: wire
-    .body("token_type")
-    .oneOf([...TOKEN_TYPES, ""], "Kind of the tokens of an auth method.")
-    .optional(),
+  tokenType,
   lockout,
 };
 
@@ -111,40 +121,35 @@ type Given = {
   readonly [K in keyof typeof CONFIG_FIELDS]: ReturnType<(typeof CONFIG_FIELDS)[K]["read"]>;
 };
 
-/** From the fields of tune. */
-export function changeOf(given: Given): ConfigChange {
-  const { tokenType, ...rest } = given;
-  return { ...rest, tokenType: tokenType === "" ? undefined : tokenType };
-}
+const config = wire.body("config").object("What can be tuned.").optional();
 
 /** `config` of a new mount: each member as its field is read. */
 export const configField: Field<JsonObject | undefined> = {
-  ...wire.body("config").object("What can be tuned.").optional(),
+  ...config,
   canonical: (given) => (isObject(given) ? canonicalConfig(given) : undefined),
+  read: (given) => {
+    const found = config.read(given);
+    return found === undefined ? undefined : canonicalConfig(found);
+  },
 };
 
 function canonicalConfig(given: JsonObject): JsonObject {
-  const fields = new Map(Object.values(CONFIG_FIELDS).map((field) => [field.name, field]));
-  const shown = Object.entries(given).map(([name, value]) => {
-    const field: Field<unknown> | undefined = fields.get(name);
-    return [name, value === null ? null : (field?.canonical?.(value ?? null) ?? value)] as const;
-  });
-  return Object.fromEntries(shown.filter(([, value]) => value !== null));
+  return canonicalMembers(given, Object.values(CONFIG_FIELDS));
 }
 
 /** From `config` of a new mount: names that nobody knows are told of, as everywhere. */
-export function readConfig(config: JsonObject): {
+export function readConfig(given: JsonObject): {
   readonly change: ConfigChange;
   readonly version: string | undefined;
   readonly warnings: readonly string[];
 } {
   const entries = Object.entries(CONFIG_FIELDS);
-  const read = entries.map(([key, field]) => [key, field.read(config[field.name])]);
+  const read = entries.map(([key, field]) => [key, field.read(given[field.name])]);
   const known = new Set([...entries.map(([, { name }]) => name), "plugin_version", "options"]);
-  const unknown = Object.keys(config).filter((name) => !known.has(name));
-  const version = wire.body("plugin_version").string("").optional().read(config["plugin_version"]);
+  const unknown = Object.keys(given).filter((name) => !known.has(name));
+  const version = wire.body("plugin_version").string("").optional().read(given["plugin_version"]);
   return {
-    change: changeOf(Object.fromEntries(read) as Given),
+    change: Object.fromEntries(read) as Given,
     version,
     warnings: unknown.map((name) => `config has an unknown field, which was ignored: ${name}`),
   };

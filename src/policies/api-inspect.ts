@@ -1,7 +1,7 @@
 // The endpoint that tells what would become of a request, and why (core contract 12.4).
 
 import { isObject, type JsonValue } from "../base/json.ts";
-import { parseTime } from "../base/time.ts";
+import { canonicalTime, parseTime } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
@@ -84,6 +84,7 @@ const time: Field<Instant | null> = {
   secret: false,
   required: false,
   schema: { type: "string", format: "date-time", description: TIME },
+  canonical: canonicalTime,
   read: (given) => parseTime(given),
 };
 
@@ -97,6 +98,10 @@ const documents: Field<readonly GivenDocument[]> = {
   secret: false,
   required: false,
   schema: { type: "array", items: { type: "object" }, description: DOCUMENTS },
+  canonical: (given) =>
+    readDocuments(given).map(({ kind, name, text, level, paths }) => {
+      return { type: kind, name, policy: text, enforcement_level: level, paths };
+    }),
   read: (given) => readDocuments(given ?? []),
 };
 

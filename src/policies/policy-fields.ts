@@ -2,7 +2,7 @@
 // contract (2.2, 4.4), which the room has; a patch leaves alone what it does not name.
 
 import type { JsonValue } from "../base/json.ts";
-import { parseTime } from "../base/time.ts";
+import { canonicalTime, parseTime } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
 import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
@@ -46,6 +46,7 @@ const expires: Field<Instant | null | undefined> = {
   required: false,
   schema: { type: "string", format: "date-time", nullable: true, description: EXPIRATION },
   clears: true,
+  canonical: canonicalTime,
   read: (given) => (given === undefined ? undefined : parseTime(given)),
 };
 

@@ -2,6 +2,7 @@
 
 import type { FixedMount } from "../mounts/fixed-mounts.ts";
 import type { DefaultMount, TypeAlias } from "../mounts/mounts-given.ts";
+import { TYPE_ALIASES } from "../mounts/type-aliases.ts";
 import { approleType } from "../engines/approle/approle.ts";
 import { cloudaType } from "../engines/clouda/clouda.ts";
 import { cloudbType } from "../engines/cloudb/cloudb.ts";
@@ -29,14 +30,7 @@ export function fixedMounts(spaces: PrivateSpaces): FixedMount[] {
 
 /** Older names, for existing clients (core contract 21). */
 export function typeAliases(compat: boolean): ReadonlyMap<string, TypeAlias> {
-  const aliases: readonly (readonly [string, TypeAlias])[] = [
-    ["kv-v1", { type: "kv", options: { version: "1" } }],
-    ["kv-v2", { type: "kv", options: { version: "2" } }],
-    ["generic", { type: "kv", options: { version: "1" } }],
-    ["aws", { type: "clouda", options: {} }],
-    ["azure", { type: "cloudb", options: {} }],
-  ];
-  return new Map(compat ? aliases : []);
+  return compat ? TYPE_ALIASES : new Map();
 }
 
 /** Made once, at initialisation (decision 19, core contract 16.2; cloud-engines D1). */

@@ -15,19 +15,18 @@ function body<T>(
   help: string,
   schema: Schema,
   read: (given: JsonValue | undefined) => T,
-  /** In JSON, equal for equal values. Default: as it was sent. */
-  show?: (value: T) => JsonValue | undefined,
+  /** In JSON, equal for equal values; null for none. Default: as it was sent. */
+  show?: (value: T) => JsonValue,
   notice?: Field<T>["notice"],
 ): Field<T> {
   const described = { ...schema, description: help };
-  const canonical =
-    show === undefined ? undefined : (given: JsonValue) => show(read(given)) ?? given;
+  const canonical = show === undefined ? undefined : (given: JsonValue) => show(read(given));
   const place = { source: "body", name, help, secret: false, required: false } as const;
   return { ...place, schema: described, canonical, notice, read };
 }
 
-const time = (instant: Instant | null) => (instant === null ? undefined : showTime(instant));
-const length = (nanos: Nanos | null) => (nanos === null ? undefined : showDuration(nanos));
+const time = (instant: Instant | null) => (instant === null ? null : showTime(instant));
+const length = (nanos: Nanos | null) => (nanos === null ? null : showDuration(nanos));
 
 const expires = body(
   "ExpirationTime",

@@ -15,6 +15,7 @@ import {
   type Served,
   type ServedField,
 } from "../../src/endpoint/endpoint.ts";
+import { canonicalOf } from "../../src/endpoint/members.ts";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 import { ObservedPipeline } from "../support/observed-pipeline.ts";
 
@@ -33,9 +34,33 @@ const MEANINGS: readonly (readonly JsonValue[])[] = [
   [["dev", "ops"], "dev,ops", "dev, ops"],
   [["Dev"], "Dev", ["dev"], "DEV", [" dev "]],
   [["10.0.0.0/8"], "10.0.0.0/8"],
-  ["text"],
-  ["2030-01-01T00:00:00Z"],
-  [{ a: "b" }],
+  ["text", " text", "text\n"],
+  ['{"a":1}', '{ "a": 1 }', ' {"a":1}'],
+  ["2030-01-01T00:00:00Z", "2030-01-01T01:00:00+01:00", "2030-01-01t00:00:00.0z"],
+  ["2030-01-01T00:00:00.500Z", "2029-12-31T19:00:00.5-05:00"],
+  ["", "0", 0, "0s", "0h", "0001-01-01T00:00:00Z", "system"],
+  [{ a: "b" }, ["a=b"], "a=b", "a = b", { a: "b", c: null }],
+  [{ a: "1" }, { a: 1 }, ["a=1"]],
+  [{ cas: 1 }, { cas: "1" }],
+  [{ cas: 0 }, { cas: "0" }],
+  [{ log_raw: "true" }, { log_raw: true }, { log_raw: "1" }, { log_raw: 1 }],
+  [{ rotate_interval: "1h" }, { rotate_interval: 3600 }, { rotate_interval: "60m" }],
+  [{ rotate_keep: "7" }, { rotate_keep: 7 }, { rotate_keep: "07" }],
+  [{ mode: "0600" }, { mode: "600" }],
+  [{ facility: "auth" }, { facility: "AUTH" }],
+  [{ lockout_disable: true }, { lockout_disable: "true" }, { lockout_disable: "1" }],
+  [{ lockout_threshold: 7 }, { lockout_threshold: "7" }],
+  [
+    { lockout_counter_reset_duration: "1h" },
+    { lockout_counter_reset: 3600 },
+    { lockout_counter_reset: "60m", lockout_counter_reset_duration: null },
+    { lockout_counter_reset: "9m", lockout_counter_reset_duration: "3600" },
+  ],
+  [
+    { max_lease_ttl: "1h", user_lockout_config: { lockout_disable: true } },
+    { max_lease_ttl: 3600, user_lockout_config: { lockout_disable: "t" }, token_type: "" },
+    { max_lease_ttl: "60m", user_lockout_config: { lockout_disable: "1" }, default_lease_ttl: "" },
+  ],
   [{}],
   [[{ a: "b" }]],
   ["client"],
@@ -302,7 +327,7 @@ test("a value looks the same in every spelling only where its declaration says s
     for (const field of Object.values(input)) {
       if (field.source === "path" || field.source === "whole") continue;
       for (const group of meaningsOf(field)) {
-        const forms = new Set(group.map((value) => shown(field.canonical?.(value) ?? value)));
+        const forms = new Set(group.map((value) => shown(canonicalOf(field, value))));
         if (forms.size > 1) several.push(`${name}.${field.name}: ${[...forms].join(" ")}`);
       }
     }

@@ -21,6 +21,21 @@ export function text(
   return new WireField({ source, name }, textKind(max), help);
 }
 
+/** The same without blanks around it, and as `form` has it. */
+export function trimmed(
+  name: string,
+  help: string,
+  max = MAX_TEXT,
+  form: (text: string) => string = (found) => found,
+): WireField<string> {
+  const { accepts, schema, convert } = textKind(max);
+  const trim = (given: JsonValue) => {
+    const found = convert(given);
+    return found === undefined ? undefined : form(found.trim());
+  };
+  return new WireField({ source: "body", name }, { accepts, schema, convert: trim }, help);
+}
+
 /** A text that must never be shown again. */
 export function secretText(name: string, help: string, max = MAX_TEXT): WireField<Secret<string>> {
   const { accepts, schema, convert } = textKind(max);

@@ -21,6 +21,7 @@ const duration = wire.param("ttl").duration("How long credentials of STS live.")
 /** An empty text is none (cloud-engines 1.2). */
 const ttl: typeof duration = {
   ...duration,
+  canonical: (given) => duration.canonical?.(given === "" ? 0 : given),
   read: (given) => duration.read(given === "" ? 0 : given),
 };
 

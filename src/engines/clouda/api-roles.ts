@@ -10,7 +10,13 @@ import { notFound } from "./failures.ts";
 import { checkName, nameField } from "./fields.ts";
 import { listed, pageFields } from "./listing.ts";
 import { bothLegacy, legacyMixed } from "./role-failures.ts";
-import { legacyFields, roleFields, roleOutput, shownRole } from "./role-fields.ts";
+import {
+  legacyFields,
+  roleFields,
+  roleOutput,
+  shownRole,
+  withPresentNames,
+} from "./role-fields.ts";
 
 const endpoint = endpointsOf<CloudA>();
 
@@ -49,6 +55,7 @@ export const rolesApi = [
     description: "What is left out stays as it is; an empty value clears.",
     access: access.capability,
     input: { name: nameField, ...roleFields, ...legacyFields },
+    implied: withPresentNames,
     output: out.nothing,
     handler: async ({ roles }, { name, policy = "", arn = "", ...change }) => {
       checkName(name);

@@ -31,6 +31,7 @@ const overlapField = seconds(
 /** An empty text is as if it had never been given. */
 const overlap: Field<number | null | undefined> = {
   ...overlapField,
+  canonical: (given) => (given === "" ? given : overlapField.canonical?.(given)),
   read: (given: JsonValue | undefined) => (given === "" ? null : overlapField.read(given)),
 };
 

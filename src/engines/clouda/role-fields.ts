@@ -1,20 +1,23 @@
 // The fields of roles on the wire, and pairs, a kind of field that only roles have (cloud-engines 1.2).
 
-import { isObject, type JsonValue } from "../../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { reachesPrototype } from "../../base/json-limits.ts";
 import { out } from "../../endpoint/output.ts";
 import type { Field } from "../../endpoint/wire.ts";
 import * as fields from "../cloud/fields.ts";
 import { invalid } from "./failures.ts";
+import { roleOfText } from "./legacy.ts";
+import { compacted } from "./policy-document.ts";
 import type { Role } from "./role.ts";
 
 const MOST_DOCUMENT = 131_072; // far beyond the provider's 6,144 for a managed policy
 const MOST_PAIRS = 1000;
 
-function text(name: string, help: string, max = 4096): Field<string | undefined> {
-  const field = fields.text(name, help, "body", max).optional();
-  return { ...field, read: (given) => field.read(given)?.trim() };
-}
+const text = (name: string, help: string, max = 4096) => fields.trimmed(name, help, max).optional();
+
+/** Without insignificant white space where it is JSON: what is wrong with it is told later. */
+const document = (name: string, help: string) =>
+  fields.trimmed(name, help, MOST_DOCUMENT, (given) => compacted(given).text).optional();
 
 const items = (name: string, help: string) => fields.items(name, help).optional();
 
@@ -47,7 +50,8 @@ function pairs(name: string, help: string): Field<Readonly<Record<string, string
       { type: "string" as const },
     ],
   };
-  return { source: "body", name, help, secret: false, required: false, schema, read };
+  const canonical = (given: JsonValue): JsonObject | undefined => read(given);
+  return { source: "body", name, help, secret: false, required: false, schema, canonical, read };
 }
 
 /** Split at the first "="; null for what is no list of such texts. A comma separates nothing. */
@@ -70,10 +74,9 @@ export const roleFields = {
     "policy_arns",
     "Managed policies: attached to users, or what a session may do at most.",
   ),
-  policyDocument: text(
+  policyDocument: document(
     "policy_document",
     "A policy as JSON text: of users, or what a session may do at most.",
-    MOST_DOCUMENT,
   ),
   iamGroups: items(
     "iam_groups",
@@ -89,9 +92,25 @@ export const roleFields = {
 };
 
 export const legacyFields = {
-  policy: text("policy", "Deprecated: a policy as JSON text, or an ARN.", MOST_DOCUMENT),
-  arn: text("arn", "Deprecated: ARN of a policy or a role.", MOST_DOCUMENT),
+  policy: document("policy", "Deprecated: a policy as JSON text, or an ARN."),
+  arn: document("arn", "Deprecated: ARN of a policy or a role."),
 };
+
+/** A role in the form of an earlier version, and beside it what it stands for: rules on the present names
+ *  hold for it too. */
+export function withPresentNames(data: JsonObject): JsonObject {
+  const given = [data["policy"], data["arn"]].find((one) => one !== undefined && one !== "");
+  const role = typeof given === "string" ? roleOfText("", given) : null;
+  if (role === null) return data;
+  const { credential_type, role_arns, policy_arns, policy_document } = shownRole(role);
+  return {
+    credential_type,
+    ...(role_arns.length === 0 ? {} : { role_arns }),
+    ...(policy_arns.length === 0 ? {} : { policy_arns }),
+    ...(policy_document === "" ? {} : { policy_document }),
+    ...data, // what is given beside it is refused by whoever runs it
+  };
+}
 
 export const roleOutput = out.object({
   credential_type: out.string("One type; of a deprecated policy two, with a comma between."),

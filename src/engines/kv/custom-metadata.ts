@@ -32,6 +32,7 @@ export const wholeMetadata: Field<Remake | undefined> = {
   ...about,
   help: WHOLE_HELP,
   schema: { type: "object", additionalProperties: { type: "string" }, description: WHOLE_HELP },
+  canonical: (given) => checked(readTexts(given)),
   read: (given) => {
     if (given === undefined) return undefined;
     const texts = given === null ? {} : readTexts(given);

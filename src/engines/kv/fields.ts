@@ -4,6 +4,7 @@ import { showDuration } from "../../base/duration.ts";
 import { isObject, type JsonValue } from "../../base/json.ts";
 import { showTime } from "../../base/time.ts";
 import { out } from "../../endpoint/output.ts";
+import { canonicalMembers } from "../../endpoint/members.ts";
 import { type Field, wire } from "../../endpoint/wire.ts";
 import * as failures from "./failures.ts";
 import { MOST_VERSIONS } from "./mount-settings.ts";
@@ -57,6 +58,7 @@ export const cas: Field<number | undefined> = {
     description: OPTIONS_HELP,
     properties: { cas: { type: "integer", minimum: 0 } },
   },
+  canonical: (given) => (isObject(given) ? canonicalMembers(given, [CAS]) : undefined),
   read: (given) => {
     if (given === undefined || given === null) return undefined;
     if (!isObject(given)) throw failures.optionsRefused();
