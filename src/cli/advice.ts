@@ -22,13 +22,20 @@ export function adviceFor(error: unknown, situation: Situation): string | null {
   if (error instanceof UsageError) return error.next ?? helpOn(situation.command);
   if (error instanceof AdvisedFailure) return error.next;
   if (error instanceof ApiError) return onRefusal(error, situation);
-  if (error instanceof ConnectionFailure) return ON_CONNECTION[error.problem];
+  if (error instanceof ConnectionFailure) return onConnection(error);
   if (!(error instanceof Failure)) return null;
   return ON_CODE.get(error.code) ?? null;
 }
 
 function helpOn(command: string): string {
   return `see \`holdfast ${command === "" ? "help" : `${command} -help`}\``;
+}
+
+function onConnection({ problem, address }: ConnectionFailure): string {
+  // A server for trying things out is no stand-in for one with a certificate.
+  return problem === "refused" && address.startsWith("https:")
+    ? "start the server, or check host and port in HOLDFAST_ADDR or -address"
+    : ON_CONNECTION[problem];
 }
 
 const ON_CONNECTION: Readonly<Record<ConnectionProblem, string>> = {
@@ -115,6 +122,13 @@ const ON_WRONG_SHARES =
 /** Where more is needed than the refusal says. */
 function onInvalid(error: ApiError): string | null {
   if (error.says("invalid key")) return ON_WRONG_SHARES;
+  if (error.path === "sys/init" && error.message.includes("already initialized")) {
+    return "`holdfast status` shows its state; `holdfast operator unseal` opens it with shares";
+  }
+  const [, ceremony] = /^sys\/(generate-root|rekey)\b/.exec(error.path) ?? [];
+  if (ceremony !== undefined && error.message.includes("is running already")) {
+    return `\`holdfast operator ${ceremony} -status\` shows it, -cancel ends it`;
+  }
   if (error.path === "acl/token" && error.message.includes("missing policies")) {
     return "give -policy NAME (`holdfast policy list` shows the names), or -type management";
   }
@@ -183,6 +197,7 @@ function onNotFound(error: ApiError): string {
   if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
     return "check the accessor: `holdfast acl token list` shows them";
   }
+  if (error.path.startsWith("sys/audit/")) return "`holdfast audit list` shows the devices";
   return error.says("unsupported path")
     ? "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves"
     : "check the path and -namespace; `holdfast list` shows what is there";

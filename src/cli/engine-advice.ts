@@ -10,6 +10,14 @@ export function onEngineRefusal(error: ApiError, command: string): string | null
   if (/^sys\/(mounts|auth|remount)\b/.test(path)) return onMount(error);
   if (command === "login" && path.startsWith("auth/")) return onLogin(error);
   if (command.startsWith("kv ")) return onKv(error);
+  if (command === "exec" && error.kind === "not-found") return onExec(error);
+  if (
+    command === "patch" &&
+    /^[^/]+\/data\//.test(path) &&
+    error.message.startsWith("data is missing")
+  ) {
+    return `\`holdfast kv patch ${path.replace("/data/", "/")}\` takes the members as they are`;
+  }
   return null;
 }
 
@@ -44,8 +52,14 @@ function onMount(error: ApiError): string | null {
   if (error.kind === "conflict" || error.message.endsWith("it is protected")) {
     return `choose another -path: \`holdfast ${group} list\` shows what is taken`;
   }
-  if (error.kind === "invalid" && /is mounted at |no such mount/.test(error.message)) {
+  if (
+    error.kind === "invalid" &&
+    /is mounted at |no such mount|from must be the path of a mount/.test(error.message)
+  ) {
     return `\`holdfast ${group} list\` shows what is mounted; check -namespace too`;
+  }
+  if (error.kind === "invalid" && error.message.startsWith("type must be one of")) {
+    return group === "secrets" ? "kv-v1 and kv-v2 are kv, with its version said" : null;
   }
   if (error.kind === "invalid" && error.message.includes("abandon=true")) {
     return "remove them first, or leave them behind with -abandon";
@@ -65,6 +79,12 @@ function onLogin(error: ApiError): string | null {
       : "check role_id, secret_id, -path and -namespace; a secret id may be used up or expired";
   }
   return null;
+}
+
+/** What was asked for may be a secret, by the path that kv commands take. */
+function onExec(error: ApiError): string | null {
+  if (AREA.test(error.path)) return onKv(error);
+  return "check the path; members of a key/value secret are given with `holdfast exec -kv PATH -- COMMAND`";
 }
 
 const AREA = /^(.+?)\/(?:data|metadata|detailed-metadata|delete|undelete|destroy)(?:\/|$)(.*)$/;

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import type { Instant } from "../base/world.ts";
 import { ApiError } from "../client/api-error.ts";
-import type { Answer } from "../client/client.ts";
+import type { Answer, Client } from "../client/client.ts";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { flag, ValueFlag } from "./flag.ts";
 import type { KvPlace } from "./kv-place.ts";
@@ -82,6 +82,36 @@ export function explainGone(error: unknown, place: KvPlace, now: Instant): unkno
   const undelete = `\`holdfast kv undelete -versions ${shown(version)} ${place.shown}\` brings it back`;
   const message = `${which} was deleted${when}`;
   return new AdvisedFailure("not-found", "kv-deleted", message, `${undelete}; ${all}`);
+}
+
+/** Refuses versions that are not there before anything is done, as far as the token may look. */
+export async function needThere(
+  client: Client,
+  place: KvPlace,
+  versions: readonly number[],
+): Promise<void> {
+  let known: readonly string[];
+  try {
+    const { data } = await client.request("GET", place.at("metadata"));
+    known = Object.keys(recordOf(recordOf(data)["versions"]));
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === "denied") return;
+    throw error;
+  }
+  const missing = versions.filter((version) => !known.includes(String(version)));
+  if (missing.length === 0) return;
+  const numbers = known.map(Number).toSorted((a, b) => a - b);
+  const range = numbers.length === 1 ? `${numbers[0]} alone` : `${numbers[0]} to ${numbers.at(-1)}`;
+  throw new AdvisedFailure(
+    "not-found",
+    "kv-version-absent",
+    `there is no version ${missing.join(", ")} of ${place.shown}; ` +
+      (numbers.length === 0 ? "there is none at all" : `there are ${range}`).replace(
+        /are (\d+ alone)/,
+        "is $1",
+      ),
+    `\`holdfast kv metadata get ${place.shown}\` shows all versions`,
+  );
 }
 
 export function recordOf(value: JsonValue | undefined): JsonObject {

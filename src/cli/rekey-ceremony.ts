@@ -5,7 +5,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secret } from "../base/secret.ts";
 import type { Context } from "./command.ts";
-import { askShares, keepCancelNonce, shareLines, tellProgress } from "./shares.ts";
+import { askShares, keepCancelNonce, notRunning, shareLines, tellProgress } from "./shares.ts";
 import type { View } from "./terminal/output.ts";
 import { shown } from "./terminal/value.ts";
 import { UsageError } from "./usage-error.ts";
@@ -38,6 +38,7 @@ export class RekeyCeremony {
   /** `nonce`: the cancel nonce. Without it the token needs sudo. */
   async cancel(verification: boolean, nonce: string | undefined): Promise<void> {
     const { client, out } = this.#context;
+    if ((await this.#get("init"))["started"] === false) throw notRunning("rekey");
     const step = verification ? "verify" : "init";
     const body = nonce === undefined ? {} : { nonce };
     await client.request("DELETE", `${this.#path}/${step}`, { body });

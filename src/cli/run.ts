@@ -159,10 +159,15 @@ function mergeGiven(front: Line["given"], back: Line["given"]): Line["given"] {
 function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return 2;
   if (!(error instanceof Failure)) return 1;
-  if (error.kind === "not-found") return 3;
+  if (error.kind === "not-found" || isAbsentMount(error)) return 3;
   if (error.kind === "denied") return 4;
   // What we refuse before anything is sent is the command line's or the environment's fault.
   return error.kind === "invalid" && !(error instanceof ApiError) ? 2 : 1;
+}
+
+/** The API calls it an invalid request; for people it is something that is not there. */
+function isAbsentMount(error: Failure): boolean {
+  return error instanceof ApiError && /^no .+ is mounted at /.test(error.message);
 }
 
 function lineOf(error: unknown): string {

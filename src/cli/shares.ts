@@ -3,10 +3,12 @@
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
 import { ApiError } from "../client/api-error.ts";
+import { AdvisedFailure } from "./advised-failure.ts";
 import type { Context } from "./command.ts";
 import { progressBar } from "./terminal/activity.ts";
 import type { Output } from "./terminal/output.ts";
 import { shown } from "./terminal/value.ts";
+import { UsageError } from "./usage-error.ts";
 
 export const SHARE_HELP = "The share; - reads it from standard input; without it you are asked";
 
@@ -50,6 +52,24 @@ export function keepCancelNonce(command: string): string {
   return (
     `Keep the cancel nonce, it is shown this once: \`holdfast operator ${command} -cancel -nonce\` ` +
     "ends this attempt with it, and without it only a token with sudo does."
+  );
+}
+
+/** What is to be ended was not there: it is no success, and nothing to mend either. */
+export function notRunning(what: string): AdvisedFailure {
+  const next = "it may have ended by itself: without a share that is so after ten minutes";
+  return new AdvisedFailure("not-found", "ceremony-absent", `no ${what} is running`, next);
+}
+
+/** More shares would be needed than there are. */
+export function checkThreshold(
+  [shares, sharesFlag]: readonly [number | undefined, string],
+  [threshold, thresholdFlag]: readonly [number | undefined, string],
+): void {
+  if (shares === undefined || threshold === undefined || threshold <= shares) return;
+  throw new UsageError(
+    `-${thresholdFlag} ${threshold} is more than -${sharesFlag} ${shares}`,
+    `give a -${thresholdFlag} of ${shares} at most`,
   );
 }
 

@@ -141,10 +141,40 @@ test("operator seal, rotate, key-status and step-down do what they say", async (
   server.opened();
   assert.match((await cli(["operator", "rotate"])).stdout, /Key Term +2/);
   assert.match((await cli(["operator", "key-status"])).stdout, /^Encryption Count +7$/m);
+  const alone = await cli(["operator", "step-down"]);
+  assert.equal(alone.code, 1);
+  assert.match(alone.stderr, /a single node: there is no other to give way to/);
+  server.instead.set("GET sys/leader", { status: 200, body: { ha_enabled: true } });
   assert.equal((await cli(["operator", "step-down"])).code, 0);
+  const no = await cli(["operator", "seal"], { typed: ["n"] });
+  assert.equal(no.code, 1);
+  assert.match(no.stderr, /Seal http:.*\[y\/N\] [^]*Nothing was sealed/);
+  assert.equal(server.sealed, false);
   const sealed = await cli(["operator", "seal"]);
   assert.deepEqual([sealed.code, sealed.stdout], [0, "Success! The server is sealed.\n"]);
   assert.equal(server.sealed, true);
+  const again = await cli(["operator", "seal"]);
+  assert.deepEqual([again.code, again.stderr], [0, "The server is sealed already.\n"]);
+  const share = () => cli(["operator", "unseal", "-"], { stdin: "share-a" });
+  assert.doesNotMatch((await share()).stderr, /given already/);
+  assert.match((await share()).stderr, /Warning: this share was given already/);
+});
+
+test("what cannot be meant of a ceremony is told before anything is asked or ended", async () => {
+  server.opened();
+  for (const ceremony of ["generate-root", "rekey"]) {
+    const { code, stdout } = await cli(["operator", ceremony, "-cancel"]);
+    assert.deepEqual([code, stdout], [3, ""], ceremony);
+  }
+  const more = ["-key-shares=2", "-key-threshold=3"];
+  for (const words of [["init"], ["rekey", "-init"]]) {
+    const { code, stderr } = await cli(["operator", ...words, ...more]);
+    assert.equal(code, 2);
+    assert.match(stderr, /-key-threshold 3 is more than -key-shares 2/);
+  }
+  const decode = await cli(["operator", "generate-root", "-decode", "x"], { typed: ["otp"] });
+  assert.equal(decode.code, 2);
+  assert.doesNotMatch(decode.stderr, /One-time password \(/);
 });
 
 test("operator generate-root on a terminal goes from start to a readable token", async () => {
@@ -177,9 +207,8 @@ test("operator generate-root in steps: init, shares, decode, cancel", async () =
   assert.match(stdout, /^Cancel Nonce +root-cancel$/m);
   assert.match(stderr, /generate-root -cancel -nonce/);
   const cancel = ["operator", "generate-root", "-cancel"];
-  const gets = server.seen.filter(({ method }) => method === "GET").length;
   assert.equal((await cli(cancel)).code, 4, "the server is not asked what would be right");
-  assert.equal(server.seen.filter(({ method }) => method === "GET").length, gets);
+  assert.deepEqual(server.seen.at(-1)?.body, {}, "and no nonce is put in that nobody gave");
   assert.equal((await cli([...cancel, "-nonce", "root-cancel"])).code, 0);
   assert.equal(server.attempt, null);
 });

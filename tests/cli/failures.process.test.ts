@@ -348,7 +348,7 @@ test("T-O04: -debug tells each request without token, body, query or namespace",
 
 test("waiting is shown on a terminal after a second, and taken away again", async () => {
   const { promise, resolve } = Promise.withResolvers<{ status: number }>();
-  server.instead.set("POST sys/seal", () => promise);
+  server.instead.set("POST sys/rotate", () => promise);
   const calls: (() => void)[] = [];
   const timers = {
     after: (delay: bigint, call: () => void) => {
@@ -358,8 +358,8 @@ test("waiting is shown on a terminal after a second, and taken away again", asyn
     },
     turn: () => Promise.resolve(),
   };
-  const running = cli(server.address, ["operator", "seal"], { typed: [], world: { timers } });
-  while (server.seen.at(-1)?.path !== "sys/seal") await new Promise(setImmediate);
+  const running = cli(server.address, ["operator", "rotate"], { typed: [], world: { timers } });
+  while (server.seen.at(-1)?.path !== "sys/rotate") await new Promise(setImmediate);
   for (let frame = 0; frame < 3; frame++) calls.shift()?.();
   resolve({ status: 204 });
   const { stderr, stdout } = await running;

@@ -129,7 +129,7 @@ test("disable asks on a terminal, and says what is there", async (t) => {
   server.engines.add("old/", { type: "kv" });
   assert.equal((await cli(["secrets", "disable", "-yes", "old"], { typed: [] })).code, 0);
   const gone = await cli(["secrets", "disable", "old"], { typed: [] });
-  assert.deepEqual([gone.code, gone.stdout], [0, ""]);
+  assert.deepEqual([gone.code, gone.stdout], [3, ""]);
   assert.match(gone.stderr, /nothing is mounted at old\//);
 });
 

@@ -71,6 +71,7 @@ export const exec = command({
     try {
       if (fromKv) {
         const variables = await signals.unlessImpatient(kvVariables(client, kv, prefix ?? ""));
+        warnOfReplaced(context, variables);
         const around = environmentOf(context, { set: variables, unset: [] });
         if (signals.first !== null) return signalCode(signals.first);
         return await signals.passTo(await children.start(program, args, around));
@@ -141,6 +142,21 @@ function chosen(
     return [name, text] as const;
   });
   return { set, unset: [] };
+}
+
+// What a login sets and programs go by. A secret may well have a "user", so that it is no reason to refuse.
+const OF_THE_SESSION =
+  /^(?:USER|LOGNAME|USERNAME|MAIL|HOSTNAME|PWD|TERM|TZ|LANG|LC_.*|TMPDIR|DISPLAY)$/;
+
+function warnOfReplaced({ settings, out }: Context, set: CredentialVariables["set"]): void {
+  const names = set.map(([name]) => name);
+  const replaced = names.filter(
+    (name) => OF_THE_SESSION.test(name) && settings.env[name] !== undefined,
+  );
+  if (replaced.length === 0) return;
+  out.warn(
+    `the secret replaces ${replaced.join(", ")} of the environment; -prefix TEXT keeps both`,
+  );
 }
 
 /** Ours with the credentials, and without the token: it could do more than they can. */

@@ -5,7 +5,7 @@ import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
-import { explainGone, recordOf, showWritten } from "../kv-versions.ts";
+import { explainGone, needThere, recordOf, showWritten } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const kvRollback = command({
@@ -21,6 +21,7 @@ export const kvRollback = command({
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     // The newest number first: whoever writes after this look makes the write below fail.
     const metadata = recordOf((await client.request("GET", place.at("metadata"))).data);
+    await needThere(client, place, [version]);
     const old = await client
       .request("GET", place.at("data"), { query: { version } })
       .catch((error: unknown) => {

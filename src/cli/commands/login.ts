@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { Secret } from "../../base/secret.ts";
 import { rememberAddresses } from "../../client/token-address.ts";
 import { probeTokenFile, writeTokenFile } from "../../client/token-file.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -61,7 +62,13 @@ async function withToken(
   if (token === null || token.reveal() === "") throw new UsageError("no token was given");
   const { valid, by, name, expires } = await checkToken(client.withToken(token));
   if (valid === false) {
-    throw new Failure("denied", "login-refused", "the server does not know this token");
+    const next = "check the token, -address and -namespace: it may be expired, or another server's";
+    throw new AdvisedFailure(
+      "denied",
+      "login-refused",
+      "the server does not know this token",
+      next,
+    );
   }
   if (valid === null) out.warn("the server has no endpoint that could tell whether it is valid");
   else out.hint(`The server knows this token (read ${by}).`);

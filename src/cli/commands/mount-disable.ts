@@ -2,6 +2,7 @@
 
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ApiError } from "../../client/api-error.ts";
+import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -44,8 +45,13 @@ function mountDisable(kind: MountKind, effect: string): Command {
       const shown = `${prefix}${path}/`;
       const found = await lookedUp(context, recordPath(kind, path));
       if (found === null) {
-        out.warn(`nothing is mounted at ${shown}`);
-        return 0;
+        const next = `\`holdfast ${group} list\` shows what is mounted; check -namespace too`;
+        throw new AdvisedFailure(
+          "not-found",
+          "mount-absent",
+          `nothing is mounted at ${shown}`,
+          next,
+        );
       }
       const going = isDisabling(found);
       if (going) out.hint(`${shown} is being disabled already: ${stateOf(found)}. Following it.`);

@@ -7,7 +7,14 @@ import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { uncover } from "../one-time-pad.ts";
 import { readPgpKey } from "../pgp-files.ts";
-import { askShares, givenShare, keepCancelNonce, SHARE_HELP, tellProgress } from "../shares.ts";
+import {
+  askShares,
+  givenShare,
+  keepCancelNonce,
+  notRunning,
+  SHARE_HELP,
+  tellProgress,
+} from "../shares.ts";
 import { shown } from "../terminal/value.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -42,9 +49,18 @@ export const operatorGenerateRoot = command({
       throw new UsageError("-init, -status, -cancel and -decode exclude each other");
     }
     const { client, out, files } = context;
-    if (decode !== undefined) return showToken(context, decode, await readOtp(context, otp));
+    if (decode !== undefined) {
+      // Before a password is asked for: what cannot be a token is not worth one.
+      if (!/^[A-Za-z0-9+/]{8,}={0,2}$/.test(decode)) {
+        throw new UsageError(
+          "-decode takes the encoded token, in base64, as the last share gave it",
+        );
+      }
+      return showToken(context, decode, await readOtp(context, otp));
+    }
     if (status) return showAttempt(context, await currentAttempt(context));
     if (cancel) {
+      if ((await currentAttempt(context))["started"] === false) throw notRunning("attempt");
       await client.request("DELETE", ATTEMPT, { body: nonce === undefined ? {} : { nonce } });
       out.done("Success! The attempt is ended.");
       return 0;

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { readPgpKey, readPgpKeys } from "../pgp-files.ts";
-import { shareLines } from "../shares.ts";
+import { checkThreshold, shareLines } from "../shares.ts";
 import { shown } from "../terminal/value.ts";
 
 const SHARES = { min: 1, max: 255 };
@@ -41,6 +41,11 @@ export const operatorInit = command({
       await out.show(body, { text });
       return ready ? 0 : 1;
     }
+    checkThreshold([input.keyShares, "key-shares"], [input.keyThreshold, "key-threshold"]);
+    checkThreshold(
+      [input.recoveryShares, "recovery-shares"],
+      [input.recoveryThreshold, "recovery-threshold"],
+    );
     const pgpKeys = readPgpKeys(files, input.pgpKeys);
     const recoveryPgpKeys = readPgpKeys(files, input.recoveryPgpKeys);
     const rootKey = input.rootTokenPgpKey;

@@ -5,7 +5,7 @@ import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { RekeyCeremony } from "../rekey-ceremony.ts";
 import { readPgpKeys } from "../pgp-files.ts";
-import { givenShare, SHARE_HELP } from "../shares.ts";
+import { checkThreshold, givenShare, SHARE_HELP } from "../shares.ts";
 import { UsageError } from "../usage-error.ts";
 
 const SHARES = { min: 1, max: 255 };
@@ -50,6 +50,7 @@ export const operatorRekey = command({
     if ([init, status, cancel, backupRetrieve, backupDelete].filter(Boolean).length > 1) {
       throw new UsageError("-init, -status, -cancel and the -backup-… flags exclude each other");
     }
+    checkThreshold([input.keyShares, "key-shares"], [input.keyThreshold, "key-threshold"]);
     const pgpKeys = readPgpKeys(context.files, input.pgpKeys);
     const ceremony = new RekeyCeremony(context, input.target, {
       ...(input.keyShares === undefined ? {} : { secret_shares: input.keyShares }),

@@ -38,8 +38,12 @@ export const operatorUnseal = command({
       return status["sealed"] === false;
     };
     const give = async (one: Secret<string>) => {
+      const before = status["progress"];
       const open = await post({ key: one.reveal(), ...(recovery ? { seal: "recovery" } : {}) });
-      if (!open) tellProgress(out, status["progress"], status["t"]);
+      if (open) return true;
+      // The server counts a share once, and says nothing when it comes again.
+      if (status["progress"] === before) out.warn("this share was given already; give another one");
+      tellProgress(out, status["progress"], status["t"]);
       return open;
     };
     if (reset) {
