@@ -15,7 +15,7 @@ import { LEVELS } from "../policy-kinds.ts";
 import { tokenOf } from "../token-requests.ts";
 import { UsageError } from "../usage-error.ts";
 
-const OPERATIONS = ["create", "read", "update", "patch", "delete", "list"] as const;
+const OPERATIONS = ["create", "read", "update", "patch", "delete", "list", "scan"] as const;
 
 export const policyWhy = command({
   name: "policy why",
