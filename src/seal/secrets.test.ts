@@ -353,11 +353,11 @@ test("shares are wiped once they are shown", async (t) => {
 test("a key that could not be shared out is wiped", async () => {
   const { random } = new Witness();
   const { node, shares } = await opened(TWO, { random });
-  const ann = await makeOperator(3600);
+  const ann = await makeOperator(1800);
   const pgpKeys = [ann.publicKey, ann.publicKey];
   const { nonce } = await node.keeper.rekey.start({ ...TWO, pgpKeys });
   await node.keeper.rekey.update({ key: shares[0] ?? "", nonce });
-  node.clock.ahead = 3601n * 1_000_000_000n;
+  node.clock.ahead = 1801n * 1_000_000_000n;
   const before = random.drawn.length;
   await assert.rejects(node.keeper.rekey.update({ key: shares[1] ?? "", nonce }), /is expired/);
   const drawn = random.drawn.slice(before);

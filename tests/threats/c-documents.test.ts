@@ -311,15 +311,17 @@ test("T-C18: base64 is taken off by one rule, and what is read back is what is i
     server.manage("POST", "/v1/sys/policies/acl/p", { body: { policy } });
   assert.equal((await write(text)).status, 204);
   assert.equal(await read(), text);
-  assert.equal((await write(standard)).status, 204);
-  assert.equal(await read(), text);
+  // However often it is encoded: rules and programs look at the text that is stored.
+  for (const encoded of [standard, Buffer.from(standard).toString("base64")]) {
+    assert.equal((await write(encoded)).status, 204);
+    assert.equal(await read(), text);
+  }
   for (const other of [
     bytes.toString("base64url"),
     standard.replace(/=*$/, "").slice(0, -1),
     `${standard}=`,
     ` ${standard}`,
     standard.replaceAll(/(.{40})/g, "$1 "),
-    Buffer.from(standard).toString("base64"), // twice
     Buffer.from([0xc3, 0x28, ...bytes]).toString("base64"), // no UTF-8
   ]) {
     const answer = await write(other);
