@@ -144,7 +144,9 @@ test(
 
     others.resolve();
     const again = await cli(["secrets", "disable", "counting"], { typed: [] });
-    assert.equal(again.code, 0, again.all);
+    // It went on meanwhile: the command finds it at its end, or finds nothing any more.
+    const over = again.code === 3 && /nothing is mounted at counting/.test(again.stderr);
+    assert.ok(again.code === 0 || over, again.all);
     assert.match(again.stdout, /Success! Disabled the secrets engine at: counting\/|^$/);
     assert.deepEqual(outside.objects, []);
     assert.equal(outside.removals(), 60, "each once");
