@@ -78,6 +78,7 @@ async function revokeAll(
     await site.until(left, plant === undefined ? longest : PLANTED_MS);
   } finally {
     done.abort();
+    await beside.catch(() => {}); // also where the rest fails: no request may outlive the server
   }
   const seconds = (performance.now() - began) / 1000;
   const taken = await beside;

@@ -71,6 +71,7 @@ async function storm(
     await site.until(left, plant === undefined ? LONGEST_MS : PLANTED_MS);
   } finally {
     done.abort();
+    await beside.catch(() => {}); // also where the rest fails: no request may outlive the server
   }
   const seconds = (performance.now() - began) / 1000;
   const taken = await beside;
