@@ -1,7 +1,8 @@
 // What the policies of a token say: asked for every request, so that policies are parsed and compiled
 // once and found again. A change of a policy counts for the next request (contract 1.4).
 
-import { atOnce, type Sliced } from "../base/sliced.ts";
+import { invariant } from "../base/invariant.ts";
+import { inSlices, Pieces, type Sliced } from "../base/sliced.ts";
 import type { Clock } from "../base/world.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
@@ -9,6 +10,7 @@ import { DENY } from "../policy/acl-capability.ts";
 import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../policy/acl-compile.ts";
 import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
 import { readAclDocument } from "../policy/acl-document.ts";
+import { shadowing } from "../policy/acl-shadow.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import * as builtIn from "./built-in.ts";
 import { CompiledAcls, type Turns } from "./compiled-acls.ts";
@@ -37,6 +39,7 @@ export interface RightsOptions {
 export class Rights {
   readonly #policies: StoredPolicies;
   readonly #clock: Clock;
+  readonly #turns: Turns;
   readonly #parsed = new BoundedCache<PolicyInForce>(PARSED);
   readonly #acls: CompiledAcls;
   readonly #followed = new Map<string, () => void>(); // namespaces whose changes are watched
@@ -44,6 +47,7 @@ export class Rights {
   constructor({ policies, clock, turns }: RightsOptions) {
     this.#policies = policies;
     this.#clock = clock;
+    this.#turns = turns;
     const find = (namespaceId: string, name: string) => this.#inForce(namespaceId, name);
     this.#acls = new CompiledAcls({ find, clock, turns });
   }
@@ -99,14 +103,15 @@ export class Rights {
     }
   }
 
-  /** Whether a policy that counts holds a `deny`, or a rule that grants nothing, which is as one. */
-  denies(namespaceId: string, name: string): boolean {
-    this.#follow(namespaceId);
-    // Whoever carries it has been decided about by it a moment ago, so it is parsed already.
-    const policy = living(atOnce(this.#inForce(namespaceId, name)), this.#clock.now());
-    return (
-      policy !== null && policy.document.rules.some(({ capabilities }) => isDeny(capabilities))
-    );
+  /**
+   * Those policies of a client that it cannot leave behind if it wants the rights of `kept` alone: every one
+   * with a `deny`, or with a rule that grants nothing, which is as one, and whatever takes something from
+   * the others (T-B16).
+   */
+  async limitsOf(caller: Caller, kept: ReadonlySet<string>): Promise<Set<string>> {
+    const acl = await this.aclOf(caller, caller.namespace);
+    invariant(acl !== null, "whoever has policies has them in its own namespace");
+    return inSlices(limiting(acl, kept), { clock: this.#clock, turns: this.#turns });
   }
 
   /** Asked again, and not told what it was waited for: a policy may have changed at the last moment. */
@@ -147,6 +152,20 @@ export class Rights {
     });
     this.#followed.set(namespaceId, unfollow);
   }
+}
+
+function* limiting(acl: CompiledAcl, kept: ReadonlySet<string>): Sliced<Set<string>> {
+  const pieces = new Pieces();
+  const names = new Set<string>();
+  for (const { sources } of acl.all()) {
+    for (const { policy, rule } of sources) {
+      if (pieces.due) yield;
+      if (isDeny(rule.capabilities)) names.add(policy.name);
+    }
+  }
+  const shadows = yield* shadowing(acl, new Set([...kept, ...names]));
+  for (const name of shadows) names.add(name);
+  return names;
 }
 
 function isDeny(capabilities: number): boolean {

@@ -4,10 +4,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { atOnce } from "../base/sliced.ts";
 import { type AclCapability, CAPABILITIES } from "./acl-capability.ts";
 import { CompiledAcl } from "./acl-compile.ts";
 import { capabilitiesOn, decide } from "./acl-decide.ts";
 import { parseAclDocument } from "./acl-document.ts";
+import { shadowing } from "./acl-shadow.ts";
 
 interface Rule {
   readonly label: string;
@@ -242,5 +244,44 @@ test("each word for a path is what the naive evaluator decides for that operatio
       assert.deepEqual(capabilitiesOn(acl, path), want, path);
     }
   });
-  fc.assert(property, { numRuns: SETS / 4, seed: SEED });
+  fc.assert(property, { numRuns: Math.ceil(SETS / 4), seed: SEED });
+});
+
+// Who denies stays in any case.
+const granting = fc.array(fc.constantFrom("read", "update", "create", "list", "scan", "sudo"), {
+  minLength: 1,
+  maxLength: 4,
+});
+const grantingPolicy = fc.array(fc.record({ label, words: granting }), { maxLength: 8 });
+
+test("whoever leaves policies behind, but for those that limit the rest, gains nothing", () => {
+  const seen = { asked: 0, allowed: 0, stayed: 0, left: 0, gained: 0 };
+  const property = fc.property(
+    fc.array(grantingPolicy, { minLength: 2, maxLength: 4 }),
+    fc.array(draft, { minLength: QUESTIONS, maxLength: QUESTIONS }),
+    (policies, drafts) => {
+      const whole = compiled(textsOf(policies, ""));
+      const kept = new Set(["p0"]);
+      const staying = atOnce(shadowing(whole, kept));
+      const partOf = (some: ReadonlySet<string>) =>
+        compiled(textsOf(policies, "").map((text, i) => (some.has(`p${i}`) ? text : "")));
+      const [part, bare] = [partOf(new Set([...kept, ...staying])), partOf(kept)];
+      seen.stayed += staying.size;
+      seen.left += policies.length - new Set([...kept, ...staying]).size;
+      const rules = policies.flat();
+      for (const { word: capability, path, sudo } of drafts.map((one) => questionOf(one, rules))) {
+        const asked = { path, capability, sudo, data: {}, wrapTtl: null };
+        const [had, has] = [decide(whole, asked).allowed, decide(part, asked).allowed];
+        assert.ok(had || !has, `${capability} ${path}`);
+        seen.asked += 1;
+        if (has) seen.allowed += 1;
+        if (!had && decide(bare, asked).allowed) seen.gained += 1;
+      }
+    },
+  );
+  fc.assert(property, { numRuns: SETS, seed: SEED });
+  // Otherwise it would mean little.
+  assert.ok(seen.allowed > seen.asked / 50, `${seen.allowed} of ${seen.asked} were allowed`);
+  assert.ok(seen.stayed > SETS / 10 && seen.left > SETS / 10, JSON.stringify(seen));
+  assert.ok(seen.gained > SETS / 10, `${seen.gained} would have been gained`);
 });

@@ -238,8 +238,8 @@ export function makeRooms(given: RoomsGiven) {
       if (mount === null) throw methodGone();
       return (await mount.type.stillKnows?.(mount.ref.engine, metadata)) ?? true;
     },
-    limits: (namespaceId, name) =>
-      rights.denies(namespaceId, name) || policies.kindOf(namespaceId, name) === "rgp",
+    limits: (caller, kept) => rights.limitsOf(caller, kept),
+    isProgram: (namespaceId, name) => policies.kindOf(namespaceId, name) === "rgp",
   });
   const audit = new Audit({
     views: {

@@ -3,6 +3,7 @@
 
 import { showDuration } from "../base/duration.ts";
 import { invariant } from "../base/invariant.ts";
+import { someNames } from "../base/some-names.ts";
 import { isOver } from "../base/time.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Asked, Caller, NamespaceRef, Origin } from "../endpoint/request.ts";
@@ -36,8 +37,10 @@ export interface AuthTokensOptions {
   readonly turns: Pick<FairTurns, "next">;
   /** Whether a login method still knows whom it has let in. */
   readonly stillKnows: (mount: string, metadata: Origin["metadata"]) => Promise<boolean>;
-  /** Whether a policy takes rights away: an RGP, or a document with a `deny`. */
-  readonly limits: (namespaceId: string, policy: string) => boolean;
+  /** The policies of a caller that take rights away, or would from `kept` if they were left out. */
+  readonly limits: (caller: Caller, kept: ReadonlySet<string>) => Promise<ReadonlySet<string>>;
+  /** Whether a policy is an RGP. */
+  readonly isProgram: (namespaceId: string, policy: string) => boolean;
 }
 
 export interface AskedToken extends AskedLife {
@@ -85,7 +88,7 @@ export class AuthTokens {
     if (!free && (wanted.period ?? 0n) > 0n) throw failures.sudoNeeded("period");
     const { type, policies, withoutDefault } = rightsFor(caller, namespace, wanted, {
       free,
-      limits: free ? NO_LIMITS : await this.#limitsOf(caller),
+      limits: free ? NO_LIMITS : await this.#limitsOf(caller, wanted),
     });
     const life = grantedLife(wanted, bounds);
     const limits = free ? UNBOUNDED : await this.#lifeLimitsOf(this.self(asked));
@@ -112,7 +115,11 @@ export class AuthTokens {
       },
       null, // cut above, where /acl/ would refuse
     );
-    const warnings = [...life.warnings, ...cutByMaker(wanted, life, token)];
+    const warnings = [
+      ...life.warnings,
+      ...cutByMaker(wanted, life, token),
+      ...stayed(wanted, token),
+    ];
     return { token, warnings: [...warnings, ...tokens.warningsOn(token)] };
   }
 
@@ -125,13 +132,19 @@ export class AuthTokens {
   }
 
   /** What a caller cannot leave behind: those of its policies that take something away (T-B16). */
-  async #limitsOf({ namespace, policies, withoutDefault }: Caller): Promise<ReadonlySet<string>> {
-    const { limits, turns } = this.#options;
-    const found = new Set<string>();
+  async #limitsOf(caller: Caller, wanted: AskedToken): Promise<ReadonlySet<string>> {
+    const { limits, isProgram, turns } = this.#options;
+    const { namespace, policies, withoutDefault } = caller;
+    const asked = wanted.policies ?? [];
+    const kept = new Set(
+      (asked.length > 0 ? asked : policies).map((name) => policyName(name) ?? name),
+    );
+    if (!wanted.withoutDefault) kept.add(DEFAULT);
+    const found = new Set(await limits(caller, kept));
     const names = withoutDefault === true ? policies : [DEFAULT, ...policies];
     for (const [at, name] of names.entries()) {
       if (at % LOOKED_AT_ONCE === LOOKED_AT_ONCE - 1) await turns.next();
-      if (limits(namespace.id, name)) found.add(name);
+      if (isProgram(namespace.id, name)) found.add(name);
     }
     return found;
   }
@@ -240,6 +253,15 @@ export class AuthTokens {
     const owner = tokens.find(secret);
     return owner === null ? null : tokens.byAccessor(owner.namespace.id, owner.accessor);
   }
+}
+
+/** Whoever asks for some of its policies should know that others came along. */
+function stayed({ policies = [] }: AskedToken, token: Token): string[] {
+  if (policies.length === 0) return [];
+  const asked = new Set<string | null>(policies.map(policyName));
+  const others = token.policies.filter((name) => !asked.has(name));
+  if (others.length === 0) return [];
+  return [`policies that limit the token's maker stay: ${someNames(others.toSorted())}`];
 }
 
 /** What the life of a maker leaves to what it makes. */

@@ -35,6 +35,12 @@ async function policiesOf(logins: LoginServer, token: string): Promise<unknown> 
   return at(await logins.self(token), "data", "policies");
 }
 
+async function sortedPoliciesOf(logins: LoginServer, token: string): Promise<unknown[]> {
+  const policies = await policiesOf(logins, token);
+  assert.ok(Array.isArray(policies));
+  return policies.toSorted();
+}
+
 test("T-B11: a child has at most the policies of its parent, whatever its parent asks for", async (t) => {
   const logins = await withKv(t);
   await logins.server.acl("makes", MAKES);
@@ -76,7 +82,7 @@ test("T-B16: a child keeps every policy of its parent that denies something, the
   const logins = await withKv(t);
   await logins.server.acl("app", MAKES + KV);
   await logins.server.acl("no-prod", rule("kv/prod/*", ["deny"]));
-  await logins.server.acl("more", rule("kv/extra/*", ["read"]));
+  await logins.server.acl("more", rule("other/extra/*", ["read"]));
   const { secret: parent } = await logins.server.client(["app", "no-prod", "more"]);
   const child = await childOf(logins, parent, { policies: ["app"] });
   assert.deepEqual(await policiesOf(logins, child), ["default", "app", "no-prod"]);
@@ -87,6 +93,51 @@ test("T-B16: a child keeps every policy of its parent that denies something, the
   await logins.server.acl("default", text + rule("kv/payroll/*", ["deny"]));
   const bare = await childOf(logins, parent, { policies: ["app"], no_default_policy: true });
   assert.equal(await statusOf(logins, bare, "kv/payroll/a", "POST"), 403);
+});
+
+test("T-B16: a child keeps the policies of its parent whose narrower rules hid a wider one that it asks for", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  await server.acl("app", MAKES + KV + rule("kv/forms/x", EVERYTHING));
+  await server.acl("look", rule("kv/prod/*", ["read"]) + rule("kv/team/{{token.name}}", ["read"]));
+  await server.acl("plus", rule("kv/+/config", ["read"]));
+  await server.acl("form", rule("kv/forms/x", ["update"], '\ndenied_parameters = { "v" = [] }'));
+  await server.acl("wrapped", rule("kv/forms/y", EVERYTHING, '\nmin_wrapping_ttl = "1m"'));
+  // These take nothing from it.
+  await server.acl("wide", rule("kv/wide/*", EVERYTHING));
+  await server.acl("far", rule("other/*", ["read"]));
+  const limits = ["look", "plus", "form", "wrapped"];
+  const { secret: parent } = await server.client(["app", ...limits, "wide", "far"]);
+  const paths = ["kv/prod/a", "kv/x/config", "kv/forms/x", "kv/forms/y"];
+  const made = await server.call("POST", "/v1/auth/token/create", {
+    token: parent,
+    body: { policies: ["app"] },
+  });
+  const { secret: child } = loggedIn(made);
+  assert.deepEqual(await sortedPoliciesOf(logins, child), ["default", "app", ...limits].toSorted());
+  assert.deepEqual(at(made, "warnings"), [
+    "policies that limit the token's maker stay: form, look, plus, wrapped",
+  ]);
+  for (const path of paths) {
+    assert.equal(await statusOf(logins, parent, path, "POST"), 403, path);
+    assert.equal(await statusOf(logins, child, path, "POST"), 403, path);
+  }
+  assert.equal(await statusOf(logins, child, "kv/dev/a", "POST"), 204);
+  // A policy that brings a limit may itself be limited by a third one.
+  await server.acl("chain", MAKES + rule("chain/*", EVERYTHING));
+  await server.acl("chain-read", rule("chain/a/*", ["read", "list"]) + rule("deep/*", EVERYTHING));
+  await server.acl("chain-deep", rule("deep/a", ["read"]));
+  const { secret: top } = await server.client(["chain", "chain-read", "chain-deep"]);
+  const last = await childOf(logins, top, { policies: ["chain"] });
+  const chained = ["chain", "chain-deep", "chain-read", "default"];
+  assert.deepEqual(await sortedPoliciesOf(logins, last), chained);
+  // Whoever asks for nothing gets what it has, and no warning.
+  const same = await server.call("POST", "/v1/auth/token/create", { token: parent });
+  assert.deepEqual(
+    await sortedPoliciesOf(logins, loggedIn(same).secret),
+    await sortedPoliciesOf(logins, parent),
+  );
+  assert.equal(at(same, "warnings"), null);
 });
 
 test("T-B16: name and metadata that a token chooses for its child open nothing", async (t) => {
