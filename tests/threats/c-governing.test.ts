@@ -139,8 +139,8 @@ function costly(): string {
 
 test("T-C03: programs of one namespace that use up their budget do not stop another", async (t) => {
   const server = await governedServer(t);
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  t.after(() => agent.destroy());
+  const agents = { a: new Agent({ keepAlive: true }), b: new Agent({ keepAlive: true }) };
+  t.after(() => [agents.a, agents.b].forEach((agent) => agent.destroy()));
   for (const namespace of ["a", "b"]) {
     await server.must("POST", `/v1/sys/namespaces/${namespace}`);
     await server.acl("all", ALL, namespace);
@@ -149,13 +149,13 @@ test("T-C03: programs of one namespace that use up their budget do not stop anot
   for (const name of names) await server.rgp(name, costly(), HARD, "a");
   const a = await server.client(["all", ...names], "a");
   const b = await server.client(["all"], "b");
-  const ask = (namespace: string, token: string) =>
-    server.call("GET", "/v1/secret/x", { token, namespace, agent });
+  const ask = (namespace: "a" | "b", token: string) =>
+    server.call("GET", "/v1/secret/x", { token, namespace, agent: agents[namespace] });
   // In turns on the loop, however many wait: were a program of each request run in every turn, a
-  // handful of the others would be answered until the end.
+  // handful of the others would be answered until the end, be there ten or a hundred.
   let running = true;
   let between = 0;
-  const heavy = Promise.all(Array.from({ length: 32 }, () => ask("a", a.secret))).finally(() => {
+  const heavy = Promise.all(Array.from({ length: 160 }, () => ask("a", a.secret))).finally(() => {
     running = false;
   });
   while (running) {
@@ -167,7 +167,7 @@ test("T-C03: programs of one namespace that use up their budget do not stop anot
     assert.equal(answer.status, 403);
     assert.match(String(at(answer, "errors", 0)), /^11 errors occurred/);
   }
-  assert.ok(between > 10, `${between} requests of the other namespace were answered meanwhile`);
+  assert.ok(between > 5, `${between} requests of the other namespace were answered meanwhile`);
 });
 
 const SEARCHES: readonly [name: string, program: string, body: Record<string, unknown>][] = [
