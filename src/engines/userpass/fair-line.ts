@@ -31,6 +31,12 @@ export class FairLine {
     this.#full = full;
   }
 
+  /** Refuses whoever has nothing to wait for, before anything is done for it. */
+  check(address: string): void {
+    const client = clientOf(address);
+    if (!this.#mayRun(client) && !this.#mayWait(client)) throw this.#full();
+  }
+
   async run<T>(address: string, work: () => Promise<T>): Promise<T> {
     const client = clientOf(address);
     if (this.#mayRun(client)) this.#begin(client);
@@ -52,11 +58,15 @@ export class FairLine {
     this.#running.set(client, (this.#running.get(client) ?? 0) + 1);
   }
 
+  #mayWait(client: string): boolean {
+    return (this.#lines.get(client)?.length ?? 0) < this.#limits.waitingPerAddress;
+  }
+
   async #wait(client: string): Promise<void> {
-    const { waiting, waitingPerAddress } = this.#limits;
+    if (!this.#mayWait(client)) throw this.#full();
     const line = this.#lines.get(client) ?? [];
-    if (line.length >= waitingPerAddress) throw this.#full();
-    if (this.#waiting >= waiting && !this.#makeRoom(line.length)) throw this.#full();
+    const isFull = this.#waiting >= this.#limits.waiting;
+    if (isFull && !this.#makeRoom(line.length)) throw this.#full();
     await new Promise<void>((resolve, reject) => {
       line.push({ go: resolve, refuse: () => reject(this.#full()) });
       this.#lines.set(client, line);

@@ -63,6 +63,11 @@ export class Passwords {
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
 
+  /** Refuses an address of which too many wait already. */
+  checkLine(address: string): void {
+    this.#line.check(address);
+  }
+
   /** Without a hash nothing matches, after the same work (T-B22). */
   async matches(
     password: Secret<string>,

@@ -47,6 +47,7 @@ export class Userpass {
     const { options, storage, log } = this.#given;
     const name = username;
     if (!isLoginName(name)) throw failures.loginRefused(); // nobody can have it
+    this.#passwords.checkLine(login.address); // a flood costs no look at the store
     const user = await this.#lockout.attempt(name, async () => {
       const found = await storage.get(userKey(name), userCodec);
       const { password, signal, address } = login;
