@@ -61,9 +61,9 @@ test("where all places are taken, the last of the longest line gives way to who 
 
 test("whoever has nothing to wait for is refused before anything is done for it, and nobody else", async () => {
   const { line, ask, begin } = made({ ...LIMITS, waitingPerAddress: 2 });
-  const all = [1, 2].map((i) => ask("a", `a${i}`));
-  line.check("a"); // one works, one waits, one more may
-  all.push(ask("a", "a3"));
+  const all = [ask("a", "a1")];
+  line.check("a"); // one waits, one more may
+  all.push(ask("a", "a2"));
   assert.throws(() => line.check("a"));
   line.check("b");
   await begin();
