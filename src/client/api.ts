@@ -5611,7 +5611,7 @@ export function resultantAcl(client: Caller): Promise<ResultantAclAnswer> {
 }
 
 export interface InspectRequestInput {
-  /** Accessor of the token that asks. */
+  /** Accessor of the token that asks, instead of policies. */
   readonly accessor?: string | undefined;
   /** Policies of a token that asks. */
   readonly policies?: readonly string[] | undefined;

@@ -116,7 +116,10 @@ export const inspectionApi = [
     access: access.sudo,
     runs: "anywhere",
     input: {
-      accessor: wire.body("token_accessor").string("Accessor of the token that asks.").optional(),
+      accessor: wire
+        .body("token_accessor")
+        .string("Accessor of the token that asks, instead of policies.")
+        .optional(),
       policies: wire.body("policies").policies("Policies of a token that asks.").optional(),
       withoutDefault: wire
         .body("no_default_policy")

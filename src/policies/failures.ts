@@ -110,6 +110,12 @@ export function accessorInvalid(): Failure {
   return new Failure("invalid", "accessor-invalid", "invalid accessor");
 }
 
+export function twoAskers(): Failure {
+  const text =
+    "give token_accessor, or policies and no_default_policy: a token has policies of its own";
+  return new Failure("invalid", "two-askers", text);
+}
+
 // --- the views of spec 1 (D57) ---
 
 export function viewDenied(): Failure {

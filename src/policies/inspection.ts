@@ -200,6 +200,7 @@ export class Inspection {
   ): Caller | null {
     const tried = [...acls.keys(), ...rgps.map(({ name }) => name)];
     if (accessor !== undefined) {
+      if (policies !== undefined || withoutDefault) throw failures.twoAskers();
       const found = this.#owner(from, target, accessor);
       if (found.type === "management" || tried.length === 0) return found;
       return { ...found, policies: [...found.policies, ...tried] };

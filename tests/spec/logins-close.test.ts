@@ -129,6 +129,7 @@ test("tokens are refused from the moment at which their mount is closed, whateve
     await server.ask("GET", "auth/token/lookup-self", undefined, { token: ada }),
   )["accessor"];
   const lease = await server.issue("count/creds/r", { token: ada });
+  const offered = await server.must("POST", "acl/token/onetime", undefined, { token: ada });
   server.outside.fail("revoke", down);
   const failed = await server.ask("DELETE", "sys/auth/people");
   assert.ok(failed.status >= 400, failed.text);
@@ -154,6 +155,10 @@ test("tokens are refused from the moment at which their mount is closed, whateve
     "permission denied",
     "invalid accessor",
   );
+  const secret = at(offered, "OneTimeToken", "OneTimeSecretID");
+  const body = { OneTimeSecretID: secret };
+  const exchanged = await server.ask("POST", "acl/token/onetime/exchange", body);
+  assert.equal(exchanged.status, 403, exchanged.text);
   assert.ok(server.outside.has(lease.object));
   await server.crash();
   server.outside.heal();

@@ -8,6 +8,7 @@ import { type Answer, at, errorsOf } from "../support/http-client.ts";
 
 const HARD = "hard-mandatory";
 const SOFT = "soft-mandatory";
+const NOBODY = "11111111-2222-4333-8444-555555555555";
 const INSPECT = "/v1/sys/inspect/request";
 const APP = `# what the application may do
 path "secret/data/*" {
@@ -41,6 +42,19 @@ async function said(server: GovernedServer, body: object, namespace?: string) {
     full: steps,
   };
 }
+
+test("a token has policies of its own: whoever names others beside it is told so", async (t) => {
+  const server = await governedServer(t);
+  await server.acl("app", APP);
+  const { accessor } = await server.client(["app"]);
+  const asked = { operation: "read", path: "secret/data/x", token_accessor: accessor };
+  for (const more of [{ policies: ["app"] }, { policies: [] }, { no_default_policy: true }]) {
+    const answer = await inspect(server, { ...asked, ...more });
+    assert.equal(answer.status, 400, answer.text);
+    assert.match(String(errorsOf(answer)), /token_accessor, or policies/);
+  }
+  assert.equal((await inspect(server, { ...asked, no_default_policy: false })).status, 200);
+});
 
 test("a denial names policy, rule and line, and the smallest rule that would allow it", async (t) => {
   const server = await governedServer(t);
@@ -264,7 +278,7 @@ test("what cannot be asked is refused by name", async (t) => {
     [{ operation: "revoke" }, /^operation must be one of create, read, update/],
     [{ path: "a//b" }, /^path must be names joined by single slashes$/],
     [{ path: "a/../b" }, /^path must be/],
-    [{ token_accessor: "11111111-2222-4333-8444-555555555555" }, /^invalid accessor$/],
+    [{ token_accessor: NOBODY, policies: undefined }, /^invalid accessor$/],
     [{ namespace: "none" }, /^namespace must be one that exists/],
     [{ time: "soon" }, /RFC 3339/],
     [{ documents: [{ type: "acl", name: "x" }] }, /^documents must be a list/],
