@@ -2,7 +2,7 @@
 // throws a Failure; #refuse has it recorded, and http/ turns it into a status.
 
 import { EMPTY, text } from "../base/bytes.ts";
-import { CanonicalPath, isSegment, MAX_SEGMENTS, splitTarget } from "../base/canonical-path.ts";
+import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
 import { describe, Failure } from "../base/failure.ts";
 import { traceOf } from "../base/fault.ts";
 import { invariant } from "../base/invariant.ts";
@@ -15,7 +15,7 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "../endpoint/endpoint.ts";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
 import { Reply } from "../endpoint/reply.ts";
-import type { Asked, Caller, MountRef, NamespaceRef, Operation } from "../endpoint/request.ts";
+import type { Asked, Caller } from "../endpoint/request.ts";
 import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { programInput } from "../policies/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
@@ -25,11 +25,12 @@ import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
 import { governedRequest } from "./governed-request.ts";
-import { describedInput, type ReadInput } from "./input.ts";
+import type { ReadInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
-import { MEANING, meaningOf, methodOf } from "./operation.ts";
+import { MEANING, meaningOf } from "./operation.ts";
 import { Passage } from "./passage.ts";
-import { namedValues, type Route, Router } from "./router.ts";
+import type { Route } from "./router.ts";
+import { Routing } from "./routing.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import type * as seams from "./seams.ts";
 
@@ -60,51 +61,15 @@ export interface PipelineParts {
   readonly log: Log;
 }
 
-/** Where a path leads. */
-interface Reached {
-  readonly mount: MountRef | null;
-  readonly route: Route;
-  /** As they are read there. */
-  readonly segments: readonly string[];
-}
-
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
-  readonly #router: Router;
+  readonly routing: Routing;
   readonly #again = (passage: Passage, asked: Asked) =>
     this.#govern(passage, asked, this.#parts.clock.now());
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    this.#router = new Router(parts.endpoints);
-  }
-
-  /** What would answer, for whoever asks before there is a request. */
-  declared(
-    namespace: NamespaceRef,
-    segments: readonly string[],
-    operation: Operation,
-  ): Served | null {
-    const { route } = this.#reach(namespace, segments);
-    return route.methods.get(methodOf(operation)) ?? null;
-  }
-
-  /** The mount that answers there; null where the server itself does, or nobody. */
-  mountAt(namespace: NamespaceRef, segments: readonly string[]): MountRef | null {
-    return this.#reach(namespace, segments).mount;
-  }
-
-  /** What rules on parameters and programs would look at, of fields that somebody describes. */
-  dataAt(
-    namespace: NamespaceRef,
-    segments: readonly string[],
-    operation: Operation,
-    fields: JsonObject,
-  ): JsonObject {
-    const { route } = this.#reach(namespace, segments);
-    const endpoint = route.methods.get(methodOf(operation)) ?? null;
-    if (endpoint === null) return fields;
-    return describedInput(endpoint, namedValues(endpoint, route), fields).data;
+    this.routing = new Routing(parts);
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -204,7 +169,7 @@ export class Pipeline implements Core {
    *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
   #findRoute(passage: Passage, path: CanonicalPath): void {
     const { namespace } = passage;
-    const reached = this.#reach(namespace, path.segments);
+    const reached = this.routing.reach(namespace, path.segments);
     passage.mount = reached.mount;
     passage.route = reached.route;
     if (reached.segments !== path.segments) {
@@ -215,46 +180,6 @@ export class Pipeline implements Core {
     if (!asked || reached.mount === null || namespace === null) return;
     const found = this.#parts.mounts.find(namespace, path.segments);
     if (found?.taken === path.segments.length) passage.below = found.endpoints.endpoints;
-  }
-
-  #reach(namespace: NamespaceRef | null, segments: readonly string[], nested = false): Reached {
-    // A path inside a path inside a path is read by nobody: nesting must not multiply the work.
-    const place = nested ? undefined : (inner: readonly string[]) => this.#read(namespace, inner);
-    const own = this.#router.find(segments, place);
-    if (own.methods.size > 0) return { mount: null, route: own, segments: own.segments };
-    const none = { mount: null, route: own, segments };
-    if (namespace === null || this.#parts.node.sealed) return none;
-    const found = this.#parts.mounts.find(namespace, segments);
-    if (found === null) return none;
-    const below = segments.slice(found.taken);
-    const route = found.endpoints.find(below);
-    const whole =
-      route.segments === below ? segments : [...segments.slice(0, found.taken), ...route.segments];
-    return { mount: found.ref, route, segments: whole };
-  }
-
-  /** A path that stands inside another: as much of its beginning as leads somewhere is read as there. */
-  #read(namespace: NamespaceRef | null, segments: readonly string[]): readonly string[] {
-    for (let end = segments.length; end > 0; end--) {
-      const start = segments.slice(0, end);
-      const { route, segments: read } = this.#reach(namespace, start, true);
-      if (route.methods.size > 0)
-        return read === start ? segments : [...read, ...segments.slice(end)];
-    }
-    return segments;
-  }
-
-  /** The one form of a path, for whoever asks about paths that nobody has requested. */
-  canonical(namespace: NamespaceRef, segments: readonly string[]): readonly string[] {
-    // What no request can have for its length has no other form.
-    if (segments.length > MAX_SEGMENTS) return segments;
-    return this.#reads(namespace, segments);
-  }
-
-  /** As a request for it would be. */
-  #reads(namespace: NamespaceRef, segments: readonly string[]): readonly string[] {
-    const { route, segments: read } = this.#reach(namespace, segments);
-    return route.methods.size > 0 ? read : this.#read(namespace, segments);
   }
 
   #answersNow(passage: Passage): void {

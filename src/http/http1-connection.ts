@@ -4,7 +4,6 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { alloc } from "../base/bytes.ts";
 import type { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
@@ -145,7 +144,7 @@ export class Http1Connection implements Wire, Swept, Seated {
 
   wipe(): void {
     for (const segment of this.#segments) segment.fill(0);
-    scrub();
+    this.#reception.readBlocks.scrub();
     this.#forgetSegments();
   }
 
@@ -374,34 +373,6 @@ export class Http1Connection implements Wire, Swept, Seated {
     if ("encrypted" in this.#socket || this.#remote.port === 0) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }
-}
-
-/**
- * The runtime reads into a block of this size, copies what came and frees the block as it is. The next
- * that asks for one of the size gets it: so we ask, and overwrite. Which block that is cannot be known;
- * several are taken, since a few reads may have come between.
- */
-const READ_BLOCK = 64 * 1024;
-const BLOCKS = 8;
-let scrubbed: "no" | "once" | "again" = "no"; // in this turn of the loop
-
-/** At once, and for all that follow in the same turn once more at its end: a flood of logins would
- *  otherwise spend a fifth of its time here. */
-function scrub(): void {
-  if (scrubbed !== "no") {
-    scrubbed = "again";
-    return;
-  }
-  overwrite();
-  scrubbed = "once";
-  setImmediate(() => {
-    if (scrubbed === "again") overwrite();
-    scrubbed = "no";
-  });
-}
-
-function overwrite(): void {
-  for (let i = 0; i < BLOCKS; i++) alloc(READ_BLOCK); // filled with zeros
 }
 
 function isExpecting(request: IncomingMessage | null): boolean {

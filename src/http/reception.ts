@@ -23,6 +23,7 @@ import {
 import type { ForwardedFor } from "./forwarded.ts";
 import { HostRule, isOwnOrigin } from "./host-rule.ts";
 import { LargeBodies } from "./large-bodies.ts";
+import { ReadBlocks } from "./read-blocks.ts";
 import type { FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { RequestHeaders, type HeaderRules } from "./request-headers.ts";
@@ -39,6 +40,7 @@ export class Reception {
   readonly #rules: HeaderRules;
   readonly #ground: ExchangeGround;
   readonly responseHeaders: ResponseHeaders;
+  readonly readBlocks: ReadBlocks;
   #running = 0;
 
   constructor(options: HttpOptions, settings: FullSettings, forwarded: ForwardedFor) {
@@ -54,6 +56,7 @@ export class Reception {
       metricsOnly: settings.metricsOnly,
     };
     const now = () => options.clock.elapsed();
+    this.readBlocks = new ReadBlocks(options.timers);
     const large = new LargeBodies(options.timers);
     this.#ground = { listener, duration: settings.maxRequestDuration, now, large };
     this.responseHeaders = new ResponseHeaders(settings.tls !== null, settings.responseHeaders);

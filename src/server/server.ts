@@ -206,11 +206,11 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
       healthyDevices = devices;
     },
     declared: (namespace, segments, operation) =>
-      pipeline.declared(namespace, segments, verbFor(operation)),
-    canonical: (namespace, segments) => pipeline.canonical(namespace, segments),
-    mountAt: (namespace, segments) => pipeline.mountAt(namespace, segments),
+      pipeline.routing.declared(namespace, segments, verbFor(operation)),
+    canonical: (namespace, segments) => pipeline.routing.canonical(namespace, segments),
+    mountAt: (namespace, segments) => pipeline.routing.mountAt(namespace, segments),
     dataAt: (namespace, segments, operation, fields) =>
-      pipeline.dataAt(namespace, segments, verbFor(operation), fields),
+      pipeline.routing.dataAt(namespace, segments, verbFor(operation), fields),
   });
 
   // --- the seal, and what opens behind it ---

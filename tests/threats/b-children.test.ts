@@ -35,10 +35,10 @@ async function policiesOf(logins: LoginServer, token: string): Promise<unknown> 
   return at(await logins.self(token), "data", "policies");
 }
 
-async function sortedPoliciesOf(logins: LoginServer, token: string): Promise<unknown[]> {
+async function sortedPoliciesOf(logins: LoginServer, token: string): Promise<string[]> {
   const policies = await policiesOf(logins, token);
   assert.ok(Array.isArray(policies));
-  return policies.toSorted();
+  return policies.map(String).toSorted();
 }
 
 test("T-B11: a child has at most the policies of its parent, whatever its parent asks for", async (t) => {
