@@ -33,6 +33,8 @@ export interface Accepted {
   readonly meta: ReadonlyMap<string, Uint8Array | null>;
   readonly trimLogBelow: bigint | null;
   readonly bytes: number;
+  /** Called first when it is durable, before anybody is told. */
+  readonly onDurable: (() => void) | null;
   /** May the group go on without it if the storage was changed by another writer? Only creation. */
   readonly onConflict: (() => void) | null;
 }

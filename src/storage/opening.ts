@@ -192,7 +192,7 @@ function sumsOfLeaves(engine: Reads): Forest {
 }
 
 /** A head that vanished must not make a store look new: creating one would overwrite its keys. */
-export function isInitialised(engine: Reads): boolean {
+export function hasBegun(engine: Reads): boolean {
   const rows = [HEAD_ROW, TAIL_ROW, TIMELINE_ROW];
   return rows.some((name) => engine.meta(name) !== null) || engine.lastLog() !== null;
 }

@@ -16,7 +16,8 @@ import {
 } from "./engines/engine.ts";
 import { storageFailed } from "./failures.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
-import type { Identity } from "./opening.ts";
+import { isInitialised, isLocked, Life } from "./life.ts";
+import { hasBegun, type Identity } from "./opening.ts";
 import * as heads from "./rows/head.ts";
 import type { Forest } from "./rows/merkle.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -25,6 +26,7 @@ import { Trust } from "./trust.ts";
 import { type Change, Watchers } from "./watch.ts";
 import {
   type Changed,
+  type Held,
   type Mending,
   type MendedRows,
   type WriteOptions,
@@ -50,6 +52,7 @@ export interface StoreOptions {
 export class Store implements StoreReads {
   readonly #engine: Engine;
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
+  readonly #life: Life<Held>;
   readonly #trust: Trust;
   readonly #writing: Writing;
   readonly #watchers: Watchers;
@@ -60,7 +63,8 @@ export class Store implements StoreReads {
     const { engine, clock, timers, log } = options;
     this.#engine = engine;
     this.#world = { clock, timers };
-    this.#trust = new Trust(log);
+    this.#life = new Life(hasBegun(engine));
+    this.#trust = new Trust(this.#life, log);
     this.#watchers = new Watchers((error) => {
       // Only a Failure is known to hold no secret: a parser's error quotes what it read.
       const cause = error instanceof Failure ? describe(error) : "unexpected error";
@@ -71,6 +75,7 @@ export class Store implements StoreReads {
       clock,
       timers,
       log,
+      life: this.#life,
       trust: this.#trust,
       maxEntryBytes: options.maxEntryBytes ?? MIB,
       reserveBytes: options.reserveBytes ?? 64 * MIB,
@@ -88,11 +93,11 @@ export class Store implements StoreReads {
   }
 
   get initialised(): boolean {
-    return this.#writing.initialised;
+    return isInitialised(this.#life.state);
   }
 
   get locked(): boolean {
-    return this.#writing.locked;
+    return isLocked(this.#life.state);
   }
 
   /** How often a row was found to have vanished since the start. */
@@ -240,7 +245,7 @@ export class Store implements StoreReads {
   }
 
   async #close(): Promise<void> {
-    this.#trust.close();
+    this.#life.step({ do: "close" });
     await this.#writing.close();
     await this.#engine.close();
   }

@@ -1,36 +1,34 @@
 // Fail-stop: on the first storage error of any kind the store is not trusted any more. Nothing is
 // acknowledged, whatever waits is refused, and `failed` resolves so that the process can seal and
-// exit. An orderly close refuses in the same places, with another text.
+// exit. An orderly close refuses in the same places, with another text. The life knows which it is.
 
 import { describe } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import { EngineError } from "./engines/engine.ts";
-import { storageFailed, storeClosed } from "./failures.ts";
+import { storageFailed } from "./failures.ts";
+import { assertUp, type Life } from "./life.ts";
 
 export class Trust {
   /** Resolves with the cause when the storage has failed. */
   readonly failed: Promise<unknown>;
 
+  readonly #life: Life<unknown>;
   readonly #log: Log;
   readonly #announce: (cause: unknown) => void;
   readonly #whenLost: ((refusal: Error) => void)[] = [];
-  #failure: { readonly cause: unknown } | null = null;
-  #closed = false;
 
-  constructor(log: Log) {
+  constructor(life: Life<unknown>, log: Log) {
+    this.#life = life;
     this.#log = log;
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.failed = promise;
     this.#announce = resolve;
   }
 
-  get hasFailed(): boolean {
-    return this.#failure !== null;
-  }
-
   /** Neither failed nor closed. */
   get holds(): boolean {
-    return this.#failure === null && !this.#closed;
+    const { at } = this.#life.state;
+    return at !== "lost" && at !== "closed";
   }
 
   /** Called once when the storage fails, before that is announced, with what to tell who waits. */
@@ -38,22 +36,18 @@ export class Trust {
     this.#whenLost.push(call);
   }
 
-  close(): void {
-    this.#closed = true;
-  }
-
   assert(): void {
-    this.assertNotFailed();
-    if (this.#closed) throw storeClosed();
+    assertUp(this.#life.state);
   }
 
   assertNotFailed(): void {
-    if (this.#failure !== null) throw storageFailed(this.#failure.cause);
+    const { state } = this.#life;
+    if (state.at === "lost") throw storageFailed(state.cause);
   }
 
   fail(cause: unknown): void {
-    if (this.#failure !== null) return;
-    this.#failure = { cause };
+    if (this.#life.state.at === "lost") return;
+    this.#life.step({ do: "lose", cause });
     this.#log.error("the storage failed; stopping", { cause: describe(cause) });
     const refusal = storageFailed(cause);
     for (const call of this.#whenLost) call(refusal);

@@ -1,5 +1,6 @@
-// The writing half of the store: takes transactions, keeps the tip and what is on its way to the disk,
-// commits in groups, and tells when something is durable. The reading half is store.ts.
+// The writing half of the store: takes transactions, keeps what is on its way to the disk, commits in
+// groups, and tells when something is durable. Whether anything is taken at all is the business of
+// life.ts; the reading half is store.ts.
 
 import type { KeyObject } from "node:crypto";
 import { equalBytes } from "../base/bytes.ts";
@@ -8,11 +9,12 @@ import type { Log } from "../base/log.ts";
 import type { Clock, Timers } from "../base/world.ts";
 import { AcceptedState } from "./accepted-state.ts";
 import { type Accepted, Committer } from "./committer.ts";
-import { type Engine, EngineError, type Leaf, type Range } from "./engines/engine.ts";
+import { type Engine, EngineError, type Leaf, type Range, type SumRow } from "./engines/engine.ts";
 import * as failures from "./failures.ts";
 import { classOf, hasClass } from "./key.ts";
+import { assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
 import { Line } from "./line.ts";
-import { creation, type Identity, isInitialised, openTip, readHead } from "./opening.ts";
+import { creation, hasBegun, type Identity, openTip, readHead } from "./opening.ts";
 import { Pending } from "./pending.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, slotOf } from "./rows/merkle.ts";
@@ -62,14 +64,25 @@ const NOTHING: Omit<Accepted, "sequence"> = {
   meta: new Map(),
   trimLogBelow: null,
   bytes: 0,
+  onDurable: null,
   onConflict: null,
 };
+
+/** What the store has only while the key of the trees is there. */
+export interface Held {
+  readonly treeKey: KeyObject;
+  /** After everything accepted. */
+  readonly tip: Tip;
+  /** Over what is durable. */
+  readonly trees: Forest;
+}
 
 export interface WritingOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
+  readonly life: Life<Held>;
   readonly trust: Trust;
   readonly maxEntryBytes: number;
   readonly reserveBytes: number;
@@ -87,6 +100,7 @@ export class Writing {
   readonly #engine: Engine;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #life: Life<Held>;
   readonly #trust: Trust;
   readonly #durable: (changed: Changed) => void;
   readonly #limits: TransactionLimits;
@@ -98,21 +112,16 @@ export class Writing {
   readonly #settling = new Settling();
   readonly #line: Line; // writers that wait for room
   readonly #unwatch: () => void;
-  #tip: Tip | null = null;
-  #treeKey: KeyObject | null = null;
-  #trees = new Forest();
   #head: heads.Head | null; // durable; null before creation, or when it cannot be read
-  #initialised: boolean;
   #pendingBytes = 0;
-  #creating: Tip | null = null;
-  #locking: Promise<void> | null = null;
-  #inside = false;
+  #inside = false; // a transaction's function
 
   constructor(options: WritingOptions) {
-    const { engine, clock, log, trust } = options;
+    const { engine, clock, log, life, trust } = options;
     this.#engine = engine;
     this.#clock = clock;
     this.#log = log;
+    this.#life = life;
     this.#trust = trust;
     this.#durable = options.durable;
     invariant(options.maxEntryBytes <= 8 * MIB, "a stored value has at most 8 MiB");
@@ -123,16 +132,13 @@ export class Writing {
     };
     this.#space = new SpaceGuard(engine, clock, options.reserveBytes);
     const headBytes = engine.meta(heads.HEAD_ROW);
-    this.#initialised = isInitialised(engine);
     this.#head = readHead(headBytes);
     this.#committer = new Committer(engine, clock, headBytes, {
       encodeHead: (head) => heads.encodeHead(head, this.keyOfTrees()),
       durable: (group) => this.#onDurable(group),
       failed: (cause) => trust.fail(cause),
     });
-    const state = new AcceptedState(engine, this.#pending, log, (slot) =>
-      this.#tip !== null && this.#isAbreast() ? this.#trees.of(slot).row(slot) : null,
-    );
+    const state = new AcceptedState(engine, this.#pending, log, (slot) => this.#knownSum(slot));
     this.state = state;
     this.#below = {
       // A failed read stops the store even if the transaction's function catches the error.
@@ -154,37 +160,30 @@ export class Writing {
     this.#unwatch = engine.watch(() => this.#onForeignCommit());
   }
 
-  get initialised(): boolean {
-    return this.#initialised;
-  }
-
-  get locked(): boolean {
-    return this.#tip === null || this.#locking !== null;
-  }
-
   get head(): heads.Head | null {
     return this.#head;
   }
 
+  /** Over what is durable; empty while locked. */
   get trees(): Forest {
-    return this.#trees;
+    return heldOf(this.#life.state)?.trees ?? new Forest();
   }
 
   /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */
   create<T>(treeKey: KeyObject, identity: Identity, fn: (tx: StoreTx) => T): Promise<T> {
-    if (this.#initialised || this.#creating !== null) {
-      return Promise.reject(failures.alreadyInitialised());
-    }
     const { tip, meta } = creation(treeKey, identity);
-    this.#creating = tip;
-    this.#treeKey = treeKey;
-    return this.#attempt(fn, { tip, meta, essential: true, undo: () => this.#uncreate() });
+    try {
+      this.#life.step({ do: "create", held: { treeKey, tip, trees: new Forest() } });
+    } catch (error) {
+      tip.wipe();
+      return Promise.reject(error as Error);
+    }
+    return this.#attempt(fn, { tip, meta, essential: true, undo: () => this.#abandon(tip) });
   }
 
-  #uncreate(): void {
-    this.#creating?.wipe();
-    this.#creating = null;
-    this.#treeKey = null;
+  #abandon(created: Tip): void {
+    created.wipe();
+    this.#life.step({ do: "abandon" });
   }
 
   /**
@@ -194,16 +193,12 @@ export class Writing {
    * reindex.
    */
   unlock(treeKey: KeyObject, options: { readonly repair?: boolean } = {}): void {
-    this.#trust.assert();
-    if (!this.#initialised) throw failures.storeUninitialised();
-    invariant(this.#tip === null, "the store is unlocked already");
+    assertUnlockable(this.#life.state);
     const repair = options.repair ?? false;
     const opened = this.#trust.read(() => openTip(this.#engine, treeKey, repair));
     for (const mended of opened.mended) this.#log.error("damage in storage", { mended });
-    this.#tip = opened.tip;
-    this.#treeKey = treeKey;
+    this.#life.step({ do: "unlock", held: { treeKey, tip: opened.tip, trees: opened.durable } });
     this.#head = opened.tip.head;
-    this.#trees = opened.durable;
     if (opened.mendedSums.length > 0 || opened.mended.length > 0) {
       const sums = new Map(opened.mendedSums.map((row) => [row.slot, row]));
       const sequence = this.#settling.next();
@@ -218,18 +213,21 @@ export class Writing {
   }
 
   /** Takes nothing more that needs the key of the trees, waits for what was accepted, forgets it. */
-  lock(): Promise<void> {
-    return (this.#locking ??= this.#lock());
-  }
-
-  async #lock(): Promise<void> {
+  async lock(): Promise<void> {
+    const { state } = this.#life;
+    if (state.at === "locking") return state.done;
+    if (state.at === "absent" || state.at === "locked") return this.#committer.settled();
+    if (state.at === "creating") {
+      await this.#committer.settled();
+      return this.lock();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#life.step({ do: "lock", done: promise });
     await this.#committer.settled();
-    this.#tip?.wipe();
-    this.#tip = null;
-    this.#treeKey = null;
+    heldOf(this.#life.state)?.tip.wipe();
+    this.#life.step({ do: "forget" });
     this.#leaves.clear();
-    this.#trees = new Forest();
-    this.#locking = null;
+    resolve();
   }
 
   settled(): Promise<void> {
@@ -244,14 +242,16 @@ export class Writing {
 
   requireTip(): Tip {
     this.#trust.assert();
-    if (!this.#initialised) throw failures.storeUninitialised();
-    if (this.#tip === null || this.#locking !== null) throw failures.storeLocked();
-    return this.#tip;
+    const { state } = this.#life;
+    if (!isInitialised(state)) throw failures.storeUninitialised();
+    if (state.at !== "unlocked") throw failures.storeLocked();
+    return state.held.tip;
   }
 
   keyOfTrees(): KeyObject {
-    invariant(this.#treeKey !== null, "the head moves only while the key of the trees is there");
-    return this.#treeKey;
+    const held = heldOf(this.#life.state);
+    invariant(held !== null, "the head moves only while the key of the trees is there");
+    return held.treeKey;
   }
 
   /**
@@ -331,8 +331,9 @@ export class Writing {
   #accept<T>(fn: (tx: StoreTx) => T, how: How): { result: T; sequence: number } {
     this.#trust.assert();
     invariant(!this.#inside, "a transaction cannot begin inside another");
-    if (this.#creating !== null && how.tip === undefined) throw failures.storeUninitialised();
-    const tip = how.tip ?? (this.#locking === null ? this.#tip : null);
+    const { state } = this.#life;
+    if (state.at === "creating" && how.tip === undefined) throw failures.storeUninitialised();
+    const tip = how.tip ?? (state.at === "unlocked" ? state.held.tip : null);
     const index = (tip?.head.index ?? this.#head?.index ?? 0n) + 1n;
     const tx = new Transaction(this.#below, index, this.#clock.now(), this.#limits);
     const result = this.#run(fn, tx);
@@ -367,8 +368,11 @@ export class Writing {
     invariant(at === rows.leaves.length, "a leaf of no change");
     this.#leaves.accepted(rows.leaves);
     const accepted = { ...NOTHING, ...rows, meta: how.meta ?? NOTHING.meta, bytes, sequence };
-    const onConflict = how.meta === undefined ? null : () => this.#onTaken(accepted);
-    this.#push({ ...accepted, onConflict });
+    if (how.meta === undefined) this.#push(accepted);
+    else {
+      const onDurable = () => this.#life.step({ do: "created" });
+      this.#push({ ...accepted, onDurable, onConflict: () => this.#onTaken(accepted) });
+    }
     return { result, sequence };
   }
 
@@ -398,11 +402,15 @@ export class Writing {
     }
   }
 
-  /** For a moment after each commit the engine already shows what the trees do not know yet. */
-  #isAbreast(): boolean {
+  /** As the tree in memory has it. For a moment after each commit the engine already shows what the
+   *  trees do not know yet: null then. */
+  #knownSum(slot: number): SumRow | null {
+    const held = heldOf(this.#life.state);
+    if (held === null) return null;
     const stored = this.#engine.meta(heads.HEAD_ROW);
     const known = this.#committer.headBytes;
-    return stored !== null && known !== null && equalBytes(stored, known);
+    const abreast = stored !== null && known !== null && equalBytes(stored, known);
+    return abreast ? held.trees.of(slot).row(slot) : null;
   }
 
   #push(accepted: Accepted): void {
@@ -417,6 +425,7 @@ export class Writing {
 
   #onDurable(group: readonly Accepted[]): void {
     const changed = new Map<string, Uint8Array | null>();
+    const trees = heldOf(this.#life.state)?.trees;
     for (const accepted of group) {
       this.#pendingBytes -= accepted.bytes;
       for (const [key, { plain }] of accepted.changes) {
@@ -424,15 +433,9 @@ export class Writing {
         this.#pending.settle(key, accepted.sequence);
       }
       for (const { key } of accepted.leaves) this.#pending.settle(key, accepted.sequence);
-      for (const row of accepted.sums.values()) this.#trees.of(row.slot).set(row);
-      if (accepted.head !== null) {
-        this.#head = accepted.head;
-        this.#initialised = true;
-      }
-      if (accepted.onConflict !== null) {
-        this.#tip = this.#creating;
-        this.#creating = null;
-      }
+      for (const row of accepted.sums.values()) trees?.of(row.slot).set(row);
+      if (accepted.head !== null) this.#head = accepted.head;
+      accepted.onDurable?.();
     }
     this.#settling.reach(group.at(-1)!.sequence);
     // Caches first, then whoever waits for a change, then the answers.
@@ -447,15 +450,17 @@ export class Writing {
     for (const key of changes.keys()) this.#pending.settle(key, sequence);
     this.#leaves.clear();
     this.#settling.reach(sequence);
-    this.#uncreate();
+    heldOf(this.#life.state)?.tip.wipe();
+    this.#life.step({ do: "abandon" });
     this.#adoptHead();
     this.#settling.refuse(sequence, failures.alreadyInitialised());
     this.#line.drain();
   }
 
   #onForeignCommit(): void {
-    if (this.#trust.hasFailed || this.#creating !== null) return; // a conflict tells creation
-    if (this.#tip !== null || this.#settling.pending > 0) {
+    const { at } = this.#life.state;
+    if (at === "lost" || at === "closed" || at === "creating") return; // a conflict tells creation
+    if (at === "unlocked" || at === "locking" || this.#settling.pending > 0) {
       this.#trust.fail(new EngineError("another writer has changed the storage"));
     } else {
       this.#leaves.clear();
@@ -466,7 +471,7 @@ export class Writing {
   /** Another node has created or moved the head while we wrote nothing. */
   #adoptHead(): Uint8Array | null {
     const bytes = this.#trust.read(() => this.#engine.meta(heads.HEAD_ROW));
-    this.#initialised = this.#trust.read(() => isInitialised(this.#engine));
+    if (this.#trust.read(() => hasBegun(this.#engine))) this.#life.step({ do: "find" });
     this.#head = readHead(bytes);
     return bytes;
   }
