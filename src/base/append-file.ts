@@ -17,6 +17,7 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Failure, OwnError } from "./failure.ts";
+import { forbidden, isRefusal } from "./forbidden.ts";
 import type { AppendFile, AppendFiles, DirectoryFacts, Instant } from "./world.ts";
 
 /** Thrown by append(): the first `written` bytes are in the file. */
@@ -229,7 +230,10 @@ async function attempt<T>(action: string, path: string, run: () => Promise<T>): 
     return await run();
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    throw new Failure("unavailable", "file-failed", `cannot ${action} ${path}: ${reasonOf(error)}`);
+    const message = `cannot ${action} ${path}: ${reasonOf(error)}`;
+    throw isRefusal(error.code)
+      ? forbidden(message)
+      : new Failure("unavailable", "file-failed", message);
   }
 }
 

@@ -22,6 +22,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { hex, wipe } from "./bytes.ts";
 import { Failure } from "./failure.ts";
+import { type Barred, forbidden, isRefusal, whyForbidden } from "./forbidden.ts";
 import { SystemRandom } from "./random.ts";
 import type { FileInfo, Fs, Random } from "./world.ts";
 
@@ -186,12 +187,35 @@ function attempt<T>(action: string, path: string, run: () => T): T {
     return run();
   } catch (error) {
     if (!isSystemError(error)) throw error;
+    if (error.code !== undefined && isRefusal(error.code)) {
+      const why = whyForbidden(error.code, barredAt(path, CHANGES.has(action)));
+      throw forbidden(`cannot ${action} ${path}: ${why}`);
+    }
     // Node's text is "CODE: reason, call 'path'"; the rest of it would only repeat ours.
     const reason =
       error.code === "ELOOP"
         ? "it is a link, and links are not followed"
         : (error.message.split(", ")[0] ?? error.code);
     throw new Failure("unavailable", "file-failed", `cannot ${action} ${path}: ${reason}`);
+  }
+}
+
+/** Names are made, replaced and removed by writing to their directory. */
+const CHANGES: ReadonlySet<string> = new Set(["write", "make directory", "remove"]);
+
+/** What is in the way to a path that the system refuses. */
+export function barredAt(path: string, changes = false): Barred {
+  for (let at = changes ? dirname(resolve(path)) : resolve(path); ; at = dirname(at)) {
+    try {
+      const stat = lstatSync(at);
+      return {
+        path: at,
+        directory: stat.isDirectory(),
+        ours: stat.uid === process.geteuid?.(),
+      };
+    } catch {
+      if (at === dirname(at)) return { path: at, directory: true, ours: false };
+    }
   }
 }
 

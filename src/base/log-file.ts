@@ -14,6 +14,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Failure, OwnError } from "./failure.ts";
+import { forbidden, isRefusal, whyForbidden } from "./forbidden.ts";
+import { barredAt } from "./fs.ts";
 import { showTime } from "./time.ts";
 import type { Clock, Instant, Nanos } from "./world.ts";
 
@@ -138,6 +140,10 @@ function dropOldest(path: string, keep: number): void {
 }
 
 function failed(path: string, error: unknown): Failure {
+  const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+  if (code !== undefined && isRefusal(code)) {
+    return forbidden(`cannot write the log ${path}: ${whyForbidden(code, barredAt(path))}`);
+  }
   const reason = error instanceof Error ? (error.message.split(", ")[0] ?? "") : "unknown cause";
   return new Failure("unavailable", "log-failed", `cannot write the log ${path}: ${reason}`);
 }

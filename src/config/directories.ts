@@ -28,11 +28,14 @@ export function writtenFiles(config: Pick<Config, "audit" | "log" | "pidFile">):
     const real = type === "file" && file !== undefined && isAbsolute(file);
     return real ? [{ setting: `audit "${type}" "${path}"`, path: file }] : [];
   });
-  const { file } = config.log;
+  return [...devices, ...ownFiles(config)];
+}
+
+/** Those that are no audit device's. */
+export function ownFiles({ log, pidFile }: Pick<Config, "log" | "pidFile">): Area[] {
   return [
-    ...devices,
-    ...(file === null ? [] : [{ setting: "log_file", path: file }]),
-    ...(config.pidFile === null ? [] : [{ setting: "pid_file", path: config.pidFile }]),
+    ...(log.file === null ? [] : [{ setting: "log_file", path: log.file }]),
+    ...(pidFile === null ? [] : [{ setting: "pid_file", path: pidFile }]),
   ];
 }
 

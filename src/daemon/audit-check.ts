@@ -1,12 +1,13 @@
 // Whether the audit devices of the configuration could be opened here: the server unseals only when one of
 // them can, and nobody should learn that at night with the last share in hand. Nothing is made.
 
-import { dirname } from "node:path";
 import { readOptions } from "../audit/options.ts";
 import { describe } from "../base/failure.ts";
+import { handOver } from "../base/forbidden.ts";
 import type { Fs } from "../base/world.ts";
 import type { Config } from "../config/config.ts";
 import type { Host } from "./host.ts";
+import { writingProblem } from "./written-file.ts";
 
 export interface CheckedDevice {
   readonly device: string;
@@ -28,18 +29,9 @@ export function checkAuditDevices({ audit }: Config, host: Host, fs: Fs): Checke
 
 /** That it lies in no directory of the server's own is checked with the directories. */
 function fileProblem(path: string, host: Host, fs: Fs): string | null {
-  const directory = host.realPath(dirname(path));
-  const place = fs.info(directory);
-  const make = `make it, owned by the user that the server runs as: mkdir -p ${dirname(path)}`;
-  if (place === null) return `${path}: the directory ${dirname(path)} does not exist; ${make}`;
-  if (place.kind !== "directory") return `${path}: ${dirname(path)} is not a directory`;
-  const there = fs.info(path);
-  if (there === null) {
-    return host.canWrite(directory)
-      ? null
-      : `${path}: no file can be made in ${dirname(path)} by the user that the server runs as`;
-  }
-  if (there.kind !== "file") return `${path}: it is not a regular file, and links are not followed`;
-  if (!there.ours) return `${path}: the file belongs to another user`;
-  return null;
+  const problem = writingProblem(path, host, fs);
+  if (problem !== null) return problem;
+  return fs.info(path)?.ours === false
+    ? `${path}: the file belongs to another user; ${handOver(path)}`
+    : null;
 }

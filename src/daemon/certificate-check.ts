@@ -36,7 +36,7 @@ export function checkCertificates(tls: TlsConfig, files: Files, now: Instant): C
   if (tls.clientCaFile !== null) {
     read(tls.clientCaFile, files, problems, (bytes) => new X509Certificate(bytes));
   }
-  const mode = files.info(tls.keyFile)?.mode ?? 0;
+  const mode = key === null ? 0 : (files.info(tls.keyFile)?.mode ?? 0);
   if ((mode & 0o007) !== 0) warnings.push(`${tls.keyFile} is open to every user; chmod o= it`);
   const found = certificate === null ? "" : `${nameOf(certificate)}, until ${certificate.validTo}`;
   return { problems, warnings, found };

@@ -2,7 +2,8 @@
 // about once, at the start. Threats part 4, core contract 16.4.
 
 import { dirname } from "node:path";
-import type { Fs } from "../base/world.ts";
+import { Failure } from "../base/failure.ts";
+import type { FileInfo, Fs } from "../base/world.ts";
 import type { Config } from "../config/config.ts";
 import type { Host } from "./host.ts";
 
@@ -102,8 +103,8 @@ const STICKY = 0o1000;
 /** Files that decide what the server does or serves, and that others can change or replace. */
 export function writableByOthers(paths: readonly string[], fs: Pick<Fs, "info">): string[] {
   return [...new Set(paths)].flatMap((path) => {
-    const file = fs.info(path);
-    const directory = fs.info(dirname(path));
+    const file = infoOf(path, fs);
+    const directory = infoOf(dirname(path), fs);
     if (file !== null && (file.mode & OTHERS_WRITE) !== 0) {
       return [`${path} can be written by others (mode ${file.mode.toString(8)}); chmod go-w it`];
     }
@@ -113,6 +114,16 @@ export function writableByOthers(paths: readonly string[], fs: Pick<Fs, "info">)
     }
     return [];
   });
+}
+
+/** What may not be looked at is told by whoever reads it, as the failure that it is. */
+function infoOf(path: string, fs: Pick<Fs, "info">): FileInfo | null {
+  try {
+    return fs.info(path);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return null;
+  }
 }
 
 /** Files that a configuration names and the server reads. */

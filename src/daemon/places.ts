@@ -2,7 +2,9 @@
 // closed to others. Checked at every start: a link can be laid while the server is down.
 
 import { dirname } from "node:path";
-import type { Fs } from "../base/world.ts";
+import { describe } from "../base/failure.ts";
+import { handOver } from "../base/forbidden.ts";
+import type { FileInfo, Fs } from "../base/world.ts";
 import type { Config } from "../config/config.ts";
 import { type Area, areasOf, overlaps, writtenFiles } from "../config/directories.ts";
 import type { Host } from "./host.ts";
@@ -18,10 +20,12 @@ export function placeProblems(config: Config, host: Host, fs: Fs): string[] {
     { setting: "data_dir", path: host.realPath(config.directories.data) },
     ...areas,
   ].flatMap(({ setting, path }) => {
-    const info = fs.info(path);
+    const looked = look(path, fs);
+    if ("problem" in looked) return [`${setting}: ${looked.problem}`];
+    const { info } = looked;
     if (info === null) return [];
     if (info.kind !== "directory") return [`${setting}: ${path} is not a directory`];
-    if (!info.ours) return [`${setting}: ${path} belongs to another user`];
+    if (!info.ours) return [`${setting}: ${path} belongs to another user; ${handOver(path)}`];
     if ((info.mode & OTHERS_WRITE) === 0) return [];
     return [`${setting}: ${path} can be written by others; close it with: chmod go-w ${path}`];
   });
@@ -31,6 +35,23 @@ export function placeProblems(config: Config, host: Host, fs: Fs): string[] {
 /** Why the directory cannot be used or made; null when it can. */
 export function makingProblem(path: string, host: Host, fs: Fs): string | null {
   let at = host.realPath(path);
-  while (fs.info(at) === null && dirname(at) !== at) at = dirname(at);
+  for (;;) {
+    const looked = look(at, fs);
+    if ("problem" in looked) return looked.problem;
+    if (looked.info !== null || dirname(at) === at) break;
+    at = dirname(at);
+  }
   return host.canWrite(at) ? null : `${at} cannot be written by the user that the server runs as`;
+}
+
+/** A directory that may not be entered is a problem to tell, like any other. */
+function look(
+  path: string,
+  fs: Fs,
+): { readonly info: FileInfo | null } | { readonly problem: string } {
+  try {
+    return { info: fs.info(path) };
+  } catch (error) {
+    return { problem: describe(error) };
+  }
 }

@@ -84,9 +84,9 @@ class ProcessLife {
   async run(): Promise<number> {
     const { around, dev } = this.#begun;
     const { host, world, load } = around;
-    this.#warn();
     const module = await load();
     try {
+      this.#warn();
       this.#server = await module.openServer(this.#config, {
         world,
         log: this.#log,
@@ -106,10 +106,10 @@ class ProcessLife {
       const { file, level } = this.#config.log;
       return file === null && level !== "off" ? code : complain(host, describe(error), code);
     }
-    return this.#live(this.#server);
+    return this.#live(this.#server, module);
   }
 
-  async #live(server: ServerPart): Promise<number> {
+  async #live(server: ServerPart, module: ServerModule): Promise<number> {
     const { signals, around } = this.#begun;
     const { host, world } = around;
     const { fs, clock, timers } = world;
@@ -121,7 +121,7 @@ class ProcessLife {
     } catch (error) {
       this.#log.error("could not start", { cause: describe(error) });
       await server.stop().catch(() => {});
-      return 1;
+      return module.exitCodeOf(error);
     }
     this.#watch.watch(this.#config);
     host.started();

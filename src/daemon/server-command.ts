@@ -1,7 +1,8 @@
 // `holdfast server`: from arguments to an exit code. 0 normal, 1 failure at run time, 2 bad
 // configuration or arguments, 3 the storage is in use by another process.
 
-import { describe } from "../base/failure.ts";
+import { describe, OwnError } from "../base/failure.ts";
+import { isForbidden } from "../base/forbidden.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { type DevPlace, prepareDev } from "./dev-mode.ts";
@@ -29,7 +30,13 @@ export async function runServer(args: readonly string[], around: Surroundings): 
   }
   const refused = refusals(host, flags.dev !== null);
   if (refused.length > 0) return complain(host, refused.join("\n"), BAD_CONFIGURATION);
-  if (flags.dev === null) return runConfigured(flags, signals, around);
+  if (flags.dev === null) {
+    // What the system refuses is no mistake of ours: it is told in words, and never by a stack.
+    return runConfigured(flags, signals, around).catch((error: unknown) => {
+      if (!(error instanceof OwnError)) throw error;
+      return complain(host, describe(error), isForbidden(error) ? BAD_CONFIGURATION : 1);
+    });
+  }
 
   let place: DevPlace | null = null;
   try {
@@ -73,12 +80,12 @@ async function runConfigured(
         })),
       ),
     );
-    return 1;
+    return BAD_CONFIGURATION;
   }
   if (flags.validate) {
     const findings = await validate(loaded, { host, world, files });
     host.out(showFindings(findings));
-    return findings.some(({ result }) => result === "FAIL") ? 1 : 0;
+    return findings.some(({ result }) => result === "FAIL") ? BAD_CONFIGURATION : 0;
   }
   const wrong = placeProblems(loaded.config, host, world.fs);
   if (wrong.length > 0) return complain(host, wrong.join("\n"), BAD_CONFIGURATION);

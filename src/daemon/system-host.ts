@@ -1,6 +1,7 @@
 // The real process and host.
 
 import { OwnError } from "../base/failure.ts";
+import { isRefusal, whyNoSocket } from "../base/forbidden.ts";
 import {
   accessSync,
   constants,
@@ -116,7 +117,8 @@ export class SystemHost implements Host {
     if (await answers(path)) return ANOTHER_LISTENS;
     const problem = await tryBinding(path);
     // What a process that ended badly left behind; the listener takes its place in the same way.
-    return problem === "EADDRINUSE" ? null : problem;
+    if (problem === null || problem === "EADDRINUSE") return null;
+    return isRefusal(problem) ? whyNoSocket(problem, path) : problem;
   }
 
   async startHelper(file: string): Promise<Helper> {

@@ -1,11 +1,12 @@
 // `server --validate`: each check on something good and something bad, on real files, ports and stores.
 
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
@@ -14,6 +15,7 @@ import {
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import test, { type TestContext } from "node:test";
 import { SystemClock } from "../base/clock.ts";
 import { DAY } from "../base/duration.ts";
@@ -80,10 +82,10 @@ test("a good configuration passes with 0, and nothing is made", async (t) => {
   assert.equal(new SystemFs().info(join(directory, "data")), null);
 });
 
-test("a broken configuration is a table of its problems, and 1", async (t) => {
+test("a broken configuration is a table of its problems, and 2", async (t) => {
   const { run } = validating(t);
   const { code, table } = await run("ui = 3\nregoin = 1\n");
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.match(table, /^FAIL {2}configuration {2}\S+h\.hcl:2:6: "ui": expected true or false$/m);
   assert.match(table, /^FAIL {2}configuration {2}\S+h\.hcl:3:1: there is no setting "regoin"/m);
 });
@@ -102,13 +104,13 @@ test("a port or a socket that is taken fails", async (t) => {
   const port = await run(
     `listener "tcp" { address = "127.0.0.1:${bound.port}" tls_disable = true }`,
   );
-  assert.equal(port.code, 1);
+  assert.equal(port.code, 2);
   assert.match(port.table, /^FAIL {2}listener .*EADDRINUSE$/m);
   const path = join(directory, "s.sock");
   assert.equal((await run(`listener "unix" { address = "${path}" }`)).code, 0);
   await listening(t, { path });
   const socket = await run(`listener "unix" { address = "${path}" }`);
-  assert.equal(socket.code, 1);
+  assert.equal(socket.code, 2);
   assert.match(socket.table, /^FAIL {2}listener .*another process listens there$/m);
 });
 
@@ -144,7 +146,7 @@ test("certificates must be there, be a pair, and be valid now", async (t) => {
   ];
   for (const [outcome, text] of table) {
     const { code, table: shown } = await outcome;
-    assert.equal(code, 1, shown);
+    assert.equal(code, 2, shown);
     assert.match(shown, text);
   }
   const soon = await run(config("c.pem", "k.pem"), { at: clock.now() + 20n * DAY });
@@ -177,7 +179,7 @@ test("on a running server what it uses itself is told and does not fail, so that
   assert.match(busy.table, /^warn {2}listener {7}127\.0\.0\.1:\d+, in use/m);
   assert.match(busy.table, /^warn {2}listener .*s\.sock, in use/m);
   const broken = await run(`${listeners} seal "static" { key_file = "${directory}/none" }`);
-  assert.equal(broken.code, 1, broken.table);
+  assert.equal(broken.code, 2, broken.table);
   await engine.close();
   const free = await run(PLAIN);
   assert.equal(free.code, 0, free.table);
@@ -191,10 +193,10 @@ test("the key of a static seal must be readable as one", async (t) => {
   const seal = (name: string) => `${PLAIN}seal "static" { key_file = "${directory}/${name}" }`;
   assert.equal((await run(seal("good"))).code, 0);
   const bad = await run(seal("bad"));
-  assert.equal(bad.code, 1);
+  assert.equal(bad.code, 2);
   assert.match(bad.table, /^FAIL {2}seal /m);
   assert.ok(!bad.table.includes("hunter2"));
-  assert.equal((await run(seal("none"))).code, 1);
+  assert.equal((await run(seal("none"))).code, 2);
 });
 
 test("T-G02: directories that links lead into each other fail, and those that others can write", async (t) => {
@@ -202,11 +204,11 @@ test("T-G02: directories that links lead into each other fail, and those that ot
   mkdirSync(join(directory, "data", "store"), { recursive: true, mode: 0o700 });
   symlinkSync(join(directory, "data", "store"), join(directory, "audit"));
   const linked = await run(`${PLAIN}audit_file_roots = ["${directory}/audit/x"]`);
-  assert.equal(linked.code, 1);
+  assert.equal(linked.code, 2);
   assert.match(linked.table, /^FAIL {2}directories .*must be apart/m);
   chmodSync(join(directory, "data"), 0o777);
   const open = await run(PLAIN);
-  assert.equal(open.code, 1);
+  assert.equal(open.code, 2);
   assert.match(open.table, /^FAIL {2}directories .*can be written by others/m);
 });
 
@@ -233,7 +235,7 @@ test("a declared audit file whose directory is missing, or not ours to write to,
   const device = (path: string) =>
     `${PLAIN}audit "file" "trail" { options { file_path = "${path}" } }\n`;
   const missing = await run(device(`${directory}/logs/audit.log`));
-  assert.equal(missing.code, 1);
+  assert.equal(missing.code, 2);
   assert.match(
     missing.table,
     /^FAIL {2}audit +audit device trail\/: \S+\/logs\/audit.log: the directory/m,
@@ -250,7 +252,45 @@ test("a declared audit file whose directory is missing, or not ours to write to,
   const option = await run(
     `${PLAIN}audit "file" "trail" { options { file_path = "/tmp/a.log" colour = "red" } }\n`,
   );
-  assert.equal(option.code, 1, option.table);
+  assert.equal(option.code, 2, option.table);
   const closed = await run(device(`${directory}/logs/audit.log`), { canWrite: () => false });
   assert.match(closed.table, /^FAIL {2}audit .*no file can be made in/m);
 });
+
+test("a store that was put there without its lock is looked into, and nothing is made", async (t) => {
+  const { run, directory } = validating(t);
+  const store = join(directory, "data", "store");
+  const file = join(store, "store.db");
+  const engine = await SqliteEngine.open({ directory: store, fs: new SystemFs() });
+  await engine.close();
+  rmSync(join(store, "lock.db"));
+  const whole = readFileSync(file);
+  const before = readdirSync(store);
+  const good = await run(PLAIN);
+  assert.equal(good.code, 0, good.table);
+  assert.match(good.table, /^ok {4}storage .*store, not in use$/m);
+  assert.deepEqual(readdirSync(store), before);
+
+  const damaged: readonly [RegExp, () => void][] = [
+    [/file is not a database/, () => writeFileSync(file, randomBytes(50_000))],
+    [/written by a newer version of Holdfast \(format 99/, () => setVersion(file, 99)],
+    [/mode 644\); make it private with: chmod 600/, () => chmodSync(file, 0o644)],
+    [/is closed to its owner/, () => chmodSync(file, 0o000)],
+  ];
+  for (const [text, damage] of damaged) {
+    chmodSync(file, 0o600);
+    writeFileSync(file, whole);
+    damage();
+    const { code, table } = await run(PLAIN);
+    assert.equal(code, 2, table);
+    assert.match(table, /^FAIL {2}storage /m);
+    assert.match(table, text);
+    assert.deepEqual(readdirSync(store), before);
+  }
+});
+
+function setVersion(file: string, version: number): void {
+  const db = new DatabaseSync(file);
+  db.exec(`PRAGMA journal_mode = DELETE; PRAGMA user_version = ${version}`);
+  db.close();
+}

@@ -1,12 +1,12 @@
 // `holdfast server --validate`: everything that can be known before a start, as a table. Nothing is
 // changed: a store that is not there is not made.
 
-import { join } from "node:path";
 import { describe, Failure } from "../base/failure.ts";
 import type { World } from "../base/world.ts";
 import { utf8 } from "../base/bytes.ts";
 import { showHostPort } from "../config/address.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
+import { ownFiles } from "../config/directories.ts";
 import type { Files } from "../config/documents.ts";
 import type { Loaded } from "../config/load.ts";
 import { showProblem } from "../config/problem.ts";
@@ -14,6 +14,7 @@ import { readStaticKey } from "../seal/static.ts";
 import { StorageLocked } from "../storage/engines/engine.ts";
 import { checkAuditDevices } from "./audit-check.ts";
 import { checkCertificates } from "./certificate-check.ts";
+import { writingProblem } from "./written-file.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "./hardening.ts";
 import { ANOTHER_LISTENS, type Host } from "./host.ts";
 import { makingProblem, placeProblems } from "./places.ts";
@@ -37,23 +38,52 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
     ok("configuration", `${files.length} ${files.length === 1 ? "file" : "files"} read`),
     ...warnings.map((problem) => warn("configuration", showProblem(problem))),
   ];
-  const storage = await storageFinding(config, validating);
-  const running = storage.result === "warn";
+  const storage = await guarded("storage", () => storageFindings(config, validating));
+  const running = storage.some(({ result }) => result === "warn");
   for (const listener of config.listeners) {
-    findings.push(...(await listenerFindings(listener, running, validating)));
+    const look = () => listenerFindings(listener, running, validating);
+    findings.push(...(await guarded("listener", look)));
   }
   findings.push(...sealFindings(config, validating.files));
-  const places = placeProblems(config, host, world.fs).map((note) => fail("directories", note));
-  const data = makingProblem(config.directories.data, host, world.fs);
-  if (data !== null) places.push(fail("directories", data));
-  findings.push(...(places.length > 0 ? places : [ok("directories", config.directories.data)]));
-  findings.push(storage);
+  findings.push(...(await guarded("directories", () => directoryFindings(config, validating))));
+  findings.push(...storage);
   for (const { device, problem } of checkAuditDevices(config, host, world.fs)) {
     findings.push(problem === null ? ok("audit", device) : fail("audit", `${device}: ${problem}`));
+  }
+  for (const { setting, path } of ownFiles(config)) {
+    const look = () => [fileFinding(setting, path, validating)];
+    findings.push(...(await guarded(setting, look)));
   }
   const loose = writableByOthers([...files, ...namedFiles(config)], validating.files);
   findings.push(...[...loose, ...hostWarnings(host)].map((note) => warn("host", note)));
   return findings;
+}
+
+/** Whatever a check meets on its way is a finding of it: the other checks are made all the same. */
+async function guarded(
+  check: string,
+  look: () => Finding[] | Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return await look();
+  } catch (error) {
+    return [fail(check, describe(error))];
+  }
+}
+
+function directoryFindings(config: Config, { host, world }: Validating): Finding[] {
+  const { data, store } = config.directories;
+  const making = [data, ...(store === null ? [] : [store])].flatMap(
+    (path) => makingProblem(path, host, world.fs) ?? [],
+  );
+  const problems = [...new Set([...placeProblems(config, host, world.fs), ...making])];
+  if (problems.length === 0) return [ok("directories", data)];
+  return problems.map((note) => fail("directories", note));
+}
+
+function fileFinding(setting: string, path: string, { host, world }: Validating): Finding {
+  const problem = writingProblem(path, host, world.fs);
+  return problem === null ? ok(setting, path) : fail(setting, problem);
 }
 
 async function listenerFindings(
@@ -112,24 +142,20 @@ function isAddressInUse(error: unknown): boolean {
   return error instanceof Failure && error.code === "address-in-use";
 }
 
-/** Takes the lock of a store that is there, and gives it back. A warning: a server runs on it. */
-async function storageFinding(
+/** Looks at a store that is there, and makes nothing. A warning: a server runs on it. */
+async function storageFindings(
   { storage, directories }: Config,
   { world }: Validating,
-): Promise<Finding> {
+): Promise<Finding[]> {
   const { store } = directories;
-  if (store === null) return ok("storage", storage.type);
+  if (store === null) return [ok("storage", storage.type)];
+  const { lookAtPlace } = await import("../storage/engines/sqlite-place.ts");
   try {
-    if (world.fs.info(join(store, "lock.db")) === null)
-      return ok("storage", `${store}, not there yet`);
-    const { claimPlace } = await import("../storage/engines/sqlite-place.ts");
-    claimPlace(store, world.fs).release();
-    return ok("storage", `${store}, not in use`);
+    const found = lookAtPlace(store, world.fs);
+    return [ok("storage", `${store}, ${found === "absent" ? "not there yet" : "not in use"}`)];
   } catch (error) {
-    if (error instanceof StorageLocked) {
-      return warn("storage", `${store}, in use by a running server: not looked into`);
-    }
-    return fail("storage", describe(error));
+    if (!(error instanceof StorageLocked)) throw error;
+    return [warn("storage", `${store}, in use by a running server: not looked into`)];
   }
 }
 

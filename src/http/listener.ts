@@ -10,6 +10,7 @@ import {
 import { clientOf } from "../base/client-address.ts";
 import { HOUR, MINUTE } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
+import { forbidden, isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
 import type { Address, Nanos, Timer } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
 import {
@@ -238,7 +239,7 @@ export class HttpListener {
 
   async listen(): Promise<Address> {
     this.#useFiles();
-    const { kind, host, port } = this.#settings;
+    const { kind, host } = this.#settings;
     const acceptor = this.#acceptor;
     try {
       await this.#bind().catch(async (error: unknown) => {
@@ -248,7 +249,7 @@ export class HttpListener {
       });
     } catch (error) {
       this.#ticketTimer?.cancel();
-      throw cannotListen(kind === "unix" ? host : `${host}:${port}`, error);
+      throw cannotListen(this.#settings, error);
     }
     // One connection could not be accepted, for want of descriptors, say. The listener goes on.
     acceptor.on("error", (error) =>
@@ -334,8 +335,16 @@ function isHttp(chunk: Buffer): boolean {
   return /^[A-Z]{3,16} /.test(chunk.toString("latin1", 0, 17));
 }
 
-function cannotListen(where: string, cause: unknown): Failure {
+function cannotListen({ kind, host, port }: FullSettings, cause: unknown): Failure {
+  const where = `cannot listen on ${kind === "unix" ? host : `${host}:${port}`}`;
+  // What was in the way of the socket's file has said so itself.
+  if (cause instanceof Failure)
+    return new Failure(cause.kind, cause.code, `${where}: ${cause.message}`);
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown cause";
+  if (isRefusal(code)) {
+    const why = kind === "unix" ? whyNoSocket(code, host) : whyNoPort(code, port);
+    return forbidden(`${where}: ${why}`);
+  }
   const reason = code === "EADDRINUSE" ? "the address is in use" : code;
-  return new Failure("unavailable", "listen-failed", `cannot listen on ${where}: ${reason}`);
+  return new Failure("unavailable", "listen-failed", `${where}: ${reason}`);
 }

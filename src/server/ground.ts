@@ -3,6 +3,7 @@
 import type { KeyObject } from "node:crypto";
 import { wipe } from "../base/bytes.ts";
 import { describe, Failure } from "../base/failure.ts";
+import { isForbidden } from "../base/forbidden.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import type { Fs, World } from "../base/world.ts";
@@ -14,9 +15,10 @@ import { SqliteEngine } from "../storage/engines/sqlite.ts";
 
 const MAX_KEY_FILE = 4096;
 
-/** 3 when the storage is in use by another process, 2 when a setting is to blame, else 1. */
+/** 3 when the storage is in use by another process, 2 when settings or rights are to blame, else 1. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof StorageLocked) return 3;
+  if (isForbidden(error)) return 2;
   return error instanceof Failure && error.kind === "invalid" ? 2 : 1;
 }
 

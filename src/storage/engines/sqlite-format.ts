@@ -2,6 +2,7 @@
 // A change here that an older server could not read raises FORMAT.
 
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { Failure } from "../../base/failure.ts";
 
 export const APPLICATION_ID = 0x484f4c44; // "HOLD"
@@ -27,8 +28,10 @@ export const SCHEMA = `
 /** From format 1, which wrote every sum to its place at once. */
 export const RAISE = `${RECENT} PRAGMA user_version = ${FORMAT};`;
 
-interface Use {
+export interface Use {
   readonly readOnly: boolean;
+  /** Nobody else has it open and it has no log: SQLite makes no files beside it. Default false. */
+  readonly still?: boolean;
   /** How long SQLite tries again when another connection is in the way. */
   readonly busyMs: number;
   readonly cacheKiB: number;
@@ -36,7 +39,7 @@ interface Use {
 
 /** A connection that trusts neither the schema nor the cells it finds, and maps no memory. */
 export function connect(path: string, use: Use): DatabaseSync {
-  const db = new DatabaseSync(path, {
+  const db = new DatabaseSync(use.still === true ? immutable(path) : path, {
     readOnly: use.readOnly,
     timeout: use.busyMs,
     allowExtension: false,
@@ -56,6 +59,12 @@ export function connect(path: string, use: Use): DatabaseSync {
     PRAGMA cache_size = -${use.cacheKiB};
   `);
   return db;
+}
+
+function immutable(path: string): URL {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  return url;
 }
 
 export function pragma(db: DatabaseSync, name: string): unknown {

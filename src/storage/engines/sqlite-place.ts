@@ -5,12 +5,14 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { EMPTY } from "../../base/bytes.ts";
 import { Failure } from "../../base/failure.ts";
+import { handOver } from "../../base/forbidden.ts";
 import type { Fs } from "../../base/world.ts";
 import { EngineError, StorageLocked } from "./engine.ts";
 import { describeSqlite, reasonError } from "./sqlite-failure.ts";
-import { connect, inspectFormat } from "./sqlite-format.ts";
+import { connect, inspectFormat, type Use } from "./sqlite-format.ts";
 
 const GROUP_OR_OTHERS = 0o077;
+const OWNER = 0o600;
 const SQLITE_READONLY_ROLLBACK = 776;
 const SQLITE_BUSY = 5; // the low byte of its extended codes
 
@@ -36,6 +38,23 @@ export function claimPlace(path: string, fs: Fs): Place {
   }
 }
 
+/**
+ * Whether a store is there. Throws what opening it would, but makes no file: what SQLite makes beside a log
+ * that is to be read aside, a store that was looked at is as it was.
+ */
+export function lookAtPlace(path: string, fs: Fs): "absent" | "there" {
+  const directory = resolve(path);
+  checkPrivate(fs, directory, "directory", "700");
+  const lock = join(directory, "lock.db");
+  const held = fs.info(lock) === null ? null : takeLock(fs, directory);
+  try {
+    const database = join(directory, "store.db");
+    return examineDatabase(fs, database, true) || held !== null ? "there" : "absent";
+  } finally {
+    held?.close();
+  }
+}
+
 function checkPrivate(fs: Fs, path: string, kind: "file" | "directory", mode: string): void {
   const info = fs.info(path);
   if (info === null) return;
@@ -43,13 +62,17 @@ function checkPrivate(fs: Fs, path: string, kind: "file" | "directory", mode: st
     throw new Failure("invalid", "storage-not-private", `${path} is not a ${kind}`);
   }
   if (!info.ours) {
-    const message = `${path} belongs to another user; it must be ours, with chmod ${mode}`;
+    const message = `${path} belongs to another user; ${handOver(path)} && chmod ${mode} ${path}`;
     throw new Failure("invalid", "storage-not-private", message);
   }
   if ((info.mode & GROUP_OR_OTHERS) !== 0) {
     const message =
       `${path} can be used by other users (mode ${info.mode.toString(8)}); ` +
       `make it private with: chmod ${mode} ${path}`;
+    throw new Failure("invalid", "storage-not-private", message);
+  }
+  if ((info.mode & OWNER) !== OWNER) {
+    const message = `${path} is closed to its owner (mode ${info.mode.toString(8)}); chmod ${mode} ${path}`;
     throw new Failure("invalid", "storage-not-private", message);
   }
 }
@@ -82,35 +105,44 @@ function takeLock(fs: Fs, directory: string): DatabaseSync {
 
 /** Makes the file with its mode before SQLite opens it; SQLite gives its other files the same one. */
 function prepareDatabase(fs: Fs, path: string): void {
-  checkPrivate(fs, path, "file", "600");
+  if (!examineDatabase(fs, path)) fs.replace(path, EMPTY);
+}
+
+/** Whether there is one. Throws when it, or what SQLite keeps beside it, cannot be used. */
+function examineDatabase(fs: Fs, path: string, onlyLook = false): boolean {
   const log = `${path}-wal`;
-  const size = fs.info(path)?.size ?? 0;
+  // Whoever looked into the store with SQLite as another user may have left these two.
+  for (const file of [path, log, `${path}-shm`]) checkPrivate(fs, file, "file", "600");
+  const info = fs.info(path);
+  const size = info?.size ?? 0;
   // SQLite would delete the log of an empty database, and with it perhaps all that is left.
-  if (size === 0 && (fs.info(log)?.size ?? 0) > 0) {
+  const logged = fs.info(log)?.size ?? 0;
+  if (size === 0 && logged > 0) {
     const message = `${path} is missing or empty, but its log ${log} is not; restore both`;
     throw new Failure("damaged", "storage-file-missing", message);
   }
-  if (fs.info(path) === null) fs.replace(path, EMPTY);
-  else if (size > 0) inspect(path);
+  if (size > 0) inspect(path, onlyLook && logged === 0);
+  return info !== null;
 }
 
 /** Read-only, so that a store that we refuse stays as it is: its log is not even copied over. */
-function inspect(path: string): void {
+function inspect(path: string, still: boolean): void {
   try {
-    inspectAs(path, true);
+    inspectAs(path, { readOnly: true, still });
   } catch (error) {
     if (error instanceof Failure) throw error;
     const reason = describeSqlite(error);
     // A crash while the tables were being made leaves a journal that must be rolled back first. Only
     // making a store writes one: a store in use has a write-ahead log instead.
-    if (reason.code === SQLITE_READONLY_ROLLBACK) inspectAs(path, false);
+    if (reason.code === SQLITE_READONLY_ROLLBACK)
+      inspectAs(path, { readOnly: false, still: false });
     else
       throw new EngineError(`the storage failed to open ${path}`, { cause: reasonError(reason) });
   }
 }
 
-function inspectAs(path: string, readOnly: boolean): void {
-  const db = connect(path, { readOnly, busyMs: 0, cacheKiB: 64 });
+function inspectAs(path: string, how: Pick<Use, "readOnly" | "still">): void {
+  const db = connect(path, { ...how, busyMs: 0, cacheKiB: 64 });
   try {
     inspectFormat(db, path);
   } finally {

@@ -1,0 +1,114 @@
+// What the server may not enter, read or write: told in a line that says what to do, by --validate as by the
+// start, which ends with 2 so that nothing restarts it for ever. By a real user without rights.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { SystemClock } from "../base/clock.ts";
+import { makeDevCertificate } from "./dev-certificate.ts";
+
+const SCRIPT = join(import.meta.dirname, "..", "..", "tests", "support", "server-as-nobody.ts");
+const FLAGS = ["--disable-warning=ExperimentalWarning"];
+const NOBODY = 65534;
+const asRoot = process.geteuid?.() === 0;
+const PLAIN = 'listener "tcp" { address = "127.0.0.1:0" tls_disable = true }\n';
+
+/** A directory that the server's user can use, and one that it cannot. */
+function places(t: TestContext): { own: string; closed: string } {
+  const home = mkdtempSync(join(tmpdir(), "holdfast-forbidden-"));
+  const [own, closed] = [join(home, "own"), join(home, "closed")];
+  chmodSync(home, 0o755);
+  for (const path of [own, closed]) mkdirSync(path, { mode: 0o700 });
+  if (asRoot) chownSync(own, NOBODY, NOBODY);
+  t.after(() => {
+    chmodSync(closed, 0o700);
+    rmSync(home, { recursive: true });
+  });
+  return { own, closed };
+}
+
+/** Without root a user can close what is theirs to themselves. */
+function close(path: string): void {
+  if (!asRoot) chmodSync(path, 0);
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+function run(own: string, config: string, ...flags: readonly string[]): Ended {
+  const file = join(own, "h.hcl");
+  writeFileSync(file, config);
+  const args = [...FLAGS, SCRIPT, "--config", file, ...flags];
+  const env = { PATH: process.env["PATH"], HOME: own };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    env,
+    cwd: own,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  return { code: status, text: stdout + stderr };
+}
+
+function told(own: string, config: string, closed: string, check: string): void {
+  const validated = run(own, config, "--validate");
+  const started = run(own, config);
+  for (const { code, text } of [validated, started]) {
+    assert.equal(code, 2, text);
+    assert.doesNotMatch(text, /\n\s+at |a mistake in the server/);
+    assert.match(text, new RegExp(`ch(own \\S+|mod \\S+) ${closed}`), text);
+  }
+  assert.match(validated.text, new RegExp(`^FAIL {2}${check} `, "m"));
+  assert.match(validated.text, /^(ok|warn) {2,4}configuration/m, "the other checks are made");
+}
+
+test("a data directory of another user", (t) => {
+  const { own, closed } = places(t);
+  close(closed);
+  told(own, `data_dir = "${closed}"\n${PLAIN}`, closed, "directories");
+});
+
+test("a data directory inside one that may not be entered", (t) => {
+  const { own, closed } = places(t);
+  mkdirSync(join(closed, "data"));
+  close(closed);
+  told(own, `data_dir = "${closed}/data"\n${PLAIN}`, closed, "directories");
+});
+
+test("certificates in a directory that may not be entered", async (t) => {
+  const { own, closed } = places(t);
+  const made = await makeDevCertificate([{ type: "dns", value: "h" }], new SystemClock().now());
+  writeFileSync(join(closed, "cert.pem"), made.certificate, { mode: 0o600 });
+  writeFileSync(join(closed, "key.pem"), made.key, { mode: 0o600 });
+  close(closed);
+  const listener = `listener "tcp" {
+    address = "127.0.0.1:0"
+    tls_cert_file = "${closed}/cert.pem"
+    tls_key_file = "${closed}/key.pem"
+  }`;
+  told(own, `data_dir = "${own}/data"\n${listener}\n`, closed, "certificate");
+});
+
+test("a socket in a directory that may not be entered, or only read", (t) => {
+  const { own, closed } = places(t);
+  const config = `data_dir = "${own}/data"\nlistener "unix" { address = "${closed}/api.sock" }\n`;
+  chmodSync(closed, asRoot ? 0o755 : 0o500);
+  told(own, config, closed, "listener");
+  chmodSync(closed, 0o700);
+  close(closed);
+  told(own, config, closed, "listener");
+});
+
+test("the key of a static seal, the log and the file for the process number", (t) => {
+  const { own, closed } = places(t);
+  writeFileSync(join(closed, "key"), "ab".repeat(32), { mode: 0o600 });
+  close(closed);
+  const data = `data_dir = "${own}/data"\n${PLAIN}`;
+  told(own, `${data}seal "static" { key_file = "${closed}/key" }\n`, closed, "seal");
+  told(own, `${data}log_file = "${closed}/h.log"\n`, closed, "log_file");
+  told(own, `${data}pid_file = "${closed}/h.pid"\n`, closed, "pid_file");
+});
