@@ -3,7 +3,7 @@
 
 import { AddressRanges } from "../src/base/address-ranges.ts";
 import { SECOND } from "../src/base/duration.ts";
-import { Failure } from "../src/base/failure.ts";
+import { fieldInvalid as refused } from "./failure.ts";
 import type { Nanos } from "../src/base/world.ts";
 import type { LoginOffer } from "../src/endpoint/lease.ts";
 import { out } from "../src/endpoint/output.ts";
@@ -256,8 +256,4 @@ function timeOf(given: Nanos | undefined, before: Nanos | null): Nanos | null {
 function shorter(a: Nanos | null, b: Nanos | null): Nanos | null {
   if (a === null || b === null) return a ?? b;
   return a < b ? a : b;
-}
-
-function refused(message: string): Failure {
-  return new Failure("invalid", "field-invalid", message);
 }

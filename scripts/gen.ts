@@ -1,7 +1,7 @@
 // `npm run gen [-- --check]`: writes what is derived from the declarations and kept in the repository:
-// src/client/api.ts, a typed function for every endpoint, and docs/endpoints.md, which says where each is
-// declared and who may call it. With --check it only tells whether both are up to date (exit code 1 if
-// not).
+// src/client/api.ts, a typed function for every endpoint, docs/endpoints.md, which says where each is
+// declared and who may call it, and docs/errors.md, which says what every code of an error means. With
+// --check it only tells whether they are up to date (exit code 1 if not).
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,10 +11,12 @@ import { inAuth } from "../src/endpoint/auth.ts";
 import { out } from "../src/endpoint/output.ts";
 import type { Schema } from "../src/endpoint/schema.ts";
 import type { Field } from "../src/endpoint/wire.ts";
+import { errorsPage, productFiles, readErrorCodes } from "./error-codes.ts";
 import { requireRuntime } from "./runtime.ts";
 
 const root = join(import.meta.dirname, "..");
 export const CLIENT_FILE = join(root, "src", "client", "api.ts");
+export const ERRORS_FILE = join(root, "docs", "errors.md");
 export const ENDPOINTS_FILE = join(root, "docs", "endpoints.md");
 
 export type Declared = Pick<
@@ -226,11 +228,20 @@ export async function endpointsDocument(): Promise<string> {
   return format(opening + parts.join("\n"), ENDPOINTS_FILE);
 }
 
+/** The codes of errors as a document. Throws where a code has no row, or a row no code. */
+export async function errorsDocument(): Promise<string> {
+  const { STATUS } = await import("../src/http/status.ts");
+  const codes = readErrorCodes(productFiles(root));
+  if (codes.problems.length > 0) throw new Error(codes.problems.join("\n"));
+  return format(errorsPage(codes, STATUS), ERRORS_FILE);
+}
+
 if (import.meta.main) {
   requireRuntime();
   const files: readonly [string, string][] = [
     [CLIENT_FILE, await generateFromSurface()],
     [ENDPOINTS_FILE, await endpointsDocument()],
+    [ERRORS_FILE, await errorsDocument()],
   ];
   for (const [file, text] of files) {
     if (!process.argv.includes("--check")) writeFileSync(file, text);

@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
+import { errorsPage, productFiles, readErrorCodes } from "../scripts/error-codes.ts";
+import { STATUS } from "../src/http/status.ts";
 import { depth, fileName, openingComment, switchedOffTests } from "./house/files.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
 import { importDirection } from "./house/rooms.ts";
@@ -337,4 +339,68 @@ test("dependencies have exact versions, checksums, no install scripts, and a wri
   assert.deepEqual(lockfile("package-lock.json", read("package-lock.json")), []);
   const page = "docs/dependencies.md";
   assert.deepEqual(documented(source, page, read(page)), []);
+});
+
+const FAILURES = `
+/**
+ * @code lamp-out The lamp is out.
+ * @remedy Fill it.
+ */
+export function lampOut(): Failure {
+  return new Failure("unavailable", "lamp-out", "no oil");
+}
+`;
+
+test("codes of errors: the check finds what was planted and nothing else", () => {
+  const problemsOf = (...sources: readonly (readonly [path: string, source: string])[]) =>
+    readErrorCodes(
+      [["src/lamps/failures.ts", FAILURES] as const, ...sources].map(([path, source]) => ({
+        path,
+        source,
+      })),
+    ).problems;
+  const row = (code: string) => `/** @code ${code} It is so. @remedy Mend it. */\n`;
+  const planted: readonly [path: string, source: string, found: RegExp][] = [
+    ["src/a/failures.ts", 'new Failure("invalid", "a", "b");', /a has no row/],
+    ["src/a/failures.ts", row("a"), /no failure is made with a/],
+    ["src/a/failures.ts", row("lamp-out"), /lamp-out has 2 rows/],
+    ["src/a/failures.ts", 'new Failure("invalid", "lamp-out", "b");', /lamp-out has 2 kinds/],
+    ["src/a/failures.ts", "new Failure(kind, codeOf(x), text);", /a code is a literal/],
+    ["src/a/a.ts", 'new Failure("unavailable", "lamp-out", "b");', /outside the room's failures/],
+    ["src/a/failures.ts", "/** @code a It is so. */", /not "@code/],
+    [
+      "src/a/failures.ts",
+      'function no(code: string) {\n  return new Failure("invalid", code, "b");\n}\nno("a");',
+      /a has no row/,
+    ],
+    [
+      "src/a/failures.ts",
+      'class No extends Failure {\n  constructor() {\n    super("invalid", "a", "b");\n  }\n}',
+      /a has no row/,
+    ],
+  ];
+  for (const [path, source, found] of planted) {
+    const problems = problemsOf([path, source]);
+    assert.equal(problems.length, 1, [source, ...problems].join("\n"));
+    assert.match(problems[0] ?? "", found);
+  }
+  assert.deepEqual(problemsOf(), []);
+  assert.deepEqual(
+    problemsOf([
+      "src/a/failures.ts",
+      `${row("a")}${row("b")}const A = "a";\nnew Failure("invalid", A, "x");\n` +
+        'new Failure("denied", late ? "b" : error.code, "x");',
+    ]),
+    [],
+  );
+});
+
+test("every code of an error has one kind and one row in docs/errors.md, and every row a code", () => {
+  const codes = readErrorCodes(productFiles(root));
+  assert.deepEqual(codes.problems, []);
+  assert.ok(codes.made.length > 300, "the sources were read");
+  // The formatter pads tables and breaks nothing else.
+  const plain = (page: string) => page.replace(/ +/g, " ").replace(/-{3,}/g, "---").trim();
+  const page = read("docs/errors.md");
+  assert.equal(plain(page), plain(errorsPage(codes, STATUS)), "run `npm run gen`");
 });

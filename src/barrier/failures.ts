@@ -2,32 +2,57 @@
 
 import { Failure } from "../base/failure.ts";
 
+/**
+ * @code barrier-sealed The server is sealed and has no keys.
+ * @remedy Unseal it.
+ */
 export function barrierSealed(): Failure {
   return new Failure("sealed", "barrier-sealed", "service is sealed");
 }
 
-/** Keys are being forgotten: they cannot be brought back before that is done. */
+/**
+ * Keys are being forgotten: they cannot be brought back before that is done.
+ * @code barrier-sealing The server is being sealed.
+ * @remedy Try again when it is unsealed.
+ */
 export function barrierSealing(): Failure {
   return new Failure("unavailable", "barrier-sealing", "service is being sealed; try again");
 }
 
-/** Nothing is sealed that a crash would make us forget to count. */
+/**
+ * Nothing is sealed that a crash would make us forget to count.
+ * @code barrier-count-not-stored The count of encryptions could not be stored, so nothing more is
+ *   encrypted for now.
+ * @remedy Try again; if it stays, look at disk space and storage errors in the log.
+ */
 export function countNotStored(): Failure {
   const message = "the count of encryptions could not be stored yet; try again";
   return new Failure("unavailable", "barrier-count-not-stored", message);
 }
 
-/** One text for every cause: wrong tag, another path, an unknown term, cut short. */
+/**
+ * One text for every cause: wrong tag, another path, an unknown term, cut short.
+ * @code barrier-entry-damaged A stored entry does not open: it was changed outside the server.
+ * @remedy Find what touched the disk, then restore a backup.
+ */
 export function entryDamaged(pathDigest: string): Failure {
   const message = `stored entry ${pathDigest} is damaged: it does not open`;
   return new Failure("damaged", "barrier-entry-damaged", message);
 }
 
+/**
+ * @code barrier-keyring-damaged The stored keyring cannot be read.
+ * @remedy Restore a backup.
+ */
 export function keyringDamaged(): Failure {
   const message = "the stored keyring is damaged; restore it from a snapshot";
   return new Failure("damaged", "barrier-keyring-damaged", message);
 }
 
+/**
+ * @code rotation-out-of-range The terms for rotating the encryption key are out of range.
+ * @remedy Use the range that the text gives.
+ */
 export function rotationOutOfRange(least: number, most: number): Failure {
   const message = `max_operations must be from ${least} to ${most}, and interval 0 or at least 24h`;
   return new Failure("invalid", "rotation-out-of-range", message);

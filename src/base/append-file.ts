@@ -16,8 +16,9 @@ import {
   unlink,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Failure, OwnError } from "./failure.ts";
-import { forbidden, isRefusal } from "./forbidden.ts";
+import { type Failure, OwnError } from "./failure.ts";
+import { fileFailed, fileNotRegular as refused, forbidden } from "./failures.ts";
+import { isRefusal } from "./forbidden.ts";
 import type { AppendFile, AppendFiles, DirectoryFacts, Instant } from "./world.ts";
 
 /** Thrown by append(): the first `written` bytes are in the file. */
@@ -186,10 +187,6 @@ function notRegular(path: string): Failure {
   return refused(`${path} is not a regular file`);
 }
 
-function refused(message: string): Failure {
-  return new Failure("invalid", "file-not-regular", message);
-}
-
 /** The way to what lies inside an open directory, where the system has one. */
 function throughDescriptor(directory: FileHandle): string | null {
   return process.platform === "linux" ? `/proc/self/fd/${directory.fd}` : null;
@@ -231,9 +228,7 @@ async function attempt<T>(action: string, path: string, run: () => Promise<T>): 
   } catch (error) {
     if (!isSystemError(error)) throw error;
     const message = `cannot ${action} ${path}: ${reasonOf(error)}`;
-    throw isRefusal(error.code)
-      ? forbidden(message)
-      : new Failure("unavailable", "file-failed", message);
+    throw isRefusal(error.code) ? forbidden(message) : fileFailed(message);
   }
 }
 

@@ -5,7 +5,8 @@
 // empty segments, anything that is not NFC. The URL class is not used: it resolves "..", turns "\"
 // into "/" and reads "//host/x" as an address.
 
-import { Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { pathMalformed, targetTooLong } from "./failures.ts";
 
 const MAX_TARGET = 8192; // path and query together
 export const MAX_PATH = 1024;
@@ -64,7 +65,7 @@ export class CanonicalPath {
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   if (target.length > MAX_TARGET) {
     const message = `the request target may have at most ${MAX_TARGET} bytes`;
-    throw new Failure("invalid", "target-too-long", message);
+    throw targetTooLong(message);
   }
   const at = target.indexOf("?");
   return at < 0
@@ -120,5 +121,5 @@ function problemOf(text: string): string | null {
 }
 
 function malformed(what: string): Failure {
-  return new Failure("invalid", "path-malformed", `the request path is not valid: ${what}`);
+  return pathMalformed(`the request path is not valid: ${what}`);
 }

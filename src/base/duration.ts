@@ -3,7 +3,8 @@
 // 45). Arithmetic is exact; what lies below a nanosecond is dropped, unless nothing would be left of it: a
 // length that is not zero never becomes zero, which may mean "for ever". Limits are each field's own.
 
-import { Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { durationInvalid as refused } from "./failures.ts";
 import type { Nanos } from "./world.ts";
 
 export const NANOSECOND: Nanos = 1n;
@@ -141,10 +142,6 @@ function invalid(input: unknown, hint = ""): Failure {
   const long = typeof input === "bigint" && BigInt.asIntN(128, input) !== input;
   const text = quote(String(long ? Number(input) : input), SHOWN_TEXT);
   return refused(`time: invalid duration ${text}${hint}`);
-}
-
-function refused(message: string): Failure {
-  return new Failure("invalid", "duration-invalid", message);
 }
 
 /**

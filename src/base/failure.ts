@@ -39,7 +39,7 @@ export class OwnError extends Error {}
 
 export class Failure extends OwnError {
   readonly kind: FailureKind;
-  readonly code: string; // stable, documented, easy to search for
+  readonly code: string; // stable, easy to search for; docs/errors.md has them all
   readonly texts: readonly string[];
   readonly retryAfter: number | null;
   readonly headers: Readonly<Record<string, string>>;

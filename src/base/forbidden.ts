@@ -4,8 +4,8 @@
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { OwnError, Failure } from "./failure.ts";
+import { FORBIDDEN } from "./failures.ts";
 
-const CODE = "file-forbidden";
 const CODES = new Set(["EACCES", "EPERM", "EROFS"]);
 
 /** Whether an error of this code is one of rights. */
@@ -13,14 +13,10 @@ export function isRefusal(code: string | undefined): boolean {
   return code !== undefined && CODES.has(code);
 }
 
-export function forbidden(message: string): Failure {
-  return new Failure("unavailable", CODE, message);
-}
-
 /** Whether rights are to blame, also as a cause of something else. */
 export function isForbidden(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof OwnError && depth < 8; at = at.cause, depth++) {
-    if (at instanceof Failure && at.code === CODE) return true;
+    if (at instanceof Failure && at.code === FORBIDDEN) return true;
   }
   return false;
 }

@@ -21,8 +21,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { hex, wipe } from "./bytes.ts";
-import { Failure } from "./failure.ts";
-import { type Barred, forbidden, isRefusal, whyForbidden } from "./forbidden.ts";
+import { fileChanging, fileFailed, fileNotRegular, fileTooLarge, forbidden } from "./failures.ts";
+import { type Barred, isRefusal, whyForbidden } from "./forbidden.ts";
 import { SystemRandom } from "./random.ts";
 import type { FileInfo, Fs, Random } from "./world.ts";
 
@@ -111,11 +111,11 @@ export class SystemFs implements Fs {
 function readRegular(handle: number, path: string, maxBytes: number): Buffer {
   const stat = fstatSync(handle);
   if (!stat.isFile()) {
-    throw new Failure("invalid", "file-not-regular", `${path} is not a regular file`);
+    throw fileNotRegular(`${path} is not a regular file`);
   }
   if (stat.size > maxBytes) {
     const message = `${path} has ${stat.size} bytes; at most ${maxBytes} are read`;
-    throw new Failure("too-large", "file-too-large", message);
+    throw fileTooLarge(message);
   }
   // One byte more than expected shows that the file grew since it was measured.
   const buffer = Buffer.alloc(stat.size + 1);
@@ -126,7 +126,7 @@ function readRegular(handle: number, path: string, maxBytes: number): Buffer {
     length += count;
   }
   wipe(buffer);
-  throw new Failure("unavailable", "file-changing", `${path} grew while it was read`);
+  throw fileChanging(`${path} grew while it was read`);
 }
 
 /** Complete, durable and 0600 from its first byte on. `wx` follows no link and reuses no file. */
@@ -196,7 +196,7 @@ function attempt<T>(action: string, path: string, run: () => T): T {
       error.code === "ELOOP"
         ? "it is a link, and links are not followed"
         : (error.message.split(", ")[0] ?? error.code);
-    throw new Failure("unavailable", "file-failed", `cannot ${action} ${path}: ${reason}`);
+    throw fileFailed(`cannot ${action} ${path}: ${reason}`);
   }
 }
 

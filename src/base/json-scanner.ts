@@ -2,7 +2,8 @@
 // the limits, and free of what two readers would read differently. Whatever is hostile within the
 // size of a body costs only this pass. A refusal says what and where, never what was read.
 
-import { Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { bodyMalformed } from "./failures.ts";
 import { OpenKeys } from "./json-keys.ts";
 import { type JsonLimits, reachesPrototype } from "./json-limits.ts";
 
@@ -255,7 +256,7 @@ export function isCanonicalNumber(source: string): boolean {
 
 export function malformed(what: string, at: number): Failure {
   const message = `the request body is not valid: ${what} (at byte ${at})`;
-  return new Failure("invalid", "body-malformed", message);
+  return bodyMalformed(message);
 }
 
 function forbidden(at: number): Failure {

@@ -13,8 +13,9 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { Failure, OwnError } from "./failure.ts";
-import { forbidden, isRefusal, whyForbidden } from "./forbidden.ts";
+import { type Failure, OwnError } from "./failure.ts";
+import { logFailed, forbidden } from "./failures.ts";
+import { isRefusal, whyForbidden } from "./forbidden.ts";
 import { barredAt } from "./fs.ts";
 import { showTime } from "./time.ts";
 import type { Clock, Instant, Nanos } from "./world.ts";
@@ -145,5 +146,5 @@ function failed(path: string, error: unknown): Failure {
     return forbidden(`cannot write the log ${path}: ${whyForbidden(code, barredAt(path))}`);
   }
   const reason = error instanceof Error ? (error.message.split(", ")[0] ?? "") : "unknown cause";
-  return new Failure("unavailable", "log-failed", `cannot write the log ${path}: ${reason}`);
+  return logFailed(`cannot write the log ${path}: ${reason}`);
 }

@@ -4,7 +4,8 @@
 import { createServer, connect } from "node:net";
 import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { addressInUse, networkFailed } from "./failures.ts";
 import { invariant } from "./invariant.ts";
 import type { Address, Listener, Net } from "./world.ts";
 
@@ -88,6 +89,6 @@ function settle(socket: Socket): void {
 function failed(action: string, { host, port }: Address, cause: Error): Failure {
   const reason = "code" in cause ? String(cause.code) : cause.message;
   const taken = action === "listen on" && reason === "EADDRINUSE";
-  const code = taken ? "address-in-use" : "network-failed";
-  return new Failure("unavailable", code, `cannot ${action} ${host}:${port}: ${reason}`);
+  const message = `cannot ${action} ${host}:${port}: ${reason}`;
+  return taken ? addressInUse(message) : networkFailed(message);
 }

@@ -1,7 +1,8 @@
 // The query part of a request target. A name given twice is refused: which of the two counts would be
 // decided differently in different places.
 
-import { Failure } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { queryMalformed } from "./failures.ts";
 import { reachesPrototype } from "./json-limits.ts";
 
 const MAX_PARAMETERS = 64;
@@ -38,5 +39,5 @@ function decode(text: string): string {
 }
 
 function malformed(what: string): Failure {
-  return new Failure("invalid", "query-malformed", `the query is not valid: ${what}`);
+  return queryMalformed(`the query is not valid: ${what}`);
 }

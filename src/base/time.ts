@@ -1,7 +1,7 @@
 // Instants as text: RFC 3339 in, UTC out, nanoseconds kept. A JavaScript Date would lose six digits,
 // and clients send back the times they read, so the round trip is exact. Nothing here reads a clock.
 
-import { Failure } from "./failure.ts";
+import { timeInvalid } from "./failures.ts";
 import { invariant } from "./invariant.ts";
 import type { Instant } from "./world.ts";
 
@@ -32,7 +32,7 @@ export function parseTime(input: unknown): Instant | null {
   const instant = typeof input === "string" ? read(input) : null;
   if (instant === null) {
     const message = 'a time must be RFC 3339 text such as "2026-03-01T10:00:00Z"';
-    throw new Failure("invalid", "time-invalid", message);
+    throw timeInvalid(message);
   }
   return instant === ZERO_TIME ? null : instant;
 }

@@ -2,6 +2,10 @@
 
 import { Failure } from "../base/failure.ts";
 
+/**
+ * @code usage The command line is wrong.
+ * @remedy See the command's `-help`.
+ */
 export class UsageError extends Failure {
   /** What to do instead, where that is more than "see the help". */
   readonly next: string | null;

@@ -15,6 +15,10 @@ export interface Refusal {
   readonly retryAfter?: number;
 }
 
+/**
+ * @code status-* The server refused with this status and told no other code.
+ * @remedy Read its text; the request id leads to the server's log.
+ */
 export class ApiError extends Failure {
   readonly method: string;
   readonly path: string;

@@ -28,11 +28,65 @@ export class ConnectionFailure extends Failure {
 
   constructor(problem: ConnectionProblem, address: ServerAddress, detail: string) {
     const kind = problem === "timed-out" ? "timed-out" : "unavailable";
-    super(kind, `connection-${problem}`, `${TEXTS[problem](address.shown)}${detail}`);
+    super(kind, CODES[problem], `${TEXTS[problem](address.shown)}${detail}`);
     this.problem = problem;
     this.address = address.shown;
   }
 }
+
+/**
+ * @code connection-refused Nothing listens at the server's address.
+ * @remedy Start the server, or correct HOLDFAST_ADDR.
+ * @code connection-unknown-host The name of the server's host cannot be resolved.
+ * @remedy Check the name in HOLDFAST_ADDR.
+ * @code connection-unreachable The server's address cannot be reached.
+ * @remedy Check network and firewall; `holdfast doctor` looks closer.
+ * @code connection-broken The connection ended before the answer was complete.
+ * @remedy Try again; if it recurs, look at the server's log.
+ * @code connection-timed-out No answer came in time.
+ * @remedy Try again, or wait longer with `-timeout`.
+ * @code connection-no-socket The Unix socket is not there, or may not be used.
+ * @remedy Check its path and permissions.
+ * @code connection-untrusted The server's certificate was issued by an authority that is not
+ *   trusted here.
+ * @remedy Name the authority's certificate with `-ca-cert`.
+ * @code connection-expired The server's certificate is not valid at this time.
+ * @remedy Renew it, or set the clock.
+ * @code connection-wrong-name The server's certificate is for another name.
+ * @remedy Use a name from the certificate, or `-tls-server-name`.
+ * @code connection-client-certificate The server wants a client certificate, or another one.
+ * @remedy Give `-client-cert` and `-client-key`.
+ * @code connection-bad-tls-file The CA, client certificate or client key cannot be used.
+ * @remedy Check that they are PEM and that the key fits the certificate.
+ * @code connection-speaks-http The server was addressed with TLS and does not speak it.
+ * @remedy Use http:// in the address, if that is meant.
+ * @code connection-speaks-tls The server was addressed without TLS and speaks nothing else.
+ * @remedy Use https:// in the address.
+ * @code connection-not-http What answers at the address is no HTTP server.
+ * @remedy Check host and port.
+ * @code connection-too-large The answer is larger than the command line takes.
+ * @remedy Ask for less at a time.
+ * @code connection-other The request failed for a reason that has no name of its own.
+ * @remedy Run `holdfast doctor`.
+ */
+const CODES: Readonly<Record<ConnectionProblem, string>> = {
+  refused: "connection-refused",
+  "unknown-host": "connection-unknown-host",
+  unreachable: "connection-unreachable",
+  broken: "connection-broken",
+  "timed-out": "connection-timed-out",
+  "no-socket": "connection-no-socket",
+  untrusted: "connection-untrusted",
+  expired: "connection-expired",
+  "wrong-name": "connection-wrong-name",
+  "client-certificate": "connection-client-certificate",
+  "bad-tls-file": "connection-bad-tls-file",
+  "speaks-http": "connection-speaks-http",
+  "speaks-tls": "connection-speaks-tls",
+  "not-http": "connection-not-http",
+  "too-large": "connection-too-large",
+  other: "connection-other",
+};
 
 const TEXTS: Readonly<Record<ConnectionProblem, (at: string) => string>> = {
   refused: (at) => `nothing is listening at ${at}`,

@@ -25,6 +25,10 @@ export function showPlace({ name, position }: Place): string {
   return position === null ? name : `${name}:${position.line}:${position.column}`;
 }
 
+/**
+ * @code configuration-invalid The configuration has mistakes.
+ * @remedy Correct the lines that the text names; `holdfast server --validate` shows all of them.
+ */
 export class ConfigFailure extends Failure {
   readonly problems: readonly Problem[];
 

@@ -1,82 +1,151 @@
 // Every way the pipeline refuses. Texts that clients match on are kept (core contract 1.5).
 
-import { Failure } from "../base/failure.ts";
+import { Failure, type FailureKind, type FailureOptions } from "../base/failure.ts";
 
+/**
+ * @code not-initialised The server is not initialised.
+ * @remedy Run `holdfast operator init` once.
+ */
 export function uninitialised(): Failure {
   return new Failure("uninitialised", "not-initialised", "service is not initialized");
 }
 
-/** A ceremony before initialisation: the caller is early, the server is not out of order. */
+/**
+ * A ceremony before initialisation: the caller is early, the server is not out of order.
+ * @code seal-not-initialised A ceremony was asked for before the server was initialised.
+ * @remedy Run `holdfast operator init` once.
+ */
 export function tooEarly(): Failure {
-  return new Failure("invalid", "not-initialised", "service is not initialized");
+  return new Failure("invalid", "seal-not-initialised", "service is not initialized");
 }
 
+/**
+ * @code sealed The server is sealed.
+ * @remedy Unseal it.
+ */
 export function sealed(): Failure {
   return new Failure("sealed", "sealed", "service is sealed", { retryAfter: 5 });
 }
 
+/**
+ * @code dr-secondary This cluster is a disaster-recovery secondary and takes no such requests.
+ * @remedy Ask the primary.
+ */
 export function drSecondary(): Failure {
   const message = "this cluster is a disaster-recovery secondary";
   return new Failure("unavailable", "dr-secondary", message);
 }
 
+/**
+ * @code missing-token The request has no token.
+ * @remedy Send one, in X-Service-Token or as a bearer token.
+ */
 export function missingToken(): Failure {
   return new Failure("denied", "missing-token", "missing client token");
 }
 
-/** Unknown, deleted and expired tokens alike. */
+/**
+ * Unknown, deleted and expired tokens alike.
+ * @code invalid-token The token is unknown, was revoked or has expired, or may not be used from
+ *   this address.
+ * @remedy Log in again, or ask for a new token.
+ */
 export function invalidToken(): Failure {
   const texts = ["permission denied", "invalid token"];
   return new Failure("denied", "invalid-token", "permission denied: invalid token", { texts });
 }
 
+/**
+ * @code permission-denied No policy of the token allows this.
+ * @remedy Ask for a policy that allows it; `holdfast policy why` shows which rule decides.
+ */
 export function denied(): Failure {
   return new Failure("denied", "permission-denied", "permission denied");
 }
 
-/** By RGPs and EGPs, in the text of policies-and-plugins 5.5. Records and the log name it in short. */
+/**
+ * By RGPs and EGPs, in the text of policies-and-plugins 5.5. Records and the log name it in short.
+ * @code policy-denied A governing policy (RGP or EGP) denied the request.
+ * @remedy Read in the text which policy and rule it was; change the request, or ask its owner.
+ */
 export function governed(text: string): Failure {
   const message = "permission denied by a governing policy";
   return new Failure("denied", "policy-denied", message, { texts: [text] });
 }
 
+/**
+ * @code restricted-endpoint This path is for the root namespace only.
+ * @remedy Send the request without a namespace.
+ */
 export function restricted(): Failure {
   return new Failure("denied", "restricted-endpoint", "restricted endpoint");
 }
 
+/**
+ * @code ceremonies-off Key ceremonies are switched off on this listener.
+ * @remedy Use a listener that has key_ceremonies on, such as the local socket.
+ */
 export function ceremoniesOff(): Failure {
   const message = "key ceremonies are switched off on this listener (key_ceremonies)";
   return new Failure("denied", "ceremonies-off", message);
 }
 
+/**
+ * @code metrics-only This listener answers sys/metrics and nothing else.
+ * @remedy Use another listener.
+ */
 export function metricsOnly(): Failure {
   return new Failure("not-found", "metrics-only", "this listener answers sys/metrics only");
 }
 
+/**
+ * @code unsupported-path There is nothing at this path.
+ * @remedy Check the path, the namespace and that the mount exists.
+ */
 export function unsupportedPath(): Failure {
   return new Failure("not-found", "unsupported-path", "unsupported path");
 }
 
+/**
+ * @code unsupported-operation The path is there, but not for this method.
+ * @remedy See docs/endpoints.md for the methods of a path.
+ */
 export function unsupportedOperation(): Failure {
   return new Failure("unsupported", "unsupported-operation", "unsupported operation");
 }
 
+/**
+ * @code trailing-slash A path ends in a slash and is no list.
+ * @remedy Leave the slash out, or use LIST.
+ */
 export function trailingSlash(): Failure {
   const message = "only lists end in a slash; leave it out, or use LIST or ?list=true";
   return new Failure("invalid", "trailing-slash", message);
 }
 
-/** Its answer is no JSON, or is made while nothing can be kept, or may be written down nowhere. */
+/**
+ * Its answer is no JSON, or is made while nothing can be kept, or may be written down nowhere.
+ * @code not-wrapped The answer of this path cannot be wrapped.
+ * @remedy Leave X-Service-Wrap-TTL out.
+ */
 export function notWrapped(): Failure {
   const message = "answers of this path cannot be wrapped; leave X-Service-Wrap-TTL out";
   return new Failure("invalid", "not-wrapped", message);
 }
 
+/**
+ * @code namespace-malformed The namespace of the request cannot be read.
+ * @remedy Use names joined by single slashes.
+ */
 export function namespaceMalformed(): Failure {
   const message = "the namespace header must be names joined by single slashes";
   return new Failure("invalid", "namespace-malformed", message);
 }
 
+/**
+ * @code field-given-twice A field stands in the body and in the query.
+ * @remedy Give it once.
+ */
 export function givenTwice(): Failure {
   const message = "a field is given in the body and in the query; give it once";
   return new Failure("invalid", "field-given-twice", message);
@@ -87,11 +156,19 @@ export function notASwitch(name: string): Failure {
   return new Failure("invalid", "field-invalid", message);
 }
 
-/** Our own fault. The cause is in the log, under the request's id. */
+/**
+ * Our own fault. The cause is in the log, under the request's id.
+ * @code internal-error The server failed by its own fault.
+ * @remedy Find the request id in the server's log and report what it says.
+ */
 export function internal(id: string, cause: unknown): Failure {
   return new Failure("internal", "internal-error", `internal error; request ${id}`, { cause });
 }
 
+/**
+ * @code body-missing The request needs a body and has none.
+ * @remedy Send the JSON object that the text describes.
+ */
 export function bodyMissing(text: string): Failure {
   return new Failure("invalid", "body-missing", text);
 }
@@ -102,4 +179,54 @@ export function bodyUnreadable(text: string, cause: Failure): Failure {
 
 export function folderNamed(text: string): Failure {
   return new Failure("invalid", "trailing-slash", text);
+}
+
+/**
+ * @code permission_denied The token may not do this.
+ * @remedy Ask for a policy that allows it; `holdfast policy why` shows which rule decides.
+ */
+export function permissionDenied(message: string, options?: FailureOptions): Failure {
+  return new Failure("denied", "permission_denied", message, options);
+}
+
+/**
+ * @code token_expired The token has expired.
+ * @remedy Log in again, or ask for a new token.
+ */
+export function tokenExpired(message: string, options?: FailureOptions): Failure {
+  return new Failure("denied", "token_expired", message, options);
+}
+
+/**
+ * @code method_not_allowed The path is there, but not for this method.
+ * @remedy See docs/endpoints.md for the methods of a path.
+ */
+export function methodNotAllowed(message: string, options?: FailureOptions): Failure {
+  return new Failure("unsupported", "method_not_allowed", message, options);
+}
+
+/**
+ * @code no_leader The server cannot take requests to the ACL API now.
+ * @status 503
+ * @remedy Wait for the time that Retry-After says, then try again.
+ * @code internal The server failed by its own fault, or stored data is damaged.
+ * @status 500
+ * @remedy Find the request id in the server's log.
+ */
+const WORDS: Partial<Record<FailureKind, string>> = {
+  invalid: "invalid_parameter",
+  "too-large": "invalid_parameter",
+  "media-type": "invalid_parameter",
+  unavailable: "no_leader",
+  internal: "internal",
+  damaged: "internal",
+};
+
+/** On /acl/, where a kind has one word for all that it may be. */
+export function broaderWord(failure: Failure, options: FailureOptions): Failure {
+  const { kind, code, message, texts } = failure;
+  return new Failure(kind, WORDS[kind] ?? code.replaceAll("-", "_"), message, {
+    ...options,
+    texts,
+  });
 }

@@ -444,7 +444,7 @@ test("a sealed node answers what is declared for every state, and nothing else",
   assert.equal(small.trace.includes("token"), false);
   small.node = { ...small.node, initialised: false };
   assert.equal(await small.told("GET", "/sys/things/x"), "uninitialised not-initialised");
-  assert.equal(await small.told("POST", "/sys/ceremony"), "invalid not-initialised");
+  assert.equal(await small.told("POST", "/sys/ceremony"), "invalid seal-not-initialised");
 });
 
 test("a DR secondary answers only what is declared for it", async () => {

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { alloc, fromBase64, wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { otpLengthMismatch } from "./failures.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Random } from "../base/world.ts";
 import { drawBelow } from "./uniform.ts";
@@ -47,7 +47,7 @@ function applyPad(bytes: Buffer, otp: string): void {
     if (pad.length !== bytes.length) {
       // A shorter pad would leave part of the token in clear, and repeating it is no pad.
       const message = `the one-time password has ${pad.length} bytes; it must have ${bytes.length}`;
-      throw new Failure("invalid", "otp-length-mismatch", message);
+      throw otpLengthMismatch(message);
     }
     for (let i = 0; i < bytes.length; i++) bytes[i] = bytes[i]! ^ pad[i]!;
   } finally {

@@ -8,7 +8,7 @@
 
 import type { Key } from "openpgp";
 import { alloc, asBuffer, fromBase64, text } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { pgpKeyRefused, type PgpProblem } from "./failures.ts";
 import type { Instant } from "../base/world.ts";
 
 const MAX_INPUT_CHARS = 64 * 1024;
@@ -213,11 +213,11 @@ async function whyUnusable(key: Key, date: Date): Promise<Refusal> {
 
 /** One reason against a key, before it is known what to call that key. */
 class Refusal extends Error {
-  readonly code: string;
+  readonly problem: PgpProblem;
 
-  constructor(code: string, reason: string, options?: ErrorOptions) {
+  constructor(problem: PgpProblem, reason: string, options?: ErrorOptions) {
     super(reason, options);
-    this.code = `pgp-key-${code}`;
+    this.problem = problem;
   }
 }
 
@@ -232,7 +232,7 @@ const ACCEPTED =
 function asFailure(error: unknown, name: string): unknown {
   if (!(error instanceof Refusal)) return error;
   const message = `${name} ${error.message}; ${ACCEPTED}`;
-  return new Failure("invalid", error.code, message, { cause: error.cause });
+  return pgpKeyRefused(error.problem, message, error.cause);
 }
 
 /** The library's form of a given time; nothing here reads the clock. */

@@ -8,7 +8,7 @@
 // minus zero is a floating-point number, and the engine would leave its integer path for it.
 
 import { alloc, concat, wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { sharesOutOfRange, thresholdOutOfRange } from "./failures.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Random } from "../base/world.ts";
 import { drawBelow } from "./uniform.ts";
@@ -140,16 +140,12 @@ function drawCoordinates(random: Random, count: number): Uint8Array {
 
 function checkCounts(shares: number, threshold: number): void {
   if (!Number.isInteger(shares) || shares < 1 || shares > MAX_SHARES) {
-    throw refused("shares", `the number of shares is ${shares}; it must be 1 to ${MAX_SHARES}`);
+    throw sharesOutOfRange(`the number of shares is ${shares}; it must be 1 to ${MAX_SHARES}`);
   }
   const least = shares === 1 ? 1 : 2;
   if (!Number.isInteger(threshold) || threshold < least || threshold > shares) {
     const accepted = shares === 1 ? "1" : `2 to ${shares}`;
     const message = `the threshold is ${threshold}; for shares = ${shares} it must be ${accepted}`;
-    throw refused("threshold", message);
+    throw thresholdOutOfRange(message);
   }
-}
-
-function refused(what: "shares" | "threshold", message: string): Failure {
-  return new Failure("invalid", `shamir-${what}-out-of-range`, message);
 }

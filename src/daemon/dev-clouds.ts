@@ -4,7 +4,8 @@
 
 import { join } from "node:path";
 import { SECOND } from "../base/duration.ts";
-import { Failure, OwnError } from "../base/failure.ts";
+import { OwnError } from "../base/failure.ts";
+import { devCloudsAbsent, devCloudsFailed } from "./failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
 import type { Fs, Timers } from "../base/world.ts";
@@ -40,7 +41,7 @@ export async function startDevClouds(host: Host, fs: Pick<Fs, "info">): Promise<
   const absent = programs.find((path) => fs.info(path) === null);
   if (absent !== undefined) {
     const message = `--dev-clouds works in a checkout of the source only: there is no ${absent}`;
-    throw new Failure("invalid", "dev-clouds-absent", message);
+    throw devCloudsAbsent(message);
   }
   const begun = await Promise.allSettled(programs.map((path) => host.startHelper(path)));
   const helpers = begun.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -53,7 +54,7 @@ export async function startDevClouds(host: Host, fs: Pick<Fs, "info">): Promise<
     // What a helper says holds keys: it is not shown.
     stop();
     const message = "--dev-clouds: the stand-ins for the clouds could not be started";
-    throw new Failure("unavailable", "dev-clouds-failed", message);
+    throw devCloudsFailed(message);
   }
 }
 

@@ -3,7 +3,8 @@
 
 import { join } from "node:path";
 import { text, utf8, wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import type { Failure } from "../base/failure.ts";
+import { devKeysDamaged, devKeysMissing } from "./failures.ts";
 import type { Fs } from "../base/world.ts";
 
 export interface DevKeys {
@@ -45,12 +46,12 @@ export function readDevKeys(fs: Fs, directory: string): DevKeys | null {
   } finally {
     wipe(bytes);
   }
-  throw new Failure("damaged", "dev-keys-damaged", `${path} is not what --dev-persist wrote`);
+  throw devKeysDamaged(`${path} is not what --dev-persist wrote`);
 }
 
 export function keysMissing(directory: string): Failure {
   const message =
     `${directory} holds a store, but not the ${NAME} that opens it: it was not made by --dev-persist, ` +
     "or its first start was interrupted; use another directory, or remove this one";
-  return new Failure("invalid", "dev-keys-missing", message);
+  return devKeysMissing(message);
 }

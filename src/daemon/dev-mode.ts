@@ -4,7 +4,7 @@
 import { join, resolve } from "node:path";
 import { utf8 } from "../base/bytes.ts";
 import { shellWord } from "../base/shell-text.ts";
-import { Failure } from "../base/failure.ts";
+import { devCloudsTokenless, devTokenDiffers } from "./failures.ts";
 import type { Fs, World } from "../base/world.ts";
 import { parseHostPort } from "../config/address.ts";
 import { showBanner } from "./banner.ts";
@@ -73,7 +73,7 @@ export async function openDev(
     if (keys === null) throw keysMissing(directory);
     if (flags.rootToken !== null && flags.rootToken !== keys.rootToken) {
       const message = `${directory} was made with another root token; leave --dev-root-token-id out`;
-      throw new Failure("invalid", "dev-token-differs", message);
+      throw devTokenDiffers(message);
     }
     await server.keeper.unseal({ key: keys.unsealKey });
     return keys;
@@ -103,7 +103,7 @@ export async function prepareClouds(
   if (clouds === null) return;
   if (rootToken === null) {
     const message = "--dev-clouds needs a root token, and this store was left without one";
-    throw new Failure("invalid", "dev-clouds-tokenless", message);
+    throw devCloudsTokenless(message);
   }
   const { configureDevClouds } = await import("./dev-clouds.ts");
   const pem = authority === null ? null : (fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);

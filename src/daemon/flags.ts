@@ -2,7 +2,7 @@
 // not known is refused, with a guess.
 
 import { parseArgs } from "node:util";
-import { Failure } from "../base/failure.ts";
+import { flagsInvalid as refused } from "./failures.ts";
 import { isLoopback, parseHostPort } from "../config/address.ts";
 import { nearest } from "../base/nearest.ts";
 
@@ -135,8 +135,4 @@ function devFlags(values: Parsed): DevFlags {
   if (persist === "") throw refused("--dev-persist takes a directory");
   const [tls, clouds] = [values["dev-tls"] === true, values["dev-clouds"] === true];
   return { address, rootToken, persist, tls, clouds };
-}
-
-function refused(message: string): Failure {
-  return new Failure("invalid", "flags-invalid", message);
 }

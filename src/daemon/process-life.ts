@@ -1,7 +1,8 @@
 // The life of a server process: its log, the server, what it announces, reloads, and its end.
 
 import { utf8 } from "../base/bytes.ts";
-import { describe, Failure } from "../base/failure.ts";
+import { describe } from "../base/failure.ts";
+import { reloadFailed } from "./failures.ts";
 import { traceOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import type { World } from "../base/world.ts";
@@ -183,7 +184,7 @@ class ProcessLife {
     this.#config = next;
     this.#watch.watch(next);
     if (problems.length > 0) {
-      throw new Failure("invalid", "reload-failed", problems.join("; "), { texts: problems });
+      throw reloadFailed(problems.join("; "), { texts: problems });
     }
     this.#log.info("reloaded");
   }

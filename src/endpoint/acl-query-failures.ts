@@ -6,6 +6,10 @@ function parameter(message: string): Failure {
   return new Failure("invalid", "invalid_parameter", message);
 }
 
+/**
+ * @code no_region_path The request names a region that this server does not know.
+ * @remedy Leave region out, or use this server's own.
+ */
 export function noPathToRegion(): Failure {
   return new Failure("not-found", "no_region_path", "No path to region");
 }

@@ -4,7 +4,7 @@
 
 import { parseBoolean } from "../base/boolean.ts";
 import { parseDuration, showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { fieldInvalid as refused } from "./failures.ts";
 import { fold } from "../base/fold.ts";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../base/json.ts";
 import { Secret } from "../base/secret.ts";
@@ -505,8 +505,4 @@ function isPlain(value: unknown): value is string | number | boolean | readonly 
   return typeof value !== "object"
     ? typeof value !== "bigint" && value !== undefined
     : Array.isArray(value);
-}
-
-function refused(message: string): Failure {
-  return new Failure("invalid", "field-invalid", message);
 }

@@ -3,6 +3,11 @@
 
 import { Failure } from "../base/failure.ts";
 
+/**
+ * @code wrapping-token-invalid The wrapping token is not valid: used up, expired or never there.
+ * @remedy If nobody of yours has unwrapped it, take its content as disclosed and have it made
+ *   anew.
+ */
 export function wrappingInvalid(): Failure {
   const message = "wrapping token is not valid or does not exist";
   return new Failure("invalid", "wrapping-token-invalid", message);

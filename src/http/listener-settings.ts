@@ -1,7 +1,8 @@
 // What can be set for a listener, and the defaults. Numbers come from part 3.3 of the threats; every
 // one has a name here and a test at the limit and one beyond it.
 
-import { Failure } from "../base/failure.ts";
+import type { Failure } from "../base/failure.ts";
+import { listenerInvalid } from "./failures.ts";
 import { SECOND } from "../base/duration.ts";
 import type { Nanos } from "../base/world.ts";
 import type { ListenerTraits } from "../endpoint/request.ts";
@@ -133,5 +134,5 @@ export function isLoopbackAddress(host: string): boolean {
 }
 
 export function refused(message: string): Failure {
-  return new Failure("invalid", "listener-invalid", message);
+  return listenerInvalid(message);
 }

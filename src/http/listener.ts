@@ -10,7 +10,8 @@ import {
 import { clientOf } from "../base/client-address.ts";
 import { HOUR, MINUTE } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
-import { forbidden, isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
+import { forbidden } from "../base/failures.ts";
+import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
 import type { Address, Nanos, Timer } from "../base/world.ts";
 import type { Remote } from "../endpoint/request.ts";
 import {
@@ -20,7 +21,7 @@ import {
   type Seat,
   type Seated,
 } from "./connection-book.ts";
-import { spokePlainHttp } from "./failures.ts";
+import { spokePlainHttp, listenFailed } from "./failures.ts";
 import { ForwardedFor } from "./forwarded.ts";
 import { Http1 } from "./http1.ts";
 import { Http2Connection } from "./http2.ts";
@@ -346,5 +347,5 @@ function cannotListen({ kind, host, port }: FullSettings, cause: unknown): Failu
     return forbidden(`${where}: ${why}`);
   }
   const reason = code === "EADDRINUSE" ? "the address is in use" : code;
-  return new Failure("unavailable", "listen-failed", `${where}: ${reason}`);
+  return listenFailed(`${where}: ${reason}`);
 }

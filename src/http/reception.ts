@@ -6,7 +6,7 @@ import { traceOf } from "../base/fault.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE } from "../endpoint/output.ts";
-import { CLIENT_ENDED, type ListenerTraits } from "../endpoint/request.ts";
+import type { ListenerTraits } from "../endpoint/request.ts";
 import { checkAnnounced } from "./body.ts";
 import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
 import {
@@ -19,6 +19,8 @@ import {
   requestHeaderMissing,
   timedOut,
   unsupportedVerb,
+  clientEnded,
+  clientGone,
 } from "./failures.ts";
 import type { ForwardedFor } from "./forwarded.ts";
 import { HostRule, isOwnOrigin } from "./host-rule.ts";
@@ -97,14 +99,14 @@ export class Reception {
     if (exchange.over) return;
     exchange.over = true;
     this.#running--;
-    exchange.abort(new Failure("unavailable", "client-gone", "the client is gone"));
+    exchange.abort(clientGone("the client is gone"));
   }
 
   /** The client has ended its side. Whoever waits for something for its sake need not any more; it may
    *  still read the answer. */
   listenOnly(exchange: Exchange): void {
     if (exchange.over) return;
-    exchange.abort(new Failure("unavailable", CLIENT_ENDED, "the client has ended its side"));
+    exchange.abort(clientEnded());
   }
 
   /** For what is no request, or must not be one. The connection ends with it. */

@@ -2,6 +2,7 @@
 // of the three shapes of core contract 1.4. What every answer carries is added by response-headers.ts.
 
 import { Failure } from "../base/failure.ts";
+import { statusNotFinal } from "./failures.ts";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE, TextBody } from "../endpoint/output.ts";
 import type { Leased, Reply } from "../endpoint/reply.ts";
@@ -67,7 +68,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
   // caller choose the number.
   if (status !== null && status < 200) {
     const message = "a code below 200 cannot be the status of an answer";
-    return refusal(new Failure("invalid", "status-not-final", message), id);
+    return refusal(statusNotFinal(message), id);
   }
   if (isEmptyList(outcome, reply)) {
     return { status: 404, contentType: JSON_TYPE, body: NO_KEYS, headers };

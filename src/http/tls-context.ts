@@ -4,7 +4,8 @@
 import { constants } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import type { Failure } from "../base/failure.ts";
+import { tlsFileInvalid, tlsFileMissing } from "./failures.ts";
 import type { Fs } from "../base/world.ts";
 import type { TlsSettings } from "./listener-settings.ts";
 
@@ -52,7 +53,7 @@ export function withTls(fs: Fs, tls: TlsSettings, use: (options: SecureContextOp
 
 function readFile(fs: Fs, path: string): Buffer {
   const bytes = fs.read(path, MAX_FILE);
-  if (bytes === null) throw new Failure("invalid", "tls-file-missing", `${path} does not exist`);
+  if (bytes === null) throw tlsFileMissing(`${path} does not exist`);
   return bytes;
 }
 
@@ -63,5 +64,5 @@ function unusable({ certFile, keyFile }: TlsSettings, error: unknown): Failure {
     code === "ERR_OSSL_X509_KEY_VALUES_MISMATCH"
       ? `the key in ${keyFile} does not belong to the certificate in ${certFile}`
       : `${certFile} and ${keyFile} must be a certificate and its key in PEM form (${code})`;
-  return new Failure("invalid", "tls-file-invalid", message);
+  return tlsFileInvalid(message);
 }

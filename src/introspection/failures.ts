@@ -2,6 +2,10 @@
 
 import { Failure } from "../base/failure.ts";
 
+/**
+ * @code logger-unknown There is no log of this name.
+ * @remedy List the names with `GET sys/loggers`.
+ */
 export function unknownLogger(): Failure {
   const message = "there is no log of this name; GET sys/loggers names them all";
   return new Failure("not-found", "logger-unknown", message);

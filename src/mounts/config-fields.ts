@@ -2,7 +2,7 @@
 // made. Older clients send "" for what they leave alone.
 
 import { parseDuration, SECOND, showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { fieldInvalid } from "./failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { canonicalMembers } from "../endpoint/members.ts";
 import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
@@ -39,7 +39,7 @@ function readTtl(name: string, given: JsonValue): number | undefined {
   const message =
     `${name} must be a number of seconds, a duration such as 90s or 1h30m of at most ten years, ` +
     "or system";
-  throw new Failure("invalid", "field-invalid", message);
+  throw fieldInvalid(message);
 }
 
 function secondsOf(given: JsonValue): number | null {
@@ -64,7 +64,7 @@ const lockout: Field<JsonObject | undefined> = {
 
 function lockoutOf(given: JsonValue): JsonObject {
   if (!isObject(given)) {
-    throw new Failure("invalid", "field-invalid", "user_lockout_config must be an object");
+    throw fieldInvalid("user_lockout_config must be an object");
   }
   readLockout(given); // refuses what it does not understand
   return canonicalMembers(given, LOCKOUT_FIELDS);

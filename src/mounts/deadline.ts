@@ -1,6 +1,7 @@
 // Work of an engine that must end: told so by a signal, and left behind where it does not listen.
 
-import { Failure } from "../base/failure.ts";
+import type { Failure } from "../base/failure.ts";
+import { jobDeadline, jobStopped } from "./failures.ts";
 import type { Nanos, Timers } from "../base/world.ts";
 
 export interface Deadline {
@@ -20,10 +21,10 @@ export async function within<T>(
     own.abort(failure);
     reject(failure);
   };
-  const stopped = () => end(new Failure("unavailable", "job-stopped", "the work was stopped"));
-  if (signal.aborted) throw new Failure("unavailable", "job-stopped", "the work was stopped");
+  const stopped = () => end(jobStopped("the work was stopped"));
+  if (signal.aborted) throw jobStopped("the work was stopped");
   const timer = timers.after(length, () => {
-    end(new Failure("timed-out", "job-deadline", "it took too long"));
+    end(jobDeadline("it took too long"));
   });
   signal.addEventListener("abort", stopped);
   try {

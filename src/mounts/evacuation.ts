@@ -58,7 +58,7 @@ export async function evacuate(
     if (mount.opened === null) throw failures.notReady(mount.trouble ?? "it is closed");
     const trouble = await rollback.undoAll(mount, signal);
     if (signal.aborted) throw stopped();
-    if (trouble !== null) throw new Failure("upstream", "rollback-failed", trouble);
+    if (trouble !== null) throw failures.rollbackFailed(trouble);
     await leases.revokeMount(uuid, signal, progress);
     if (signal.aborted) throw stopped();
   }
@@ -83,5 +83,5 @@ async function leave(mount: Mount, parts: EvacuationParts, signal: AbortSignal):
 }
 
 export function stopped(): Failure {
-  return new Failure("unavailable", "mount-job-stopped", "the work was stopped");
+  return failures.mountJobStopped("the work was stopped");
 }

@@ -2,6 +2,7 @@
 // survive: the mark is in the mount's record, and whoever opens the room after a crash begins it again.
 
 import { Failure } from "../base/failure.ts";
+import { mountJobFailed } from "./failures.ts";
 
 export interface Job {
   readonly done: Promise<void>;
@@ -62,5 +63,5 @@ export class Jobs {
 /** Only a Failure is known to hold no secret. */
 function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  return new Failure("internal", "mount-job-failed", "unexpected error", { cause: error });
+  return mountJobFailed("unexpected error", { cause: error });
 }

@@ -2,7 +2,7 @@
 // call goes. Nothing is looked up here.
 
 import { isIP } from "node:net";
-import { Failure } from "../base/failure.ts";
+import { endpointInvalid } from "./failures.ts";
 import { OutboundError } from "../../plugin-sdk/outbound.ts";
 import type { Destination } from "./allowed-addresses.ts";
 
@@ -39,10 +39,6 @@ export function readEndpoint(
   // The parser that the call is made with must have read the same host.
   if (url === null || url.hostname !== host.toLowerCase()) return refuse(wanted);
   return url;
-}
-
-export function endpointInvalid(field: string, why: string): Failure {
-  return new Failure("invalid", "endpoint-invalid", `${field}: ${why}`);
 }
 
 /** Where a request to it goes. Throws OutboundError "forbidden". */

@@ -13,7 +13,8 @@ import { placeOf } from "./address-kinds.ts";
 import { AllowedAddresses, type Destination } from "./allowed-addresses.ts";
 import { Connections } from "./connections.ts";
 import { Dialling } from "./dialling.ts";
-import { destinationOf, endpointInvalid, readEndpoint } from "./endpoint-url.ts";
+import { destinationOf, readEndpoint } from "./endpoint-url.ts";
+import { endpointInvalid } from "./failures.ts";
 import { exchange } from "./exchange.ts";
 import { type Resolve, resolveBySystem } from "./system-resolver.ts";
 

@@ -162,6 +162,10 @@ function jsonOf(value: Value): JsonValue {
   }
 }
 
+/**
+ * @code case-invalid A test case for policies is not valid.
+ * @remedy Correct the line that the text names.
+ */
 function refused(position: Position, problem: string): DocumentFailure {
   return new DocumentFailure("case-invalid", problem, position);
 }

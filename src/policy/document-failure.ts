@@ -15,10 +15,18 @@ export class DocumentFailure extends Failure {
   }
 }
 
+/**
+ * @code document-syntax A document cannot be read.
+ * @remedy Correct the line and column that the text names.
+ */
 export function syntaxError(position: Position, problem: string): DocumentFailure {
   return new DocumentFailure("document-syntax", problem, position);
 }
 
+/**
+ * @code document-duplicate A key stands twice in a document.
+ * @remedy Remove one of them.
+ */
 export function alreadySet(position: Position, key: string, line: number): DocumentFailure {
   const problem = `attribute ${showName(key)} was already set on line ${line}`;
   return new DocumentFailure("document-duplicate", problem, position);
@@ -31,7 +39,11 @@ export function attributeAndBlock(position: Position, key: string, line: number)
   return new DocumentFailure("document-duplicate", problem, position);
 }
 
-/** `noun` is what the document is: the contract's text is "policy is too large". */
+/**
+ * `noun` is what the document is: the contract's text is "policy is too large".
+ * @code document-too-large A document is larger than is read.
+ * @remedy Shorten or divide it.
+ */
 export function tooLarge(
   noun: string,
   accepted: string,
@@ -41,11 +53,19 @@ export function tooLarge(
   return new DocumentFailure("document-too-large", problem, position);
 }
 
+/**
+ * @code document-too-deep A document is nested too deep.
+ * @remedy Make it flatter.
+ */
 export function tooDeep(position: Position, levels: number): DocumentFailure {
   const problem = `nesting too deep: at most ${levels} levels are accepted`;
   return new DocumentFailure("document-too-deep", problem, position);
 }
 
+/**
+ * @code document-shape Something in a document is of the wrong kind.
+ * @remedy Correct the line and column that the text names.
+ */
 export function wrongShape(position: Position, problem: string): DocumentFailure {
   return new DocumentFailure("document-shape", problem, position);
 }

@@ -2,7 +2,8 @@
 // that match count, so this is a walk and not a contest as among the rules of ACL policies.
 
 import { isSegment } from "../base/canonical-path.ts";
-import { Failure } from "../base/failure.ts";
+import type { Failure } from "../base/failure.ts";
+import { egpPathInvalid, egpPathsMissing } from "./failures.ts";
 import { PrefixTree } from "./acl-prefix-tree.ts";
 import { showName } from "./document-failure.ts";
 
@@ -28,7 +29,7 @@ export function readEgpPaths(given: readonly string[]): readonly EgpPath[] {
     if (!paths.has(path)) paths.set(path, readPath(path));
   }
   if (paths.size === 0) {
-    throw new Failure("invalid", "egp-paths-missing", "'paths' parameter not supplied or empty");
+    throw egpPathsMissing("'paths' parameter not supplied or empty");
   }
   return Array.from(paths.values());
 }
@@ -64,11 +65,7 @@ function readPath(path: string): EgpPath {
 }
 
 function refused(path: string, problem: string): Failure {
-  return new Failure(
-    "invalid",
-    "egp-path-invalid",
-    `invalid EGP path ${showName(path)}: ${problem}`,
-  );
+  return egpPathInvalid(`invalid EGP path ${showName(path)}: ${problem}`);
 }
 
 export class EgpIndex<T> {

@@ -3,6 +3,7 @@
 import type { KeyObject } from "node:crypto";
 import { wipe } from "../base/bytes.ts";
 import { describe, Failure } from "../base/failure.ts";
+import { sealKeyUnreadable } from "./failures.ts";
 import { isForbidden } from "../base/forbidden.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
@@ -50,7 +51,7 @@ export function sealKeyOf(
     "file" in seal.key ? files.read(seal.key.file, MAX_KEY_FILE) : textKey(seal.key.reveal());
   if (given === null) {
     const message = "the key file of the static seal cannot be read";
-    throw new Failure("invalid", "seal-key-unreadable", message);
+    throw sealKeyUnreadable(message);
   }
   try {
     return { type: "static", key: readStaticKey(given) };

@@ -1,7 +1,8 @@
 // The composition root: builds every room, in order, and puts them together; nothing else does.
 
 import { SECOND } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
+import { describe, type Failure } from "../base/failure.ts";
+import { reloadFailed, reloadUnknown } from "./failures.ts";
 import type { Log, LogDial } from "../base/log.ts";
 import { RuntimeStats } from "../base/runtime-stats.ts";
 import type { Fs, World } from "../base/world.ts";
@@ -397,7 +398,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
         throw unknownPart(parts.reload !== undefined);
       return parts.reload();
     }
-    if (problems.length > 0) throw new Failure("invalid", "reload-failed", problems.join("; "));
+    if (problems.length > 0) throw reloadFailed(problems.join("; "));
   }
 
   const stop = async (): Promise<void> => {
@@ -468,5 +469,5 @@ function variableOf(
 
 function unknownPart(all: boolean): Failure {
   const known = ["listener", "audit", ...(all ? ["all"] : [])].join(", ");
-  return new Failure("invalid", "reload-unknown", `what can be reloaded: ${known}`);
+  return reloadUnknown(`what can be reloaded: ${known}`);
 }

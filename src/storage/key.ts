@@ -1,7 +1,7 @@
 // Storage keys: what a legal one is, which class of data it belongs to, and the arithmetic of
 // ranges and listings over their order (that of their UTF-8 bytes, in every engine).
 
-import { Failure } from "../base/failure.ts";
+import { storageKeyTooLong } from "./failures.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Range } from "./engines/engine.ts";
 
@@ -25,7 +25,7 @@ const MOST_ASKED = 256; // keys in one look of a listing
 export function checkKey(key: string): void {
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) {
     const message = `a storage key may have at most ${MAX_KEY_BYTES} bytes`;
-    throw new Failure("too-large", "storage-key-too-long", message);
+    throw storageKeyTooLong(message);
   }
   // Keys come from typed key functions over checked names; a bad one is our own mistake.
   invariant(isCanonical(key), "storage key is not canonical");

@@ -1,7 +1,7 @@
 // One transaction over sealed bytes: reads see everything accepted before it and its own writes;
 // its writes are collected and handed on only when the function has returned.
 
-import { Failure } from "../base/failure.ts";
+import { storageEntryTooLarge, storageTransactionTooLarge } from "./failures.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Instant } from "../base/world.ts";
 import type { Range, Row } from "./engines/engine.ts";
@@ -134,7 +134,7 @@ export class Transaction implements StoreTx {
     invariant(scope.length === SCOPE_BYTES, "a scope has 16 bytes");
     if (value.length > this.#limits.valueBytes) {
       const message = `a stored entry may have at most ${this.#limits.valueBytes} bytes; this one has ${value.length}`;
-      throw new Failure("too-large", "storage-entry-too-large", message);
+      throw storageEntryTooLarge(message);
     }
     this.#change(key, change);
   }
@@ -165,7 +165,7 @@ export class Transaction implements StoreTx {
       const message =
         `one change may touch at most ${operations} entries and ${bytes} bytes; ` +
         `this one touches ${this.#changes.size} entries and ${this.#bytes} bytes`;
-      throw new Failure("too-large", "storage-transaction-too-large", message);
+      throw storageTransactionTooLarge(message);
     }
     return { changes: this.#changes, control: this.#control, bytes: this.#bytes };
   }

@@ -2,7 +2,7 @@
 // that only the server sets are known here too, and ignored (acl-tokens 5.3, 5.4).
 
 import { parseTokenDuration, showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { invalidParameter as refused } from "./failures.ts";
 import { fold } from "../base/fold.ts";
 import { isObject, isRawNumber, type JsonValue } from "../base/json.ts";
 import { parseTime, showTime } from "../base/time.ts";
@@ -126,7 +126,3 @@ export const tokenFields = {
   createIndex: ignored("CreateIndex"),
   modifyIndex: ignored("ModifyIndex"),
 };
-
-function refused(message: string): Failure {
-  return new Failure("invalid", "invalid_parameter", message);
-}

@@ -3,12 +3,12 @@
 // lets none of its tokens in (see lookup.ts); here they go for good, a few at a time, also after a crash,
 // since the rows that lead to them go with them.
 
-import { Failure } from "../base/failure.ts";
+import type { Failure } from "../base/failure.ts";
 import type { Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef, Origin } from "../endpoint/request.ts";
 import type { EndedToken } from "./expiry.ts";
-import { prefixNotLogins } from "./failures.ts";
+import { prefixNotLogins, closingStopped } from "./failures.ts";
 import type { Token } from "./token.ts";
 import * as keys from "./token-keys.ts";
 import type { TokenPlace, TokenRows } from "./token-rows.ts";
@@ -143,5 +143,5 @@ function from(after: string | undefined): { readonly after?: string } {
 }
 
 function stopped(): Failure {
-  return new Failure("unavailable", "closing-stopped", "the work was stopped");
+  return closingStopped("the work was stopped");
 }

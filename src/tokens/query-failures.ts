@@ -16,7 +16,11 @@ export function denied(): Failure {
   return new Failure("denied", "permission_denied", "Permission denied");
 }
 
-/** The one refusal that says as of when it is true. */
+/**
+ * The one refusal that says as of when it is true.
+ * @code token_not_found There is no token with this accessor.
+ * @remedy Check the accessor; the token may have expired.
+ */
 export function notFound(headers: Readonly<Record<string, string>>): Failure {
   return new Failure("not-found", "token_not_found", "ACL token not found", { headers });
 }
@@ -29,6 +33,10 @@ export function nothingToCompare(): Failure {
   return parameter("`cas` compares what is stored; a new token has nothing to compare with");
 }
 
+/**
+ * @code too_many_blocking_queries Too many queries wait for a change.
+ * @remedy End some, or ask without index.
+ */
 export function tooManyParked(whose: string): Failure {
   const message = `too many blocking queries ${whose}; try again when one of them has ended`;
   return new Failure("rate-limited", "too_many_blocking_queries", message);

@@ -5,6 +5,10 @@ import { Failure } from "../base/failure.ts";
 import type { Nanos } from "../base/world.ts";
 import type { Exhausted } from "./allowance.ts";
 
+/**
+ * @code wrap-ttl-missing The time to keep wrapped data is missing.
+ * @remedy Send X-Service-Wrap-TTL, such as 5m.
+ */
 export function ttlMissing(): Failure {
   const message =
     "the header X-Service-Wrap-TTL is missing; it says how long the data is kept, such as 5m";
@@ -15,6 +19,10 @@ export function closed(): Failure {
   return new Failure("sealed", "sealed", "service is sealed", { retryAfter: 5 });
 }
 
+/**
+ * @code cubbyhole-full The token's private space is full.
+ * @remedy Delete entries.
+ */
 export function cubbyholeFull(most: number): Failure {
   const message = `the cubbyhole of a token holds at most ${most} entries; delete one first`;
   return new Failure("invalid", "cubbyhole-full", message);
@@ -31,6 +39,10 @@ const SPACES = {
   namespace: "cubbyholes of a namespace hold together",
 };
 
+/**
+ * @code wrappings-full There are as many wrapped answers as there may be.
+ * @remedy Unwrap some, or wait until some have ended.
+ */
 export function wrappingsFull(full: Exhausted): Failure {
   const whose = full.whose === "namespace" ? "in this namespace" : "made by one login or token";
   const message =
@@ -43,6 +55,10 @@ function amount({ most }: Exhausted): string {
   return `${most.entries} entries and ${most.bytes} bytes`;
 }
 
+/**
+ * @code wrap-ttl-too-long Wrapped data was to be kept longer than allowed.
+ * @remedy Use at most the time that the text names.
+ */
 export function ttlTooLong(longest: Nanos): Failure {
   const message = `X-Service-Wrap-TTL may be at most ${showDuration(longest)}, which is max_lease_ttl`;
   return new Failure("invalid", "wrap-ttl-too-long", message);

@@ -8,6 +8,8 @@ import {
   CLIENT_FILE,
   ENDPOINTS_FILE,
   endpointsDocument,
+  ERRORS_FILE,
+  errorsDocument,
   generateClient,
   generateFromSurface,
   typeOf,
@@ -134,4 +136,8 @@ test("src/client/api.ts is up to date: `node scripts/gen.ts` makes it", async ()
 
 test("T-A19: docs/endpoints.md is up to date, so that a change of access is seen in review", async () => {
   assert.equal(readFileSync(ENDPOINTS_FILE, "utf8"), await endpointsDocument());
+});
+
+test("docs/errors.md is up to date", async () => {
+  assert.equal(readFileSync(ERRORS_FILE, "utf8"), await errorsDocument());
 });

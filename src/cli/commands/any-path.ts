@@ -136,7 +136,7 @@ async function ask(client: Client, verb: Verb, typed: string, asked: Ask): Promi
     const key = decodeURIComponent(path).slice(mount.length);
     throw new AdvisedFailure(
       "not-found",
-      "kv-path",
+      "kv-data-path",
       `${verb} ${path}: ${error.message} (status ${error.status})`,
       `${mount} keeps versions of secrets: use \`holdfast kv ${KV_COMMANDS[verb]} ${mount}${key}\``,
     );

@@ -65,7 +65,7 @@ async function withToken(
     const next = "check the token, -address and -namespace: it may be expired, or another server's";
     throw new AdvisedFailure(
       "denied",
-      "login-refused",
+      "token-not-accepted",
       "the server does not know this token",
       next,
     );

@@ -2,17 +2,17 @@
 // largest unit is the hour; answered as hours, minutes and seconds (cloud-engines 2.4).
 
 import { parseDuration, showDuration } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
+import { fieldInvalid } from "./failures.ts";
 import type { Nanos } from "../../base/world.ts";
 
 /** Throws an "invalid" Failure that begins with `field`. Days are not accepted: "24h" is a day. */
 export function readGoDuration(field: string, text: string): Nanos {
   const accepted = `${field} must be a whole number of seconds or text such as "90s" or "1h30m"; the largest unit is h`;
-  if (text.includes("d")) throw new Failure("invalid", "field-invalid", accepted);
+  if (text.includes("d")) throw fieldInvalid(accepted);
   try {
     return parseDuration(text.trim());
   } catch {
-    throw new Failure("invalid", "field-invalid", accepted);
+    throw fieldInvalid(accepted);
   }
 }
 

@@ -2,7 +2,13 @@
 // all the same, and what our caller is told of it (cloud-engines 1.3, D7). The provider's text is kept
 // without the secrets that went with the call, whatever form it gives them back in (T-I06).
 
-import { Failure, OwnError } from "../../base/failure.ts";
+import { type Failure, OwnError } from "../../base/failure.ts";
+import {
+  providerFailed,
+  providerForbidden,
+  providerRefused,
+  providerUnreachable,
+} from "./failures.ts";
 import { ThrottledFailure } from "../../../plugin-sdk/failure.ts";
 
 export type ProviderErrorKind =
@@ -84,16 +90,16 @@ export function failureOf(error: ProviderError, more = "", { retryAfter = 0 } = 
   const text = `${error.message}${more}`;
   switch (error.kind) {
     case "refused":
-      return new Failure("invalid", "provider-refused", text);
+      return providerRefused(text);
     case "forbidden":
       // A setting of ours, which no second try mends.
-      return new Failure("invalid", "provider-forbidden", text);
+      return providerForbidden(text);
     case "throttled":
       return new ThrottledFailure(text, error.retryAfter ?? retryAfter);
     case "unreachable":
-      return new Failure("upstream", "provider-unreachable", text);
+      return providerUnreachable(text);
     case "unknown":
-      return new Failure("upstream", "provider-failed", text);
+      return providerFailed(text);
   }
 }
 

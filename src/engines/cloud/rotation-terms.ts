@@ -4,6 +4,7 @@
 
 import { SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
+import { fieldInvalid as invalid } from "./failures.ts";
 import { showTime } from "../../base/time.ts";
 import type { Instant } from "../../base/world.ts";
 import { Cron, CronFault } from "./cron.ts";
@@ -115,10 +116,6 @@ function scheduleOf(text: string): Cron {
         'day of month, month, day of week, such as "0 3 * * SUN"',
     );
   }
-}
-
-function invalid(message: string): Failure {
-  return new Failure("invalid", "field-invalid", message);
 }
 
 // --- of root credentials: how it stands, kept with their configuration ---

@@ -1,7 +1,7 @@
 // Which account of the provider something was made in. After config/root has moved to another one "it is
 // not there" means nothing: it is said of everything that lives on in the first (T-I02, T-I07).
 
-import { Failure } from "../../base/failure.ts";
+import { otherAccount } from "./failures.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { CloudAProvider } from "./provider.ts";
 
@@ -50,5 +50,5 @@ function compare(account: string, now: string): void {
   const message =
     `this was made in account ${account}, but config/root has credentials of account ${now}: ` +
     "it cannot be removed with these";
-  throw new Failure("upstream", "other-account", message);
+  throw otherAccount(message);
 }

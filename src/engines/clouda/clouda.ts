@@ -1,7 +1,7 @@
 // The engine of cloud A: credentials of IAM and STS for roles, and keys of existing users that rotate.
 
 import { MINUTE, SECOND } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
+import { unknownOption } from "./failures.ts";
 import type {
   EngineOptions,
   EngineType,
@@ -101,5 +101,5 @@ function checkOptions(given: EngineOptions): EngineOptions {
   const [unknown] = Object.keys(given);
   if (unknown === undefined) return given;
   const message = `unknown option ${JSON.stringify(unknown)}: clouda has none`;
-  throw new Failure("invalid", "unknown-option", message);
+  throw unknownOption(message);
 }

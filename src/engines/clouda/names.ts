@@ -1,7 +1,7 @@
 // Names of what is made at the provider: by the template of the mount, within the provider's lengths and
 // letters (cloud-engines 2.7, 2.8).
 
-import { Failure } from "../../base/failure.ts";
+import { nameUnusable as failed, templateInvalid } from "./failures.ts";
 import type { Caller } from "../../endpoint/request.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
 import { Template } from "../cloud/template.ts";
@@ -43,7 +43,7 @@ export function checkTemplate(text: string, given: Pick<EngineGiven, "clock" | "
     if (!(error instanceof TemplateError)) throw error;
     const { line, column, message } = error;
     const where = `username_template: line ${line}, column ${column}`;
-    throw new Failure("invalid", "template-invalid", `${where}: ${message}`);
+    throw templateInvalid(`${where}: ${message}`);
   }
 }
 
@@ -107,8 +107,4 @@ export function callerName(caller: Caller | null): string {
 /** Other letters than the provider's, each as one "_". */
 function inLetters(text: string): string {
   return text.replace(/[^A-Za-z0-9+=,.@_-]/gu, "_");
-}
-
-function failed(message: string): Failure {
-  return new Failure("internal", "name-unusable", message);
 }

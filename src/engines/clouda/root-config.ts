@@ -18,7 +18,7 @@ import {
   standingAt,
 } from "../cloud/rotation-terms.ts";
 import { isRoleArn } from "./arn.ts";
-import { invalid } from "./failures.ts";
+import { invalid, storedByNewer } from "./failures.ts";
 import { checkTemplate } from "./names.ts";
 import { checkRegion } from "./region.ts";
 
@@ -233,8 +233,10 @@ export class RootConfig {
   }
 }
 
-/** Whoever may write the configuration and does not know its secret must not have it used elsewhere: what
- *  is signed with it would tell of every call (T-I01). The provider's own endpoints need no such proof. */
+/**
+ * Whoever may write the configuration and does not know its secret must not have it used elsewhere: what
+ * is signed with it would tell of every call (T-I01). The provider's own endpoints need no such proof.
+ */
 function checkMoved(before: StoredRoot, after: StoredRoot, change: RootChange): void {
   if (before.secretKey === "" || (change.secretKey ?? "") !== "" || after.secretKey === "") return;
   const known = new Set([
@@ -260,7 +262,7 @@ function checkMoved(before: StoredRoot, after: StoredRoot, change: RootChange): 
 function checked(root: StoredRoot | null): StoredRoot | null {
   if (root !== null && root.version > VERSION) {
     const text = "config/root was stored by a newer version";
-    throw new Failure("internal", "stored-by-newer", text);
+    throw storedByNewer(text);
   }
   return root === null ? null : { ...EMPTY, ...root }; // it may be older than some members
 }

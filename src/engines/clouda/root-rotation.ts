@@ -12,7 +12,7 @@ import { standingAt } from "../cloud/rotation-terms.ts";
 import { accountOf } from "./account.ts";
 import { committed } from "./commit.ts";
 import type { CloudA } from "./engine.ts";
-import { noKeysToRotate, twoKeys } from "./failures.ts";
+import { noKeysToRotate, twoKeys, rotationNotStored, rotationOvertaken } from "./failures.ts";
 import { unlessGone } from "./gone.ts";
 import type { CloudAProvider, NewAccessKey } from "./provider.ts";
 import type { ReplacedKey, StoredRoot } from "./root-config.ts";
@@ -204,10 +204,10 @@ async function succeeds(call: Promise<unknown>): Promise<boolean> {
 
 function notStored(cause: unknown): Failure {
   const message = "the new key could not be stored";
-  return new Failure("internal", "rotation-not-stored", message, { cause });
+  return rotationNotStored(message, { cause });
 }
 
 function changedMeanwhile(): Failure {
   const message = "config/root was changed while its key was rotated; nothing was rotated";
-  return new Failure("conflict", "rotation-overtaken", message);
+  return rotationOvertaken(message);
 }

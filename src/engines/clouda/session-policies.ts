@@ -1,7 +1,8 @@
 // What a session of STS may do at most: the policies of the role and of its groups, in one document and
 // one list (cloud-engines 2.7). The provider's limits are checked before it is asked (D26).
 
-import { Failure } from "../../base/failure.ts";
+import type { Failure } from "../../base/failure.ts";
+import { policyWithoutStatement, sessionPolicyTooLarge as tooMuch } from "./failures.ts";
 import { ProviderError } from "../cloud/provider-error.ts";
 import type { CloudAProvider } from "./provider.ts";
 import type { Role } from "./role.ts";
@@ -70,7 +71,7 @@ function noStatement(name: string): Failure {
   const message =
     `policy_document of role ${JSON.stringify(name)} has no Statement, and cannot be put together ` +
     "with the policies of its groups";
-  return new Failure("invalid", "policy-without-statement", message);
+  return policyWithoutStatement(message);
 }
 
 function checkLimits({ policy, policyArns }: SessionPolicies, { name }: Role): void {
@@ -90,8 +91,4 @@ function checkLimits({ policy, policyArns }: SessionPolicies, { name }: Role): v
         `${MOST_SESSION_CHARACTERS} together`,
     );
   }
-}
-
-function tooMuch(message: string): Failure {
-  return new Failure("invalid", "session-policy-too-large", message);
 }

@@ -7,6 +7,10 @@ function invalid(code: string, message: string): Failure {
   return new Failure("invalid", code, message);
 }
 
+/**
+ * @code field-missing A field that is needed was not given.
+ * @remedy Give the field that the text names.
+ */
 export function required(field: string): Failure {
   return invalid("field-missing", `${field} is required`);
 }
@@ -24,6 +28,10 @@ export function usernameInvalid(): Failure {
   return invalid("field-invalid", message);
 }
 
+/**
+ * @code user-unreadable The cloud user of a static role cannot be read.
+ * @remedy Check its name and the permissions of the mount.
+ */
 export function userUnreadable(username: string, error: ProviderError): Failure {
   return invalid("user-unreadable", `user ${username} cannot be read: ${error.message}`);
 }
@@ -33,6 +41,10 @@ export function otherUser(asked: string, found: string): Failure {
   return invalid("user-unreadable", `user cannot be adopted: the provider gives ${names}`);
 }
 
+/**
+ * @code user-changed A static role cannot change the user that it manages.
+ * @remedy Delete the role and make another.
+ */
 export function userChanged(name: string, username: string): Failure {
   const message =
     `static role ${JSON.stringify(name)} manages user ${username}, which cannot be changed: ` +
@@ -40,10 +52,18 @@ export function userChanged(name: string, username: string): Failure {
   return invalid("user-changed", message);
 }
 
+/**
+ * @code user-managed Another static role manages this user.
+ * @remedy Use that role, or delete it first.
+ */
 export function userManaged(username: string, by: string): Failure {
   return invalid("user-managed", `user ${username} is already managed by ${by}`);
 }
 
+/**
+ * @code own-key A static role would delete the key that the service itself calls with.
+ * @remedy Give config/root the key of a user that no static role manages.
+ */
 export function ownKey(username: string): Failure {
   const message =
     `user ${username} has the access key that this service itself calls with, which it does not delete: ` +
@@ -51,7 +71,11 @@ export function ownKey(username: string): Failure {
   return invalid("own-key", message);
 }
 
-/** The name is the same, the user is not: somebody deleted it and made another. */
+/**
+ * The name is the same, the user is not: somebody deleted it and made another.
+ * @code user-replaced The cloud user was deleted and made anew by somebody.
+ * @remedy Delete the static role with force=true and make it again.
+ */
 export class UserReplaced extends Failure {
   constructor(username: string) {
     const message =

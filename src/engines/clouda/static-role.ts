@@ -4,7 +4,7 @@
 import { text, utf8 } from "../../base/bytes.ts";
 import { type Codec, jsonCodec } from "../../base/codec.ts";
 import { SECOND } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
+import { newerVersion } from "./failures.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Instant } from "../../base/world.ts";
 import type { EngineTx } from "../../../plugin-sdk/storage.ts";
@@ -198,5 +198,5 @@ export const staticCredsCodec: Codec<StaticCreds> = {
 
 function checkVersion(version: number, known: number): void {
   if (version <= known) return;
-  throw new Failure("internal", "newer-version", "stored by a newer version");
+  throw newerVersion("stored by a newer version");
 }

@@ -3,7 +3,7 @@
 
 import { text, utf8 } from "../../base/bytes.ts";
 import type { Codec } from "../../base/codec.ts";
-import { Failure } from "../../base/failure.ts";
+import { newerVersion } from "./failures.ts";
 import { roleOfText } from "./legacy.ts";
 import { emptyRole, type Role } from "./role.ts";
 
@@ -21,7 +21,7 @@ export const roleCodec: Codec<Role> = {
   decode: (bytes) => {
     const { version, ...role } = JSON.parse(text(bytes)) as Stored;
     if (version > VERSION) {
-      throw new Failure("internal", "newer-version", "stored by a newer version");
+      throw newerVersion("stored by a newer version");
     }
     return role;
   },

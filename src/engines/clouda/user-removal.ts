@@ -2,7 +2,8 @@
 // nothing (cloud-engines 2.9). Keys go first: with them access ends, whatever fails afterwards.
 
 import { MINUTE } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
+import type { Failure } from "../../base/failure.ts";
+import { userNotVisible } from "./failures.ts";
 import type { Instant, Nanos } from "../../base/world.ts";
 import { ProviderError } from "../cloud/provider-error.ts";
 import { checkAccount, checkKnownAccount } from "./account.ts";
@@ -100,5 +101,5 @@ function notVisible(name: string): Failure {
   const message =
     `user ${name} is not there, but was made less than 5 minutes ago: ` +
     "the provider may not show it yet";
-  return new Failure("upstream", "user-not-visible", message);
+  return userNotVisible(message);
 }

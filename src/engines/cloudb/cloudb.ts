@@ -2,7 +2,7 @@
 // are there already. What is made outside is noted before, and ends with its lease.
 
 import { MINUTE, SECOND } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
+import { unknownOption } from "./failures.ts";
 import type { EngineType } from "../../../plugin-sdk/engine.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
 import { configApi } from "./api-config.ts";
@@ -22,7 +22,7 @@ export const cloudbType: EngineType<CloudB> = {
     const [unknown] = Object.keys(options);
     if (unknown === undefined) return options;
     const message = `unknown option ${JSON.stringify(unknown)}: a mount of cloudb has none`;
-    throw new Failure("invalid", "unknown-option", message);
+    throw unknownOption(message);
   },
   open: (given) => new CloudB(given),
   secrets: {

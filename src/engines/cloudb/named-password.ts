@@ -2,7 +2,6 @@
 // be found again by it (D13). The provider keeps all passwords of an application in one property, so
 // whoever changes them holds the lock of the application.
 
-import { Failure } from "../../base/failure.ts";
 import * as failures from "./failures.ts";
 import type { Graph, NewPassword } from "./graph.ts";
 import type { Passing, Patience } from "./patience.ts";
@@ -72,12 +71,12 @@ export function passwordFailure(error: unknown): unknown {
   if (!(error instanceof CloudBError)) return error;
   if (error.has("CredentialInvalidLifetimeAsPerAppPolicy")) {
     const text = `${error.message}; set a shorter explicit_max_ttl on the role`;
-    return new Failure("invalid", "password-lifetime", text, { cause: error });
+    return failures.passwordLifetime(text, { cause: error });
   }
   if (error.has("Directory_ResourceSizeExceeded")) {
     const text =
       "the application cannot hold more passwords: shorten the role's ttl or use another application";
-    return new Failure("invalid", "passwords-full", text, { cause: error });
+    return failures.passwordsFull(text, { cause: error });
   }
   return error;
 }

@@ -2,7 +2,8 @@
 // on its own (cloud-engines 3.6, D57), until they succeed, fail for good, or the time is over.
 
 import { SECOND, showDuration } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
+import type { Failure } from "../../base/failure.ts";
+import { providerGaveUp } from "./failures.ts";
 import type { Clock, Nanos, Random, Timer, Timers } from "../../base/world.ts";
 import { ThrottledFailure } from "../../../plugin-sdk/failure.ts";
 import { CloudBError } from "./provider-answer.ts";
@@ -132,7 +133,7 @@ export class Patience {
     const text = `${last.message}; gave up after ${showDuration(this.#options.within)}`;
     if (last.kind === "throttled")
       return new ThrottledFailure(text, last.retryAfter ?? RETRY_AFTER);
-    return new Failure("upstream", "provider-gave-up", text, { cause: last });
+    return providerGaveUp(text, { cause: last });
   }
 }
 

@@ -2,7 +2,6 @@
 // is (T-I07).
 
 import { SECOND } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
 import type { Connection } from "./connection.ts";
 import * as failures from "./failures.ts";
 import type { Patience } from "./patience.ts";
@@ -34,7 +33,7 @@ export async function deleteObject(
   }
   // What has just been deleted must be somewhere; what was gone before may be gone for good.
   const text = `permanently deleting ${id}: it is not among the deleted`;
-  if (was) throw new Failure("upstream", "provider-failed", text);
+  if (was) throw failures.providerFailed(text);
 }
 
 /** For good. Its principal would go with it, but could be restored: it is looked up where it is not known,

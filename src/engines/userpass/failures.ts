@@ -10,7 +10,11 @@ export function loginRefused(): Failure {
   return new Failure("invalid", "login-refused", "invalid username or password");
 }
 
-/** For names that nobody has as well, so it says nothing of who is there. */
+/**
+ * For names that nobody has as well, so it says nothing of who is there.
+ * @code locked-out Too many logins of this user failed.
+ * @remedy Wait for the time that Retry-After says, or unlock the user.
+ */
 export function lockedOut(left: Nanos): Failure {
   const seconds = Number(left / 1_000_000_000n) + 1;
   const why = `too many failed logins; try again in ${showDuration(BigInt(seconds) * 1_000_000_000n)}`;
@@ -20,7 +24,11 @@ export function lockedOut(left: Nanos): Failure {
   });
 }
 
-/** More passwords are waiting to be checked than can be within any patience. */
+/**
+ * More passwords are waiting to be checked than can be within any patience.
+ * @code too-many-logins More logins run at once than the server checks.
+ * @remedy Try again in a few seconds; look for a client that logs in for every request.
+ */
 export function tooManyLogins(): Failure {
   const message = "too many logins at once; try again in a few seconds";
   return new Failure("unavailable", "too-many-logins", message, { retryAfter: 5 });
@@ -35,6 +43,10 @@ export function userNameInvalid(): Failure {
   return new Failure("invalid", "field-invalid", message);
 }
 
+/**
+ * @code password-missing A new user needs a password.
+ * @remedy Give password.
+ */
 export function passwordMissing(): Failure {
   const message = "missing password: a new user needs one";
   return new Failure("invalid", "password-missing", message);
@@ -45,6 +57,10 @@ export function passwordUnusable(): Failure {
   return new Failure("invalid", "field-invalid", message);
 }
 
+/**
+ * @code user-unknown There is no such user.
+ * @remedy List the users of the mount.
+ */
 export function noUser(): Failure {
   return new Failure("not-found", "user-unknown", "no such user", { texts: [] });
 }

@@ -18,10 +18,18 @@ export class ProgramFailure extends Failure {
   }
 }
 
+/**
+ * @code program-syntax The program of a governing policy cannot be read.
+ * @remedy Correct the line and column that the text names.
+ */
 export function syntax(source: SourceText, at: number, problem: string): ProgramFailure {
   return new ProgramFailure("program-syntax", problem, source.positionAt(at));
 }
 
+/**
+ * @code program-too-large The program of a governing policy is too large or nested too deep.
+ * @remedy Shorten or divide it.
+ */
 export function limit(source: SourceText, at: number, problem: string): ProgramFailure {
   return new ProgramFailure("program-too-large", problem, source.positionAt(at));
 }
@@ -30,7 +38,11 @@ export function tooDeep(source: SourceText, at: number, levels: number): Program
   return limit(source, at, `nesting too deep: at most ${levels} levels are accepted`);
 }
 
-/** `what` is "name", "property" or "function". */
+/**
+ * `what` is "name", "property" or "function".
+ * @code program-unknown-name The program of a governing policy uses a name that does not exist.
+ * @remedy Correct it; the text suggests the nearest.
+ */
 export function unknown(
   source: SourceText,
   at: number,
@@ -44,6 +56,10 @@ export function unknown(
   return new ProgramFailure("program-unknown-name", problem, source.positionAt(at));
 }
 
+/**
+ * @code program-type The program of a governing policy uses a value of the wrong type.
+ * @remedy Correct the line and column that the text names.
+ */
 export function wrongType(source: SourceText, at: number, problem: string): ProgramFailure {
   return new ProgramFailure("program-type", problem, source.positionAt(at));
 }
@@ -54,4 +70,12 @@ export function notRead(cause: unknown): unknown {
   const position = cause.position ?? { line: 1, column: 1, offset: 0 };
   const problem = cause.message.replace(/^At \d+:\d+: /, "");
   return new ProgramFailure(cause.code, problem, position);
+}
+
+/**
+ * @code test-input-invalid The input of a policy's test is not valid.
+ * @remedy Correct what the text names.
+ */
+export function testInputInvalid(message: string): Failure {
+  return new Failure("invalid", "test-input-invalid", message);
 }

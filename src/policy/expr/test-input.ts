@@ -3,6 +3,7 @@
 
 import { parseDuration, SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
+import { testInputInvalid as refused } from "./failures.ts";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { nearest } from "../../base/nearest.ts";
 import { parseTime } from "../../base/time.ts";
@@ -199,8 +200,4 @@ function isList(value: JsonValue | readonly string[]): value is readonly JsonVal
 
 function wrong(path: string, what: string): Failure {
   return refused(`${showName(path)} must be ${what}`);
-}
-
-function refused(problem: string): Failure {
-  return new Failure("invalid", "test-input-invalid", problem);
 }

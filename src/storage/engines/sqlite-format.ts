@@ -3,7 +3,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { Failure } from "../../base/failure.ts";
+import { storageForeign, storageFormatNewer } from "../failures.ts";
 
 export const APPLICATION_ID = 0x484f4c44; // "HOLD"
 export const FORMAT = 2;
@@ -81,11 +81,11 @@ export function inspectFormat(db: DatabaseSync, path: string): "empty" | "older"
     const message =
       `${path} was written by a newer version of Holdfast (format ${String(format)}; this ` +
       `version reads format ${FORMAT}); start it with that version`;
-    throw new Failure("invalid", "storage-format-newer", message);
+    throw storageFormatNewer(message);
   }
   // A crash between making the file and making the tables leaves a database without anything.
   const made = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get();
   if (made === undefined && application === 0 && format === 0) return "empty";
   const message = `${path} is not a Holdfast store; choose another directory or move it away`;
-  throw new Failure("invalid", "storage-foreign", message);
+  throw storageForeign(message);
 }

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { EMPTY } from "../../base/bytes.ts";
 import { Failure } from "../../base/failure.ts";
+import { storageFileMissing, storageNotPrivate } from "../failures.ts";
 import { handOver } from "../../base/forbidden.ts";
 import type { Fs } from "../../base/world.ts";
 import { EngineError, StorageLocked } from "./engine.ts";
@@ -59,21 +60,21 @@ function checkPrivate(fs: Fs, path: string, kind: "file" | "directory", mode: st
   const info = fs.info(path);
   if (info === null) return;
   if (info.kind !== kind) {
-    throw new Failure("invalid", "storage-not-private", `${path} is not a ${kind}`);
+    throw storageNotPrivate(`${path} is not a ${kind}`);
   }
   if (!info.ours) {
     const message = `${path} belongs to another user; ${handOver(path)} && chmod ${mode} ${path}`;
-    throw new Failure("invalid", "storage-not-private", message);
+    throw storageNotPrivate(message);
   }
   if ((info.mode & GROUP_OR_OTHERS) !== 0) {
     const message =
       `${path} can be used by other users (mode ${info.mode.toString(8)}); ` +
       `make it private with: chmod ${mode} ${path}`;
-    throw new Failure("invalid", "storage-not-private", message);
+    throw storageNotPrivate(message);
   }
   if ((info.mode & OWNER) !== OWNER) {
     const message = `${path} is closed to its owner (mode ${info.mode.toString(8)}); chmod ${mode} ${path}`;
-    throw new Failure("invalid", "storage-not-private", message);
+    throw storageNotPrivate(message);
   }
 }
 
@@ -119,7 +120,7 @@ function examineDatabase(fs: Fs, path: string, onlyLook = false): boolean {
   const logged = fs.info(log)?.size ?? 0;
   if (size === 0 && logged > 0) {
     const message = `${path} is missing or empty, but its log ${log} is not; restore both`;
-    throw new Failure("damaged", "storage-file-missing", message);
+    throw storageFileMissing(message);
   }
   if (size > 0) inspect(path, onlyLook && logged === 0);
   return info !== null;
