@@ -125,11 +125,18 @@ export function trailingSlash(): Failure {
 
 /**
  * Its answer is no JSON, or is made while nothing can be kept, or may be written down nowhere.
- * @code not-wrapped The answer of this path cannot be wrapped.
- * @remedy Leave X-Service-Wrap-TTL out.
+ * @code not-wrapped The answer to this request cannot be wrapped.
+ * @remedy Leave X-Service-Wrap-TTL out, or send a token where there was none.
  */
 export function notWrapped(): Failure {
   const message = "answers of this path cannot be wrapped; leave X-Service-Wrap-TTL out";
+  return new Failure("invalid", "not-wrapped", message);
+}
+
+export function wrappedAlready(): Failure {
+  const message =
+    "what a wrapping token holds is not wrapped for another time; leave X-Service-Wrap-TTL out, and use " +
+    "sys/wrapping/rewrap to put it behind a new token for as long as before";
   return new Failure("invalid", "not-wrapped", message);
 }
 

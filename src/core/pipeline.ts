@@ -335,9 +335,12 @@ export class Pipeline implements Core {
   async #settle(passage: Passage, asked: Asked, answered: Reply): Promise<Reply> {
     const { leases, logins, wrapping } = this.#parts;
     let reply = answered;
-    if (reply.lease !== null) reply = reply.with(await leases.issue(reply.lease, asked));
-    if (reply.login !== null) reply = reply.with(await logins.login(reply.login, asked));
     const { wrapTtl } = passage.incoming;
+    if (reply.lease !== null) reply = reply.with(await leases.issue(reply.lease, asked));
+    if (reply.login !== null) {
+      if (wrapTtl !== null) wrapping.admitLogin(logins.originOf(reply.login, asked), asked);
+      reply = reply.with(await logins.login(reply.login, asked));
+    }
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(passage, reply)) return reply;
     const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
     // Where the next page begins, and as of when: the headers of spec 1 hold nothing to be kept.
@@ -353,6 +356,8 @@ export class Pipeline implements Core {
     // Shares of keys are written down nowhere, whatever the answer looks like.
     const kept = endpoint?.family !== "bare" && endpoint?.access.kind !== "ceremony";
     if (endpoint === null || !kept) throw failures.notWrapped();
+    // It would be kept for longer than its maker was let, and count for a token that ends with this.
+    if (endpoint.unwraps) throw failures.wrappedAlready();
     this.#parts.wrapping.admit(wrapTtl, asked);
   }
 

@@ -9,7 +9,7 @@ import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
 import type { LeaseOffer, LoginOffer } from "../endpoint/lease.ts";
 import type { Leased, Reply, WrapInfo } from "../endpoint/reply.ts";
-import type { Asked, Caller, MountRef, NamespaceRef } from "../endpoint/request.ts";
+import type { Asked, Caller, MountRef, NamespaceRef, Origin } from "../endpoint/request.ts";
 import type { ProgramInput } from "../policy/expr/program-input.ts";
 import type { Governor } from "../policies/governing-places.ts";
 import type { Route } from "./router.ts";
@@ -70,11 +70,15 @@ export interface Leasing {
 /** Where a login becomes a token. */
 export interface Logins {
   login(offer: LoginOffer, asked: Asked): Promise<{ auth: AuthBlock; warnings: readonly string[] }>;
+  /** Who the token will belong to. */
+  originOf(offer: LoginOffer, asked: Asked): Origin;
 }
 
 export interface Wrapping {
   /** Before the handler runs: refuses where the answer could not be kept. */
   admit(ttl: Nanos, asked: Asked): void;
+  /** Before whoever has logged in gets a token, in the same way. */
+  admitLogin(origin: Origin, asked: Asked): void;
   /** Keeps the answer for one who unwraps it. */
   wrap(
     reply: Reply,

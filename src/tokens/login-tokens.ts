@@ -7,7 +7,7 @@ import { invariant } from "../base/invariant.ts";
 import type { Clock, Nanos } from "../base/world.ts";
 import type { AuthBlock } from "../endpoint/auth.ts";
 import type { LoginOffer } from "../endpoint/lease.ts";
-import type { Asked, MountRef } from "../endpoint/request.ts";
+import type { Asked, MountRef, Origin } from "../endpoint/request.ts";
 import { provedName } from "./origin.ts";
 import type { Tokens } from "./tokens.ts";
 import { authOf } from "./token-view.ts";
@@ -40,13 +40,14 @@ export class LoginTokens {
 
   async login(
     offer: LoginOffer,
-    { mount, namespace, path }: Asked,
+    asked: Asked,
   ): Promise<{ auth: AuthBlock; warnings: readonly string[] }> {
     const { tokens, clock } = this.#options;
+    const { mount, namespace, path } = asked;
     invariant(mount !== null, "a login goes to a mount");
     const life = this.#lifeOf(offer, mount);
     const { policies, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
-    const { metadata = {}, notes = {}, identity = offer.displayName } = offer;
+    const { metadata = {}, notes = {} } = offer;
     const token = await tokens.create(
       {
         type: "client",
@@ -66,19 +67,26 @@ export class LoginTokens {
           path: path.segments.join("/"),
           ...(boundTo.length === 0 ? {} : { boundTo }),
         },
-        origin: {
-          namespaceId: mount.namespace.id,
-          mount: mount.uuid,
-          login: path.text.slice(mount.path.length),
-          name: provedName(mount.path, identity),
-          metadata,
-          ...(offer.owner === undefined ? {} : { owner: offer.owner }),
-        },
+        origin: this.originOf(offer, asked),
       },
       null, // cut below, where /acl/ would refuse
     );
     const auth = authOf(token, { now: clock.now(), orphan: true, withSecret: true });
     return { auth, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
+  }
+
+  /** What the method has proved of whoever logs in. */
+  originOf(offer: LoginOffer, { mount, path }: Asked): Origin {
+    invariant(mount !== null, "a login goes to a mount");
+    const { metadata = {}, identity = offer.displayName, owner } = offer;
+    return {
+      namespaceId: mount.namespace.id,
+      mount: mount.uuid,
+      login: path.text.slice(mount.path.length),
+      name: provedName(mount.path, identity),
+      metadata,
+      ...(owner === undefined ? {} : { owner }),
+    };
   }
 
   /** Whoever logs in is told of a cut only where the role has asked for more than there is: that the

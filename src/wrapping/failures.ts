@@ -15,6 +15,12 @@ export function ttlMissing(): Failure {
   return new Failure("invalid", "wrap-ttl-missing", message);
 }
 
+export function nobodyWraps(): Failure {
+  const message =
+    "without a token only a login is answered wrapped; send a token, or leave X-Service-Wrap-TTL out";
+  return new Failure("invalid", "not-wrapped", message);
+}
+
 export function closed(): Failure {
   return new Failure("sealed", "sealed", "service is sealed", { retryAfter: 5 });
 }

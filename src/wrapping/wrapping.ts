@@ -14,6 +14,7 @@ import {
   type Caller,
   isAtOrBelow,
   type NamespaceRef,
+  type Origin,
   type WrapForm,
 } from "../endpoint/request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
@@ -35,6 +36,7 @@ const SECRET_BYTES = 32; // decision 51
 export interface WrappingTokens {
   find(secret: string): Caller | null;
   byAccessor(namespaceId: string, accessor: string): Token | null;
+  callerBy(namespace: NamespaceRef, accessor: string): Caller | null;
   /** In a transaction, with any lifetime. */
   mint(tx: Tx, spec: NewToken, secret?: Secret<string>): Token;
   /** Ends one that may be used, in a transaction. */
@@ -121,17 +123,25 @@ export class Wrapping {
   admit(ttl: Nanos, { namespace, caller }: Asked): void {
     const { longest, cubbyholes } = this.#options;
     if (ttl > longest) throw failures.ttlTooLong(longest);
-    cubbyholes.checkWrapping(namespace.id, makerOf(caller));
+    // Without a caller it counts for whoever is let in, which is known only then.
+    if (caller !== null) cubbyholes.checkWrapping(namespace.id, makerOf(caller));
+  }
+
+  /** Before there is a token for whoever has logged in: it is to be kept for them, and counts as theirs. */
+  admitLogin(origin: Origin, { namespace }: Asked): void {
+    const by = ownerOf({ origin, namespace, accessor: "" });
+    this.#options.cubbyholes.checkWrapping(namespace.id, { by, management: false });
   }
 
   /** Keeps the answer, and gives what stands for it. */
   async wrap(reply: Reply, ttl: Nanos, asked: Asked): Promise<Wrapped> {
     const { namespace, path, wrapForm: form = "token", caller } = asked;
     const kept = keptAnswer(reply);
-    const maker = makerOf(caller);
+    const inside = accessorIn(reply, asked);
+    const maker = caller === null ? this.#letIn(namespace, inside) : makerOf(caller);
     const making = { kept, ttl, path: path.text, form, namespaceId: namespace.id, ...maker };
     const token = await this.#options.local.write((tx) => this.#make(tx, making));
-    return this.#told(token, namespace, accessorIn(reply, asked));
+    return this.#told(token, namespace, inside);
   }
 
   /** The answer as it was; nobody gets it a second time. */
@@ -176,6 +186,14 @@ export class Wrapping {
   }
 
   // --- inside ---
+
+  /** Who has got the token in an answer. What nobody answers for is not kept: anybody could fill the
+   *  namespace with it, and nobody be told to stop. */
+  #letIn(namespace: NamespaceRef, inside: string): Maker {
+    const owner = this.#options.tokens.callerBy(namespace, inside);
+    if (owner === null) throw failures.nobodyWraps();
+    return makerOf(owner);
+  }
 
   /** The wrapping token that a request is about: named in its body, or its credential. */
   #meant({ caller, namespace }: Asked, named: Secret<string> | undefined): Caller {
@@ -275,9 +293,8 @@ function placeOf({ namespace, accessor, global }: Caller): TokenPlace {
 }
 
 /** Whoever asks for the wrapping has to make room for it. */
-function makerOf(caller: Caller | null): Maker {
-  const by = caller === null ? null : ownerOf(caller);
-  return { by, management: caller?.type === "management" };
+function makerOf(caller: Caller): Maker {
+  return { by: ownerOf(caller), management: caller.type === "management" };
 }
 
 /** Of the token in the answer, for whoever wants to end it unseen; empty where there is none. */

@@ -17,7 +17,7 @@ import {
   SECOND,
 } from "../support/engine-server.ts";
 import { type Answer, at, type CallOptions } from "../support/http-client.ts";
-import { loggedIn, loginServer } from "../support/login-server.ts";
+import { loggedIn, loginServer, PASSWORD } from "../support/login-server.ts";
 
 const INVALID = "wrapping token is not valid or does not exist";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -412,6 +412,74 @@ test("however often somebody logs in, the wrappings and cubbyholes of all tokens
   }
   assert.equal((await revoke(keepers[0]!)).status, 204);
   assert.equal((await keep(secret, "more")).status, 204, "what ends with its token makes room");
+});
+
+test("a wrapped login counts for whoever logs in, and is refused before there is a token", async (t) => {
+  const logins = await loginServer(t);
+  await logins.people();
+  await logins.server.must("POST", "/v1/auth/people/users/bob", { body: { password: PASSWORD } });
+  const fill = async () => {
+    const { secret } = loggedIn(await logins.login());
+    const body = { text: "x".repeat(1000 * 1024) };
+    const wrap = () =>
+      logins.server.call("POST", "/v1/sys/wrapping/wrap", { token: secret, body, ...forAWhile() });
+    const made: string[] = [];
+    for (let last = await wrap(); last.status === 200; last = await wrap()) {
+      made.push(wrapIn(last).token);
+      assert.ok(made.length < 40);
+    }
+    return made;
+  };
+  const first = wrapIn(await logins.login(PASSWORD, forAWhile())); // there is room for it
+  const made = await fill();
+  const before = await logins.tokens();
+  const full = await logins.login(PASSWORD, forAWhile());
+  assert.equal(full.status, 429, full.text);
+  assert.match(full.text, /wrapped answers made by one login or token/);
+  assert.equal(await logins.tokens(), before, "no token that nobody has");
+  loggedIn(await logins.login());
+  const bob = await logins.server.call("POST", "/v1/auth/people/login/bob", {
+    body: { password: PASSWORD },
+    ...forAWhile(),
+  });
+  wrapIn(bob); // somebody else
+  for (const token of [first.token, ...made.slice(0, 2)]) {
+    const opened = await logins.server.call("POST", "/v1/sys/wrapping/unwrap", { token });
+    assert.equal(opened.status, 200, opened.text);
+  }
+  wrapIn(await logins.login(PASSWORD, forAWhile()));
+});
+
+test("a wrapped login of a role counts for the role", async (t) => {
+  const logins = await loginServer(t);
+  const role_id = await logins.machines({ token_policies: "default" });
+  const secret_id = String(at(await logins.secretId(), "data", "secret_id"));
+  const login = (options: CallOptions = {}) =>
+    logins.server.call("POST", "/v1/auth/approle/login", {
+      body: { role_id, secret_id },
+      ...options,
+    });
+  const { secret: token } = loggedIn(await login());
+  const body = { text: "x".repeat(1000 * 1024) };
+  const wrap = () =>
+    logins.server.call("POST", "/v1/sys/wrapping/wrap", { token, body, ...forAWhile() });
+  let last = await login(forAWhile());
+  for (let i = 0; last.status === 200 && i < 40; i++) last = await wrap();
+  assert.equal(last.status, 429, last.text);
+  assert.equal((await login(forAWhile())).status, 429);
+  loggedIn(await login());
+});
+
+test("without a token nothing is kept for anybody but what lets somebody in", async (t) => {
+  const server = await engineServer(t);
+  const before = server.storedKeys("wrapping-made").length;
+  for (const path of ["sys/wrapping/pubkey", "sys/internal/ui/mounts", "acl/replication"]) {
+    const answer = await server.test.call("GET", `/v1/${path}`, forAWhile());
+    assert.equal(answer.status, 400, `${path}: ${answer.text}`);
+    assert.match(answer.text, /without a token only a login is answered wrapped; send a token/);
+    wrapIn(await server.ask("GET", path, undefined, forAWhile())); // whose it is can be told
+  }
+  assert.equal(server.storedKeys("wrapping-made").length, before + 3);
 });
 
 test("what cannot be wrapped is refused, not given out", async (t) => {

@@ -61,8 +61,13 @@ export class ObservedPipeline {
         },
       },
       leases: { admit: () => {}, issue: refuse },
-      logins: { login: refuse },
-      wrapping: { admit: () => {}, wrap: refuse },
+      logins: {
+        login: refuse,
+        originOf: () => {
+          throw new Error("not reached: handlers answer with nothing");
+        },
+      },
+      wrapping: { admit: () => {}, admitLogin: () => {}, wrap: refuse },
       decisions: {
         decide: (_, question) => {
           this.#seen.question = question;

@@ -102,8 +102,17 @@ export class SmallHouse {
       },
       mounts: { find: () => null },
       leases: { admit: () => {}, issue: () => Promise.reject(new Error("no leases here")) },
-      logins: { login: () => Promise.reject(new Error("no logins here")) },
-      wrapping: { admit: () => {}, wrap: () => Promise.reject(new Error("no wrapping here")) },
+      logins: {
+        login: () => Promise.reject(new Error("no logins here")),
+        originOf: () => {
+          throw new Error("no logins here");
+        },
+      },
+      wrapping: {
+        admit: () => {},
+        admitLogin: () => {},
+        wrap: () => Promise.reject(new Error("no wrapping here")),
+      },
       decisions: { decide: (_, question) => this.#decideAfter(this.rights, question) },
       governance: {
         overrideNeedsSudo: false,

@@ -8,6 +8,7 @@ import {
   done,
   engineServer,
   type EngineServer,
+  grants,
   refused,
   SECOND,
 } from "../support/engine-server.ts";
@@ -82,6 +83,23 @@ test("T-E02: a wrapping token opens its wrapping and nothing else", async (t) =>
   }
   const opened = await server.test.call("POST", "/v1/sys/wrapping/unwrap", { token });
   assert.deepEqual(dataOf(opened), { a: "b" }, "none of that has used it up");
+});
+
+test("T-E02: one wrapping token opens, renews or shows no other", async (t) => {
+  const server = await engineServer(t);
+  for (const format of ["token", "jwt"]) {
+    const more = { "X-Service-Wrap-Format": format };
+    const [own, other] = [await wrapped(server), await wrapped(server, "5m", more)];
+    for (const path of ["unwrap", "rewrap", "lookup"]) {
+      const body = { token: other.token };
+      const answer = await server.ask("POST", `sys/wrapping/${path}`, body, { token: own.token });
+      refused(answer, 400, INVALID);
+    }
+    for (const { token } of [own, other]) {
+      const opened = await server.test.call("POST", "/v1/sys/wrapping/unwrap", { token });
+      assert.deepEqual(dataOf(opened), { a: "b" });
+    }
+  }
 });
 
 test("T-E03: a look-up shows what a swapped token would not; another cluster's is none", async (t) => {
@@ -183,4 +201,55 @@ test("T-E04: times at and beyond the edge", async (t) => {
   await server.time.pass(61n * SECOND);
   await server.test.unseal(server.shares);
   refused(await server.ask("POST", "sys/wrapping/unwrap", { token }), 400, INVALID);
+});
+
+test("T-E04: unwrapping keeps nothing for longer than its maker might, whoever unwraps", async (t) => {
+  const server = await engineServer(t);
+  const short = 'path "sys/wrapping/wrap" { capabilities = ["update"] max_wrapping_ttl = "2m" }\n';
+  const by = await server.client(short + grants("sys/wrapping/rewrap", "update"));
+  refused(
+    await server.ask("POST", "sys/wrapping/wrap", { a: "b" }, { token: by, ...wrapFor("24h") }),
+    403,
+    "permission denied",
+  );
+  const made = await server.must(
+    "POST",
+    "sys/wrapping/wrap",
+    { a: "b" },
+    { token: by, ...wrapFor("1m") },
+  );
+  const token = String(at(made, "wrap_info", "token"));
+  const again =
+    "what a wrapping token holds is not wrapped for another time; leave X-Service-Wrap-TTL out, and use " +
+    "sys/wrapping/rewrap to put it behind a new token for as long as before";
+  for (const path of ["unwrap", "rewrap", "lookup"]) {
+    const ask = (body: object, credential: string) =>
+      server.ask("POST", `sys/wrapping/${path}`, body, { token: credential, ...wrapFor("24h") });
+    refused(await ask({}, token), 400, again);
+    refused(await ask({ token }, by), 400, again);
+    refused(await ask({ token }, server.root), 400, again);
+  }
+  // And none of that has used it up.
+  const fresh = await server.must("POST", "sys/wrapping/rewrap", {}, { token });
+  assert.equal(at(fresh, "wrap_info", "ttl"), 60);
+  const opened = await server.test.call("POST", "/v1/sys/wrapping/unwrap", {
+    token: String(at(fresh, "wrap_info", "token")),
+  });
+  assert.deepEqual(dataOf(opened), { a: "b" });
+});
+
+test("T-E04: what there is no room for is refused before the secret is made", async (t) => {
+  const server = await engineServer(t);
+  await server.counting();
+  const token = await server.client(grants("count/creds/r", "read"));
+  const large = { text: "x".repeat(1000 * 1024) };
+  const wrap = () => server.ask("POST", "sys/wrapping/wrap", large, { token, ...wrapFor("24h") });
+  let last = await wrap();
+  for (let i = 0; last.status === 200 && i < 40; i++) last = await wrap();
+  assert.equal(last.status, 429, last.text);
+  const lost = await server.ask("GET", "count/creds/r", undefined, { token, ...wrapFor("1m") });
+  assert.equal(lost.status, 429, lost.text);
+  assert.deepEqual(server.outside.events, []);
+  assert.equal((await server.ask("GET", "count/creds/r", undefined, { token })).status, 200);
+  assert.equal(server.outside.objects.length, 1);
 });
