@@ -1,6 +1,7 @@
 // What every way of logging in can say of the tokens that come of it: the `token_…` fields of its users
 // or roles. Fields, checks, what is kept, what is shown, and the offer that the server is made.
 
+import { showRange } from "../src/base/addresses.ts";
 import { AddressRanges } from "../src/base/address-ranges.ts";
 import { SECOND } from "../src/base/duration.ts";
 import { fieldInvalid as refused } from "./failure.ts";
@@ -56,6 +57,7 @@ export const loginFields = {
     .body("token_bound_cidrs")
     .list("Addresses and ranges from which one may log in, and use the token.", {
       max: MAX_RANGES,
+      shown: rangeForm,
     })
     .optional(),
   withoutDefault: wire
@@ -98,6 +100,11 @@ export function changedTerms(before: LoginTerms, given: LoginChange): LoginTerms
     throw refused("token_policies must name at least one where token_no_default_policy is set");
   }
   return terms;
+}
+
+/** The one form of a range, for rules and programs: 10.1.2.3/8 is 10.0.0.0/8, an address has its length. */
+export function rangeForm(text: string): string {
+  return showRange(text.trim()) ?? text;
 }
 
 /** Refuses a text that is neither an address nor a range. */

@@ -28,6 +28,26 @@ export function readRange(text: string): AddressRange | null {
   return { ...address, length: Number(digits) };
 }
 
+/** The one form of all texts that mean the same range: as a network, in full. Null for no range. */
+export function showRange(text: string): string | null {
+  const range = readRange(text);
+  if (range === null) return null;
+  const rest = BigInt(range.bits - range.length);
+  const value = (range.value >> rest) << rest;
+  const parts = (count: number, width: bigint) =>
+    Array.from({ length: count }, (_, i) => {
+      const shift = width * BigInt(count - 1 - i);
+      return (value >> shift) & ((1n << width) - 1n);
+    });
+  const address =
+    range.bits === 32
+      ? parts(4, 8n).join(".")
+      : parts(8, 16n)
+          .map((part) => part.toString(16))
+          .join(":");
+  return `${address}/${range.length}`;
+}
+
 const POINT = 0x2e;
 const ZERO = 0x30;
 const MAPPED = 0xffffn; // what stands above the last 32 bits

@@ -24,6 +24,11 @@ export function isUuid(text: string): boolean {
   return FORM.test(text);
 }
 
+/** UUIDs are equal whatever their case: in lower case; any other text is itself. */
+export function foldedUuid(text: string): string {
+  return isUuid(text) ? text.toLowerCase() : text;
+}
+
 export function uuidText(bytes: Uint8Array): string {
   invariant(bytes.length === 16, "a UUID has 16 bytes");
   const digits = hex(bytes);

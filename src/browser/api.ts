@@ -1,5 +1,6 @@
 // The endpoints of browser settings: core contract 13.2 and 13.3.
 
+import { fold } from "../base/fold.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
@@ -53,7 +54,7 @@ export const browserApi = [
         .list("Origins such as https://console.example.com, or * for every origin", { max: 256 }),
       allowedHeaders: wire
         .param("allowed_headers")
-        .list("Request headers that may be sent beside the standard ones", { max: 64 })
+        .list("Request headers that may be sent beside the standard ones", { max: 64, shown: fold })
         .default([]),
       allowCredentials: wire
         .param("allow_credentials")

@@ -182,6 +182,14 @@ interface Place {
   readonly folds?: Folding | undefined;
 }
 
+/** How texts that mean the same are brought into one form. */
+interface Spelling {
+  /** Of what the handler gets, and so everybody else. */
+  readonly form?: (text: string) => string;
+  /** Of what rules and programs see; the handler gets it as it was given, to show it so again. */
+  readonly shown?: (text: string) => string;
+}
+
 interface Bounds {
   readonly min?: number;
   readonly max?: number;
@@ -194,12 +202,28 @@ class Placed {
     this.#place = place;
   }
 
-  string(help: string, { max }: { readonly max?: number } = {}): WireField<string> {
-    return this.#of(textKind(max), help);
+  string(
+    help: string,
+    { max, form, shown }: { readonly max?: number } & Spelling = {},
+  ): WireField<string> {
+    const kind = textKind(max);
+    if (form === undefined && shown === undefined) return this.#of(kind, help);
+    return this.#of(
+      {
+        ...kind,
+        convert: (given) => formed(kind.convert(given), form),
+        ...(shown === undefined ? {} : { show: shown }),
+        asSent: false,
+      },
+      help,
+    );
   }
 
   /** A string that must never be shown again. */
-  secret(help: string, { max }: { readonly max?: number } = {}): WireField<Secret<string>> {
+  secret(
+    help: string,
+    { max, form }: { readonly max?: number } & Pick<Spelling, "form"> = {},
+  ): WireField<Secret<string>> {
     const kind = textKind(max);
     return this.#of(
       {
@@ -207,10 +231,10 @@ class Placed {
         schema: { ...kind.schema, format: "password" },
         secret: true,
         convert: (given) => {
-          const text = kind.convert(given);
+          const text = formed(kind.convert(given), form);
           return text === undefined ? undefined : new Secret(text);
         },
-        asSent: true,
+        ...(form === undefined ? { asSent: true } : { show: (secret) => secret.reveal() }),
       },
       help,
     );
@@ -295,7 +319,10 @@ class Placed {
   }
 
   /** Strings: a JSON array, or one string with commas between. */
-  list(help: string, { max = 1000 }: { readonly max?: number } = {}): WireField<readonly string[]> {
+  list(
+    help: string,
+    { max = 1000, form, shown }: { readonly max?: number } & Spelling = {},
+  ): WireField<readonly string[]> {
     return this.#of(
       {
         accepts: `a list of strings, at most ${max} of them`,
@@ -303,8 +330,10 @@ class Placed {
         convert: (given) => {
           const items = typeof given === "string" ? commaList(given, max + 1) : given;
           if (!Array.isArray(items) || items.length > max) return undefined;
-          return items.every((item) => typeof item === "string") ? items : undefined;
+          if (!items.every((item) => typeof item === "string")) return undefined;
+          return form === undefined ? items : items.map(form);
         },
+        ...(shown === undefined ? {} : { show: (items) => items.map(shown) }),
       },
       help,
     );
@@ -415,6 +444,13 @@ function textKind(max: number | undefined): Kind<string> {
       typeof given === "string" && given.length <= (max ?? given.length) ? given : undefined,
     asSent: true,
   };
+}
+
+function formed(
+  text: string | undefined,
+  form: ((text: string) => string) | undefined,
+): string | undefined {
+  return text === undefined || form === undefined ? text : form(text);
 }
 
 /** Also when its text was kept because it is spelt in a way of its own: 1.50, 5.0. */

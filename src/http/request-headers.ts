@@ -1,6 +1,7 @@
 // The headers of a request, read once, from the raw list: Node's own object joins or drops repeated
 // ones, and a repeated credential or length is how two readers come to see two requests.
 
+import { foldedUuid } from "../base/uuid.ts";
 import { DAY, parseDuration, SECOND } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";
 import { isUuid } from "../base/uuid.ts";
@@ -98,7 +99,8 @@ export class RequestHeaders {
     const given = this.#given();
     fault ??= given.fault;
     if (given.token !== null && given.token.length > tokenBytes) fault ??= tokenTooLong(tokenBytes);
-    this.credential = fault === null ? given.token : null;
+    // As it is looked up, so that records of one token have one hash.
+    this.credential = fault === null && given.token !== null ? foldedUuid(given.token) : null;
     this.credentialFault = fault;
   }
 

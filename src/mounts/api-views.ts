@@ -1,5 +1,6 @@
 // What others than administrators see of mounts (core contract 12), and moving one (7.3).
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
@@ -47,8 +48,8 @@ export const mountViewsApi = [
       "request, where `update` on sys/remount is needed as well.",
     access: access.sudo,
     input: {
-      from: wire.body("from").string("Path of the mount."),
-      to: wire.body("to").string("Where it is to be."),
+      from: wire.body("from").string("Path of the mount.", { form: withoutSlashes }),
+      to: wire.body("to").string("Where it is to be.", { form: withoutSlashes }),
     },
     output: out.object({ migration_id: out.string("Asks for its status.") }),
     handler: async (sight, { from, to }, asked) => ({

@@ -1,6 +1,7 @@
 // What can be tuned, as it stands on the wire: in the body of tune, and inside `config` when a mount is
 // made. Older clients send "" for what they leave alone.
 
+import { fold } from "../base/fold.ts";
 import { parseDuration, SECOND, showDuration } from "../base/duration.ts";
 import { fieldInvalid } from "./failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
@@ -103,11 +104,11 @@ export const CONFIG_FIELDS = {
     .optional(),
   passthroughRequestHeaders: wire
     .body("passthrough_request_headers")
-    .list("Headers of requests that the engine is told of.", HEADERS)
+    .list("Headers of requests that the engine is told of.", { ...HEADERS, shown: fold })
     .optional(),
   allowedResponseHeaders: wire
     .body("allowed_response_headers")
-    .list("Headers that the engine may answer with.", HEADERS)
+    .list("Headers that the engine may answer with.", { ...HEADERS, shown: fold })
     .optional(),
   identityTokenKey: wire
     .body("identity_token_key")

@@ -1,5 +1,6 @@
 // Where a mount may be (core contract 7.1). Every operation reads the path that it is given here.
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { isSegment } from "../base/canonical-path.ts";
 import { RESERVED_NAMES } from "../endpoint/parts.ts";
 import * as failures from "./failures.ts";
@@ -11,7 +12,7 @@ const MAX_SEGMENTS = 8;
 
 /** As it is kept: with a slash at the end, below auth/ for those that log people in. */
 export function readMountPath(given: string, kind: MountKind): string {
-  const text = given.replace(/^\//, "").replace(/\/$/, "");
+  const text = withoutSlashes(given);
   const problem = problemOf(text);
   if (problem !== null) throw failures.pathRefused(problem);
   return kind === "auth" ? `auth/${text}/` : `${text}/`;

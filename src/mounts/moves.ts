@@ -2,6 +2,7 @@
 // revoked first; data lies below the namespace, so that across namespaces it moves too, slice by slice,
 // each in one transaction. The mark in the record takes a move over crashes and seals.
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { bytesCodec, type Codec, jsonCodec } from "../base/codec.ts";
 import { describe, Failure } from "../base/failure.ts";
 import { invariant } from "../base/invariant.ts";
@@ -81,7 +82,7 @@ export class Moves {
 
   /** Where a path given in a body leads. */
   placeOf(base: NamespaceRef, given: string): Place {
-    const text = given.replace(/^\//, "").replace(/\/$/, "");
+    const text = withoutSlashes(given);
     const segments = text.split("/");
     const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
     const rest = segments.slice(taken).join("/");

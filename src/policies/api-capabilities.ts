@@ -1,5 +1,7 @@
 // The endpoints that tell what a token may do (contract 4.6).
 
+import { withoutFirstSlash } from "../base/slashes.ts";
+import { foldedUuid } from "../base/uuid.ts";
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
@@ -17,7 +19,7 @@ const MAX_SECRET = 8192;
 const asked = {
   paths: wire
     .body("paths", { aliases: ["path"] })
-    .list("Paths, relative to the namespace of the request.")
+    .list("Paths, relative to the namespace of the request.", { form: withoutFirstSlash })
     .optional(),
 };
 const explain = wire
@@ -48,7 +50,10 @@ export const capabilitiesApi = [
     summary: "Tell what a token may do on paths, by its secret.",
     access: access.capability,
     input: {
-      secret: wire.body("token").secret("Secret of the token.", { max: MAX_SECRET }).optional(),
+      secret: wire
+        .body("token")
+        .secret("Secret of the token.", { max: MAX_SECRET, form: foldedUuid })
+        .optional(),
       ...asked,
       explain,
     },
@@ -66,7 +71,10 @@ export const capabilitiesApi = [
     summary: "Tell what a token may do on paths, by its accessor.",
     access: access.capability,
     input: {
-      accessor: wire.body("accessor").string("Accessor of the token.").optional(),
+      accessor: wire
+        .body("accessor")
+        .string("Accessor of the token.", { form: foldedUuid })
+        .optional(),
       ...asked,
       explain,
     },

@@ -1,5 +1,7 @@
 // The endpoint that tells what would become of a request, and why (core contract 12.4).
 
+import { withoutFirstSlash, withoutSlashes } from "../base/slashes.ts";
+import { foldedUuid } from "../base/uuid.ts";
 import { isObject, type JsonValue } from "../base/json.ts";
 import { canonicalTime, parseTime } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
@@ -118,7 +120,7 @@ export const inspectionApi = [
     input: {
       accessor: wire
         .body("token_accessor")
-        .string("Accessor of the token that asks, instead of policies.")
+        .string("Accessor of the token that asks, instead of policies.", { form: foldedUuid })
         .optional(),
       policies: wire.body("policies").policies("Policies of a token that asks.").optional(),
       withoutDefault: wire
@@ -126,8 +128,13 @@ export const inspectionApi = [
         .boolean("The policies do without the built-in default.")
         .default(false),
       operation: wire.body("operation").oneOf(OPERATIONS, "What is done."),
-      path: wire.body("path").string("Where, relative to the namespace."),
-      namespace: wire.body("namespace").string("Namespace below that of the request.").default(""),
+      path: wire
+        .body("path")
+        .string("Where, relative to the namespace.", { form: withoutFirstSlash }),
+      namespace: wire
+        .body("namespace")
+        .string("Namespace below that of the request.", { form: withoutSlashes })
+        .default(""),
       data: wire.body("data").object("Body, or parameters of the query.").default({}),
       address: wire
         .body("remote_address")

@@ -2,6 +2,7 @@
 // somebody describes (core contract 12.4, contract 5.10). Nothing is executed, counted or logged. For
 // those who may know everything about policies: a caller never learns this of its own denial.
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { isSegment, MAX_PATH, MAX_SEGMENTS } from "../base/canonical-path.ts";
 import { invariant } from "../base/invariant.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -182,7 +183,7 @@ export class Inspection {
   }
 
   #namespaceBelow(from: NamespaceRef, given: string): NamespaceRef {
-    const below = given.replace(/^\//, "").replace(/\/$/, "");
+    const below = withoutSlashes(given);
     if (below === "") return from;
     const path = from.path === "" ? below : `${from.path}/${below}`;
     const found = this.#options.namespaces.named(path);

@@ -1,6 +1,7 @@
 // Members of a request that writes or lists policies. What is missing is refused in the words of the
 // contract (2.2, 4.4), which the room has; a patch leaves alone what it does not name.
 
+import { withoutFirstSlash } from "../base/slashes.ts";
 import type { JsonValue } from "../base/json.ts";
 import { canonicalTime, parseTime } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
@@ -24,9 +25,10 @@ const rules = decoded(
     })
     .string("The document, as it is or in base64."),
 );
-const paths = wire
-  .body("paths")
-  .list("Paths that it guards; a * at the end stands for the rest.", { max: MAX_PATHS });
+const paths = wire.body("paths").list("Paths that it guards; a * at the end stands for the rest.", {
+  max: MAX_PATHS,
+  form: (path) => withoutFirstSlash(path.trim()),
+});
 
 const levelText = wire
   .body("enforcement_level")

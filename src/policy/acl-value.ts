@@ -154,19 +154,28 @@ export class ValueSet {
   admits(value: JsonValue, reading?: Reading): boolean {
     if (this.any || this.has(value) || this.#means(value, reading)) return true;
     const parts = partsOf(value);
-    return parts.length > 0 && parts.every((part) => this.has(part));
+    return parts.length > 0 && parts.every((part) => this.has(part) || this.#isOne(part, reading));
   }
 
   /** For denying: the whole or any part is named. Blanks around a part do not hide it, since whoever
    *  reads a list of names takes them off. */
   catches(value: JsonValue, reading?: Reading): boolean {
     if (this.any || this.has(value) || this.#means(value, reading)) return true;
-    if (isList(value)) return value.some((part) => this.has(part) || this.#hasTrimmed(part));
+    if (isList(value)) {
+      return value.some(
+        (part) => this.has(part) || this.#hasTrimmed(part) || this.#isOne(part, reading),
+      );
+    }
     if (typeof value !== "string") return false;
     // What a part holds the whole does, and it was looked at.
     return value
       .split(",")
       .some((part) => this.#hasEnds(this.#fold(part)) || this.#hasTrimmed(part));
+  }
+
+  /** Whether a part of a list is read as a value that is named, which may be spelt otherwise. */
+  #isOne(part: JsonValue, reading: Reading | undefined): boolean {
+    return reading?.canonical !== undefined && this.#means([part], reading);
   }
 
   #hasTrimmed(part: JsonValue): boolean {

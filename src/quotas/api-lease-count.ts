@@ -1,5 +1,6 @@
 // The endpoints of lease-count quotas: core contract 13.1.
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out } from "../endpoint/output.ts";
@@ -74,7 +75,7 @@ export const leaseQuotasApi = [
         .string(
           "Empty for every lease; a namespace (team/), a mount (team/clouda/) or a path below a " +
             "mount (clouda/creds/deploy), a * at its end for all that begin so",
-          { max: 1024 },
+          { max: 1024, form: withoutSlashes },
         )
         .default(""),
       maxLeases: wire

@@ -1,5 +1,6 @@
 // The endpoints of rate-limit quotas: core contract 13.1.
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { DAY, SECOND } from "../base/duration.ts";
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
@@ -63,7 +64,7 @@ export const quotasApi = [
         .list(
           "Whole paths that no quota counts, a * at the end for all that begin so. Health, seal " +
             "status, unseal and the generation of a root token are never counted",
-          { max: 128 },
+          { max: 128, form: withoutSlashes },
         )
         .optional(),
       auditRefusals: wire
@@ -137,7 +138,7 @@ export const quotasApi = [
         .string(
           "Empty for every request; a namespace (team/), a mount (team/secret/) or a path below " +
             "a mount, a * at its end for all that begin so",
-          { max: 1024 },
+          { max: 1024, form: withoutSlashes },
         )
         .default(""),
       rate: wire.param("rate").number("Requests in an interval, above 0", { max: 1e9 }),

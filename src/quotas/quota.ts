@@ -2,6 +2,7 @@
 // request; a namespace or a mount with a slash at its end; a path below a mount without one, or with
 // a star at its end for all that begins so.
 
+import { withoutSlashes } from "../base/slashes.ts";
 import { isSegment } from "../base/canonical-path.ts";
 import { jsonCodec } from "../base/codec.ts";
 import type { Nanos } from "../base/world.ts";
@@ -123,7 +124,7 @@ function splitPattern(given: string, refusal: () => Error): Pattern {
   const star = given.endsWith("*");
   const text = star ? given.slice(0, -1) : given;
   const partial = star && !text.endsWith("/");
-  const segments = text.replace(/^\//, "").replace(/\/$/, "").split("/");
+  const segments = withoutSlashes(text).split("/");
   // Also refuses a star elsewhere: no segment has one.
   if (!segments.every(isSegment)) throw refusal();
   return { segments, star, partial };

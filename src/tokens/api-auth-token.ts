@@ -2,6 +2,7 @@
 // servers know them. Rights are those of policies on these paths. In the namespace of the request; only
 // what a token does with itself goes to where it lives.
 
+import { foldedUuid } from "../base/uuid.ts";
 import { isUuid } from "../base/uuid.ts";
 import { access } from "../endpoint/access.ts";
 import { inAuth } from "../endpoint/auth.ts";
@@ -22,8 +23,14 @@ const MAX_USES = 2 ** 31 - 1;
 const MAX_SECRET = 8192;
 const MAX_POLICIES = 5000; // what a body may hold; how many a token may have is the token's to say
 
-const secret = wire.body("token").secret("Secret of the token.", { max: MAX_SECRET });
-const accessor = wire.body("accessor").string("Accessor of the token.", { max: 36 });
+const secret = wire.body("token").secret("Secret of the token.", {
+  max: MAX_SECRET,
+  form: foldedUuid,
+});
+const accessor = wire.body("accessor").string("Accessor of the token.", {
+  max: 36,
+  form: foldedUuid,
+});
 const increment = wire
   .body("increment")
   .duration("How long it shall live from now; without it, or 0, as long as it was made for.")

@@ -1,6 +1,7 @@
 // The endpoints of spec 1, in its order, and the forced collection. What decides here is spec 1 alone:
 // management, own secret, any valid token; policies neither grant nor deny (decision 38).
 
+import { foldedUuid } from "../base/uuid.ts";
 import { access } from "../endpoint/access.ts";
 import * as query from "../endpoint/acl-query.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
@@ -60,7 +61,9 @@ export const tokensApi = [
     input: {
       secret: wire
         .body("BootstrapSecret")
-        .secret("The secret that it shall have, a UUID; a random one without it.")
+        .secret("The secret that it shall have, a UUID; a random one without it.", {
+          form: foldedUuid,
+        })
         .optional(),
     },
     output: record,
@@ -247,7 +250,10 @@ export const tokensApi = [
     family: "acl",
     bodyMissing: BODY_MISSING,
     input: {
-      secret: wire.body("OneTimeSecretID").secret("The secret of the one-time token.").optional(),
+      secret: wire
+        .body("OneTimeSecretID")
+        .secret("The secret of the one-time token.", { form: foldedUuid })
+        .optional(),
       region,
     },
     output: out.object({ Index: out.integer("Index of the write."), Token: record }),

@@ -1,6 +1,7 @@
 // Members of a token in a request's body. The whole record may be sent back as it was read, so those
 // that only the server sets are known here too, and ignored (acl-tokens 5.3, 5.4).
 
+import { foldedUuid } from "../base/uuid.ts";
 import { parseTokenDuration, showDuration } from "../base/duration.ts";
 import { invalidParameter as refused } from "./failures.ts";
 import { fold } from "../base/fold.ts";
@@ -99,14 +100,17 @@ const global = body(
 
 const ignored = (name: string) => body(name, "Ignored.", {}, () => undefined);
 
-const accessor = wire.body("AccessorID").string("Identifies the token.").optional();
+const accessor = wire
+  .body("AccessorID")
+  .string("Identifies the token.", { form: foldedUuid })
+  .optional();
 
 /** What can be said of a token that is made or changed. */
 export const tokenFields = {
   accessor,
   secret: wire
     .body("SecretID")
-    .secret("For an upload: the secret of the token, a UUID.")
+    .secret("For an upload: the secret of the token, a UUID.", { form: foldedUuid })
     .optional(),
   name: wire.body("Name").string("For people; up to 256 bytes.").default(""),
   type: wire.body("Type").string("client or management.").default("", ""),

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { alloc, wipe } from "../base/bytes.ts";
 import { bytesCodec } from "../base/codec.ts";
-import { isUuid } from "../base/uuid.ts";
+import { foldedUuid } from "../base/uuid.ts";
 import type { Random } from "../base/world.ts";
 import type { Tx, ViewReads } from "../barrier/view.ts";
 import { rowMissing } from "./failures.ts";
@@ -48,9 +48,9 @@ export class Salt {
     return Salt.read(shared);
   }
 
-  /** UUIDs are equal whatever their case (decision 37); any other text is itself. */
+  /** UUIDs are equal whatever their case; any other text is itself. */
   hashOf(secret: string): string {
-    const text = isUuid(secret) ? secret.toLowerCase() : secret;
+    const text = foldedUuid(secret);
     const input = text.length <= ROOM ? this.#input : alloc(SALT_BYTES + 3 * text.length);
     if (input !== this.#input) this.#input.copy(input, 0, 0, SALT_BYTES);
     const end = SALT_BYTES + input.write(text, SALT_BYTES);

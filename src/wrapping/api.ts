@@ -1,6 +1,7 @@
 // The endpoints of response wrapping (core contract 10). A wrapping token comes as the credential of the
 // request, or in its body beside the credential of somebody who may unwrap.
 
+import { foldedUuid } from "../base/uuid.ts";
 import { SECOND } from "../base/duration.ts";
 import { showTime } from "../base/time.ts";
 import { access } from "../endpoint/access.ts";
@@ -20,6 +21,7 @@ const token = wire
   .body("token")
   .secret("The wrapping token, unless it is the credential of the request itself.", {
     max: MAX_TOKEN,
+    form: foldedUuid,
   })
   .optional();
 

@@ -1,6 +1,7 @@
 // The endpoints of approle for secret ids. A new one is delivered wrapped by asking for that with the
 // usual header.
 
+import { rangeForm } from "../../../plugin-sdk/login-terms.ts";
 import { showTime } from "../../base/time.ts";
 import { access } from "../../endpoint/access.ts";
 import { endpointsOf } from "../../endpoint/endpoint.ts";
@@ -28,11 +29,14 @@ const terms = {
     .optional(),
   ranges: wire
     .body("cidr_list")
-    .list("Addresses and ranges from which it is good, within those of the role.", { max: 256 })
+    .list("Addresses and ranges from which it is good, within those of the role.", {
+      max: 256,
+      shown: rangeForm,
+    })
     .optional(),
   tokenRanges: wire
     .body("token_bound_cidrs")
-    .list("Where its tokens are good, within what the role says.", { max: 256 })
+    .list("Where its tokens are good, within what the role says.", { max: 256, shown: rangeForm })
     .optional(),
   uses: wire
     .body("num_uses")

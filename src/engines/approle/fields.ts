@@ -1,5 +1,6 @@
 // The fields that the endpoints of this method share, by their wire names.
 
+import { rangeForm } from "../../../plugin-sdk/login-terms.ts";
 import { out } from "../../endpoint/output.ts";
 import { type InputOf, wire } from "../../endpoint/wire.ts";
 import {
@@ -52,7 +53,7 @@ export const roleFields = {
     .optional(),
   secretIdRanges: wire
     .body("secret_id_bound_cidrs", { aliases: ["bound_cidr_list"] })
-    .list("Addresses and ranges from which one may log in.", { max: 256 })
+    .list("Addresses and ranges from which one may log in.", { max: 256, shown: rangeForm })
     .optional(),
   localSecretIds: wire.body("local_secret_ids").boolean("Must be false.").optional(),
 };

@@ -1,5 +1,6 @@
 // The endpoints of the account that this mount works with, and of the rotation of its secret.
 
+import { environmentName } from "./environments.ts";
 import { MINUTE } from "../../base/duration.ts";
 import { showTime } from "../../base/time.ts";
 import { access } from "../../endpoint/access.ts";
@@ -45,6 +46,7 @@ export const configApi = [
       environment: text(
         "environment",
         "CloudBPublicCloud, CloudBUSGovernmentCloud or CloudBChinaCloud; empty: the public one.",
+        { shown: environmentName },
       ).optional(),
       passwordTtl: seconds(
         "root_password_ttl",

@@ -27,6 +27,7 @@ const roleFields = {
   applicationObjectId: text(
     "application_object_id",
     "An application that is there already: credentials are passwords on it. Empty: none.",
+    { form: (id) => id.trim() },
   ).optional(),
   persistApp: toggle(
     "persist_app",

@@ -42,6 +42,18 @@ const BY_NAME: ReadonlyMap<string, Bases> = new Map([
   ["azurechinacloud", CHINA],
 ]);
 
+const NAMES: ReadonlyMap<Bases, string> = new Map([
+  [PUBLIC, "CloudBPublicCloud"],
+  [US_GOVERNMENT, "CloudBUSGovernmentCloud"],
+  [CHINA, "CloudBChinaCloud"],
+]);
+
+/** The one name of a cloud; what is none as it is. */
+export function environmentName(name: string): string {
+  const bases = BY_NAME.get(name.toLowerCase());
+  return bases === undefined ? name : (NAMES.get(bases) ?? name);
+}
+
 export function isEnvironment(name: string): boolean {
   return BY_NAME.has(name.toLowerCase());
 }

@@ -12,15 +12,30 @@ const MAX_ITEMS = 1000;
 const MAX_SECONDS = 100 * 365 * 24 * 3600;
 
 /** Numbers and switches count as their text. */
-export function text(name: string, help: string, source: Source = "body"): WireField<string> {
+export function text(
+  name: string,
+  help: string,
+  {
+    source = "body",
+    form = (found) => found,
+    shown = (found) => found,
+  }: {
+    readonly source?: Source;
+    /** Of what the handler gets. */
+    readonly form?: (found: string) => string;
+    /** Of what rules and programs see alone. */
+    readonly shown?: (found: string) => string;
+  } = {},
+): WireField<string> {
   return new WireField(
     { source, name },
     {
+      show: shown,
       accepts: `a string of at most ${MAX_TEXT} characters`,
       schema: { type: "string" },
       convert: (given) => {
         const found = textOf(given);
-        return found === undefined || found.length > MAX_TEXT ? undefined : found;
+        return found === undefined || found.length > MAX_TEXT ? undefined : form(found);
       },
     },
     help,

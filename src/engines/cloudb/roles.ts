@@ -166,7 +166,7 @@ export class Roles {
 
 /** The application that a change names; empty for none from now on, undefined where it names none. */
 function newApplication({ managed }: Role, change: RoleChange): string | undefined {
-  const named = change.applicationObjectId?.trim();
+  const named = change.applicationObjectId;
   // What reads show of a role that keeps an application, sent back, says nothing new.
   return named === managed?.appObjectId ? undefined : named;
 }

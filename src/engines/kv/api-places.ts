@@ -1,6 +1,7 @@
 // Endpoints that reach over several secrets: copy, move, search, bulk deletion and the recycle bin. Each
 // asks the caller's policies about every secret that it touches or tells of.
 
+import { withoutSlashes } from "../../base/slashes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { showTime } from "../../base/time.ts";
 import { access } from "../../endpoint/access.ts";
@@ -23,8 +24,10 @@ const endpoint = endpointsOf<Kv>();
 const MAX_FOUND = 1000;
 
 const places = {
-  from: wire.body("from").string("Path of the secret, or of the folder with recursive."),
-  to: wire.body("to").string("Where it goes."),
+  from: wire
+    .body("from")
+    .string("Path of the secret, or of the folder with recursive.", { form: withoutSlashes }),
+  to: wire.body("to").string("Where it goes.", { form: withoutSlashes }),
   recursive: wire.body("recursive").boolean("Everything in a folder.").default(false),
   cas: wire
     .body("cas")
@@ -97,7 +100,10 @@ export const placesApi = [
     runs: "active", // a cursor is good where it was made
     input: {
       words: wire.query("q").string("Text that is looked for, in either case.", { max: 256 }),
-      under: wire.query("under").string("Only in this folder.").default(""),
+      under: wire
+        .query("under")
+        .string("Only in this folder.", { form: withoutSlashes })
+        .default(""),
       limit: wire
         .query("limit")
         .integer("How many at most.", { min: 1, max: MAX_FOUND })
@@ -130,7 +136,9 @@ export const placesApi = [
       "are not there, or are deleted already, are counted as absent.",
     access: access.capability,
     input: {
-      paths: wire.body("paths").list("Paths of the secrets.", { max: MOST_DELETED }),
+      paths: wire
+        .body("paths")
+        .list("Paths of the secrets.", { max: MOST_DELETED, form: withoutSlashes }),
     },
     output: out.object({
       deleted: out.integer("Secrets whose newest version was deleted."),

@@ -1,6 +1,7 @@
 // Paths of secrets that callers name in bodies and queries instead of in the request's own path, and
 // what a caller may do with them: asked of the policies under the path that a request would have had.
 
+import { withoutSlashes } from "../../base/slashes.ts";
 import { isSegment } from "../../base/canonical-path.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Asked } from "../../endpoint/request.ts";
@@ -13,7 +14,7 @@ const LONGEST_VIEW = "/v1/x/detailed-metadata/";
 
 /** Refuses what no request could name. Gives it without slashes at the ends. */
 export function secretPath(field: string, given: string, asked: Asked): string {
-  const path = given.replace(/^\//, "").replace(/\/$/, "");
+  const path = withoutSlashes(given);
   const { path: mount } = mountOf(asked);
   const whole = `${LONGEST_VIEW}${asked.namespace.path}/${mount}${path}`;
   const fits =

@@ -1,0 +1,12 @@
+// Paths that callers name in bodies and queries: a slash at an end is no part of them. Two are, and are
+// refused where the path is read.
+
+export function withoutFirstSlash(path: string): string {
+  return path.startsWith("/") && !path.startsWith("//") ? path.slice(1) : path;
+}
+
+/** One at each end. */
+export function withoutSlashes(path: string): string {
+  const text = withoutFirstSlash(path);
+  return text.endsWith("/") && !text.endsWith("//") ? text.slice(0, -1) : text;
+}
