@@ -57,7 +57,7 @@ async function unsealed(url: string): Promise<Caller> {
 }
 
 function shownAtInit(body: unknown): { keys: readonly string[]; root_token: string } {
-  return body as { keys: string[]; root_token: string }; // the contract of sys/init
+  return body as { keys: string[]; root_token: string }; // as sys/init answers
 }
 
 async function lineCount(path: string): Promise<number> {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { referenceMillis } from "./machine.ts";
 import { type Context, NotMeasured } from "./row.ts";
 
-/** No request may hold the event loop longer (reliability P8), nor may the work behind them. */
+/** No request may hold the event loop longer, nor may the work behind them. */
 export const LONGEST_BLOCK_MS = 50;
 
 const ROUNDS = 5;

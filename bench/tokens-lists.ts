@@ -128,5 +128,5 @@ async function listOf(
 ): Promise<readonly { readonly CreateIndex: number }[]> {
   const answer = await fetch(`${url}/v1/${path}`, { headers: { ...headers } });
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`);
-  return (await answer.json()) as { CreateIndex: number }[]; // the contract of lists
+  return (await answer.json()) as { CreateIndex: number }[]; // as lists are answered
 }

@@ -21,7 +21,7 @@ export interface TokensNode {
 }
 
 export function keysFrom(value: unknown): NodeKeys {
-  return value as NodeKeys; // the contract of sys/init
+  return value as NodeKeys; // as sys/init answers
 }
 
 /** `directory` is for its configuration and its log. */

@@ -1,4 +1,4 @@
-// The tokens of spec 1 through the API of a running server, with few of them and with a million: lists,
+// The tokens of the ACL API through the API of a running server, with few of them and with a million: lists,
 // durable creates, memory, and how soon a server that is started again serves.
 
 import { rmSync } from "node:fs";

@@ -37,7 +37,7 @@ export interface EngineType<E> {
   readonly jobDeadline?: Nanos;
   /** Work that is due now and then, asked for about once a minute. Default none. */
   readonly periodic?: (engine: E, signal: AbortSignal) => Promise<void>;
-  /** What disabling would leave behind outside, in words; null for nothing (D3). Default nothing. */
+  /** What disabling would leave behind outside, in words; null for nothing. Default nothing. */
   readonly abandoned?: (engine: E) => Promise<string | null>;
   /** The mount is being disabled and takes no more requests: what is outside, and neither a lease nor
    *  noted, goes now. A failure stops the disabling, unless the operator has said to abandon. Called again

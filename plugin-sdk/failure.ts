@@ -20,7 +20,7 @@ export class PermanentFailure extends Failure {
 }
 
 /**
- * The provider throttles: no fault of the request, and no attempt at it (D9).
+ * The provider throttles: no fault of the request, and no attempt at it.
  * @code engine-throttled The outside system asked to be left alone for a while.
  * @remedy Wait for the time that Retry-After says; lower the rate if it recurs.
  */

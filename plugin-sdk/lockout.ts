@@ -1,5 +1,5 @@
-// How often one may fail to log in as somebody: `user_lockout_config` of an auth mount (core contract
-// 7.2). What it says, its defaults, and how it is written; who counts is the engine.
+// How often one may fail to log in as somebody: `user_lockout_config` of an auth mount.
+// What it says, its defaults, and how it is written; who counts is the engine.
 
 import { MINUTE, SECOND } from "../src/base/duration.ts";
 import type { JsonObject } from "../src/base/json.ts";

@@ -8,7 +8,7 @@ import { type Outbound, OutboundError } from "./outbound.ts";
 /** A variable of the server's environment; null where it is not set or empty. */
 export type EnvironmentVariables = (name: string) => string | null;
 
-/** Of the server's configuration (cloud-engines D44, P12). */
+/** Of the server's configuration. */
 export interface CloudSettings {
   /** What names of things made outside begin with. "service-" unless configured. */
   readonly namePrefix: string;
@@ -29,11 +29,11 @@ export interface OwnLeases {
   count(place: string): Promise<number>;
   /** Queues all of them for revocation; resolves when it is sure to happen. */
   revoke(place: string): Promise<void>;
-  /** What kept some from being revoked may be mended: try them again now (D10). */
+  /** What kept some from being revoked may be mended: try them again now. */
   retryStuck(): Promise<void>;
 }
 
-/** Proofs that whoever sends them is this mount (cloud-engines 3.10): RS256, public keys at
+/** Proofs that whoever sends them is this mount: RS256, public keys at
  *  identity/oidc/plugins/.well-known/keys. */
 export interface IdentityTokens {
   token(audience: string, ttl: Nanos): Promise<string>;

@@ -17,7 +17,7 @@ const HEADER = 8; // length and checksum
 const MIB = 1024 * 1024;
 
 export interface SimEngineOptions {
-  /** Default: what the contract's ceiling allows. */
+  /** Default: the most that any engine may take. */
   readonly limits?: Limits;
   /** The switches below are planted bugs: what an engine must do at recovery, left out. */
   readonly skip?: "checksum" | "cut" | "sync";

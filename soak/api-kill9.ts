@@ -1,4 +1,4 @@
-// R1 for the whole server: SIGKILL at random moments, also while it starts, initialises, unseals, seals,
+// The whole server under SIGKILL at random moments, also while it starts, initialises, unseals, seals,
 // stops, rotates keys, deletes namespaces and enables audit devices; start again, unseal with any
 // three shares, and read everything back over the API.
 

@@ -1,5 +1,5 @@
-// R2 for the whole server: its writes and syncs are recorded while clients use its API; from the record,
-// images of what a disk may hold after power was lost are rebuilt; on each the server must start,
+// Power cuts under the whole server: its writes and syncs are recorded while clients use its API; from the
+// record, images of what a disk may hold after power was lost are rebuilt; on each the server must start,
 // unseal and have everything that had been acknowledged by then. Audit files are not synced for each
 // record, so their end may be missing, but nothing of them may stand in the way.
 

@@ -1,4 +1,4 @@
-// R5: bits of a closed store's file are flipped, pages swapped, repeated, zeroed and cut off. No
+// Damage is found: bits of a closed store's file are flipped, pages swapped, repeated, zeroed and cut off. No
 // altered value is ever served, a vanished key is damage and not absence, what is missing from a list
 // is found by the next check, and nothing dies of a signal.
 

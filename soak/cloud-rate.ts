@@ -20,7 +20,7 @@ export interface CloudRateOptions {
 
 const CLIENTS = 8;
 const PATH = `clouda/creds/${USER_ROLE}`;
-const PER_SECOND = 20; // contract X2
+const PER_SECOND = 20; // what a mount must be able to give
 const CALLS_EACH = 20; // more than it takes to remove a user
 const LEAST_MS = 5 * 60_000; // and what is waited for after a refusal
 const PLANTED_MS = 20_000;

@@ -1,4 +1,4 @@
-// R3: the n-th call of each kind that can change the disk fails, for every n of a fixed workload.
+// Disks that fail: the n-th call of each kind that can change the disk fails, for every n of a fixed workload.
 // After the first failure that reaches us nothing is acknowledged, the process ends with the cause
 // within a second, and a start without faults finds every acknowledged write.
 

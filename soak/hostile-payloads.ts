@@ -1,4 +1,4 @@
-// The catalogue of hostile requests: rows N01, N02, N06, N07, N09 and G05 of the threats, at every limit and
+// The catalogue of hostile requests: T-N01, T-N02, T-N06, T-N07, T-N09 and T-G05, at every limit and
 // beyond it, as raw bytes. Each says what it must be answered, with a token and without.
 
 import { filled, hostileBodies, MOST_BODY } from "./hostile-bodies.ts";

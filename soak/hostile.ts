@@ -1,6 +1,6 @@
-// R20 (T-N01, N02, N06, N07, N09, G05): every hostile request, 64 at once, with a token and without, beside a
-// good client. No request may stop the event loop for more than 50 ms, leave memory behind, be
-// answered by a fault of ours, or end the process.
+// Hostile requests (T-N01, T-N02, T-N06, T-N07, T-N09, T-G05): every hostile request, 64 at once, with a
+// token and without, beside a good client. No request may stop the event loop for more than 50 ms, leave
+// memory behind, be answered by a fault of ours, or end the process.
 
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,5 +1,5 @@
-// R1: SIGKILL at random moments, also while the store is being opened; start again; every write that
-// was acknowledged to a client must be there, whole, and the store must add up.
+// The store under SIGKILL at random moments, also while the store is being opened; start again; every write
+// that was acknowledged to a client must be there, whole, and the store must add up.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// R2: every write and sync of a workload is recorded; from the record, images of what a disk may hold
+// Power cuts: every write and sync of a workload is recorded; from the record, images of what a disk may hold
 // after power was lost are rebuilt; the store must open on each, whole, with everything that had been
 // acknowledged by then.
 

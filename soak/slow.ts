@@ -1,4 +1,4 @@
-// R19 (T-N03): thousands of slow clients of four kinds beside good ones. Each kind is dropped when its
+// Slow clients (T-N03): thousands of slow clients of four kinds beside good ones. Each kind is dropped when its
 // time is over, and the good ones are served as if nothing were.
 
 import { readdirSync, readFileSync } from "node:fs";

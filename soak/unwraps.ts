@@ -18,7 +18,7 @@ export async function unwraps({ rounds, plant, say }: UnwrapsOptions): Promise<R
   const wrong = await withFreshServer("unwraps", target, async ({ api }) => {
     const found: string[] = [];
     for (; done < rounds && found.length === 0; done++) {
-      // Both forms of a wrapping token, by turns (decision 51).
+      // Both forms of a wrapping token, by turns.
       const headers = {
         "X-Service-Wrap-TTL": "60s",
         ...(done % 2 === 0 ? {} : { "X-Service-Wrap-Format": "jwt" }),

@@ -1,5 +1,5 @@
 // The data keys: one per term, only the newest encrypts, all of them decrypt. Knows its own document
-// (core contract 3.3) and how many entries each key has sealed; knows nothing of storage.
+// and how many entries each key has sealed; knows nothing of storage.
 
 import type { KeyObject } from "node:crypto";
 import { concat, text, utf8, wipe } from "../base/bytes.ts";

@@ -1,5 +1,5 @@
 // A stored setting that is damaged is named and counted where it is read; it must not keep the others,
-// or the node, from opening (decision 30).
+// or the node, from opening.
 
 import { Failure } from "./failure.ts";
 

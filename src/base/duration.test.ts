@@ -1,4 +1,4 @@
-// Durations: both dialects against the contract's tables, exactness, and the way back.
+// Durations: both dialects against tables of forms, exactness, and the way back.
 
 import assert from "node:assert/strict";
 import test from "node:test";

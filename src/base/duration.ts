@@ -1,6 +1,6 @@
 // Lengths of time as integer nanoseconds: the two ways in which callers write them, and the one in
-// which we do. Under /acl/ a number means nanoseconds, everywhere else seconds (contract decision
-// 45). Arithmetic is exact; what lies below a nanosecond is dropped, unless nothing would be left of it: a
+// which we do. Under /acl/ a number means nanoseconds, everywhere else seconds.
+// Arithmetic is exact; what lies below a nanosecond is dropped, unless nothing would be left of it: a
 // length that is not zero never becomes zero, which may mean "for ever". Limits are each field's own.
 
 import type { Failure } from "./failure.ts";

@@ -1,6 +1,6 @@
 // What a JSON body may be made of: how much of it, and which names it may not give.
 
-/** Threats 3.2 and decision 31. Strings may be as long as the body. */
+/** Far above what a client sends, far below what takes time. Strings may be as long as the body. */
 export interface JsonLimits {
   readonly depth: number;
   readonly keys: number; // in one object

@@ -1,4 +1,4 @@
-// Times: the contract's forms, the calendar against JavaScript's own, and the exact round trip.
+// Times: the accepted forms, the calendar against JavaScript's own, and the exact round trip.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// The endpoints of browser settings: core contract 13.2 and 13.3.
+// The endpoints of browser settings: CORS, and the headers of the console.
 
 import { fold } from "../base/fold.ts";
 import { access } from "../endpoint/access.ts";

@@ -1,4 +1,4 @@
-// Headers of the console's pages: the defaults (threats 6), and what operators put beside or in place
+// Headers of the console's pages: the defaults, and what operators put beside or in place
 // of them. They go out under /ui/ only, never with an answer of the API.
 
 import { jsonCodec } from "../base/codec.ts";

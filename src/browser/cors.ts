@@ -19,7 +19,7 @@ export const corsCodec = jsonCodec<CorsSettings>();
 const METHODS = "GET, POST, PUT, PATCH, DELETE, LIST, OPTIONS";
 const MAX_AGE = "300";
 
-/** What a client of this API may send (core contract 1.3). */
+/** What a client of this API may send. */
 const STANDARD_HEADERS: readonly string[] = [
   "Content-Type",
   "Authorization",

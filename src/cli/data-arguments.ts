@@ -8,7 +8,7 @@ import type { Query } from "../client/client.ts";
 import type { Context } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 
-// What the server takes at most, unless a listener says otherwise (contract decision 31).
+// What the server takes at most, unless a listener says otherwise.
 const MAX_INPUT = 32 * 2 ** 20;
 
 /** `out` is told of what is odd about a value. */

@@ -22,7 +22,7 @@ export interface Finding {
   readonly next: string; // empty when there is nothing to do
 }
 
-// Codes of sys/health that say "reached, but …" (core contract 4.6).
+// Codes of sys/health that say "reached, but …".
 const HEALTH_CODES = [429, 472, 473, 474, 501, 503, 530];
 const RENEW_WITHIN = 30n * DAY;
 // Tokens and certificates live by the clock; a few seconds are the network's.

@@ -1,4 +1,4 @@
-// Follows a read of the server by blocking queries (ACL contract 8): each answer that may be new, until
+// Follows a read of the server by blocking queries: each answer that may be new, until
 // the caller stops. What changed between two answers is for the caller to find.
 
 import { MINUTE, SECOND, showDuration } from "../base/duration.ts";

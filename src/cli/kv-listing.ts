@@ -1,5 +1,5 @@
 // Lists of a kv mount. Those that go into folders come page by page, and are reads with a parameter: the
-// verb for them is not carried over HTTP/1.1 (contract decision 58).
+// verb for them is not carried over HTTP/1.1.
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { ApiError } from "../client/api-error.ts";

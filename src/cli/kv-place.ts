@@ -1,5 +1,5 @@
 // Where a key lies: which mount serves the path that a person typed, of which version, and what of the
-// path is the key. The server is asked, since a mount may have several segments (contract 12).
+// path is the key. The server is asked, since a mount may have several segments.
 
 import { Failure } from "../base/failure.ts";
 import { isObject } from "../base/json.ts";

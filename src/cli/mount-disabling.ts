@@ -1,5 +1,5 @@
 // Follows a mount that the server disables: tells how many of its leases are revoked, and can be left
-// and taken up again at any time, since the server goes on by itself (contract decision 57).
+// and taken up again at any time, since the server goes on by itself.
 
 import { MILLISECOND, MINUTE, SECOND, showDuration } from "../base/duration.ts";
 import { Failure } from "../base/failure.ts";

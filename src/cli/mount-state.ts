@@ -1,5 +1,5 @@
 // What the API says of a mount that is not at work: it is being disabled or moved, how many leases are
-// left (contract decision 57), and what is the matter with it.
+// left, and what is the matter with it.
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 

@@ -1,4 +1,4 @@
-// Takes a one-time password off a token that the server covered with it (core contract 5.1).
+// Takes a one-time password off a token that the server covered with it.
 
 import { isUtf8 } from "node:buffer";
 import { fromBase64, wipe } from "../base/bytes.ts";

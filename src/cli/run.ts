@@ -1,6 +1,6 @@
 // Arguments in, exit code out: finds the command, reads its flags, runs it, and turns a failure into a
 // line that says what went wrong and one that says what to do. The one table of exit codes of client
-// commands (ACL contract 18): 0 done, 1 failed, 2 wrong usage, 3 not found, 4 permission denied.
+// commands: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 permission denied.
 
 import { SystemClock } from "../base/clock.ts";
 import { Failure } from "../base/failure.ts";

@@ -1,4 +1,4 @@
-// A token as people see it: the lines of ACL contract 18 for one, a table for many. Secrets are hidden
+// A token as people see it: lines for one, a table for many. Secrets are hidden
 // unless a command says that this is where they are told.
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
@@ -51,7 +51,7 @@ export async function showToken(
 
 type Line = readonly [name: string, value: string];
 
-/** Name and value of each line, in the contract's order. */
+/** Name and value of each line, in the order of the record. */
 export function tokenLines(token: JsonObject, now: Instant, showSecret: boolean): readonly Line[] {
   const management = token["Type"] === "management";
   const policies = management ? NOT_APPLICABLE : shown(token["Policies"]);

@@ -49,7 +49,7 @@ export class ApiError extends Failure {
   }
 }
 
-// For answers without a text: the contract leaves it out where it would tell too much.
+// For answers without a text: the server leaves it out where it would tell too much.
 const DEFAULT_TEXTS: ReadonlyMap<number, string> = new Map([
   [400, "the request is not valid"],
   [403, "permission denied"],

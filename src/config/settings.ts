@@ -28,7 +28,7 @@ const storageFields = {
   max_entry_size: size("Largest value that is stored", MIB, { from: 4 * KIB, to: 8 * MIB }),
 };
 
-// Where a number is not the contract's 16.1 it is that of threats 3.2 and 3.3, with its default.
+// The limits are those that a hostile client is held to; each has a default that nobody needs to change.
 const listenerFields = {
   allowed_hosts: list(
     "Names in the `Host` header that are ours beside the address and `api_addr`. When set, any other is refused with 421; on loopback that holds always",

@@ -1,4 +1,4 @@
-// Refusals on /acl/ in the words that clients of spec 1 match on (acl-tokens.md 1, 2.3, D5, D9): one text
+// Refusals on /acl/ in the words that clients of the ACL API match on: one text
 // for whoever may not, and machine words with underscores.
 
 import type { Failure } from "../base/failure.ts";

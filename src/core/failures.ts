@@ -1,4 +1,4 @@
-// Every way the pipeline refuses. Texts that clients match on are kept (core contract 1.5).
+// Every way the pipeline refuses. Texts that clients match on are kept.
 
 import { Failure, type FailureKind, type FailureOptions } from "../base/failure.ts";
 
@@ -64,7 +64,7 @@ export function denied(): Failure {
 }
 
 /**
- * By RGPs and EGPs, in the text of policies-and-plugins 5.5. Records and the log name it in short.
+ * By RGPs and EGPs. The text says which and why; records and the log name it in short.
  * @code policy-denied A governing policy (RGP or EGP) denied the request.
  * @remedy Read in the text which policy and rule it was; change the request, or ask its owner.
  */

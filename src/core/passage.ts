@@ -138,7 +138,7 @@ export class Passage {
     return this.query.size === 0 ? this.body : { ...Object.fromEntries(this.query), ...this.body };
   }
 
-  /** Whether the path is one of spec 1, which has its own words for refusals. */
+  /** Whether the path is one of the ACL API, which has its own words for refusals. */
   get isAcl(): boolean {
     return this.path?.segments[0] === "acl";
   }

@@ -325,7 +325,7 @@ test("T-A14: without a token all paths look alike, whether or not there is somet
   }
 });
 
-test("T-A14 on /acl/ : one refusal for everybody, in the words of spec 1", async () => {
+test("T-A14 on /acl/ : one refusal for everybody, in the words of the ACL API", async () => {
   const small = house();
   small.expired.add("old");
   for (const options of [{}, { token: "nobody" }, { token: "client" }]) {

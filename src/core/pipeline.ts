@@ -1,4 +1,4 @@
-// The way of one request: a stage per line in #pass, in the order of decision 35. Whatever refuses
+// The way of one request: a stage per line in #pass, in the order of docs/decisions/0007. Whatever refuses
 // throws a Failure; #refuse has it recorded, and http/ turns it into a status.
 
 import { EMPTY, text } from "../base/bytes.ts";
@@ -226,7 +226,7 @@ export class Pipeline implements Core {
     const caller = this.#parts.node.sealed ? null : this.#parts.tokens.find(incoming.credential);
     if (caller === null) {
       if (need === "optional") return;
-      // Whoever tries out secrets is slowed down; those who have one are not (D54).
+      // Whoever tries out secrets is slowed down; those who have one are not.
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
       throw passage.endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
     }
@@ -285,7 +285,7 @@ export class Pipeline implements Core {
     const { decisions } = this.#parts;
     if (passage.restricted || asksForHelp(passage)) return null;
     if (endpoint === null) {
-      // Only who may do it there learns whether there is something there (core contract 6.5).
+      // Only who may do it there learns whether there is something there.
       return isPublic(route) ? null : decisionOn(passage, decisions, asked, false);
     }
     const { access } = endpoint;
@@ -301,7 +301,7 @@ export class Pipeline implements Core {
     const { caller, namespace, endpoint } = passage;
     if (namespace === null) return null;
     if (caller === null && endpoint?.login !== true) return null;
-    // No EGP reaches a ceremony, or a wrong one could lock everybody out (policies-and-plugins 5.2).
+    // No EGP reaches a ceremony, or a wrong one could lock everybody out.
     const path = endpoint?.access.kind === "ceremony" ? null : passage.policyPath;
     const policies = this.#parts.governance.applying(caller, namespace, path);
     const none = !(policies instanceof Promise) && policies.length === 0;
@@ -331,7 +331,7 @@ export class Pipeline implements Core {
   }
 
   /** What the handler leaves to the server: the lease of a secret, the token of a login, and whether
-   *  the answer goes to the caller or into a wrapping (core contract 10). */
+   *  the answer goes to the caller or into a wrapping. */
   async #settle(passage: Passage, asked: Asked, answered: Reply): Promise<Reply> {
     const { leases, logins, wrapping } = this.#parts;
     let reply = answered;
@@ -343,7 +343,7 @@ export class Pipeline implements Core {
     }
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(passage, reply)) return reply;
     const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
-    // Where the next page begins, and as of when: the headers of spec 1 hold nothing to be kept.
+    // Where the next page begins, and as of when: the headers of the ACL API hold nothing to be kept.
     const { headers, index } = reply;
     const seen = index === null ? { headers } : { headers, index };
     return passage.endpoint?.family === "acl" ? wrapped.with(seen) : wrapped;

@@ -1,5 +1,5 @@
 // What on this host would let secrets out of the process: some of it is refused, the rest is warned
-// about once, at the start. Threats part 4, core contract 16.4.
+// about once, at the start.
 
 import { dirname } from "node:path";
 import { Failure } from "../base/failure.ts";

@@ -1,4 +1,4 @@
-// How parameters of the query under /acl/ are refused: in the words that clients of spec 1 match on.
+// How parameters of the query under /acl/ are refused: in the words that clients of the ACL API match on.
 
 import { Failure } from "../base/failure.ts";
 

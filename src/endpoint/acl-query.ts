@@ -1,4 +1,4 @@
-// Parameters of the query under /acl/: how each is spelt and refused (acl-tokens 6, 8, 9). An empty
+// Parameters of the query under /acl/: how each is spelt and refused. An empty
 // value is as none, but for what is true or false, where the bare name is true, and for `cas`.
 
 import { parseBoolean } from "../base/boolean.ts";
@@ -169,7 +169,7 @@ export const region = query(
   (text) => text,
 );
 
-/** For a region of one server, which is the authoritative one too (decision 59). */
+/** For a region of one server, which is the authoritative one too. */
 export function checkRegion(named: string, own: string): void {
   if (named !== "" && named !== own) throw failures.noPathToRegion();
 }

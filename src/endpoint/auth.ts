@@ -1,4 +1,4 @@
-// The `auth` member of an envelope (core contract 1.4): a token that was made or prolonged. An endpoint
+// The `auth` member of an envelope: a token that was made or prolonged. An endpoint
 // whose output is `inAuth` answers there and has nothing in `data`.
 
 import { out, type Output, type OutputOf } from "./output.ts";

@@ -13,7 +13,7 @@ import type { Fields, Folding, InputOf } from "./wire.ts";
 /** POST stands for PUT as well. */
 export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
 
-/** How an answer is wrapped: core contract 1.4. */
+/** How an answer looks: in an envelope, bare, or as clients of the ACL API know it. */
 export type Family = "enveloped" | "bare" | "acl";
 
 export interface Declaration<Room, F extends Fields, O extends Output<unknown>> {
@@ -37,7 +37,7 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly runs?: "here" | "anywhere" | "active";
   /** Default enveloped. */
   readonly family?: Family;
-  /** Default true; false only for the list of core contract 11.2. */
+  /** Default true; false only where the node may have no keys to record with, and nothing is told that matters. */
   readonly audited?: boolean;
   /** Default true; false where a rate quota must not lock operators out. */
   readonly rateLimited?: boolean;
@@ -47,9 +47,9 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly bodyUnreadable?: string;
   /** Text for the path with a slash at its end. Default: that only lists end in one. */
   readonly folderText?: string;
-  /** Whoever comes with a secret that has expired is told so (acl-tokens D9). Default false. */
+  /** Whoever comes with a secret that has expired is told so. Default false. */
   readonly tellsExpiry?: boolean;
-  /** A way to get a token: EGPs judge it though nobody is known yet (decision 39). Default false. */
+  /** A way to get a token: EGPs judge it though nobody is known yet. Default false. */
   readonly login?: boolean;
   /** Takes wrapping tokens, as a credential too: what it does with one, its handler says, which also
    *  spends it. Default false. */

@@ -10,7 +10,7 @@ export interface ReplyExtras {
   /** Where the number is the message: health, and work that goes on after the answer (202). */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the answer is as of, where that is not the last write of all (spec 1, blocking queries). */
+  /** What the answer is as of, where that is not the last write of all (blocking queries of the ACL API). */
   readonly index?: bigint;
   /** A token that was made or prolonged (enveloped answers only). */
   readonly auth?: AuthBlock;

@@ -15,7 +15,7 @@ import type { RequestHeaders } from "./request-headers.ts";
 
 const JSON_TYPES = /^application\/json *(?:; *charset="?utf-8"?)?$/i;
 const PATCH_TYPES = /^application\/merge-patch\+json *(?:; *charset="?utf-8"?)?$/i;
-// What curl says by itself for any body: accepted for JSON that somebody typed (decision 33).
+// What curl says by itself for any body: accepted for JSON that somebody typed.
 const FORM_TYPE = /^application\/x-www-form-urlencoded *$/i;
 const BRACE = 0x7b;
 const EMPTY_BODY = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 // The headers that mean something to us, by lower-case name: which may come once, which are one and the same
-// in another family of names (decisions 13 and 61), which are refused. The only place with those names.
+// in another family of names, which are refused. The only place with those names.
 
 /** The families of names for one and the same header. */
 export const OWN = 1;
@@ -103,7 +103,7 @@ export const KNOWN: ReadonlyMap<string, Known> = new Map([
   ...BETWEEN.map((name): [string, Known] => [name, { kind: "between", slot: 0, family: OWN }]),
 ]);
 
-/** The index header of the family that has Wrap-TTL is the opaque state (decision 61). */
+/** The index header of the family that has Wrap-TTL is the opaque state. */
 function slotOf(family: Family, name: (typeof IN_FAMILIES)[number]): number {
   return SLOTS.indexOf(family === VAULT && name === "index" ? "state" : name);
 }

@@ -79,7 +79,7 @@ export interface ListenerSettings {
 }
 
 const MEBIBYTE = 1024 * 1024;
-const MAX_REQUEST_SIZE = 32 * MEBIBYTE; // decision 31
+const MAX_REQUEST_SIZE = 32 * MEBIBYTE; // more is no request of this API, and lies in memory whole
 
 export interface FullSettings extends Required<Omit<ListenerSettings, "limits">> {
   readonly limits: ListenerLimits;

@@ -33,7 +33,7 @@ export interface HttpOptions {
   readonly fs: Fs;
   readonly log: Log;
   readonly browser: BrowserRules;
-  /** Whether headers of other products' clients are understood: decision 13. */
+  /** Whether headers of other products' clients are understood. */
   readonly compat: boolean;
   /** Whether /ui/ is served. */
   readonly ui: boolean;

@@ -18,7 +18,7 @@ import {
 } from "./failures.ts";
 import { AT, KNOWN, NOMAD, OWN, VAULT } from "./header-names.ts";
 
-// Core contract 10.
+// How long an answer may stay wrapped.
 const SHORTEST_WRAP: Nanos = SECOND;
 const LONGEST_WRAP: Nanos = 365n * DAY;
 
@@ -195,7 +195,7 @@ export class RequestHeaders {
     return found;
   }
 
-  /** Two that differ are refused: which one counts would depend on who looks (decision 37). One that
+  /** Two that differ are refused: which one counts would depend on who looks. One that
    *  nobody can have is a credential like any other that is not known. */
   #given(): { readonly token: string | null; readonly fault: Failure | null } {
     const token = this.#values[AT.token];

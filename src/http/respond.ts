@@ -1,5 +1,5 @@
 // From what the pipeline says to an answer: status, headers of its own and the text of the body, in one
-// of the three shapes of core contract 1.4. What every answer carries is added by response-headers.ts.
+// of the three shapes that an endpoint declares. What every answer carries is added by response-headers.ts.
 
 import { Failure } from "../base/failure.ts";
 import { statusNotFinal } from "./failures.ts";
@@ -41,7 +41,7 @@ export function answerTo(outcome: Outcome, id: string): Answer {
   return answer;
 }
 
-/** The one form of an error, on every path (decision 4). */
+/** The one form of an error, on every path. */
 export function refusal(failure: Failure, id: string): Answer {
   const status = STATUS[failure.kind];
   const headers = ["X-Service-Error", errorWord(failure)];
@@ -77,7 +77,7 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
     // These shapes have no place for warnings.
     for (const warning of warningTexts(warnings)) headers.push("X-Service-Warning", warning);
     if (data === undefined) {
-      // Clients of spec 1 take 200 alone for a success.
+      // Clients of the ACL API take 200 alone for a success.
       const none = outcome.family === "acl" ? 200 : 204;
       return { status: status ?? none, contentType: null, body: "", headers };
     }
@@ -129,7 +129,7 @@ function members(data: Reply["data"], text: string): string {
   return rest === "{}" ? "" : `,${rest.slice(1, -1)}`;
 }
 
-/** A status of its own says that the handler means it (decision 46 names the exceptions). */
+/** A status of its own says that the handler means it. */
 function isEmptyList({ operation, family }: Outcome, { data, status }: Reply): boolean {
   if (operation !== "list" || family === "acl" || status !== null) return false;
   if (data === undefined || isArray(data) || !("keys" in data)) return false;

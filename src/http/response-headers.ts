@@ -1,5 +1,5 @@
 // What every answer of a listener carries, worked out once for each status, and the second spelling of
-// our headers for clients that ask in another family of names (decisions 13 and 61).
+// our headers for clients that ask in another family of names.
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { refused, type ResponseHeaders as Configured } from "./listener-settings.ts";

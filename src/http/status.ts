@@ -1,4 +1,4 @@
-// The one table from what went wrong to HTTP's number for it (core contract 1.5).
+// The one table from what went wrong to HTTP's number for it.
 
 import type { FailureKind } from "../base/failure.ts";
 
@@ -23,7 +23,7 @@ export const STATUS: Readonly<Record<FailureKind, number>> = {
   internal: 500,
 };
 
-/** When to come back, in seconds, where the failure itself does not say it (core contract 1.3). */
+/** When to come back, in seconds, where the failure itself does not say it. */
 export const RETRY_AFTER: ReadonlyMap<number, number> = new Map([
   [412, 1], // a standby catches up within milliseconds
   [429, 1], // the shortest interval of a quota

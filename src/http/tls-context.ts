@@ -11,7 +11,7 @@ import type { TlsSettings } from "./listener-settings.ts";
 
 const MAX_FILE = 1024 * 1024;
 
-// Forward secrecy and authenticated encryption only (threats 5.1); the first three are TLS 1.3.
+// Forward secrecy and authenticated encryption only; the first three are TLS 1.3.
 const CIPHERS = [
   "TLS_AES_256_GCM_SHA384",
   "TLS_CHACHA20_POLY1305_SHA256",

@@ -1,4 +1,4 @@
-// Proofs of who an engine is (cloud-engines 3.10): tokens that say which mount of which namespace sends
+// Proofs of who an engine is: tokens that say which mount of which namespace sends
 // them, signed with a key whose public half anybody may read. A provider that trusts the issuer needs no
 // secret of ours. Keys are made when a token is first asked for, and by these alone: whoever reads the
 // public halves makes nothing.

@@ -1,4 +1,4 @@
-// How much the logs of this node write, changed while it runs: core contract 12.
+// How much the logs of this node write, changed while it runs.
 
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";

@@ -1,4 +1,4 @@
-// The endpoints of introspection: core contract 12, 13.4 and 13.5.
+// The endpoints of introspection: metrics, OpenAPI, the host, running requests, reload.
 
 import { showTime } from "../base/time.ts";
 import { access } from "../endpoint/access.ts";

@@ -1,6 +1,7 @@
-// Every metric this server has (core contract 13.4), as far as something is there to be measured. Names
-// are written out in full. Labels hold words of ours only: no path, name or address that a caller
-// chose; the one exception are names of policies, which whoever may write policies chose. process_ and nodejs_ have no prefix of ours: dashboards know them by these names.
+// Every metric this server has, as far as something is there to be measured. Names are written out in full.
+// Labels hold words of ours only: no path, name or address that a caller chose; the one exception are names
+// of policies, which whoever may write policies chose. process_ and nodejs_ have no prefix of ours:
+// dashboards know them by these names.
 
 import {
   type Counter,

@@ -1,4 +1,4 @@
-// The endpoints of leases (core contract 9.3). Those under the older paths are the same handlers with
+// The endpoints of leases. Those under the older paths are the same handlers with
 // the same access: one of them must never be the easier way (T-D02).
 
 import { showTime } from "../base/time.ts";
@@ -16,7 +16,7 @@ import { inSeconds } from "./lifetime.ts";
 const endpoint = endpointsOf<Leases>();
 
 const MAX_LISTED = 10_000;
-/** Revocations that are waited for may take longer than other requests (decision 56). */
+/** Revocations that are waited for may take longer than other requests. */
 const LONGEST_WAIT = 3n * MINUTE;
 
 const idInPath = wire

@@ -13,8 +13,8 @@ import type { Found, LeaseRows } from "./lease-rows.ts";
 import type { Revocations } from "./revocations.ts";
 
 const BATCH = 16;
-// Far below the hour that the contract allows: each look also asks whether the wall clock has gone
-// ahead for good (lease-time.ts), and costs a walk over the mounts that have leases.
+// Far below any lease that matters: each look also asks whether the wall clock has gone ahead for good
+// (lease-time.ts), and costs a walk over the mounts that have leases.
 const LONGEST_WAIT: Nanos = MINUTE;
 const AGAIN: Nanos = 30n * SECOND;
 const PEEKED_AT_ONCE = 256; // mounts, at the start

@@ -1,4 +1,4 @@
-// Every way this room refuses. Texts of the contract are matched on by clients.
+// Every way this room refuses. Clients match on some of the texts.
 
 import { Failure } from "../base/failure.ts";
 

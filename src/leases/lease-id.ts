@@ -1,4 +1,4 @@
-// Ids of leases: `<request path>/<24 base62>[.<namespace id>]` (core contract 9.1). The path is a
+// Ids of leases: `<request path>/<24 base62>[.<namespace id>]`. The path is a
 // prefix, so leases lie in folders like what they were asked for; the namespace is told by the id
 // itself, so that an id of another namespace is refused without a look at whether there is such a
 // lease (T-D02).

@@ -1,6 +1,6 @@
-// Secrets that end: what engines hand out is kept track of until it is ended outside (core contract 9,
-// cloud-engines 1.4). Here the parts are put together and opened; leases are of class local, those of
-// shared mounts too (decision 28).
+// Secrets that end: what engines hand out is kept track of until it is ended outside.
+// Here the parts are put together and opened; leases are of class local, those of
+// shared mounts too.
 
 import type { Log } from "../base/log.ts";
 import type { Clock, Instant, Random, Timers } from "../base/world.ts";

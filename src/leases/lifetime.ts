@@ -1,4 +1,4 @@
-// How long a secret lives (cloud-engines 1.4): whole seconds, never less than one, never more than the
+// How long a secret lives: whole seconds, never less than one, never more than the
 // least maximum there is. Nothing in here means "for ever" (T-J01).
 
 import { SECOND, showDuration } from "../base/duration.ts";

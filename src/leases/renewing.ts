@@ -73,7 +73,7 @@ export class Renewing {
     return { granted, renewable };
   }
 
-  /** In the order of the contract. */
+  /** In this order: what is told of a lease that is both must not change. */
   #renewable(place: LeasePlace, tx?: Tx): Lease {
     const { rows, isEnding } = this.#parts;
     const lease = rows.at(place, tx);

@@ -1,6 +1,6 @@
 // Revocations that wait and run: a line for each mount, served in turn, so that no mount waits for
-// another's; at most 8 at once of one mount, since providers throttle well before that, and 64 of all
-// (decision 56). A lease is here once, however many ask for its end: they share what comes of it.
+// another's; at most 8 at once of one mount, since providers throttle well before that, and 64 of all.
+// A lease is here once, however many ask for its end: they share what comes of it.
 
 import { MILLISECOND, MINUTE } from "../base/duration.ts";
 import { RenewedMap } from "../base/renewed-map.ts";

@@ -206,7 +206,7 @@ export class Revoking {
     return { found, jobs, unreadable };
   }
 
-  /** Who asks for it by hand begins its tries anew (D10). */
+  /** Who asks for it by hand begins its tries anew. */
   #asked(tx: Tx, lease: Lease): Lease {
     const { rows } = this.#parts;
     if (!lease.irrevocable) return lease;

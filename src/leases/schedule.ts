@@ -1,4 +1,4 @@
-// When a lease that could not be revoked is tried again (cloud-engines 1.4, D9, D10): 20 to 320 s after
+// When a lease that could not be revoked is tried again: 20 to 320 s after
 // the first five failures; after the sixth, or at once when the engine says that it never will, it is
 // irrevocable and tried once a day. A provider that throttles is waited for; that is no failure.
 

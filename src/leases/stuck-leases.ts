@@ -1,4 +1,4 @@
-// Leases that could not be revoked, for those who have to look after them (core contract 9.3, T-J07).
+// Leases that could not be revoked, for those who have to look after them (T-J07).
 
 import type { Instant, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
@@ -68,7 +68,7 @@ export class StuckLeases {
     return { total, leases };
   }
 
-  /** What kept them from being revoked may be mended: those of a mount are tried again now (D10). */
+  /** What kept them from being revoked may be mended: those of a mount are tried again now. */
   async retry(mountUuid: string): Promise<void> {
     const { rows } = this.#parts;
     for (let after: string | undefined; ;) {

@@ -135,7 +135,7 @@ export class Sweeps {
   }
 }
 
-/** Its time is over, and it is tried at once, whatever came of earlier tries (D10). */
+/** Its time is over, and it is tried at once, whatever came of earlier tries. */
 export function queued(lease: Lease, now: Instant): Lease {
   const expires = lease.expires < now ? lease.expires : now;
   return { ...lease, expires, due: now, attempts: 0, error: "", irrevocable: false };

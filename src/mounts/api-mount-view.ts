@@ -1,4 +1,4 @@
-// A mount as answers show it (core contract 7.1).
+// A mount as answers show it.
 
 import { out, type OutputOf } from "../endpoint/output.ts";
 import { defaultTtlOf, maxTtlOf, type ServerTtls } from "./mount-config.ts";

@@ -1,4 +1,4 @@
-// What others than administrators see of mounts (core contract 12), and moving one (7.3).
+// What others than administrators see of mounts, and moving one.
 
 import { withoutSlashes } from "../base/slashes.ts";
 import { access } from "../endpoint/access.ts";

@@ -1,4 +1,4 @@
-// The endpoints of mounts (core contract 7.1 and 7.2): the same for secret engines below sys/mounts and
+// The endpoints of mounts: the same for secret engines below sys/mounts and
 // for auth methods below sys/auth, where changes need `sudo`.
 
 import { SECOND } from "../base/duration.ts";
@@ -15,7 +15,7 @@ import { withPresentType } from "./type-aliases.ts";
 
 const endpoint = endpointsOf<Mounts>();
 
-const WAIT = 60n * SECOND; // decision 57
+const WAIT = 60n * SECOND; // then it goes on in the background, and the answer says so
 const SEAL_WRAP = "seal_wrap has no effect: there is no second seal around single entries";
 const ROOM_FOR_WAIT = 75n * SECOND;
 
@@ -199,6 +199,6 @@ function tuneEndpoints(
 export const mountsApi = [
   ...mountEndpoints(SECRET),
   ...mountEndpoints(AUTH),
-  // The same without `sudo` (7.2).
+  // The same without `sudo`.
   ...tuneEndpoints({ ...AUTH, base: "/sys/mounts/auth" }, access.capability, "AsMount"),
 ];

@@ -1,4 +1,4 @@
-// Disabling a mount, in the contracted order (engines contract 1.1.5): closed to requests, rolled back,
+// Disabling a mount, in this order: closed to requests, rolled back,
 // leases revoked, engine closed, storage wiped, and only then forgotten. What cannot be revoked stops
 // it there; it is tried again when somebody asks, and after the next unseal.
 

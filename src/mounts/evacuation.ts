@@ -1,5 +1,5 @@
 // What has to happen outside before a mount can go or move: everything that its engine has made there
-// is undone or revoked (engines contract 1.1.5). Repeated until nothing has come in meanwhile.
+// is undone or revoked. Repeated until nothing has come in meanwhile.
 
 import { MINUTE, SECOND } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";
@@ -37,7 +37,7 @@ export interface EvacuationParts {
 export type RequestsLeft = (uuid: string, most: Nanos, signal: AbortSignal) => Promise<void>;
 
 /** Requests that were running have so long to settle what they have begun, and what one of them makes
- *  afterwards nobody would undo: the longest that a path declares is 180 s (decision 56), and what fails
+ *  afterwards nobody would undo: the longest that a path declares is 180 s, and what fails
  *  at its end is undone then. It is over as soon as none runs. */
 const RUNNING_GRACE: Nanos = (180n + 30n) * SECOND;
 

@@ -1,4 +1,4 @@
-// Where a mount may be (core contract 7.1). Every operation reads the path that it is given here.
+// Where a mount may be. Every operation reads the path that it is given here.
 
 import { withoutSlashes } from "../base/slashes.ts";
 import { isSegment } from "../base/canonical-path.ts";

@@ -69,7 +69,7 @@ export class MountTypes {
     };
   }
 
-  /** Part of the subject of workload identities, so that it never changes (engines contract 1.1.3). */
+  /** Part of the subject of workload identities, so that it never changes. */
   #newAccessor(type: string, taken: ReadonlySet<string>): string {
     for (;;) {
       const accessor = `${type}_${hex(this.#options.random.bytes(4))}`;

@@ -1,4 +1,4 @@
-// Mounts (core contract 7): which there are, what they are tuned to, and how they come and go. Requests
+// Mounts: which there are, what they are tuned to, and how they come and go. Requests
 // find them in memory (mount-table.ts); changes are decided inside a transaction, on the rows.
 
 import { SECOND } from "../base/duration.ts";
@@ -35,7 +35,7 @@ import { Orphans } from "./orphans.ts";
 import { Rollback } from "./rollback.ts";
 
 const MAX_MOUNTS = 20_000; // each is held in memory, and a namespace's administrator can make them
-const DISABLE_WAIT: Nanos = 60n * SECOND; // decision 57
+const DISABLE_WAIT: Nanos = 60n * SECOND; // then it goes on in the background
 
 export class Mounts implements PathsTaken, NamespaceContents {
   readonly name = "mounts";

@@ -1,4 +1,4 @@
-// Moving a mount to another path, in its namespace or in another (core contract 7.3). Its leases are
+// Moving a mount to another path, in its namespace or in another. Its leases are
 // revoked first; data lies below the namespace, so that across namespaces it moves too, slice by slice,
 // each in one transaction. The mark in the record takes a move over crashes and seals.
 
@@ -233,7 +233,7 @@ export class Moves {
   }
 }
 
-/** Here a target in use is a mistake of the request (7.3). */
+/** Here a target in use is a mistake of the request. */
 function inUse(check: () => void): void {
   try {
     check();

@@ -1,5 +1,5 @@
 // Write-ahead records that rollback could not undo for a day: what of them operators see, and how they
-// are given up (engines contract 1.5, D11).
+// are given up.
 
 import { showTime } from "../base/time.ts";
 import type { JsonObject } from "../base/json.ts";

@@ -1,4 +1,4 @@
-// Write-ahead records and what becomes of them when nobody settles them (engines contract 1.5, D11).
+// Write-ahead records and what becomes of them when nobody settles them.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,6 +1,6 @@
 // What is due now and then at mounts: undoing write-ahead records that nobody settled, and the periodic
 // work of engines. A record whose undoing fails is tried ever more rarely and, after a day, is an orphan
-// that operators are told of (engines contract 1.5, D11).
+// that operators are told of.
 
 import { DAY, HOUR, MINUTE, SECOND } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";

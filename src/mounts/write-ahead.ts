@@ -1,4 +1,4 @@
-// Write-ahead records of one mount (engines contract 1.5): notes of what is about to be made outside.
+// Write-ahead records of one mount: notes of what is about to be made outside.
 // Whoever settles one removes it; what is left after a crash is undone by rollback.ts.
 
 import { createHash } from "node:crypto";

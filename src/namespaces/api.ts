@@ -1,4 +1,4 @@
-// The endpoints of namespaces (core contract 8). `path` in answers is the whole path from root with a
+// The endpoints of namespaces. `path` in answers is the whole path from root with a
 // slash at the end, so that it can be sent as a namespace header as it is; keys of the list, and the
 // path in the address, are relative to the namespace of the request.
 

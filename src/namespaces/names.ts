@@ -1,4 +1,4 @@
-// What a namespace may be called (core contract 8), and how deep they nest. Every operation reads the
+// What a namespace may be called, and how deep they nest. Every operation reads the
 // path it is given here, so that no spelling of a reserved word ever means something else (T-D01).
 
 import { isSegment } from "../base/canonical-path.ts";

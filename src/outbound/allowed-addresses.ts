@@ -1,4 +1,4 @@
-// Which addresses may be called (threats 5.3, decision 54): the public network, and of the rest what the
+// Which addresses may be called: the public network, and of the rest what the
 // server's configuration lists, what dev mode opens, and what a machine asks about itself.
 
 import { type AddressRange, isWithin, readRange } from "../base/addresses.ts";

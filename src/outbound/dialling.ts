@@ -18,7 +18,7 @@ import type { AllowedAddresses, Destination } from "./allowed-addresses.ts";
 import type { Resolve } from "./system-resolver.ts";
 
 const SECOND = 1_000_000_000n;
-const WHOLE: Nanos = 10n * SECOND; // name, connection and TLS together (threats 5.3)
+const WHOLE: Nanos = 10n * SECOND; // name, connection and TLS together
 const ATTEMPT: Nanos = 3n * SECOND; // at one address while others are left
 const MOST_ADDRESSES = 64; // a name with more of them is somebody's joke
 const MOST_ATTEMPTS = 4;

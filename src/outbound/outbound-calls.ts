@@ -1,4 +1,4 @@
-// The one way out of the server for engines (threats 5.3): each mount gets its own, and connections are
+// The one way out of the server for engines: each mount gets its own, and connections are
 // shared by nobody else. What may be called is in allowed-addresses.ts, how in dialling.ts and exchange.ts.
 
 import type { Net, Timers } from "../base/world.ts";

@@ -1,5 +1,5 @@
-// ACL policies as clients of spec 1 see them: read by management and by tokens that carry them, written by
-// management. Policies neither grant nor deny here (decision 38).
+// ACL policies as clients of the ACL API see them: read by management and by tokens that carry them, written by
+// management. Policies neither grant nor deny here.
 
 import { createHash } from "node:crypto";
 import { Failure } from "../base/failure.ts";
@@ -32,7 +32,7 @@ const MOST = 10_000;
 const MAX_DESCRIPTION = 256;
 /** What callers without a token are judged by elsewhere: anybody may know it. */
 const ANONYMOUS = "anonymous";
-// A region of one server is its own leader (acl-tokens 9).
+// A region of one server is its own leader.
 const READ_HEADERS = { "X-Service-LastContact": "0", "X-Service-KnownLeader": "true" };
 
 const members = {

@@ -1,4 +1,4 @@
-// The endpoints that tell what a token may do (contract 4.6).
+// The endpoints that tell what a token may do.
 
 import { withoutFirstSlash } from "../base/slashes.ts";
 import { foldedUuid } from "../base/uuid.ts";

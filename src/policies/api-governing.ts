@@ -1,4 +1,4 @@
-// The endpoints of RGPs and EGPs (contract 4.2–4.4).
+// The endpoints of RGPs and EGPs.
 
 import { atOnce } from "../base/sliced.ts";
 import { access } from "../endpoint/access.ts";

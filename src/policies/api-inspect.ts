@@ -1,4 +1,4 @@
-// The endpoint that tells what would become of a request, and why (core contract 12.4).
+// The endpoint that tells what would become of a request, and why.
 
 import { withoutFirstSlash, withoutSlashes } from "../base/slashes.ts";
 import { foldedUuid } from "../base/uuid.ts";

@@ -1,4 +1,4 @@
-// The endpoints of ACL policies (contract 4.1), and their older form under sys/policy (4.5).
+// The endpoints of ACL policies, and their older form under sys/policy.
 
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";

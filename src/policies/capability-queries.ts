@@ -1,4 +1,4 @@
-// What a token may do, for those who ask (contract 4.6): the words for paths, which rule they come
+// What a token may do, for those who ask: the words for paths, which rule they come
 // from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
 
 import { MAX_PATH } from "../base/canonical-path.ts";

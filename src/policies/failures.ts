@@ -144,7 +144,7 @@ export function recordDamaged(name: string): Failure {
   return new Failure("damaged", "policy-damaged", message);
 }
 
-// --- questions about tokens (4.6) ---
+// --- questions about tokens ---
 
 /**
  * @code paths-missing No paths were asked about.
@@ -197,7 +197,7 @@ export function twoAskers(): Failure {
   return new Failure("invalid", "two-askers", text);
 }
 
-// --- the views of spec 1 (D57) ---
+// --- the views of the ACL API ---
 
 export function viewDenied(): Failure {
   return new Failure("denied", "permission_denied", "Permission denied");

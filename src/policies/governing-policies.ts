@@ -128,7 +128,7 @@ export class GoverningPolicies {
   }
 
   /** Nothing happens when there is none. One that is hard-mandatory goes only with `sudo`: what it
-   *  refused is allowed from then on (decision 40). */
+   *  refused is allowed from then on. */
   async delete(
     kind: GoverningKind,
     namespaceId: string,

@@ -1,5 +1,5 @@
-// What RGPs and EGPs say of a request: their programs, compiled once, are asked one after the other
-// (contract 5.3–5.5, 5.9). Which ones apply is governors.ts's; a request that none applies to is let
+// What RGPs and EGPs say of a request: their programs, compiled once, are asked one after the other.
+// Which ones apply is governors.ts's; a request that none applies to is let
 // through without waiting for anything.
 
 import { Failure } from "../base/failure.ts";
@@ -95,7 +95,7 @@ export class Governing {
   }
 
   /**
-   * The RGPs of the caller by name, then the EGPs on the path, longest path first (5.3). A null path is
+   * The RGPs of the caller by name, then the EGPs on the path, longest path first. A null path is
    * one that no EGP reaches. A promise only where they are not in memory yet.
    */
   applying(
@@ -145,7 +145,7 @@ export class Governing {
     return ids;
   }
 
-  /** Every one of them, also after one has failed (P18). Those that are gone meanwhile are left out. They
+  /** Every one of them, also after one has failed. Those that are gone meanwhile are left out. They
    *  have one budget together, and give way to others between. */
   async evaluate(
     policies: readonly Governor[],

@@ -1,4 +1,4 @@
-// Which RGPs and EGPs a request has to pass, in which order (contract 5.1–5.3). Asked for every request
+// Which RGPs and EGPs a request has to pass, in which order. Asked for every request
 // of a client, so that what is found is remembered until any of them changes.
 
 import { invariant } from "../base/invariant.ts";

@@ -1,5 +1,5 @@
 // What would become of a request, and why: the stages of the pipeline that decide, on a request that
-// somebody describes (core contract 12.4, contract 5.10). Nothing is executed, counted or logged. For
+// somebody describes. Nothing is executed, counted or logged. For
 // those who may know everything about policies: a caller never learns this of its own denial.
 
 import { withoutSlashes } from "../base/slashes.ts";

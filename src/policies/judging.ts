@@ -1,4 +1,4 @@
-// What the verdicts of programs come to (contract 5.4): levels, the override, and what is told. Pure.
+// What the verdicts of programs come to: levels, the override, and what is told. Pure.
 
 import type { EnforcementLevel, Judgement, PolicyResult } from "../endpoint/judgement.ts";
 import { denialText } from "../policy/expr/denial.ts";

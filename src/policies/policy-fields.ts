@@ -1,5 +1,5 @@
-// Members of a request that writes or lists policies. What is missing is refused in the words of the
-// contract (2.2, 4.4), which the room has; a patch leaves alone what it does not name.
+// Members of a request that writes or lists policies. What is missing is refused in words that
+// clients know, which the room has; a patch leaves alone what it does not name.
 
 import { withoutFirstSlash } from "../base/slashes.ts";
 import type { JsonValue } from "../base/json.ts";

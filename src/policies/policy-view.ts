@@ -1,4 +1,4 @@
-// Policies as callers see them: the members of reads, of trials and of lists (contract 4.1–4.5).
+// Policies as callers see them: the members of reads, of trials and of lists.
 
 import { showTime } from "../base/time.ts";
 import { out, type Output, type OutputOf } from "../endpoint/output.ts";

@@ -1,4 +1,4 @@
-// A request as the programs of RGPs and EGPs see it (contract 5.7), made in this one place: for a request
+// A request as the programs of RGPs and EGPs see it, made in this one place: for a request
 // that is judged, for one that a handler asks about, and for one that somebody describes. Name and
 // metadata of a token are those of its origin: what a caller has chosen for its child says nothing about
 // who it is.

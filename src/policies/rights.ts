@@ -1,5 +1,5 @@
 // What the policies of a token say: asked for every request, so that policies are parsed and compiled
-// once and found again. A change of a policy counts for the next request (contract 1.4).
+// once and found again. A change of a policy counts for the next request.
 
 import { invariant } from "../base/invariant.ts";
 import { inSlices, Pieces, type Sliced } from "../base/sliced.ts";

@@ -1,4 +1,4 @@
-// Warnings about rules whose path leads nowhere (policies-and-plugins P10): no mount is there, or no such
+// Warnings about rules whose path leads nowhere: no mount is there, or no such
 // path in the mount. Policies may be written before what they are about, so it is never more than that.
 
 import type { Sliced } from "../base/sliced.ts";

@@ -1,5 +1,5 @@
 // Cases for ACL documents: requests, and whether they are wanted to be allowed. An ACL document cannot
-// hold them itself, since a server refuses keys that it does not know (contract 2.2); they stand in a
+// hold them itself, since a server refuses keys that it does not know; they stand in a
 // document of their own, `test "name" { path = "…" operation = "…" want = true }`, in HCL or JSON.
 
 import { parseDuration } from "../base/duration.ts";

@@ -1,6 +1,6 @@
 // Why a request is allowed or denied: the rule that decided, with policy, line and column, what stood
 // in the way, which other rules matched and lost, and the smallest rule that would allow it. Pure. For
-// those who may know; whoever was denied is told nothing of it (contract 3.8).
+// those who may know; whoever was denied is told nothing of it.
 
 import { showDuration } from "../base/duration.ts";
 import { showTime } from "../base/time.ts";

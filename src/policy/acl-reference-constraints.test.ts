@@ -1,5 +1,5 @@
 // The second evaluator's other half: what equal labels mean together, and what a rule says about the
-// parameters and the wrapping of a request, straight from the text of the contract (3.6 and 3.7).
+// parameters and the wrapping of a request, straight from docs/policies/acl.md.
 
 import assert from "node:assert/strict";
 import test from "node:test";

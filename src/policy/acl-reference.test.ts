@@ -1,4 +1,4 @@
-// A second evaluator, straight from the text of the contract (3.2 to 3.6): no index, no tree, every
+// A second evaluator, straight from docs/policies/acl.md: no index, no tree, every
 // rule looked at for every question. The two agree on whatever fast-check can think of.
 
 import assert from "node:assert/strict";

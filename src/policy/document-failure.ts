@@ -40,7 +40,7 @@ export function attributeAndBlock(position: Position, key: string, line: number)
 }
 
 /**
- * `noun` is what the document is: the contract's text is "policy is too large".
+ * `noun` is what the document is: clients look for "policy is too large".
  * @code document-too-large A document is larger than is read.
  * @remedy Shorten or divide it.
  */

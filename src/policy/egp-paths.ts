@@ -1,4 +1,4 @@
-// The paths of EGPs (contract 5.2): how they are written, and which of them a request's path meets. All
+// The paths of EGPs: how they are written, and which of them a request's path meets. All
 // that match count, so this is a walk and not a contest as among the rules of ACL policies.
 
 import { isSegment } from "../base/canonical-path.ts";
@@ -92,7 +92,7 @@ export class EgpIndex<T> {
    *  that of the path and of what matches, not of how many there are. */
   matching(path: string): EgpMatch<T>[] {
     const found = [...(this.#exact.get(path) ?? [])];
-    // An exact path also meets itself with a slash, which is how a listing is asked for (P17).
+    // An exact path also meets itself with a slash, which is how a listing is asked for.
     if (path.endsWith("/")) found.push(...(this.#exact.get(path.slice(0, -1)) ?? []));
     this.#globs.visit(path, (entries) => void found.push(...entries));
     return found.length < 2 ? found : found.toSorted(longestFirst);

@@ -144,7 +144,7 @@ const RETURN = "a carriage return must be followed by a line feed; lines end in 
 const BOTH = "in one body a key is either an attribute, once, or the type of blocks";
 
 const refused: readonly [text: string, message: string][] = [
-  // the text of the contract
+  // the text that clients know
   [
     'path "x" {\n\n  capabilities = ["read"]\n  capabilities = ["list"]\n}',
     'At 4:3: attribute "capabilities" was already set on line 3',

@@ -1,4 +1,4 @@
-// HCL text to tree, after the grammar of the contract (policies 2.1): strict, without recovery, the
+// HCL text to tree, after the grammar of HCL 1: strict, without recovery, the
 // first thing that does not fit ends it. Goes no deeper than the limit, so the stack cannot overflow.
 
 import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";

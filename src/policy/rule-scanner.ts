@@ -1,4 +1,4 @@
-// Cuts a rule document (contract 5.6) into its comments and items without understanding expressions: for
+// Cuts a rule document into its comments and items without understanding expressions: for
 // laying it out anew. What a document means is for expr/; this must only never cut in the wrong place.
 
 import { syntaxError } from "./document-failure.ts";

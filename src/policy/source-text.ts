@@ -15,7 +15,7 @@ export interface DocumentLimits {
   readonly blocks: number;
 }
 
-/** Contract decision 31 for the size, P8 for the rest. */
+/** A document that is larger than any policy, and none that takes long to read. */
 export const POLICY_LIMITS: DocumentLimits = {
   noun: "policy",
   bytes: 256 * 1024,

@@ -1,4 +1,4 @@
-// The endpoints of lease-count quotas: core contract 13.1.
+// The endpoints of lease-count quotas.
 
 import { withoutSlashes } from "../base/slashes.ts";
 import { access } from "../endpoint/access.ts";

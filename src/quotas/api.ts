@@ -1,4 +1,4 @@
-// The endpoints of rate-limit quotas: core contract 13.1.
+// The endpoints of rate-limit quotas.
 
 import { withoutSlashes } from "../base/slashes.ts";
 import { DAY, SECOND } from "../base/duration.ts";

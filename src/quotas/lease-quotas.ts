@@ -1,4 +1,4 @@
-// Lease-count quotas: how many leases there may be below a path (core contract 13.1). Which of them a new
+// Lease-count quotas: how many leases there may be below a path. Which of them a new
 // lease falls under is decided here; leases are counted where they are kept.
 
 import { unlessDamaged } from "../base/damage.ts";

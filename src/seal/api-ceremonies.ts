@@ -1,4 +1,4 @@
-// Endpoints of the key ceremonies (core contract 5.1 and 5.2): a root token from key shares, and new
+// Endpoints of the key ceremonies: a root token from key shares, and new
 // shares for old ones. The listener says who may start and feed them; whoever started an attempt, or has
 // update and sudo, may cancel it.
 

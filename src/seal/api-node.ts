@@ -1,4 +1,4 @@
-// Endpoints that tell how the node is and who leads (core contract 4.5–4.7).
+// Endpoints that tell how the node is and who leads.
 
 import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";

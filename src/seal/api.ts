@@ -1,5 +1,5 @@
-// Endpoints of the seal and its data keys (core contract 4.1–4.4 and 5.3). Health and leadership are in
-// api-node.ts, the ceremonies in api-ceremonies.ts. No shares, keys or tokens are ever logged here: they are in the answer alone.
+// Endpoints of the seal and its data keys. Health and leadership are in api-node.ts, the ceremonies in
+// api-ceremonies.ts. No shares, keys or tokens are ever logged here: they are in the answer alone.
 
 import { showDuration } from "../base/duration.ts";
 import { showTime } from "../base/time.ts";
@@ -30,7 +30,7 @@ export interface SealDesk {
 
 const endpoint = endpointsOf<SealDesk>();
 
-/** What this node tells anybody, in every state; never audited (core contract 11.2). */
+/** What this node tells anybody, in every state; never audited. */
 export const anyState = {
   access: access.open,
   answers: "always",

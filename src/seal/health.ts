@@ -1,5 +1,5 @@
 // Which status sys/health answers with: the first state that holds, by its own number or the one the
-// caller asked for (core contract 4.6). Pure; load balancers live by it.
+// caller asked for. Pure; load balancers live by it.
 
 /** What is known of the node and its cluster. */
 export interface HealthFacts {

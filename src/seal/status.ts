@@ -1,4 +1,4 @@
-// What anybody may know of the seal (core contract 4.2): the answer of seal-status and of unseal.
+// What anybody may know of the seal: the answer of seal-status and of unseal.
 
 import type { SealConfig, SealType } from "./config.ts";
 import { schemeOf } from "./config.ts";

@@ -28,12 +28,12 @@ export function fixedMounts(spaces: PrivateSpaces): FixedMount[] {
   return [{ path: "cubbyhole/", description, type: anyEngine(cubbyholeEngine(spaces)) }];
 }
 
-/** Older names, for existing clients (core contract 21). */
+/** Older names, for existing clients. */
 export function typeAliases(compat: boolean): ReadonlyMap<string, TypeAlias> {
   return compat ? TYPE_ALIASES : new Map();
 }
 
-/** Made once, at initialisation (decision 19, core contract 16.2; cloud-engines D1). */
+/** Made once, at initialisation. */
 export function defaultMounts({
   dev,
   clouds,

@@ -47,7 +47,7 @@ import { declaredDevices } from "./audit-devices.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 
-/** Where an operator puts the number that opens the bootstrap again (acl-tokens 13). */
+/** Where an operator puts the number that opens the bootstrap again. */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
 
 export interface RoomsGiven {
@@ -353,7 +353,7 @@ export function makeRooms(given: RoomsGiven) {
   };
 }
 
-/** Decision 5: dev mode prints a root token and leaves the bootstrap open besides. */
+/** Dev mode prints a root token and leaves the bootstrap open besides. */
 function firstTokenOf(dev: RoomsGiven["dev"]) {
   if (dev === undefined) return undefined;
   const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
@@ -381,7 +381,7 @@ function placeKind(namespaces: Namespaces, mounts: Mounts, segments: readonly st
   return path === point ? "mount" : "inside";
 }
 
-/** Spellings of request headers that other products' clients send (decision 13). */
+/** Spellings of request headers that other products' clients send. */
 function aliasHeaders({ compat }: Config): readonly string[] {
   if (!compat) return [];
   return ["Token", "Namespace", "Wrap-TTL", "Request", "Policy-Override"].map(

@@ -1,4 +1,4 @@
-// Where the paths of policies lead, those of rules (policies-and-plugins P10) and those of EGPs, by the
+// Where the paths of policies lead, those of rules and those of EGPs, by the
 // mounts and namespaces that there are now.
 
 import type { GovernedPlaces } from "../policies/governed-places.ts";

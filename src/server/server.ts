@@ -63,7 +63,7 @@ import { makeRooms } from "./rooms.ts";
 
 export { exitCodeOf } from "./ground.ts";
 
-/** Running requests have this long to end when the node seals (core contract 4.4). */
+/** Running requests have this long to end when the node seals. */
 const SEAL_GRACE = 10n * SECOND;
 
 export interface ServerParts {
@@ -444,7 +444,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   };
 }
 
-/** The switch of D8 opens one of them to callers without a credential. */
+/** The switch `anonymous_self` opens one of them to callers without a credential. */
 function tokenEndpoints(desk: TokenDesk): Served[] {
   const endpoints = serve(desk, tokensApi);
   if (!desk.anonymousSelf) return endpoints;

@@ -6,7 +6,7 @@ import { invariant } from "../base/invariant.ts";
 import type { Range } from "./engines/engine.ts";
 
 /**
- * What happens to a record (replication contract 2.1): shared records go to performance and DR
+ * What happens to a record: shared records go to performance and DR
  * secondaries, local ones to DR secondaries only, ignored ones stay in this cluster, in no tree and
  * in no log entry. The class is the first segment of the key and therefore never changes.
  */
@@ -15,7 +15,7 @@ export type Class = "shared" | "local" | "ignored";
 const CLASS_OF_ROOT: ReadonlyMap<string, Class> = new Map([
   ["shared", "shared"],
   ["local", "local"],
-  ["core", "ignored"], // seal, keyring, node and cluster rows; named so by the core contract
+  ["core", "ignored"], // seal, keyring, node and cluster rows
 ]);
 
 export const MAX_KEY_BYTES = 4096;

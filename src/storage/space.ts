@@ -1,5 +1,5 @@
 // The margin of a nearly full disk: below the reserve only deletions and essential writes are taken,
-// so that revocation still works when nothing else does (reliability R4). A deletion that writes (it
+// so that revocation still works when nothing else does. A deletion that writes (it
 // marks something deleted) has the upper half of the reserve; the lower is for what revokes.
 
 import type { Clock, Nanos } from "../base/world.ts";

@@ -1,4 +1,4 @@
-// How long the log is kept (replication contract 3.2): everything that a known secondary has not
+// How long the log is kept: everything that a known secondary has not
 // acknowledged, but never more than a size or an age, and never less than 16,384 entries.
 
 import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";

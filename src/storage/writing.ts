@@ -27,7 +27,7 @@ import { type Below, type StoreTx, Transaction, type TransactionLimits } from ".
 import type { Trust } from "./trust.ts";
 
 const MIB = 1024 * 1024;
-/** The ceiling of core contract 14.3; an engine may take less. */
+/** The most that one change may be; an engine may take less. */
 const CEILING = { operations: 8192, bytes: 64 * MIB };
 /** What may be accepted and not durable yet: beyond it, writers wait their turn. */
 const PENDING_BYTES = 64 * MIB;

@@ -1,4 +1,4 @@
-// The endpoints of `auth/token` (core contract 6.8): the tokens of spec 1, as existing clients of such
+// The endpoints of `auth/token`: the tokens of the ACL API, as existing clients of such
 // servers know them. Rights are those of policies on these paths. In the namespace of the request; only
 // what a token does with itself goes to where it lives.
 

@@ -1,5 +1,5 @@
-// The endpoints of spec 1, in its order, and the forced collection. What decides here is spec 1 alone:
-// management, own secret, any valid token; policies neither grant nor deny (decision 38).
+// The endpoints of the ACL API, in its order, and the forced collection. What decides here is the ACL API
+// alone: management, own secret, any valid token; policies neither grant nor deny.
 
 import { foldedUuid } from "../base/uuid.ts";
 import { access } from "../endpoint/access.ts";
@@ -26,7 +26,7 @@ import {
 
 const endpoint = endpointsOf<TokenDesk>();
 
-// A region of one server is its own leader (section 9).
+// A region of one server is its own leader.
 const READ_HEADERS = { "X-Service-LastContact": "0", "X-Service-KnownLeader": "true" };
 const NOTHING_REPLICATED = {
   SourceRegion: "",

@@ -1,5 +1,5 @@
-// The tokens as clients of `auth/token` handle them (core contract 6.8, decision 44): what a caller may
-// give to a token that it makes, and how long that lives. The tokens are those of spec 1.
+// The tokens as clients of `auth/token` handle them: what a caller may
+// give to a token that it makes, and how long that lives. The tokens are those of the ACL API.
 
 import { showDuration } from "../base/duration.ts";
 import { invariant } from "../base/invariant.ts";

@@ -1,5 +1,5 @@
 // Members of a token in a request's body. The whole record may be sent back as it was read, so those
-// that only the server sets are known here too, and ignored (acl-tokens 5.3, 5.4).
+// that only the server sets are known here too, and ignored.
 
 import { foldedUuid } from "../base/uuid.ts";
 import { parseTokenDuration, showDuration } from "../base/duration.ts";
@@ -45,7 +45,7 @@ const ttl = body(
   length,
 );
 
-/** Digits that a double would not keep. What lies behind the point is dropped (3.5), but nothing that is
+/** Digits that a double would not keep. What lies behind the point is dropped, but nothing that is
  *  not zero becomes zero by it. */
 function whole(text: string): bigint | number {
   const [, integer] = /^(-?\d+)(?:\.\d+)?$/.exec(text) ?? [];

@@ -1,5 +1,5 @@
 // The door to the first management token: open to its first caller, or spent. While it is open the
-// log says so every hour, so that no server has a forgotten open door (decision 5).
+// log says so every hour, so that no server has a forgotten open door.
 
 import { jsonCodec } from "../base/codec.ts";
 import type { Log } from "../base/log.ts";
@@ -30,7 +30,7 @@ export function readBootstrap(shared: Pick<View, "get">): BootstrapState {
   return { open: stored?.open ?? false, resetIndex: index === null ? null : BigInt(index) };
 }
 
-/** Who may go through an open door: `acl.bootstrap` (decision 42). */
+/** Who may go through an open door: `acl.bootstrap`. */
 export type BootstrapUse = "open" | "loopback" | "closed";
 
 export interface DoorOptions {

@@ -1,5 +1,5 @@
 // Going through the door to the first management token: once, and once more for each reset that an
-// operator has allowed by a file on this host (contract 5.1 and 13, decisions 5 and 42).
+// operator has allowed by a file on this host.
 
 import { text } from "../base/bytes.ts";
 import { describe, Failure } from "../base/failure.ts";
@@ -105,7 +105,7 @@ export class Bootstrapping {
     if (secret === "") return undefined;
     const { rows, salt } = this.#parts;
     const usable = isUuid(secret) && isUsableSecret(secret);
-    // One text for all: whether somebody has this secret is nobody's business (D23).
+    // One text for all: whether somebody has this secret is nobody's business.
     if (!usable || rows.placeOf(salt().hashOf(secret), tx) !== null) {
       throw failures.bootstrapSecretInvalid();
     }

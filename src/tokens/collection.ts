@@ -1,5 +1,5 @@
 // Removes what is over for good: expired tokens some time after their expiry, and one-time tokens that
-// nobody exchanged (contract 12, D51, decision 43). The oldest expiry goes first, from ordered rows.
+// nobody exchanged. The oldest expiry goes first, from ordered rows.
 
 import { MINUTE } from "../base/duration.ts";
 import { describe, Failure } from "../base/failure.ts";

@@ -1,4 +1,4 @@
-// Tokens made by a token end with it (core contract 6.8). When one ends, a mark is written with it; its
+// Tokens made by a token end with it. When one ends, a mark is written with it; its
 // children, and theirs, then go a few at a time, also after a restart. Where no time may pass, settled()
 // waits for that. A token that is let go keeps nothing of its parent.
 

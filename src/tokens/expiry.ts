@@ -1,4 +1,4 @@
-// Ends tokens whose time is over: what hangs on them goes, within a minute (decision 43). They are
+// Ends tokens whose time is over: what hangs on them goes, within a minute. They are
 // refused at once without this, by the clock; after it they stay refused even if the clock is set
 // back. The record stays until it is collected.
 

@@ -1,5 +1,5 @@
-// Every way this room refuses. No text holds a secret; codes have underscores, as /acl/ tells them
-// (D5), and texts are those that clients of this API know (contract section 4).
+// Every way this room refuses. No text holds a secret; codes have underscores, as /acl/ tells them,
+// and texts are those that clients of this API know.
 
 import { Failure } from "../base/failure.ts";
 import { shortName, someNames } from "../base/some-names.ts";
@@ -40,7 +40,7 @@ export function accessorMismatch(): Failure {
   return new Failure("invalid", "invalid_parameter", message);
 }
 
-/** To a write. It is 400 there (contract section 4). */
+/** To a write. It is 400 there. */
 export function cannotFind(accessor: string): Failure {
   return unknownAccessor("cannot find token", `cannot find token ${shortName(accessor)}`);
 }
@@ -60,7 +60,7 @@ function unknownAccessor(message: string, told: string): Failure {
   return new Failure("invalid", "token_unknown", message, { texts: [told] });
 }
 
-/** Roles are not there yet, so whatever is named is none (contract section 16). */
+/** Roles are not there yet, so whatever is named is none. */
 export function roleUnknown(role: string): Failure {
   return new Failure("invalid", "invalid_parameter", `cannot find role ${shortName(role)}`);
 }
@@ -71,7 +71,7 @@ export function policiesUnknown(names: readonly string[]): Failure {
 }
 
 /**
- * `cas` names another state than the stored one (D28).
+ * `cas` names another state than the stored one.
  * @code token_modified The token was changed in between.
  * @remedy Read it again, then write with its current index.
  */

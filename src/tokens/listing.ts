@@ -1,4 +1,4 @@
-// Lists of tokens (acl-tokens 6): which order, where a page starts and ends, what its cursor is. Pages
+// Lists of tokens: which order, where a page starts and ends, what its cursor is. Pages
 // come straight from the ordered rows; one without a filter costs what it gives, whatever is stored.
 
 import { isUuid } from "../base/uuid.ts";

@@ -1,6 +1,6 @@
-// Logins: where somebody who has proved who they are becomes the owner of a client token (core contract
-// 7.2). The method says what its role grants; how long that may last is bounded by the mount and by the
-// server, as for every token of `auth/token` (decision 44).
+// Logins: where somebody who has proved who they are becomes the owner of a client token.
+// The method says what its role grants; how long that may last is bounded by the mount and by the
+// server, as for every token of `auth/token`.
 
 import { showDuration } from "../base/duration.ts";
 import { invariant } from "../base/invariant.ts";

@@ -14,11 +14,11 @@ export interface NewToken extends GivenShape {
   readonly global?: boolean | undefined;
   /** Default never. */
   readonly expires?: Instant | null | undefined;
-  /** Counts from the creation, and wins over `expires` (D18). */
+  /** Counts from the creation, and wins over `expires`. */
   readonly ttl?: Nanos | null | undefined;
   /** What it does not outlive, however often it is renewed. Default: nothing. */
   readonly notAfter?: Instant | null | undefined;
-  /** When it was made elsewhere, for an upload: only if that is past (D29). Default: now. */
+  /** When it was made elsewhere, for an upload: only if that is past. Default: now. */
   readonly created?: Instant | null | undefined;
   /** Can be prolonged (`auth/token` alone). Default false. */
   readonly renewable?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface NewToken extends GivenShape {
   readonly origin?: Origin | undefined;
 }
 
-/** The bounds of lifetimes, both included; they hold for whatever expires (contract section 4). */
+/** The bounds of lifetimes, both included; they hold for whatever expires. */
 export interface Lifetimes {
   readonly least: Nanos;
   readonly most: Nanos;

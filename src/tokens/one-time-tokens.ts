@@ -1,5 +1,5 @@
 // One-time tokens: a secret that is good for one exchange, within ten minutes, for the token it was
-// made for (contract 5.9, 5.10). Each token has at most one.
+// made for. Each token has at most one.
 
 import { MINUTE } from "../base/duration.ts";
 import { Secret } from "../base/secret.ts";

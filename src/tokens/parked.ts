@@ -1,4 +1,4 @@
-// Blocking queries (acl-tokens 8): questions that wait for an answer newer than the one their caller
+// Blocking queries: questions that wait for an answer newer than the one their caller
 // has. A parked query is a few entries in sets: it is woken by a change to what it asks about, by one
 // to its own credential, by its time, by its client's leaving and by the seal, and by nothing else.
 
@@ -105,7 +105,7 @@ export class ParkedQueries {
 
   /**
    * What `look` sees, as soon as that is newer than the query's index or its time is over. `look` is
-   * called with the caller as it is at that moment, and refuses whoever may not look any more (D46).
+   * called with the caller as it is at that moment, and refuses whoever may not look any more.
    */
   async answer<S extends Seen>(
     asked: Asked,

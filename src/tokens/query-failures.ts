@@ -1,5 +1,5 @@
-// How questions about tokens are refused. The texts are those that clients of spec 1 match on; the
-// words with underscores are the stable ones of D5.
+// How questions about tokens are refused. The texts are those that clients of the ACL API match on; the
+// words with underscores are stable.
 
 import { Failure } from "../base/failure.ts";
 
@@ -7,7 +7,7 @@ function parameter(message: string): Failure {
   return new Failure("invalid", "invalid_parameter", message);
 }
 
-/** Left to the pipeline's words: it alone knows whether the secret has expired (D9). */
+/** Left to the pipeline's words: it alone knows whether the secret has expired. */
 export function credentialGone(): Failure {
   return new Failure("denied", "invalid-token", "permission denied: invalid token");
 }

@@ -1,4 +1,4 @@
-// How long a token of `auth/token` lives (decision 44): what is granted when it is made, and what a
+// How long a token of `auth/token` lives: what is granted when it is made, and what a
 // renewal gives. No sum of times ever means "for ever" (T-B14).
 
 import { showDuration } from "../base/duration.ts";

@@ -1,4 +1,4 @@
-// What an update may change of a token, and what it may only repeat (contract 5.4, D25–D28).
+// What an update may change of a token, and what it may only repeat.
 
 import type { Instant, Nanos } from "../base/world.ts";
 import { tokenInvalid, tokenModified } from "./failures.ts";

@@ -1,4 +1,4 @@
-// What the endpoints of spec 1 are answered from: the tokens, their lists, and the queries that wait
+// What the endpoints of the ACL API are answered from: the tokens, their lists, and the queries that wait
 // for a change. Opened after the tokens; closed before anybody waits for running requests to end.
 
 import type { Clock, Random, Timers } from "../base/world.ts";
@@ -21,7 +21,7 @@ export interface TokenDeskOptions {
   readonly random: Random;
   /** Name of the own region. */
   readonly region: string;
-  /** Whoever comes without a credential reads the anonymous token as its own (D8). */
+  /** Whoever comes without a credential reads the anonymous token as its own. */
   readonly anonymousSelf: boolean;
 }
 
@@ -76,7 +76,7 @@ export class TokenDesk {
     this.#listing.forget();
   }
 
-  /** There is one region, which is the authoritative one too (decision 59). */
+  /** There is one region, which is the authoritative one too. */
   checkRegion(name: string): void {
     checkRegion(name, this.#region);
   }
@@ -120,7 +120,7 @@ export class TokenDesk {
   }
 
   /** What fails is counted by address, but for callers on this machine, who need no network to be a
-   *  burden (D54). */
+   *  burden. */
   async exchange(secret: string, { remote, namespace }: Asked): Promise<Exchanged> {
     if (!remote.loopback) this.#exchanges.check(remote.address);
     try {

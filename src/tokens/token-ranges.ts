@@ -1,4 +1,4 @@
-// Tokens in the two orders of lists (contract section 6), a bounded part at a time: creation, and
+// Tokens in the two orders of lists, a bounded part at a time: creation, and
 // accessors. A read costs what it gives, however many tokens there are.
 
 import type { View } from "../barrier/view.ts";

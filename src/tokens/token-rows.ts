@@ -3,7 +3,7 @@
 //   ns/<namespace>/tokens/by-accessor/<accessor>                             the record; order of accessors
 //   tokens/by-hash/<salted hash of the secret>                               where the record lies
 //
-// and, since it is derived from the record in this cluster (decision 27), below local/ for all of them:
+// and, since it is derived from the record in this cluster, below local/ for all of them:
 //
 //   ns/<namespace>/tokens/by-creation/<CreateIndex>/<accessor>/<class>       order of creation
 //   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only

@@ -1,4 +1,4 @@
-// What a new token may be, and in which words it is refused (contract section 4). Numbers are those of
+// What a new token may be, and in which words it is refused. Numbers are those of
 // the conformance cases.
 
 import assert from "node:assert/strict";

@@ -6,7 +6,7 @@ import { roleUnknown } from "./failures.ts";
 import type { TokenType } from "./token.ts";
 
 const MAX_NAME_BYTES = 256;
-const MAX_POLICIES = 1024; // decision 31
+const MAX_POLICIES = 1024; // far above what anybody gives a token, and judged at every request
 
 export interface GivenShape {
   /** `client` or `management`, in this spelling only. */

@@ -1,4 +1,4 @@
-// What a token made through `auth/token` has beside the record of spec 1: the token that made it, what
+// What a token made through `auth/token` has beside the record of the ACL API: the token that made it, what
 // was noted, and how its life is bounded. Kept inside the token's record; tokens of /acl/ have none.
 
 import type { Nanos } from "../base/world.ts";

@@ -1,4 +1,4 @@
-// Tokens as clients of `auth/token` see them (core contract 6.8): what a look-up tells, what a list tells
+// Tokens as clients of `auth/token` see them: what a look-up tells, what a list tells
 // of each, and the `auth` of an answer. Seconds are rounded up, since 0 means "does not expire".
 
 import { SECOND } from "../base/duration.ts";

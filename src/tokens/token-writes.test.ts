@@ -1,4 +1,4 @@
-// Updates, uploads, renewals and deletions (contract 5.4, 5.5, 5.8). Numbers are those of the
+// Updates, uploads, renewals and deletions. Numbers are those of the
 // conformance cases.
 
 import assert from "node:assert/strict";

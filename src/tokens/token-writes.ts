@@ -20,7 +20,7 @@ import type { TokenPlace, TokenRows } from "./token-rows.ts";
 
 const WIPED_AT_ONCE = 16; // see expiry.ts
 
-/** An update, or what is uploaded where there is no such token (contract 5.5). */
+/** An update, or what is uploaded where there is no such token. */
 export interface TokenWrite extends TokenChange {
   /** Of an upload; a stored token keeps its own. */
   readonly secret?: string | undefined;
@@ -30,7 +30,7 @@ export interface TokenWrite extends TokenChange {
 export interface DeletedToken {
   readonly token: Token;
   readonly index: bigint;
-  /** No management token of the root namespace is left that has not expired (D31). */
+  /** No management token of the root namespace is left that has not expired. */
   readonly lastManagement: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface Token {
   readonly expires: Instant | null;
   /** As it was asked for; what counts is `expires`. */
   readonly ttl: Nanos | null;
-  /** Made through `auth/token`: its time can be prolonged there (decision 44). */
+  /** Made through `auth/token`: its time can be prolonged there. */
   readonly renewable: boolean;
   /** Of those made through `auth/token`, and of no others. */
   readonly terms?: TokenTerms | undefined;
@@ -151,7 +151,7 @@ function isWhole(value: unknown): boolean {
 }
 
 /** Covers what can be changed, `Global` and the expiry; each part with its length, so that no two
- *  lists of policies run together (decision D16). Base64 of 32 bytes. */
+ *  lists of policies run together. Base64 of 32 bytes. */
 export function contentHash(token: Token): string {
   const { name, type, policies, global, expires } = token;
   const parts = [name, type, String(policies.length), ...policies, global ? "global" : "local"];

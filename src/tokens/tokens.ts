@@ -254,7 +254,7 @@ export class Tokens {
     return token;
   }
 
-  /** Of an accessor that no token has it is an upload, if it can be one (contract 5.4, 5.5). */
+  /** Of an accessor that no token has it is an upload, if it can be one. */
   update(namespaceId: string, accessor: string, given: TokenWrite): Promise<Token> {
     return this.#writes.update(namespaceId, accessor, given);
   }
@@ -298,7 +298,7 @@ export class Tokens {
     return this.#writes.wipeNamespace(namespaceId);
   }
 
-  /** What its maker should know (D17, P15). */
+  /** What its maker should know. */
   warningsOn({ namespaceId, policies }: Token): readonly string[] {
     const { policies: known } = this.#options;
     if (known === undefined) return [];

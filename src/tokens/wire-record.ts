@@ -1,5 +1,5 @@
-// Tokens as callers of spec 1 see them: the record of 13 members, the stub of lists with 11, the
-// one-time token. The secret stands in the record and nowhere else (acl-tokens 3.2–3.4, D11).
+// Tokens as callers of the ACL API see them: the record of 13 members, the stub of lists with 11, the
+// one-time token. The secret stands in the record and nowhere else.
 
 import { showDuration } from "../base/duration.ts";
 import { showTime } from "../base/time.ts";
@@ -48,7 +48,7 @@ export function stubOf(token: Token): TokenStub {
     AccessorID: token.accessor,
     Name: token.name,
     Type: token.type,
-    Policies: token.type === "management" ? null : token.policies, // D10
+    Policies: token.type === "management" ? null : token.policies, // none, which is no empty list
     Roles: null,
     Global: token.global,
     Hash: contentHash(token),
@@ -68,7 +68,7 @@ export function recordOf(token: Token): TokenRecord {
   };
 }
 
-/** The built-in token of callers without a credential, where it is shown at all (2.4, D8). */
+/** The built-in token of callers without a credential, where it is shown at all. */
 export const ANONYMOUS: TokenRecord = {
   AccessorID: "anonymous",
   SecretID: "",

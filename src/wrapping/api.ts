@@ -1,4 +1,4 @@
-// The endpoints of response wrapping (core contract 10). A wrapping token comes as the credential of the
+// The endpoints of response wrapping. A wrapping token comes as the credential of the
 // request, or in its body beside the credential of somebody who may unwrap.
 
 import { foldedUuid } from "../base/uuid.ts";

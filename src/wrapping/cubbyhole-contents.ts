@@ -1,4 +1,4 @@
-// The private spaces of tokens (core contract 18): what lies in one is found by the token that asks and by
+// The private spaces of tokens: what lies in one is found by the token that asks and by
 // nothing else, so that nobody sees another's, management included. A token has one in each namespace
 // that it reaches. They go with the namespace that they lie in, and all of them in the transaction that
 // ends the token, which is why those in other namespaces than its own are noted:

@@ -1,4 +1,4 @@
-// Wrapping tokens in the form of a JWT (decision 51): a compact JWS, ES512. Whoever gets one reads in it
+// Wrapping tokens in the form of a JWT: a compact JWS, ES512. Whoever gets one reads in it
 // where it can be unwrapped; the secret is a claim of its own, and `jti` no more than a reference.
 
 import { alloc, text, utf8 } from "../base/bytes.ts";

@@ -1,4 +1,4 @@
-// Answers that are kept for one who unwraps them, once (core contract 10). Each lies in the private space
+// Answers that are kept for one who unwraps them, once. Each lies in the private space
 // of a token of its own, made in one transaction with it and ended in one with its reading: of any number
 // of unwraps at once one gets it.
 
@@ -30,7 +30,7 @@ import { claimedSecret, isCurrent, signedClaims } from "./wrapping-jwt.ts";
 
 /** Built in, and held by nothing else. */
 const POLICY = "response-wrapping";
-const SECRET_BYTES = 32; // decision 51
+const SECRET_BYTES = 32;
 
 /** What this room needs of the tokens. */
 export interface WrappingTokens {

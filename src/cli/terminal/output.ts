@@ -171,7 +171,7 @@ function paint(colour: Colour, text: string): string {
   return `\u001b[${CODES[colour]}m${text}\u001b[0m`;
 }
 
-/** Indented by 4 (ACL contract 18); C1 controls, legal in JSON, are escaped for terminals. */
+/** Indented by 4; C1 controls, legal in JSON, are escaped for terminals. */
 function json(data: JsonValue | undefined): string {
   const text = JSON.stringify(data ?? null, null, 4);
   return text.replace(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (char) => {

@@ -1,5 +1,5 @@
-// Kinds of fields that clients of the cloud engines write more loosely than the rest of the house does
-// (cloud-engines 1.2): numbers and switches as texts, texts as numbers.
+// Kinds of fields that clients of the cloud engines write more loosely than the rest of the house does:
+// numbers and switches as texts, texts as numbers.
 
 import { parseDuration, SECOND, showDuration } from "../../base/duration.ts";
 import { isRawNumber, type JsonValue } from "../../base/json.ts";

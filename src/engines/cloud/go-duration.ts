@@ -1,5 +1,5 @@
 // Lengths of time as clients of the cloud engines write and read them: seconds in digits, or text whose
-// largest unit is the hour; answered as hours, minutes and seconds (cloud-engines 2.4).
+// largest unit is the hour; answered as hours, minutes and seconds.
 
 import { parseDuration, showDuration } from "../../base/duration.ts";
 import { fieldInvalid } from "./failures.ts";

@@ -1,5 +1,5 @@
 // A call to a provider that did not succeed: what it says of itself, whether it may have had its effect
-// all the same, and what our caller is told of it (cloud-engines 1.3, D7). The provider's text is kept
+// all the same, and what our caller is told of it. The provider's text is kept
 // without the secrets that went with the call, whatever form it gives them back in (T-I06).
 
 import { type Failure, OwnError } from "../../base/failure.ts";

@@ -1,4 +1,4 @@
-// What a template can call (cloud-engines 2.8): comparisons and texts as in Go's templates, and what names
+// What a template can call: comparisons and texts as in Go's templates, and what names
 // are made of. No function makes more than it was given room for; lengths count bytes of UTF-8, and a cut
 // leaves whole characters.
 

@@ -1,4 +1,4 @@
-// The words of a template (cloud-engines 2.8): text as it stands, and between "{{" and "}}" names, fields,
+// The words of a template: text as it stands, and between "{{" and "}}" names, fields,
 // variables, literals and signs. Trim markers and comments end here; nobody behind sees them.
 
 export type TokenKind =

@@ -1,4 +1,4 @@
-// From the words of a template to its tree (cloud-engines 2.8): actions, if, with, variables, pipelines.
+// From the words of a template to its tree: actions, if, with, variables, pipelines.
 // What a run could only fail at (an unknown function, field or variable) is refused here, with its place.
 
 import { TokenCursor } from "./template-cursor.ts";

@@ -1,4 +1,4 @@
-// printf of templates (cloud-engines 2.8): %s %v %d %q %x %X %t %% with width, "-", "0" and precision.
+// printf of templates: %s %v %d %q %x %X %t %% with width, "-", "0" and precision.
 // Where Go would write a fault into the text ("%!d(string=a)"), this refuses: nobody wants such a name.
 
 import { CallError, LimitError, type Value } from "./template-value.ts";

@@ -1,4 +1,4 @@
-// A template of names and a run of it (cloud-engines 2.8): the part of Go's text templates that names are
+// A template of names and a run of it: the part of Go's text templates that names are
 // made with. Whoever writes one is trusted with the engine, not with the processor: a run has so many
 // steps, and no text in it grows beyond a bound.
 

@@ -18,7 +18,7 @@ const endpoint = endpointsOf<CloudA>();
 const LONGEST: Nanos = 140n * SECOND;
 
 const duration = wire.param("ttl").duration("How long credentials of STS live.").optional();
-/** An empty text is none (cloud-engines 1.2). */
+/** An empty text is none. */
 const ttl: typeof duration = {
   ...duration,
   canonical: (given) => duration.canonical?.(given === "" ? 0 : given),

@@ -76,7 +76,7 @@ async function removeUser(engine: CloudA, lease: LeaseFacts, signal: AbortSignal
   if (typeof username !== "string" || username === "") {
     throw new PermanentFailure("the lease does not say which user it is about");
   }
-  // Whoever revokes by force is told what is left (cloud-engines 1.4).
+  // Whoever revokes by force is told what is left.
   const user = { username, account: accountIn(lease.internal) };
   await told(engine.users.remove(user, lease.issued, signal), `; user ${username} remains`);
 }

@@ -1,5 +1,5 @@
-// Whose credentials the provider is called with: the first of the sources of cloud-engines 2.2 that has
-// any. What ends by itself is fetched anew in time.
+// Whose credentials the provider is called with: the first source (config/root, environment, files, the
+// machine's role) that has any. What ends by itself is fetched anew in time.
 
 import { MINUTE, SECOND } from "../../base/duration.ts";
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
@@ -106,7 +106,7 @@ function fromIdentity(
 }
 
 /** Files, web identity, container and machine, in the order of the provider's own library, which reads the
- *  files and calls the machine's metadata addresses itself (decision 54). */
+ *  files and calls the machine's metadata addresses itself. */
 function fromChain(environment: EnvironmentVariables): CredentialSource {
   let chain: Promise<CredentialSource> | null = null;
   const load = async (): Promise<CredentialSource> => {

@@ -1,4 +1,4 @@
-// Credentials for a role (cloud-engines 2.7): which kind, for how long, and what is answered. The three
+// Credentials for a role: which kind, for how long, and what is answered. The three
 // kinds end differently: users by their lease, sessions by themselves.
 
 import { SECOND } from "../../base/duration.ts";
@@ -108,7 +108,7 @@ export class Credentials {
     const ttl = left < 1n ? 1n : left;
     const data = shown(session, Number(ttl));
     if (root?.stsLeases === "virtual") {
-      // Nothing is kept: the credentials end by themselves, and nobody could end them sooner (D31).
+      // Nothing is kept: the credentials end by themselves, and nobody could end them sooner.
       return reply(data, { warnings, leased: { id: "", seconds: Number(ttl), renewable: false } });
     }
     const arn: JsonObject = roleArn === "" ? {} : { role_arn: roleArn };
@@ -131,7 +131,7 @@ export class Credentials {
     return generatedName(given, template, input);
   }
 
-  /** Of a session, in seconds; cut to what both the role and the mount allow (D25, T-I08). */
+  /** Of a session, in seconds; cut to what both the role and the mount allow (T-I08). */
   #duration(role: Role, asked: Nanos | null): { seconds: number; warnings: string[] } {
     const usual = role.defaultStsTtl > 0 ? role.defaultStsTtl : USUAL_TTL;
     // Rounded up: what were 0 would be left to the provider, whose own length knows no cap.
@@ -146,7 +146,7 @@ export class Credentials {
     return { seconds: cap, warnings: [warning] };
   }
 
-  /** Whether the provider knows a new key by now, at one of its doors (D32). */
+  /** Whether the provider knows a new key by now, at one of its doors. */
   #verified(key: NewAccessKey, root: StoredRoot | null): Promise<boolean> {
     const { given, clients } = this.#engine;
     return within(given.timers, VERIFIED_WITHIN, async (signal) => {

@@ -3,7 +3,7 @@
 import { wire } from "../../endpoint/wire.ts";
 import { unsupportedPath } from "./failures.ts";
 
-// Letters, digits and _ at both ends; inside also - . and @ (cloud-engines 1.2).
+// Letters, digits and _ at both ends; inside also - . and @.
 const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.@-]*[A-Za-z0-9_])?$/;
 const MAX_NAME = 512;
 

@@ -1,4 +1,4 @@
-// How long the leases of IAM users are: `config/lease` (cloud-engines 2.4). They are asked for at issue and
+// How long the leases of IAM users are: `config/lease`. They are asked for at issue and
 // again at every renewal.
 
 import { jsonCodec } from "../../base/codec.ts";

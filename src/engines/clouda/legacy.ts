@@ -1,5 +1,5 @@
-// The parameters of an earlier version, `policy` and `arn`: what a role made of one text is
-// (cloud-engines 2.6). The same rules read what that version has stored.
+// The parameters of an earlier version, `policy` and `arn`: what a role made of one text is.
+// The same rules read what that version has stored.
 
 import { isPolicyArn, isRoleArn } from "./arn.ts";
 import { compacted } from "./policy-document.ts";

@@ -1,5 +1,5 @@
 // Names of what is made at the provider: by the template of the mount, within the provider's lengths and
-// letters (cloud-engines 2.7, 2.8).
+// letters.
 
 import { nameUnusable as failed, templateInvalid } from "./failures.ts";
 import type { Caller } from "../../endpoint/request.ts";

@@ -1,4 +1,4 @@
-// What our credentials may do at the provider, as far as that can be found out by looking (D38): calls that
+// What our credentials may do at the provider, as far as that can be found out by looking: calls that
 // change nothing, about things that do not exist. "It is not there" is said to whoever may ask.
 
 import { SECOND } from "../../base/duration.ts";
@@ -12,7 +12,7 @@ export type Permission = "allowed" | "denied" | "unknown";
 
 const DEADLINE: Nanos = 60n * SECOND;
 
-/** Needed too, and not to be tried without an effect (cloud-engines 2.11). */
+/** Needed too, and not to be tried without an effect. */
 const UNTRIED = [
   "iam:CreateUser",
   "iam:DeleteUser",

@@ -1,5 +1,5 @@
-// A policy document as text: that it is a JSON object, without insignificant white space, and its parts. It is never
-// parsed and written again: numbers, keys that stand twice and their order are the author's (2.5).
+// A policy document as text: that it is a JSON object, without insignificant white space, and its parts. It
+// is never parsed and written again: numbers, keys that stand twice and their order are the author's.
 
 import { JsonFault, jsonWords } from "./json-words.ts";
 

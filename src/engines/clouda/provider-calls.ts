@@ -1,6 +1,6 @@
 // Calls to the provider, tried again where that may help: after throttling, faults of the server and lost
 // connections, as often as `max_retries` says; and for a while after the root key was rotated, when not
-// everybody at the provider knows the new one yet (cloud-engines 2.3). Counts and times them.
+// everybody at the provider knows the new one yet. Counts and times them.
 
 import { MILLISECOND, SECOND } from "../../base/duration.ts";
 import type { Nanos } from "../../base/world.ts";

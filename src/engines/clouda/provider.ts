@@ -36,7 +36,7 @@ export interface CloudAProvider {
   /** In the provider's order. */
   accessKeys(name: string): Promise<AccessKeyFacts[]>;
 
-  // What a holder may have added to its user (D34).
+  // What a holder may have added to its user.
   deleteLoginProfile(name: string): Promise<void>;
   /** Serial numbers. */
   mfaDevices(name: string): Promise<string[]>;

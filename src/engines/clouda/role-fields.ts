@@ -1,4 +1,4 @@
-// The fields of roles on the wire, and pairs, a kind of field that only roles have (cloud-engines 1.2).
+// The fields of roles on the wire, and pairs, a kind of field that only roles have.
 
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { reachesPrototype } from "../../base/json-limits.ts";

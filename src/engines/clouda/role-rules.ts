@@ -1,4 +1,4 @@
-// What a role must be (V1 to V15 of cloud-engines 2.5) and what it had better be (D23). All faults are told
+// What a role must be and what it had better be. All faults are told
 // at once: whoever writes roles by machine would else mend them one by one.
 
 import { isCleanArn, isPolicyArn, parseArn } from "./arn.ts";
@@ -11,9 +11,9 @@ export const CREDENTIAL_TYPES: readonly CredentialType[] = [
   "federation_token",
 ];
 
-// The rules of the specification that are stricter than the comparable product's (P2), each by itself.
-const ROLE_ARNS_REQUIRED = true; // V4
-const POLICY_REQUIRED = true; // V5: groups alone do not count
+// The rules here that are stricter than the comparable product's, each by itself.
+const ROLE_ARNS_REQUIRED = true; // an assumed role names those it may assume
+const POLICY_REQUIRED = true; // groups alone do not count
 
 const USER_PATH = /^\/(?:[!-~]{1,510}\/)?$/;
 const MOST_TAGS = 50;

@@ -1,4 +1,4 @@
-// The roles of a mount: written, read, listed and deleted (cloud-engines 2.5, 2.6). One transaction for
+// The roles of a mount: written, read, listed and deleted. One transaction for
 // each change; what an earlier version stored is turned into its present form when it is met.
 
 import { describe } from "../../base/failure.ts";

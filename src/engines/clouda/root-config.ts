@@ -1,4 +1,4 @@
-// The root configuration: what is stored, what a write makes of it, what a read shows (cloud-engines 2.2).
+// The root configuration: what is stored, what a write makes of it, what a read shows.
 // Nothing is sent to the provider here. The secret key is in it and is never shown.
 
 import { jsonCodec } from "../../base/codec.ts";
@@ -199,7 +199,7 @@ export class RootConfig {
     if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate, this.#given);
   }
 
-  /** Fails now rather than at the first call (cloud-engines 3.10). */
+  /** Fails now rather than at the first call. */
   async #proveIdentity(root: StoredRoot): Promise<void> {
     const { identityTokenAudience: audience, identityTokenTtl: ttl } = root;
     try {

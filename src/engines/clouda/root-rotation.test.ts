@@ -1,5 +1,5 @@
 // rotate-root when things go wrong in the middle: at every moment a key that works is stored, and in the end
-// the user has one key. The rows R1 to R7 of the contract, through a server: tests/spec.
+// the user has one key. Through a server: tests/spec.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// rotate-root (cloud-engines 2.3): a new key for our own user, stored before the old one goes, and the old
+// rotate-root: a new key for our own user, stored before the old one goes, and the old
 // one gone only when the new one is known to work. At every moment a key that works is stored, or a
 // write-ahead record tells of the one that is not (T-I13).
 

@@ -1,4 +1,4 @@
-// What a holder may have added to its user (D34), by the provider's own client: one method, one call.
+// What a holder may have added to its user, by the provider's own client: one method, one call.
 
 import type { CloudAProvider } from "./provider.ts";
 import { texts } from "./sdk-answers.ts";

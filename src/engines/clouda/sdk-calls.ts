@@ -14,7 +14,7 @@ export interface BoundCalls {
 }
 
 /** What calls go through: after the root key was rotated under way, and is gone, through clients with the new
- *  one (cloud-engines 2.3). */
+ *  one. */
 export class Binding {
   readonly #renewed: () => Promise<BoundCalls | null>;
   #bound: BoundCalls;

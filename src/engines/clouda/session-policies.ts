@@ -1,5 +1,5 @@
 // What a session of STS may do at most: the policies of the role and of its groups, in one document and
-// one list (cloud-engines 2.7). The provider's limits are checked before it is asked (D26).
+// one list. The provider's limits are checked before it is asked.
 
 import type { Failure } from "../../base/failure.ts";
 import { policyWithoutStatement, sessionPolicyTooLarge as tooMuch } from "./failures.ts";

@@ -153,7 +153,7 @@ function isFull(error: unknown): boolean {
 }
 
 /** No key of this service's own, whoever's user it calls with by now: config/root may have been given one of
- *  an adopted user (D35, T-I13). */
+ *  an adopted user (T-I13). */
 async function checkForeign(
   { rootConfig }: CloudA,
   provider: CloudAProvider,

@@ -1,5 +1,5 @@
 // A static role: an existing user of the provider whose key this service makes anew every so often. How the
-// role and its key are kept, and when something is next to be done about it (cloud-engines 2.10).
+// role and its key are kept, and when something is next to be done about it.
 
 import { text, utf8 } from "../../base/bytes.ts";
 import { type Codec, jsonCodec } from "../../base/codec.ts";

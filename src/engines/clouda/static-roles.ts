@@ -1,4 +1,4 @@
-// The static roles of a mount: made, changed, read, rotated and deleted (cloud-engines 2.10). What is next
+// The static roles of a mount: made, changed, read, rotated and deleted. What is next
 // to be done is derived from storage when the mount opens and kept in step with it (rotation.ts).
 
 import type { EngineGiven, WriteAheadRecord } from "../../../plugin-sdk/engine.ts";
@@ -200,7 +200,7 @@ export class StaticRoles {
     return state;
   }
 
-  /** D35: one user, one who changes its keys. */
+  /** One user, one who changes its keys. */
   #checkUnmanaged(username: string): void {
     const manager = this.#managers.get(username);
     if (manager === undefined) return;

@@ -1,4 +1,4 @@
-// How roles are kept (cloud-engines 1.6): `role/<name>` with its version, and `policy/<name>`, the bare
+// How roles are kept: `role/<name>` with its version, and `policy/<name>`, the bare
 // text of a version before there were any.
 
 import { text, utf8 } from "../../base/bytes.ts";

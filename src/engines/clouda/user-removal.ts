@@ -1,5 +1,5 @@
 // How a user that we made is taken away: for the end of its lease, and for what was begun and came to
-// nothing (cloud-engines 2.9). Keys go first: with them access ends, whatever fails afterwards.
+// nothing. Keys go first: with them access ends, whatever fails afterwards.
 
 import { MINUTE } from "../../base/duration.ts";
 import type { Failure } from "../../base/failure.ts";
@@ -54,7 +54,7 @@ export async function removeUser(removal: Removal): Promise<void> {
   }
 }
 
-/** What a holder may have added (D34), and keys that it has made meanwhile. What may not be looked at or
+/** What a holder may have added, and keys that it has made meanwhile. What may not be looked at or
  *  removed is passed over, and given: it may not be there at all. */
 async function removeAdditions(provider: CloudAProvider, name: string): Promise<ProviderError[]> {
   const refused: ProviderError[] = [];

@@ -1,4 +1,4 @@
-// Users made for one lease each (cloud-engines 2.7): in the order that leaves nothing behind. A record is
+// Users made for one lease each: in the order that leaves nothing behind. A record is
 // written first; what fails is undone at once; what becomes of neither is undone from the record.
 
 import { MILLISECOND, MINUTE, SECOND } from "../../base/duration.ts";
@@ -124,7 +124,7 @@ export class Users {
     return account;
   }
 
-  /** Whether a name that is taken is so by ourselves: an earlier try whose answer was lost (D28). */
+  /** Whether a name that is taken is so by ourselves: an earlier try whose answer was lost. */
   async #isOurs(
     provider: CloudAProvider,
     error: ProviderError,
@@ -166,7 +166,7 @@ export class Users {
     return call();
   }
 
-  /** At once (D29). Where that fails the record is there still. */
+  /** At once. Where that fails the record is there still. */
   async #undo({ username: name, record, made, account }: Begun): Promise<void> {
     const { given } = this.#engine;
     try {
@@ -192,7 +192,7 @@ export class Users {
     await removeUser({ provider, name: username, made, account, now });
   }
 
-  /** Undoes "user". A user that is older than its record was there before us, and stays (D12). */
+  /** Undoes "user". A user that is older than its record was there before us, and stays. */
   async undo(record: WriteAheadRecord, signal: AbortSignal): Promise<void> {
     const username = record.data["username"];
     if (typeof username !== "string") return;
@@ -210,7 +210,7 @@ const pathOf = ({ userPath }: Role) => (userPath === "" ? "/" : userPath);
 
 const TAKEN = "EntityAlreadyExists";
 
-/** Refused for the tags alone: they are set in a call of their own then (D27). */
+/** Refused for the tags alone: they are set in a call of their own then. */
 function lacksTagging(error: unknown): boolean {
   if (!(error instanceof ProviderError)) return false;
   return error.code === "AccessDenied" && error.said.includes("iam:TagUser");

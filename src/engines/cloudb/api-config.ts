@@ -59,7 +59,7 @@ export const configApi = [
     handler: async ({ config, connections, given }, { clientSecret, ...change }) => {
       await config.write({ ...change, clientSecret: clientSecret?.reveal() });
       connections.drop(); // also where nothing has changed here: perhaps something has at the provider
-      // What could not be revoked with the old account perhaps can with this one (D10).
+      // What could not be revoked with the old account perhaps can with this one.
       await given.leases.retryStuck();
       return undefined;
     },

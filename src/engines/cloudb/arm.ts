@@ -85,7 +85,7 @@ export class Arm {
         properties: {
           roleDefinitionId: roleId,
           principalId,
-          // Or else the directory is looked at, which does not know a fresh principal yet (D56).
+          // Or else the directory is looked at, which does not know a fresh principal yet.
           principalType: "ServicePrincipal",
         },
       },

@@ -1,5 +1,5 @@
 // What an operator has written of the account that this mount works with, and what holds of it now: the
-// server's environment beats it, member by member (cloud-engines 3.2).
+// server's environment beats it, member by member.
 
 import { type Codec, jsonCodec } from "../../base/codec.ts";
 import { SECOND } from "../../base/duration.ts";
@@ -118,7 +118,7 @@ export class Config {
     return this.#given.storage.get(CONFIG, configCodec);
   }
 
-  /** Null where neither what is stored nor the environment says enough (D48). */
+  /** Null where neither what is stored nor the environment says enough. */
   async effective(): Promise<Effective | null> {
     const found = this.#over((await this.stored()) ?? NO_CONFIG);
     return found.subscriptionId === "" || found.tenantId === "" ? null : found;

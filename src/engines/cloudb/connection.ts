@@ -105,7 +105,7 @@ export class Connections {
   }
 }
 
-/** The first that there is (cloud-engines 3.2). */
+/** The first that there is. */
 function credentialsOf(effective: Effective): Credentials {
   const { clientId, clientSecret, audience, identityTtl } = effective;
   if (clientSecret !== "") return { kind: "secret", clientId, secret: clientSecret };

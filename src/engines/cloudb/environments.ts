@@ -1,5 +1,5 @@
-// The clouds of the provider by the names that operators write, and where each is called
-// (cloud-engines 3.2). Nothing that a caller writes becomes part of a host: only one of these, or what
+// The clouds of the provider by the names that operators write, and where each is called.
+// Nothing that a caller writes becomes part of a host: only one of these, or what
 // the server's own configuration says.
 
 import type { EngineGiven } from "../../../plugin-sdk/engine.ts";
@@ -58,7 +58,7 @@ export function isEnvironment(name: string): boolean {
   return BY_NAME.has(name.toLowerCase());
 }
 
-/** Those of the server's configuration win over all (D44). Throws for a name that nobody knows. */
+/** Those of the server's configuration win over all. Throws for a name that nobody knows. */
 export function endpointsFor(
   environment: string,
   { outbound, settings }: Pick<EngineGiven, "outbound" | "settings">,
@@ -78,7 +78,7 @@ export function endpointsFor(
   };
 }
 
-/** Plain http is for this machine alone (D44). */
+/** Plain http is for this machine alone. */
 export function isLoopback(url: string | URL): boolean {
   return /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?(\/|$)/.test(String(url));
 }

@@ -1,5 +1,5 @@
-// Kinds of fields that this engine's clients write more loosely than the rest of the house does
-// (cloud-engines 1.2), and names of roles.
+// Kinds of fields that this engine's clients write more loosely than the rest of the house does,
+// and names of roles.
 
 import { parseDuration, SECOND, showDuration } from "../../base/duration.ts";
 import { isRawNumber, type JsonValue } from "../../base/json.ts";

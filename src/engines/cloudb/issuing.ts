@@ -1,5 +1,5 @@
 // Gives out credentials of a role: a principal of its own, or a password on the application that the role
-// names or keeps (cloud-engines 3.6 to 3.8). What comes of it is the server's lease.
+// names or keeps. What comes of it is the server's lease.
 
 import { SECOND } from "../../base/duration.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -36,7 +36,7 @@ interface Made {
   readonly records: readonly string[];
 }
 
-const BUDGET = 150n * SECOND; // D58
+const BUDGET = 150n * SECOND; // within what a request may take, and time to undo what was begun
 const FRESH = 300n * SECOND;
 const PROOFS = 3;
 const PROOF_PAUSE = 2n * SECOND;
@@ -100,7 +100,7 @@ export class Issuing {
     const appObjectId = managed?.appObjectId ?? role.applicationObjectId;
     if (appObjectId !== "") {
       const appId = managed?.appId ?? role.applicationAppId;
-      // The configuration may have changed since the role was written (D49).
+      // The configuration may have changed since the role was written.
       refuseOwnApplication(connection.effective, appId);
       const age = managed === null ? null : given.clock.now() - BigInt(managed.made);
       // One that was just made is not yet seen everywhere; another that is not there will not come.
@@ -152,7 +152,7 @@ export class Issuing {
     };
   }
 
-  /** A few times in a row: parts of the provider know it earlier than others (D60). */
+  /** A few times in a row: parts of the provider know it earlier than others. */
   async #verify(
     connection: Connection,
     { appId, password }: Made,

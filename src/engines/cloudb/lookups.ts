@@ -1,4 +1,4 @@
-// What a role names must exist (cloud-engines 3.4, steps 5, 7 and 8): asked of the provider, a few at a
+// What a role names must exist: asked of the provider, a few at a
 // time, and kept by the ids that it gives. The first of several mistakes is told.
 
 import type { Effective } from "./config.ts";
@@ -95,7 +95,7 @@ export class Lookups {
   }
 }
 
-/** Whoever may write roles could else make themselves secrets of the engine (D49). */
+/** Whoever may write roles could else make themselves secrets of the engine. */
 export function refuseOwnApplication({ clientId }: Effective, appId: string): void {
   if (!isSameId(clientId, appId)) return;
   throw failures.invalid("application_object_id must not be the application of this engine itself");

@@ -1,5 +1,5 @@
 // Passwords of an application that bear a name of ours: what a crash or a lost answer leaves behind can
-// be found again by it (D13). The provider keeps all passwords of an application in one property, so
+// be found again by it. The provider keeps all passwords of an application in one property, so
 // whoever changes them holds the lock of the application.
 
 import * as failures from "./failures.ts";

@@ -1,5 +1,5 @@
-// Passwords on an application that is there already: an operator's, or one that a role keeps
-// (cloud-engines 3.7). One change of an application's passwords at a time.
+// Passwords on an application that is there already: an operator's, or one that a role keeps.
+// One change of an application's passwords at a time.
 
 import { SECOND } from "../../base/duration.ts";
 import { describe } from "../../base/failure.ts";

@@ -1,5 +1,5 @@
 // How long one piece of work with the provider may take, and what of it is tried again: its steps, each
-// on its own (cloud-engines 3.6, D57), until they succeed, fail for good, or the time is over.
+// on its own, until they succeed, fail for good, or the time is over.
 
 import { SECOND, showDuration } from "../../base/duration.ts";
 import type { Failure } from "../../base/failure.ts";

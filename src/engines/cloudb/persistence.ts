@@ -1,6 +1,6 @@
-// Stores roles, and carries out what that means for those that keep an application of their own
-// (cloud-engines 3.5): made with the first write, changed by adding before taking away, so that nobody is
-// without access in between (D54), and removed with the role.
+// Stores roles, and carries out what that means for those that keep an application of their own:
+// made with the first write, changed by adding before taking away, so that nobody is
+// without access in between, and removed with the role.
 
 import { SECOND } from "../../base/duration.ts";
 import { describe, Failure } from "../../base/failure.ts";
@@ -31,7 +31,7 @@ export class Persistence {
     const { managed } = before;
     if (role.persistApp && managed === null) return this.#first(name, role, patience);
     if (role.persistApp && managed !== null) return this.#again(name, before, role, patience);
-    // The role keeps no application any more (D55).
+    // The role keeps no application any more.
     await this.checkGivenUp(name, before);
     const warnings = await this.#end(before, patience);
     await this.#put(name, { ...role, managed: null });

@@ -1,4 +1,4 @@
-// Makes an application with a principal and gives it what a role grants (cloud-engines 3.6). Every step
+// Makes an application with a principal and gives it what a role grants. Every step
 // is noted before it is taken and tried again on its own while what was just made is not yet seen
 // everywhere. What fails for good is undone at once; what cannot be undone is left to its notes.
 

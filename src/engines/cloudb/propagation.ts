@@ -1,5 +1,5 @@
 // What may stand in the way of a step only because the provider does not see yet, in one place, what was
-// just made in another (cloud-engines 3.6). Decided by codes, and by texts where there are none.
+// just made in another. Decided by codes, and by texts where there are none.
 
 import type { CloudBError } from "./provider-answer.ts";
 

@@ -1,5 +1,5 @@
 // Ends what was made outside: for leases that are over, and for records that a crash or a failure has
-// left (cloud-engines 1.5, 3.9). taking-away.ts has the single steps.
+// left. taking-away.ts has the single steps.
 
 import { SECOND } from "../../base/duration.ts";
 import { Failure } from "../../base/failure.ts";
@@ -37,8 +37,8 @@ interface Kept {
 
 const JOB = 170n * SECOND; // within those 180 that the server gives
 const UNDO = 55n * SECOND; // within the minute that a tick gives
-const ENOUGH_FAILURES = 2; // then the application goes first (D62)
-// A job that is throttled a seventh time in one step goes back to the queue, which then asks for fewer at once (D9).
+const ENOUGH_FAILURES = 2; // then the application goes first
+// A job that is throttled a seventh time in one step goes back to the queue, which then asks for fewer at once.
 const TRIES = { throttled: 6, faults: 2 };
 
 export class Removal {
@@ -139,7 +139,7 @@ export class Removal {
   // --- a principal, for leases and for roles ---
 
   /** Assignments, memberships, the principal, the application. Only the last must succeed: with it the
-   *  secret is dead. Of the others that cannot be removed a record stays (D61), and a warning is given. */
+   *  secret is dead. Of the others that cannot be removed a record stays, and a warning is given. */
   async principal(work: Work, ending: Ending): Promise<string[]> {
     const { appObjectId, principalId, forGood } = ending;
     const first = await takeRights(work, ending, ENOUGH_FAILURES);

@@ -1,4 +1,4 @@
-// Which password a rotation replaces: only that one is removed afterwards (D47). The application may have
+// Which password a rotation replaces: only that one is removed afterwards. The application may have
 // others, which are in use elsewhere.
 
 import type { StoredConfig } from "./config.ts";

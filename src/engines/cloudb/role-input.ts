@@ -1,5 +1,5 @@
 // What a role grants as callers write it: a JSON array, as text or as it is, of objects with a few
-// members that are texts (cloud-engines 3.4, D51, D52).
+// members that are texts.
 
 import { Failure } from "../../base/failure.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";

@@ -1,5 +1,5 @@
 // A role: what its credentials may do, and how long they last. How it is kept, and which changes of it
-// are refused without asking anybody (cloud-engines 3.4, steps 2 to 4 and 6).
+// are refused without asking anybody.
 
 import { type Codec, jsonCodec } from "../../base/codec.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -17,7 +17,7 @@ export interface GroupRef {
   readonly groupName: string;
 }
 
-/** The application that the role keeps for its whole life (cloud-engines 3.5). */
+/** The application that the role keeps for its whole life. */
 export interface Managed {
   /** Where it was made. */
   readonly tenantId: string;
@@ -102,7 +102,7 @@ export const roleCodec: Codec<Role> = {
   },
 };
 
-/** The tenant's default where a role says nothing: cloud-engines 3.6. */
+/** The tenant's default where a role says nothing. */
 const TEN_YEARS = 10 * 365 * 24 * 3600;
 
 /** How long a password of this role lasts, in seconds. */

@@ -23,7 +23,7 @@ import { readGrants, readGroups, readIgnoredGrants } from "./role-input.ts";
 
 const BUDGET = 150n * SECOND;
 const PAGE = 1000;
-/** The specification wants roles of the provider or an application (P2); groups alone would work too. */
+/** The specification wants roles of the provider or an application; groups alone would work too. */
 const GROUPS_SUFFICE: boolean = false;
 
 export class Roles {

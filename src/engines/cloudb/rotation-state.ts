@@ -21,7 +21,7 @@ export interface Pending {
   readonly created: string;
   /** How often in a row it has worked. */
   readonly successes: number;
-  /** What is removed when it is in use; null where it is not known which that is (D47). */
+  /** What is removed when it is in use; null where it is not known which that is. */
   readonly replaces: OldPassword | null;
 }
 

@@ -1,4 +1,4 @@
-// Gives the mount's own application another secret that nobody but us knows (cloud-engines 3.3): made,
+// Gives the mount's own application another secret that nobody but us knows: made,
 // kept as pending while the old one stays in use, proved, put in its place, and only then is the old one
 // removed. A crash anywhere leaves one that works, and a record of whatever must go.
 

@@ -1,5 +1,5 @@
 // What the application of a role has been given, and the role does not want any more. It stays in the
-// stored role until it is surely gone, with a record of kind "surplus" (cloud-engines 3.5): whoever writes
+// stored role until it is surely gone, with a record of kind "surplus": whoever writes
 // the role, or rollback, takes away what is surplus by then, and never what a later write wants back.
 
 import { Failure } from "../../base/failure.ts";

@@ -105,7 +105,7 @@ export async function takeRights(
         else left.push(id);
       } catch (error) {
         if (!(error instanceof CloudBError)) throw error;
-        // One that throttles is told of before all: it may be asked again (D9).
+        // One that throttles is told of before all: it may be asked again.
         failure = failure?.kind === "throttled" ? failure : error;
         failures++;
         left.push(id);

@@ -1,4 +1,4 @@
-// Access tokens for the provider (cloud-engines 3.2, 3.10): asked for by a secret, by a proof of this
+// Access tokens for the provider: asked for by a secret, by a proof of this
 // mount's identity, or by the identity of the machine; kept for each scope until shortly before they end.
 
 import { SECOND } from "../../base/duration.ts";

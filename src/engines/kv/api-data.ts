@@ -1,4 +1,4 @@
-// Endpoints for what secrets hold: versions, their deletion and their structure (core contract 17).
+// Endpoints for what secrets hold: versions, their deletion and their structure.
 
 import { showDuration } from "../../base/duration.ts";
 import { access } from "../../endpoint/access.ts";

@@ -1,4 +1,4 @@
-// Endpoints for what is known of secrets without their data, and for lists (core contract 17).
+// Endpoints for what is known of secrets without their data, and for lists.
 
 import type { JsonObject } from "../../base/json.ts";
 import { access } from "../../endpoint/access.ts";

@@ -1,4 +1,4 @@
-// What callers note about a secret: short texts by name (core contract 17).
+// What callers note about a secret: short texts by name.
 
 import { isObject, type JsonValue } from "../../base/json.ts";
 import { reachesPrototype } from "../../base/json-limits.ts";

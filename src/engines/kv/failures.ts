@@ -11,7 +11,7 @@ export function notFound(): Failure {
   return new Failure("not-found", "secret-not-found", "no such secret", { texts: [] });
 }
 
-/** In the words of every denial (decision 36). */
+/** In the words of every denial. */
 export function denied(): Failure {
   return new Failure("denied", "permission-denied", "permission denied");
 }

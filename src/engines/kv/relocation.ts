@@ -1,5 +1,5 @@
-// Copy and move inside a mount. No request makes readable to its caller what it could not read
-// (decision 58): a copy needs `read` on its source; a move needs no right to read, and is refused where
+// Copy and move inside a mount. No request makes readable to its caller what it could not read:
+// a copy needs `read` on its source; a move needs no right to read, and is refused where
 // the target is open to the caller in a way in which the source is not. One transaction per secret.
 
 import type { Asked } from "../../endpoint/request.ts";

@@ -1,4 +1,4 @@
-// Secrets with versions: the rules over them (core contract 17). Who may do it, and how it looks on the
+// Secrets with versions: the rules over them. Who may do it, and how it looks on the
 // wire, is decided elsewhere.
 
 import { hex } from "../../base/bytes.ts";

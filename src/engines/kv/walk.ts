@@ -1,5 +1,5 @@
 // All keys below a folder, in order, save those in folders that the caller may not list: whoever walks
-// sees what it could have seen by listing folder after folder, and no more (decision 58).
+// sees what it could have seen by listing folder after folder, and no more.
 
 import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
 import * as failures from "./failures.ts";

@@ -1,4 +1,4 @@
-// Programs and data made to hold the server up (contract 5.9). Bounded is what a run may do, in steps;
+// Programs and data made to hold the server up. Bounded is what a run may do, in steps;
 // how long that takes is measured by the bench.
 
 import assert from "node:assert/strict";

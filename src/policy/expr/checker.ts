@@ -1,5 +1,5 @@
 // What can be told to be wrong before a program ever runs: names, properties, functions, and kinds of
-// values where they are known (contract 5.6). Typing errors are the commonest fault of a policy, and
+// values where they are known. Typing errors are the commonest fault of a policy, and
 // one that denies everybody at run time is found too late.
 
 import type { SourceText } from "../source-text.ts";

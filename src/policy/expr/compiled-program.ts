@@ -90,7 +90,7 @@ export class CompiledProgram implements Program {
     return `${line}:${column}: ${text}`;
   }
 
-  /** `main`, then what it used. Values other than true and false are not for a trace (P20). */
+  /** `main`, then what it used. Values other than true and false are not for a trace. */
   #trace(main: boolean | null): readonly RuleResult[] {
     const results: RuleResult[] = [this.#result(this.#written.main, main)];
     for (const [i, rule] of this.#written.rules.entries()) {

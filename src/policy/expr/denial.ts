@@ -1,5 +1,5 @@
-// What a caller reads whose request governing policies refused (contract 5.5). Rule names, positions
-// and true or false, never values: a denial must not tell metadata of other objects (P20).
+// What a caller reads whose request governing policies refused. Rule names, positions
+// and true or false, never values: a denial must not tell metadata of other objects.
 
 import type { Verdict } from "./program.ts";
 

@@ -1,4 +1,4 @@
-// The three forms in which a program is written (contract 5.6), told apart by their beginning. Gives
+// The three forms in which a program is written, told apart by their beginning. Gives
 // trees and places; what names mean is the checker's.
 
 import { Failure } from "../../base/failure.ts";

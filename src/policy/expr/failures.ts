@@ -1,5 +1,5 @@
-// How the document of a governing policy is refused: line and column first, in the form that the
-// contract gives (4.4). Texts name what stands in the document, which is no secret.
+// How the document of a governing policy is refused: line and column first, as
+// `line:column: what`. Texts name what stands in the document, which is no secret.
 
 import { Failure } from "../../base/failure.ts";
 import { DocumentFailure, showName } from "../document-failure.ts";

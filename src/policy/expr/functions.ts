@@ -1,6 +1,6 @@
 // What the engine finds when it looks for a function: ours first, its own only where the table of
 // signatures has the name. Every call comes by here, which makes this the place of the budget, and of
-// the rule that no error text holds a value (P20).
+// the rule that no error text holds a value.
 
 import {
   type celEnv,

@@ -1,4 +1,4 @@
-// The guard rails of contract 5.9, so that neither a document nor the data of a request can hold the
+// Guard rails, so that neither a document nor the data of a request can hold the
 // server up. They bound work, never time: a decision must not depend on how busy the machine is.
 
 import type { DocumentLimits } from "../source-text.ts";

@@ -1,4 +1,4 @@
-// The functions of contract 5.7 that CEL does not have, and the parts of a time.
+// The functions of docs/policies/programs.md that CEL does not have, and the parts of a time.
 
 import { isInRange } from "./addresses.ts";
 import { type Meter, Problem } from "./meter.ts";

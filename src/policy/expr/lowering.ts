@@ -1,4 +1,4 @@
-// From our tree to the engine's. Names of contract 5.7 become calls that read just that property;
+// From our tree to the engine's. Names of docs/policies/programs.md become calls that read just that property;
 // loops get the budget built in; what the engine would do in the square of the size, or with its own
 // idea of a missing key, becomes a call of ours. Positions travel as the numbers of expressions, so
 // that an error at run time can say where.

@@ -42,5 +42,5 @@ export class Meter {
   }
 }
 
-/** Why a function has no answer. Its text reaches the caller: names and limits, never values (P20). */
+/** Why a function has no answer. Its text reaches the caller: names and limits, never values. */
 export class Problem extends Error {}

@@ -22,7 +22,7 @@ export function parseExpression(source: SourceText, from: number, to: number): N
 const RELATIONS: ReadonlySet<string> = new Set(["<", "<=", ">", ">=", "==", "!="]);
 const SUMS: ReadonlySet<string> = new Set(["+", "-"]);
 const PRODUCTS: ReadonlySet<string> = new Set(["*", "/", "%"]);
-// Words that CEL keeps for other languages. `namespace` is one of them, but is a name here (5.7).
+// Words that CEL keeps for other languages. `namespace` is one of them, but is a name here.
 const RESERVED: ReadonlySet<string> = new Set(
   "as break const continue else for function if import let loop package return var void while".split(
     " ",

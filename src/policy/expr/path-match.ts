@@ -1,4 +1,4 @@
-// `path_match` and `glob`: the patterns of ACL rules (contract 3.3) and of their values (3.7), for
+// `path_match` and `glob`: the patterns of ACL rules and of their values, for
 // programs.
 
 import { patternOf } from "../acl-pattern.ts";

@@ -1,4 +1,4 @@
-// What one request shows to the programs of governing policies (contract 5.7), as plain data in our own
+// What one request shows to the programs of governing policies, as plain data in our own
 // names. It is built once per request and only if a program applies; names of the wire and types of
 // CEL are made from it by request-view.ts, part by part, when a program first asks. The secret itself,
 // responses and other requests are not in it on purpose.

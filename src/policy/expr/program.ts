@@ -15,7 +15,7 @@ import { testInput } from "./test-input.ts";
 
 export interface Programs {
   /**
-   * One of the three forms of contract 5.6. Refuses with Failure "invalid" and the text
+   * One of the three forms of docs/policies/programs.md. Refuses with Failure "invalid" and the text
    * `failed to parse policy: <line>:<column>: …`.
    */
   parseProgram(text: string): Program;

@@ -1,4 +1,4 @@
-// Every property that a program can name (contract 5.7), its kind, and where it comes from. The one
+// Every property that a program can name, its kind, and where it comes from. The one
 // table for what is checked at write, what a run reads, and what tests may give.
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";

@@ -1,5 +1,5 @@
 // Every function that a program can call, with what it takes and gives: the standard of CEL, its
-// `strings` extension, and ours of contract 5.7. What is not in here does not exist, whatever the
+// `strings` extension, and ours of docs/policies/programs.md. What is not in here does not exist, whatever the
 // engine has.
 
 import { isKind, type Kind } from "./kinds.ts";

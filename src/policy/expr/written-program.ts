@@ -1,5 +1,5 @@
 // A program as it was read, before any name in it means something: rules and `main` with their places,
-// and the tests that a document may carry (contract 5.10).
+// and the tests that a document may carry.
 
 import type { JsonObject } from "../../base/json.ts";
 import type { SourceText } from "../source-text.ts";

@@ -1,4 +1,4 @@
-// How filters are refused, in the texts that clients match on (acl-tokens.md 7). The text of a filter
+// How filters are refused, in the texts that clients match on. The text of a filter
 // is shown in small parts only and in printable ASCII: it ends up on terminals and in logs.
 
 import { Failure } from "../../base/failure.ts";

@@ -1,4 +1,4 @@
-// The filter of a list request (acl-tokens.md 7). It belongs to one request: it remembers how much work
+// The filter of a list request. It belongs to one request: it remembers how much work
 // it has caused.
 
 import type { Clock } from "../../base/world.ts";

@@ -1,5 +1,5 @@
 // What a filter can see of a token, and of the state while one is looked at. Neither the secret nor
-// the hash is here: a filter would tell them letter by letter (T-B09, decision D41).
+// the hash is here: a filter would tell them letter by letter (T-B09).
 
 import type { Clock, Instant, Nanos } from "../../base/world.ts";
 import type { Allowance } from "./allowance.ts";

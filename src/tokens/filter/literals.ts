@@ -82,7 +82,7 @@ export function readOperand(source: Source): Operand {
   // A bare word is text where a value is wanted, whatever it would select elsewhere.
   if (dotted !== null) return { selector: dotted, value: dotted.join(".") };
   const pointer = readPointer(source);
-  // Quoted text is taken as it stands (decision D44); what reads as a pointer has no escapes.
+  // Quoted text is taken as it stands; what reads as a pointer has no escapes.
   if (pointer !== null) {
     return { selector: pointer, value: source.text.slice(from + 1, source.at - 1) };
   }

@@ -1,11 +1,11 @@
-// Reads a filter by the grammar of acl-tokens.md 7, which reserves no word: `not in Policies` asks for
+// Reads a filter by a grammar which reserves no word: `not in Policies` asks for
 // the text "not". Every place is looked at a bounded number of times, and what nests counts.
 
 import { readIdentifier, readOperand, readSelector } from "./literals.ts";
 import { Mismatch, Source } from "./source.ts";
 import type { Expression, Match, Operator, Quantified, Selector } from "./syntax.ts";
 
-/** Groups, negations and quantifiers inside each other (decision D45). */
+/** Groups, negations and quantifiers inside each other. */
 export const MAX_FILTER_DEPTH = 64;
 
 type Named = Pick<Match, "operator" | "negated">;

@@ -6,7 +6,7 @@ import type { RE2JS } from "re2js";
 import { inapplicable } from "./failures.ts";
 import { patternWeight } from "../../base/pattern-weight.ts";
 
-/** Of the UTF-8 form (threats.md 3.4). */
+/** Of the UTF-8 form. */
 export const MAX_PATTERN_BYTES = 256;
 /** All patterns of a filter together; bounds compiling, and one match at 15 ms (measured). */
 export const MAX_PATTERN_WEIGHT = 500;

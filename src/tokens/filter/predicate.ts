@@ -1,5 +1,5 @@
 // A filter made ready to be run: names, types, values and patterns are settled here, once and whatever
-// tokens there are (decision D43); only a place that a list does not have is found out on a token.
+// tokens there are; only a place that a list does not have is found out on a token.
 
 import { inapplicable, quoted } from "./failures.ts";
 import type { Element, Scene } from "./filtered-token.ts";
@@ -191,7 +191,7 @@ const COMPARISONS: Readonly<Record<"below" | "at-most" | "above" | "at-least", C
   "at-least": (left, right) => left >= right,
 };
 
-/** An extension (decision D42). What is absent is neither before nor after anything. */
+/** An extension. What is absent is neither before nor after anything. */
 function order(value: Value, match: Match, compare: Comparison): Predicate {
   if (value.type === "uint64" || value.type === "int64") {
     const limit = toInteger(match.value, value.type);

@@ -4,7 +4,7 @@
 import type { Failure } from "../../base/failure.ts";
 import { unreadable } from "./failures.ts";
 
-/** Of the UTF-8 form (decision D45). */
+/** Of the UTF-8 form. */
 export const MAX_FILTER_BYTES = 4096;
 
 const BLANK = /[ \t\r\n]*/y;

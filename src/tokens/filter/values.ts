@@ -33,7 +33,7 @@ export interface Scope {
   readonly around: Scope | null;
 }
 
-const NO_ROLES: readonly Role[] = []; // tokens have none so far (acl-tokens.md 16)
+const NO_ROLES: readonly Role[] = []; // tokens have none so far
 
 const FIELDS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ["AccessorID", { type: "string", read: (scene) => scene.token.accessor }],
@@ -45,7 +45,7 @@ const FIELDS: ReadonlyMap<string, Value> = new Map<string, Value>([
       type: "list",
       of: "string",
       read: (scene) => scene.token.policies,
-      isNil: (scene) => scene.token.type === "management", // as its record shows it (decision D10)
+      isNil: (scene) => scene.token.type === "management", // as its record shows it
     },
   ],
   ["Roles", { type: "list", of: "role", read: () => NO_ROLES, isNil: () => true }],
