@@ -2,18 +2,16 @@
 // it is written with the cause, in one transaction; the leases, of which there may be any number, follow
 // a few at a time, also after a restart.
 
-import { SECOND } from "../base/duration.ts";
-import { describe } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import { jsonCodec } from "../base/codec.ts";
-import type { Instant, Nanos, Random, Timer, Timers } from "../base/world.ts";
+import { Recurring } from "../base/recurring.ts";
+import type { Instant, Random, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Lease, LeaseOwner } from "./lease.ts";
 import { ownerSweepKey, SWEEPS } from "./lease-keys.ts";
 import type { Found, LeaseRows } from "./lease-rows.ts";
 
 const BATCH = 16; // see outcomes.ts
-const AGAIN: Nanos = 30n * SECOND;
 
 /** What is to end. `until`: only what was issued up to then. */
 type Sweep =
@@ -32,27 +30,27 @@ export interface SweepsParts {
 
 export class Sweeps {
   readonly #parts: SweepsParts;
-  #running: Promise<void> = Promise.resolve();
-  #isRunning = false;
-  #timer: Timer | null = null;
-  #open = false;
+  readonly #job: Recurring;
   #unwatch = () => {};
 
   constructor(parts: SweepsParts) {
     this.#parts = parts;
+    this.#job = new Recurring({
+      trouble: "could not queue leases for revocation",
+      run: (isOpen) => this.#run(isOpen),
+      timers: parts.timers,
+      log: parts.log,
+    });
   }
 
   open(): void {
-    this.#open = true;
-    this.#unwatch = this.#parts.rows.local.watch(SWEEPS, () => this.#start());
-    this.#start();
+    this.#unwatch = this.#parts.rows.local.watch(SWEEPS, () => this.#job.wake());
+    this.#job.open();
   }
 
   async close(): Promise<void> {
-    this.#open = false;
     this.#unwatch();
-    this.#timer?.cancel();
-    await this.#running;
+    await this.#job.close();
   }
 
   /** In the transaction that ends the token. */
@@ -75,32 +73,19 @@ export class Sweeps {
     await rows.local.write(mark, { essential: true });
   }
 
-  #start(): void {
-    if (!this.#open || this.#isRunning) return;
-    this.#isRunning = true;
-    this.#running = this.#run();
-  }
-
-  async #run(): Promise<void> {
-    const { rows, timers, log } = this.#parts;
-    try {
-      for (;;) {
-        const [mark] = this.#open ? rows.local.keys(SWEEPS, { limit: 1 }) : [];
-        if (mark === undefined) return;
-        await this.#sweep(mark);
-      }
-    } catch (error) {
-      log.error("could not queue leases for revocation", { cause: describe(error) });
-      if (this.#open) this.#timer = timers.after(AGAIN, () => this.#start());
-    } finally {
-      this.#isRunning = false; // in the same step as the last look
+  async #run(isOpen: () => boolean): Promise<void> {
+    const { rows } = this.#parts;
+    for (;;) {
+      const [mark] = isOpen() ? rows.local.keys(SWEEPS, { limit: 1 }) : [];
+      if (mark === undefined) return;
+      await this.#sweep(mark, isOpen);
     }
   }
 
-  async #sweep(mark: string): Promise<void> {
+  async #sweep(mark: string, isOpen: () => boolean): Promise<void> {
     const { rows, timers } = this.#parts;
     let after: string | undefined;
-    while (this.#open) {
+    while (isOpen()) {
       const step = (tx: Tx): string | undefined => {
         const sweep = tx.get(mark, sweepCodec);
         if (sweep === null) return undefined;

@@ -2,10 +2,11 @@
 // nobody exchanged. The oldest expiry goes first, from ordered rows.
 
 import { MINUTE } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
+import { Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
+import { Recurring } from "../base/recurring.ts";
 import { isOver } from "../base/time.ts";
-import type { Nanos, Timer, Timers } from "../base/world.ts";
+import type { Nanos, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { OneTimeRows } from "./one-time-rows.ts";
 import type { Token } from "./token.ts";
@@ -37,24 +38,26 @@ export interface CollectionParts {
 
 export class Collection {
   readonly #parts: CollectionParts;
-  readonly #armed = new Set<Timer>();
+  readonly #jobs: readonly Recurring[];
   #running: Promise<unknown> = Promise.resolve();
   #open = false;
 
   constructor(parts: CollectionParts) {
     this.#parts = parts;
+    this.#jobs = [
+      this.#every(TOKENS_EVERY, () => this.#tokens({ force: false })),
+      this.#every(ONE_TIME_EVERY, () => this.#oneTimeTokens()),
+    ];
   }
 
   open(): void {
     this.#open = true;
-    this.#every(TOKENS_EVERY, () => this.#tokens({ force: false }));
-    this.#every(ONE_TIME_EVERY, () => this.#oneTimeTokens());
+    for (const job of this.#jobs) job.open();
   }
 
   async close(): Promise<void> {
     this.#open = false;
-    for (const timer of this.#armed) timer.cancel();
-    this.#armed.clear();
+    await Promise.all(this.#jobs.map((job) => job.close()));
     await this.#running;
   }
 
@@ -66,17 +69,12 @@ export class Collection {
     }));
   }
 
-  #every(period: Nanos, collect: () => Promise<number>): void {
-    if (!this.#open) return;
-    const timer = this.#parts.timers.after(period, () => {
-      this.#armed.delete(timer);
-      void this.#alone(collect)
-        .catch((error: unknown) => {
-          this.#parts.log.error("could not collect expired tokens", { cause: describe(error) });
-        })
-        .finally(() => this.#every(period, collect));
-    });
-    this.#armed.add(timer);
+  #every(period: Nanos, collect: () => Promise<number>): Recurring {
+    const { timers, log } = this.#parts;
+    const trouble = "could not collect expired tokens";
+    const run = () => this.#alone(collect);
+    const pause = { first: period, most: period };
+    return new Recurring({ trouble, period, atOnce: false, run, pause, timers, log });
   }
 
   /** One after the other: two at once would only read the same rows twice. */

@@ -4,9 +4,9 @@
 
 import { EMPTY } from "../base/bytes.ts";
 import { bytesCodec } from "../base/codec.ts";
-import { describe } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
-import type { Nanos, Timer, Timers } from "../base/world.ts";
+import { Recurring } from "../base/recurring.ts";
+import type { Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { EndedToken, TokenEnding } from "./expiry.ts";
 import type { Token } from "./token.ts";
@@ -14,7 +14,6 @@ import * as keys from "./token-keys.ts";
 import type { TokenPlace, TokenRows } from "./token-rows.ts";
 
 const BATCH = 16; // see expiry.ts
-const AGAIN: Nanos = 30_000_000_000n;
 
 export interface DescentParts {
   readonly rows: TokenRows;
@@ -30,26 +29,30 @@ export interface DescentParts {
 
 export class Descent implements TokenEnding {
   readonly #parts: DescentParts;
-  #running: Promise<unknown> | null = null;
-  #timer: Timer | null = null;
+  readonly #job: Recurring;
   #open = false;
   #unwatch = () => {};
 
   constructor(parts: DescentParts) {
     this.#parts = parts;
+    this.#job = new Recurring({
+      trouble: "could not end the children of tokens",
+      run: (isOpen) => this.#run(isOpen),
+      timers: parts.timers,
+      log: parts.log,
+    });
   }
 
   open(): void {
     this.#open = true;
-    this.#unwatch = this.#parts.rows.local.watch(keys.DESCENTS, () => void this.#start());
-    void this.#start();
+    this.#unwatch = this.#parts.rows.local.watch(keys.DESCENTS, () => this.#job.wake());
+    this.#job.open();
   }
 
   async close(): Promise<void> {
     this.#open = false;
     this.#unwatch();
-    this.#timer?.cancel();
-    await this.#running;
+    await this.#job.close();
   }
 
   ends(tx: Tx, token: EndedToken): void {
@@ -66,10 +69,7 @@ export class Descent implements TokenEnding {
   /** When the children of whatever has ended so far are gone. Rejects when that does not work now; it
    *  is tried again all the same. */
   async settled(): Promise<void> {
-    while (this.#open && this.#next() !== undefined) {
-      const trouble = await this.#start();
-      if (trouble !== null) throw trouble;
-    }
+    while (this.#open && this.#next() !== undefined) await this.#job.now();
   }
 
   /** Deletes a token and leaves its children to themselves. */
@@ -91,30 +91,9 @@ export class Descent implements TokenEnding {
     return this.#parts.rows.local.keys(keys.DESCENTS, { limit: 1 })[0];
   }
 
-  /** What kept it from coming to its end, or null. */
-  #start(): Promise<unknown> {
-    this.#running ??= this.#run()
-      .then(
-        () => null,
-        (error: unknown) => this.#later(error),
-      )
-      .finally(() => {
-        this.#running = null;
-      });
-    return this.#running;
-  }
-
-  #later(error: unknown): unknown {
-    const { log, timers } = this.#parts;
-    log.error("could not end the children of tokens", { cause: describe(error) });
-    this.#timer?.cancel();
-    if (this.#open) this.#timer = timers.after(AGAIN, () => void this.#start());
-    return error;
-  }
-
-  async #run(): Promise<void> {
+  async #run(isOpen: () => boolean): Promise<void> {
     const { rows, timers } = this.#parts;
-    for (let key = this.#next(); this.#open && key !== undefined; key = this.#next()) {
+    for (let key = this.#next(); isOpen() && key !== undefined; key = this.#next()) {
       const mark = key;
       await rows.shared.write((tx) => this.#step(tx, mark), { essential: true });
       await timers.turn();

@@ -2,9 +2,9 @@
 // refused at once without this, by the clock; after it they stay refused even if the clock is set
 // back. The record stays until it is collected.
 
-import { describe } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
-import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
+import { Recurring } from "../base/recurring.ts";
+import type { Clock, Nanos, Timers } from "../base/world.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { TokenRows } from "./token-rows.ts";
 
@@ -33,47 +33,38 @@ export interface ExpiryOptions {
 
 export class TokenExpiry {
   readonly #options: ExpiryOptions;
-  #timer: Timer | null = null;
-  #running: Promise<void> = Promise.resolve();
-  #open = false;
+  readonly #sweeps: Recurring;
 
   constructor(options: ExpiryOptions) {
     this.#options = options;
-  }
-
-  open(): void {
-    this.#open = true;
-    this.#arm(0n);
-  }
-
-  async close(): Promise<void> {
-    this.#open = false;
-    this.#timer?.cancel();
-    await this.#running;
-  }
-
-  #arm(delay: Nanos): void {
-    if (!this.#open) return;
-    this.#timer = this.#options.timers.after(delay, () => {
-      this.#running = this.#sweep().finally(() => this.#arm(PERIOD));
+    this.#sweeps = new Recurring({
+      trouble: "could not end expired tokens",
+      period: PERIOD,
+      run: (isOpen) => this.#sweep(isOpen),
+      timers: options.timers,
+      log: options.log,
     });
   }
 
-  async #sweep(): Promise<void> {
-    const { rows, clock, log } = this.#options;
-    try {
-      while (this.#open) {
-        const due = rows.due(clock.now(), BATCH);
-        if (due.length === 0) return;
-        const end = (tx: Tx) => {
-          for (const timed of due) {
-            if (rows.end(tx, timed)) this.#options.ending.ends(tx, timed.place);
-          }
-        };
-        await rows.local.write(end, { essential: true });
-      }
-    } catch (error) {
-      log.error("could not end expired tokens", { cause: describe(error) });
+  open(): void {
+    this.#sweeps.open();
+  }
+
+  close(): Promise<void> {
+    return this.#sweeps.close();
+  }
+
+  async #sweep(isOpen: () => boolean): Promise<void> {
+    const { rows, clock } = this.#options;
+    while (isOpen()) {
+      const due = rows.due(clock.now(), BATCH);
+      if (due.length === 0) return;
+      const end = (tx: Tx) => {
+        for (const timed of due) {
+          if (rows.end(tx, timed)) this.#options.ending.ends(tx, timed.place);
+        }
+      };
+      await rows.local.write(end, { essential: true });
     }
   }
 }
