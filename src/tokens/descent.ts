@@ -78,13 +78,23 @@ export class Descent implements TokenEnding {
     const release = (tx: Tx): boolean => {
       const local = tx.on(rows.local);
       const children = local.keys(keys.childrenOf(place), { limit: BATCH + 1 });
-      for (const key of children.slice(0, BATCH)) local.delete(key);
+      for (const key of children.slice(0, BATCH)) this.#letGo(tx, keys.childPlace(place, key), key);
       if (children.length > BATCH) return false;
       const token = readable(place, tx);
       if (token !== null) remove(tx, token);
       return true;
     };
     while (!(await rows.shared.write(release, { essential: true })));
+  }
+
+  /** Its record says so too, since rows follow from records. */
+  #letGo(tx: Tx, place: TokenPlace, key: string): void {
+    const { rows, readable } = this.#parts;
+    const child = readable(place, tx);
+    if (child?.terms?.parent != null) {
+      rows.rewrite(tx, { ...child, terms: { ...child.terms, parent: null } });
+    }
+    tx.on(rows.local).delete(key);
   }
 
   #next(): string | undefined {

@@ -3,7 +3,7 @@
 //   ns/<namespace>/tokens/by-accessor/<accessor>                             the record; order of accessors
 //   tokens/by-hash/<salted hash of the secret>                               where the record lies
 //
-// and, since it is derived from the record in this cluster, below local/ for all of them:
+// and, since it is derived from the record in this cluster (derived-rows.ts), below local/ for all of them:
 //
 //   ns/<namespace>/tokens/by-creation/<CreateIndex>/<accessor>/<class>       order of creation
 //   ns/<namespace>/tokens/management/<ExpirationTime|never>/<accessor>       management tokens only
@@ -22,6 +22,7 @@ import { bytesCodec, type Codec, jsonCodec } from "../base/codec.ts";
 import { isOver } from "../base/time.ts";
 import type { Instant } from "../base/world.ts";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
+import { changedKeys, derivedKeys } from "./derived-rows.ts";
 import { type Token, tokenCodec } from "./token.ts";
 import * as keys from "./token-keys.ts";
 import type { TimedPlace, TokenPlace } from "./token-keys.ts";
@@ -48,22 +49,15 @@ export class TokenRows {
 
   /** `drawn`: accessor and secret are random bits, and so no row of theirs can be there. */
   put(tx: Tx, token: Token, hash: string, drawn: boolean): void {
-    const { namespaceId, accessor, global, expires } = token;
+    const { namespaceId, accessor, global } = token;
     const place: TokenPlace = { namespaceId, accessor, global };
     const write = <T>(on: Tx, key: string, value: T, codec: Codec<T>) =>
       drawn ? on.add(key, value, codec) : on.put(key, value, codec);
     const own = tx.on(this.#home(place));
     const local = tx.on(this.local);
-    const marked = (key: string) => write(local, key, EMPTY, bytesCodec);
     write(own, keys.recordKey(place), token, tokenCodec);
     write(own, keys.HASHES + hash, place, placeCodec);
-    marked(keys.creationKey(token));
-    if (expires !== null) marked(keys.timedKey(keys.EXPIRIES, { place, expires }));
-    if (token.type === "management") marked(keys.managementKey(token));
-    const parent = token.terms?.parent ?? null;
-    if (parent !== null) marked(keys.childKey(parent, place));
-    const login = keys.cameByLogin(token);
-    if (login !== null) marked(keys.loginKey(login, place));
+    for (const key of derivedKeys(token)) write(local, key, EMPTY, bytesCodec);
   }
 
   /** The record alone, for what no list and no order shows. */
@@ -75,17 +69,9 @@ export class TokenRows {
   replace(tx: Tx, before: Token, after: Token): void {
     const local = tx.on(this.local);
     tx.on(this.#home(after)).put(keys.recordKey(after), after, tokenCodec);
-    if (before.expires !== after.expires) {
-      const move = ({ expires }: Token, act: (key: string) => void) => {
-        if (expires !== null) act(keys.timedKey(keys.EXPIRIES, { place: after, expires }));
-      };
-      move(before, (key) => local.delete(key));
-      move(after, (key) => mark(local, key));
-    }
-    if (before.type !== after.type || before.expires !== after.expires) {
-      if (before.type === "management") local.delete(keys.managementKey(before));
-      if (after.type === "management") mark(local, keys.managementKey(after));
-    }
+    const { gone, come } = changedKeys(before, after);
+    for (const key of gone) local.delete(key);
+    for (const key of come) mark(local, key);
     this.#touch(tx, after.namespaceId);
   }
 
@@ -95,13 +81,8 @@ export class TokenRows {
     const local = tx.on(this.local);
     own.delete(keys.recordKey(token));
     own.delete(keys.HASHES + hash);
-    local.delete(keys.creationKey(token));
-    if (expires !== null) this.dropTimed(tx, { place: token, expires });
-    if (token.type === "management") local.delete(keys.managementKey(token));
-    const parent = token.terms?.parent ?? null;
-    if (parent !== null) local.delete(keys.childKey(parent, token));
-    const login = keys.cameByLogin(token);
-    if (login !== null) local.delete(keys.loginKey(login, token));
+    for (const key of derivedKeys(token)) local.delete(key);
+    if (expires !== null) local.delete(keys.timedKey(keys.ENDED, { place: token, expires }));
     this.#touch(tx, token.namespaceId);
   }
 
