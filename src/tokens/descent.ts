@@ -91,8 +91,9 @@ export class Descent implements TokenEnding {
   #letGo(tx: Tx, place: TokenPlace, key: string): void {
     const { rows, readable } = this.#parts;
     const child = readable(place, tx);
-    if (child?.terms?.parent != null) {
-      rows.rewrite(tx, { ...child, terms: { ...child.terms, parent: null } });
+    const terms = child?.terms;
+    if (child !== null && terms !== undefined && terms.parent !== null) {
+      rows.rewrite(tx, { ...child, terms: { ...terms, parent: null } });
     }
     tx.on(rows.local).delete(key);
   }
