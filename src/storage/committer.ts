@@ -27,9 +27,12 @@ export interface Accepted {
   readonly changes: ReadonlyMap<string, StoredChange>;
   readonly leaves: readonly LeafChange[];
   readonly sums: ReadonlyMap<number, SumRow>;
-  readonly log: LogRow | null;
+  /** One entry of our own, or as many as were applied together. */
+  readonly log: readonly LogRow[];
   /** The head after this transaction; null when it does not move or change. */
   readonly head: Head | null;
+  /** Its bytes, where somebody else has made them. */
+  readonly headBytes: Uint8Array | null;
   readonly meta: ReadonlyMap<string, Uint8Array | null>;
   readonly trimLogBelow: bigint | null;
   readonly bytes: number;
@@ -43,6 +46,8 @@ export interface CommitterEvents {
   encodeHead(head: Head): Uint8Array;
   /** The group is durable; called before the next group is taken. */
   durable(group: readonly Accepted[]): void;
+  /** Somebody else has moved the head. True: that was taken up, and the group can be tried again. */
+  moved(group: readonly Accepted[]): boolean;
   /** The storage failed; no further group will be written. */
   failed(cause: unknown): void;
 }
@@ -78,9 +83,9 @@ export class Committer {
     this.#running ??= Promise.resolve().then(() => this.#run());
   }
 
-  /** Somebody else has moved the head while we wrote nothing. */
+  /** Somebody else has moved the head while we wrote nothing that moves it. */
   follow(headBytes: Uint8Array | null): void {
-    invariant(this.#queue.length === 0, "the head is followed only while nothing is written");
+    invariant(this.#queue.every(leavesHead), "the head is followed only while we do not move it");
     this.#headBytes = headBytes;
   }
 
@@ -148,22 +153,32 @@ export class Committer {
   }
 
   async #commitGroup(group: readonly Accepted[]): Promise<void> {
-    const head = group.findLast((accepted) => accepted.head !== null)?.head ?? null;
-    const headBytes = head === null ? this.#headBytes : this.#events.encodeHead(head);
-    const batch = buildBatch(group, this.#headBytes, headBytes);
-    try {
-      await this.#engine.commit(batch);
-    } catch (cause) {
-      const only = group.length === 1 ? group[0] : undefined;
-      const lost = cause instanceof CommitConflict ? (only?.onConflict ?? null) : null;
-      if (lost === null) throw cause;
-      this.#headBytes = this.#engine.meta(HEAD_ROW);
-      lost();
-      return;
+    const last = group.findLast((accepted) => accepted.head !== null);
+    const moved =
+      last === undefined ? null : (last.headBytes ?? this.#events.encodeHead(last.head!));
+    for (;;) {
+      try {
+        await this.#engine.commit(buildBatch(group, this.#headBytes, moved ?? this.#headBytes));
+        break;
+      } catch (cause) {
+        if (!(cause instanceof CommitConflict)) throw cause;
+        const lost = group.length === 1 ? group[0]!.onConflict : null;
+        if (lost !== null) {
+          this.#headBytes = this.#engine.meta(HEAD_ROW);
+          lost();
+          return;
+        }
+        if (!this.#events.moved(group)) throw cause;
+      }
     }
-    this.#headBytes = headBytes;
+    if (moved !== null) this.#headBytes = moved;
     if (!this.#stopped) this.#events.durable(group);
   }
+}
+
+/** Whether a transaction can be written whatever the head is. */
+export function leavesHead({ head, meta, trimLogBelow }: Accepted): boolean {
+  return head === null && meta.size === 0 && trimLogBelow === null;
 }
 
 /** Lays the transactions over each other in order: of each row only the last state is written. */
@@ -183,7 +198,7 @@ function buildBatch(
     for (const change of accepted.leaves) leaves.put(change);
     for (const [slot, row] of accepted.sums) sums.set(slot, row);
     for (const [name, value] of accepted.meta) meta.set(name, value);
-    if (accepted.log !== null) log.push(accepted.log);
+    for (const row of accepted.log) log.push(row);
     trimLogBelow = accepted.trimLogBelow ?? trimLogBelow;
   }
   if (headAfter !== headBefore) meta.set(HEAD_ROW, headAfter);

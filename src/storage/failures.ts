@@ -37,6 +37,111 @@ export function storeClosed(): Failure {
 }
 
 /**
+ * @code store-following This node follows another one and takes no writes of its own.
+ * @remedy Send the request to the node that leads.
+ */
+export function storeFollowing(): Failure {
+  const message =
+    "this node follows another one: of its own it takes only rows that stay with it; " +
+    "write on the node that leads";
+  return new Failure("unavailable", "store-following", message);
+}
+
+/**
+ * @code store-leading Log entries of another node were sent to one that leads.
+ * @remedy Let this node follow first.
+ */
+export function storeLeading(): Failure {
+  const message = "this node leads: it takes no log entries of another one until it follows";
+  return new Failure("conflict", "store-leading", message);
+}
+
+// --- what was committed elsewhere and does not fit here: nothing of its group is applied ---
+
+/**
+ * @code log-entry-malformed What was sent as a log entry is none.
+ * @remedy Send it again; if that does not help, compare the versions of both nodes.
+ */
+export function entryMalformed(index: bigint): Failure {
+  const message = `what was sent as log entry ${index} is no log entry`;
+  return new Failure("invalid", "log-entry-malformed", message);
+}
+
+/**
+ * @code log-gap Log entries between the last one here and the one sent are missing.
+ * @remedy Send from the next one on, which the message names.
+ */
+export function entryGap(found: bigint, next: bigint): Failure {
+  const message = `log entry ${found} does not follow: the next one here is ${next}`;
+  return new Failure("behind", "log-gap", message);
+}
+
+/**
+ * @code log-replayed The log entry that was sent is here already.
+ * @remedy Go on with the next one, which the message names.
+ */
+export function entryReplayed(found: bigint, next: bigint): Failure {
+  const message = `log entry ${found} is here already: the next one is ${next}`;
+  return new Failure("conflict", "log-replayed", message);
+}
+
+/**
+ * @code log-forked The log entry that was sent belongs to another log than the one here.
+ * @remedy Find out which of the two nodes is to be kept, and copy the other anew.
+ */
+export function entryForked(index: bigint): Failure {
+  const message = `log entry ${index} belongs to another log: it does not continue the one here`;
+  return new Failure("conflict", "log-forked", message);
+}
+
+/**
+ * @code log-trees-differ After the same log entries the hash trees of both nodes differ: one of them has damaged rows.
+ * @remedy Check the storage of both nodes.
+ */
+export function treesDiffer(index: bigint): Failure {
+  const message = `after log entry ${index} the hash trees here are not those of the sender`;
+  return new Failure("conflict", "log-trees-differ", message);
+}
+
+/**
+ * @code log-proof-missing A sealed node was sent log entries without their leaves or the head after them.
+ * @remedy Send both, or unseal the node.
+ */
+export function proofMissing(index: bigint): Failure {
+  const message =
+    `log entry ${index} came without its leaves or without the head after it: ` +
+    "a sealed node cannot make them and needs both";
+  return new Failure("invalid", "log-proof-missing", message);
+}
+
+/**
+ * @code log-group-too-large More log entries were sent together than the storage takes at once.
+ * @remedy Send fewer at once.
+ */
+export function groupTooLarge(operations: number, bytes: number): Failure {
+  const message = `log entries are applied together up to ${operations} operations and ${bytes} bytes; send fewer at once`;
+  return new Failure("too-large", "log-group-too-large", message);
+}
+
+/**
+ * @code log-control-unknown A log entry holds a control record that this version does not know.
+ * @remedy Upgrade this node.
+ */
+export function controlUnknown(index: bigint, type: number): Failure {
+  const message = `log entry ${index} has a control record of type ${type}, which this version does not know`;
+  return new Failure("unsupported", "log-control-unknown", message);
+}
+
+/**
+ * @code log-control-unreadable A control record does not open with the keys of this node.
+ * @remedy Give this node the present keys of the one it follows.
+ */
+export function controlUnreadable(index: bigint): Failure {
+  const message = `the control record of log entry ${index} cannot be read with the keys of this node`;
+  return new Failure("conflict", "log-control-unreadable", message);
+}
+
+/**
  * After the first storage error nothing is acknowledged; the cause is for the log, not for callers.
  * @code storage-failed The storage failed, and the server has stopped taking requests.
  * @remedy Look at disk and file system; the server exits and is to be started again.

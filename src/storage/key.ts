@@ -31,6 +31,11 @@ export function checkKey(key: string): void {
   invariant(isCanonical(key), "storage key is not canonical");
 }
 
+/** Whether a key that came from elsewhere is one that we could have made. */
+export function isLegalKey(key: string): boolean {
+  return Buffer.byteLength(key) <= MAX_KEY_BYTES && isCanonical(key) && hasClass(key);
+}
+
 function isCanonical(key: string): boolean {
   if (key.startsWith("/") || key.endsWith("/") || key.includes("//")) return false;
   // Control characters and lone surrogates have no single form on every engine.

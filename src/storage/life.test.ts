@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Failure } from "../base/failure.ts";
 import { InvariantError } from "../base/invariant.ts";
-import { assertUp, begin, type Event, heldOf, isInitialised, isLocked } from "./life.ts";
-import { Life, type State, step } from "./life.ts";
+import { assertLeads, assertUp, begin, changeRole, type Event, heldOf } from "./life.ts";
+import { isInitialised, isLocked, Life, type State, step } from "./life.ts";
 
 type H = "held";
 const done = Promise.resolve();
@@ -14,7 +14,7 @@ const cause = new Error("the disk is gone");
 const STATES = {
   absent: { at: "absent" },
   creating: { at: "creating", held: "held" },
-  locked: { at: "locked" },
+  locked: { at: "locked", held: null },
   unlocked: { at: "unlocked", held: "held" },
   locking: { at: "locking", held: "held", done },
   lost: { at: "lost", cause, initialised: true, held: "held" },
@@ -28,6 +28,7 @@ const EVENTS = {
   abandon: { do: "abandon" },
   find: { do: "find" },
   unlock: { do: "unlock", held: "held" },
+  load: { do: "load", held: "held" },
   lock: { do: "lock", done },
   forget: { do: "forget" },
   lose: { do: "lose", cause },
@@ -85,6 +86,15 @@ const TABLE: Record<keyof typeof EVENTS, Record<Name, string>> = {
     lost: "storage-failed",
     closed: "store-closed",
   },
+  load: {
+    absent: bug,
+    creating: bug,
+    locked: "locked",
+    unlocked: "unlocked",
+    locking: bug,
+    lost: bug,
+    closed: bug,
+  },
   lock: {
     absent: same,
     creating: same,
@@ -140,8 +150,8 @@ for (const [does, row] of Object.entries(TABLE)) {
       const after = take();
       assert.equal(after.at, expected);
       // What was held stays until it is forgotten or the creation came to nothing.
-      const holds = !["absent", "locked"].includes(expected);
-      const had = heldOf(before) !== null || ["create", "unlock"].includes(does);
+      const holds = !["absent", "locked"].includes(expected) || does === "load";
+      const had = heldOf(before) !== null || ["create", "unlock", "load"].includes(does);
       assert.equal(heldOf(after), holds && had ? "held" : null);
     });
   }
@@ -189,4 +199,50 @@ test("a refused step changes nothing", () => {
   life.step(EVENTS.create);
   assert.throws(() => life.step(EVENTS.create));
   assert.equal(life.state.at, "creating");
+});
+
+test("a locked store that follows holds what it needs, until it does not, or ends", () => {
+  const following = step<H>(STATES.locked, EVENTS.load);
+  assert.deepEqual(following, { at: "locked", held: "held" });
+  assert.ok(isLocked(following));
+  assert.equal(heldOf(step<H>(following, { do: "load", held: null })), null);
+  assert.equal(heldOf(step(following, EVENTS.unlock)), "held");
+  for (const end of [EVENTS.lose, EVENTS.close]) assert.equal(heldOf(step(following, end)), null);
+  assert.throws(() => step<H>(STATES.unlocked, { do: "load", held: null }), InvariantError);
+});
+
+test("the role changes in every state but creating and the last two", () => {
+  for (const name of names) {
+    for (const role of ["leading", "following"] as const) {
+      const change = () => changeRole<H>(STATES[name], role);
+      if (name === "creating") assert.throws(change, { code: "store-uninitialised" });
+      else if (name === "lost") assert.throws(change, { code: "storage-failed" });
+      else if (name === "closed") assert.throws(change, { code: "store-closed" });
+      else assert.equal(change(), role);
+    }
+  }
+});
+
+test("entries of its own are made by who leads and has the key", () => {
+  for (const name of names) {
+    const open = name === "unlocked" || name === "creating";
+    const leads = () => assertLeads<H>(STATES[name], "leading");
+    if (open) leads();
+    else assert.throws(leads, { code: "store-locked" });
+    const code = open ? "store-following" : "store-locked";
+    assert.throws(() => assertLeads<H>(STATES[name], "following"), { code });
+  }
+});
+
+test("who follows creates nothing, and who changes the role keeps the state", () => {
+  const life = new Life<H>(false);
+  assert.equal(life.role, "leading");
+  life.change("following");
+  assert.ok(life.following);
+  assert.throws(() => life.step(EVENTS.create), { code: "store-following" });
+  life.step(EVENTS.find);
+  life.step(EVENTS.unlock);
+  life.change("leading");
+  assert.equal(life.state.at, "unlocked");
+  assert.ok(!life.following);
 });

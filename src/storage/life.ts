@@ -4,17 +4,30 @@
 //
 //   absent ─▶ creating ─▶ unlocked ─▶ locking ─▶ locked ─▶ unlocked …
 //   any of them ─▶ closed, and ─▶ lost, which nothing leaves
+//
+// Beside the state a store has a role: it leads, that is, makes log entries of its own, or it follows
+// somebody who does, locked or unlocked, and of its own writes takes those of class ignored.
 
 import { invariant } from "../base/invariant.ts";
-import { alreadyInitialised, storageFailed, storeClosed, storeUninitialised } from "./failures.ts";
+import {
+  alreadyInitialised,
+  storageFailed,
+  storeClosed,
+  storeFollowing,
+  storeLocked,
+  storeUninitialised,
+} from "./failures.ts";
+
+export type Role = "leading" | "following";
 
 export type State<H> =
   /** Nobody has created it yet. */
   | { readonly at: "absent" }
   /** Its first transaction is on its way. */
   | { readonly at: "creating"; readonly held: H }
-  /** It reads, and writes rows of class ignored only. */
-  | { readonly at: "locked" }
+  /** It reads, and writes rows of class ignored only. One that follows holds what it needs for that,
+   *  without the key, once it has applied something. */
+  | { readonly at: "locked"; readonly held: H | null }
   | { readonly at: "unlocked"; readonly held: H }
   /** Takes nothing more that needs the key; what was accepted is on its way. */
   | { readonly at: "locking"; readonly held: H; readonly done: Promise<void> }
@@ -39,21 +52,26 @@ export type Event<H> =
   | { readonly do: "find" }
   | { readonly do: "unlock"; readonly held: H }
   | { readonly do: "lock"; readonly done: Promise<void> }
+  /** What is held was read anew; null: it is no longer right. */
+  | { readonly do: "load"; readonly held: H | null }
   /** What was accepted is durable or refused: the key goes. */
   | { readonly do: "forget" }
   | { readonly do: "lose"; readonly cause: unknown }
   | { readonly do: "close" };
 
+const LOCKED = { at: "locked", held: null } as const;
+
 export function begin(initialised: boolean): State<never> {
-  return initialised ? { at: "locked" } : { at: "absent" };
+  return initialised ? LOCKED : { at: "absent" };
 }
 
 /** The state after the event. Throws where the event is refused, and then nothing has changed. */
-export function step<H>(state: State<H>, event: Event<H>): State<H> {
+export function step<H>(state: State<H>, event: Event<H>, role: Role = "leading"): State<H> {
   switch (event.do) {
     case "create":
       assertUp(state);
       if (state.at !== "absent") throw alreadyInitialised();
+      if (role === "following") throw storeFollowing();
       return { at: "creating", held: event.held };
     case "created":
       if (state.at === "creating") return { at: "unlocked", held: state.held };
@@ -63,16 +81,20 @@ export function step<H>(state: State<H>, event: Event<H>): State<H> {
       if (state.at === "creating") return { at: "absent" };
       return hasEnded(state) ? { ...state, held: null } : state;
     case "find":
-      if (state.at === "absent" || state.at === "creating") return { at: "locked" };
+      if (state.at === "absent" || state.at === "creating") return LOCKED;
       return hasEnded(state) ? { ...state, initialised: true } : state;
     case "unlock":
       assertUnlockable(state);
+      return { at: "unlocked", held: event.held };
+    case "load":
+      if (state.at === "locked") return { at: "locked", held: event.held };
+      invariant(state.at === "unlocked" && event.held !== null, "what is unlocked holds something");
       return { at: "unlocked", held: event.held };
     case "lock":
       if (state.at !== "unlocked") return state;
       return { at: "locking", held: state.held, done: event.done };
     case "forget":
-      if (state.at === "locking") return { at: "locked" };
+      if (state.at === "locking") return LOCKED;
       return hasEnded(state) ? { ...state, held: null } : state;
     case "lose":
       return state.at === "lost" ? state : { at: "lost", cause: event.cause, ...leftOf(state) };
@@ -82,7 +104,8 @@ export function step<H>(state: State<H>, event: Event<H>): State<H> {
 }
 
 function leftOf<H>(state: State<H>): { initialised: boolean; held: H | null } {
-  return { initialised: isInitialised(state), held: heldOf(state) };
+  const held = state.at === "locked" ? null : heldOf(state); // without a key it is of no more use
+  return { initialised: isInitialised(state), held };
 }
 
 function hasEnded<H>(state: State<H>): state is State<H> & { at: "lost" | "closed" } {
@@ -91,7 +114,7 @@ function hasEnded<H>(state: State<H>): state is State<H> & { at: "lost" | "close
 
 /** What is held, also while it is about to go. */
 export function heldOf<H>(state: State<H>): H | null {
-  return state.at === "absent" || state.at === "locked" ? null : state.held;
+  return state.at === "absent" ? null : state.held;
 }
 
 /** Whether the store is known to exist; a creation that is not durable may still come to nothing. */
@@ -117,9 +140,23 @@ export function assertUnlockable<H>(state: State<H>): void {
   invariant(state.at === "locked", "the store is unlocked already");
 }
 
+/** The role after a change. Throws where it cannot change now. */
+export function changeRole<H>(state: State<H>, role: Role): Role {
+  assertUp(state);
+  if (state.at === "creating") throw storeUninitialised(); // it is not known yet whose store it is
+  return role;
+}
+
+/** Throws unless log entries of its own may be made. */
+export function assertLeads<H>(state: State<H>, role: Role): void {
+  if (state.at !== "unlocked" && state.at !== "creating") throw storeLocked();
+  if (role === "following") throw storeFollowing();
+}
+
 /** A life that goes on. */
 export class Life<H> {
   #state: State<H>;
+  #role: Role = "leading";
 
   constructor(initialised: boolean) {
     this.#state = begin(initialised);
@@ -129,7 +166,19 @@ export class Life<H> {
     return this.#state;
   }
 
+  get following(): boolean {
+    return this.#role === "following";
+  }
+
+  get role(): Role {
+    return this.#role;
+  }
+
+  change(role: Role): void {
+    this.#role = changeRole(this.#state, role);
+  }
+
   step(event: Event<H>): void {
-    this.#state = step(this.#state, event);
+    this.#state = step(this.#state, event, this.#role);
   }
 }

@@ -18,6 +18,7 @@ import {
   type Head,
   HEAD_ROW,
   headIsAuthentic,
+  sameTotal,
   type Tail,
   TAIL_ROW,
   TIMELINE_ROW,
@@ -70,6 +71,21 @@ export function openTip(engine: Engine, treeKey: KeyObject, repair: boolean): Op
   if (mendedSums.length > 0) mended.push("sums recomputed from the leaves");
   const durable = recomputed.copy();
   return { tip: new Tip(treeKey, head, recomputed), durable, mendedSums, givenUp, mended };
+}
+
+/**
+ * Position and sums without the key, for a store that follows while it is locked. The head is believed
+ * until the key is there.
+ */
+export function openCopy(engine: Engine): Pick<Opened, "tip" | "durable"> {
+  const head = readHead(engine.meta(HEAD_ROW));
+  if (head === null) throw headDamaged("it makes no sense");
+  const wrong = wrongEnd(engine, head);
+  if (wrong !== null) throw headDamaged(wrong);
+  const stored = storedSums(engine);
+  const sums = addUp(stored, head) ? stored : sumsOfLeaves(engine);
+  if (!addUp(sums, head)) throw headDamaged("the leaves do not add up to its totals");
+  return { tip: new Tip(null, head, sums), durable: sums.copy() };
 }
 
 function authenticHead(engine: Reads, treeKey: KeyObject): Head | null {
@@ -158,10 +174,7 @@ function totalsOf(forest: Forest): Pick<Head, "shared" | "local"> {
 
 function addUp(forest: Forest, head: Head): boolean {
   const totals = totalsOf(forest);
-  return (["shared", "local"] as const).every(
-    (name) =>
-      totals[name].count === head[name].count && equalBytes(totals[name].sum, head[name].sum),
-  );
+  return sameTotal(totals.shared, head.shared) && sameTotal(totals.local, head.local);
 }
 
 /** The sums as they are stored, read in pages: there may be 131,072 of them. */

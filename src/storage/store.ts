@@ -7,6 +7,7 @@ import { describe, Failure } from "../base/failure.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock, Timers } from "../base/world.ts";
 import { type CheckOptions, type CheckReport, checkStore } from "./check.ts";
+import type { ControlReader } from "./control-records.ts";
 import {
   type Engine,
   EngineError,
@@ -15,6 +16,7 @@ import {
   type Row,
 } from "./engines/engine.ts";
 import { storageFailed } from "./failures.ts";
+import type { CommittedEntry } from "./foreign-entries.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
 import { hasBegun, type Identity } from "./opening.ts";
@@ -33,6 +35,8 @@ import {
   Writing,
 } from "./writing.ts";
 
+export type { ControlReader } from "./control-records.ts";
+export type { CommittedEntry } from "./foreign-entries.ts";
 export type { Identity } from "./opening.ts";
 export type { Changed, Mending, WriteOptions } from "./writing.ts";
 
@@ -257,6 +261,39 @@ export class Store implements StoreReads {
    */
   write<T>(fn: (tx: StoreTx) => T, options: WriteOptions = {}): Promise<T> {
     return this.#writing.write(fn, options);
+  }
+
+  /** Whether somebody else writes the log: a role beside locked and unlocked. */
+  get following(): boolean {
+    return this.#life.following;
+  }
+
+  /**
+   * From now on others write the log, and of our own writes only rows of class ignored are taken. What
+   * others commit comes by `apply`, or is found in the storage if that is theirs too. Resolves when
+   * what was accepted before is durable.
+   */
+  async follow(): Promise<void> {
+    await this.#writing.follow();
+  }
+
+  /** Ends following; see Writing.lead for what must be true of the others. */
+  async lead(): Promise<void> {
+    await this.#writing.lead();
+  }
+
+  /**
+   * Log entries that somebody else has committed, in order, all of them or none. Refused unless they
+   * continue the log here. `head` is the head after the last one, as stored there: it is compared, and a
+   * locked store needs it. Resolves when they are durable and everybody here has been told.
+   */
+  apply(entries: readonly CommittedEntry[], head: Uint8Array | null = null): Promise<void> {
+    return this.#writing.apply(entries, head);
+  }
+
+  /** Who reads control records of a type, when somebody else has made them. */
+  onControl(type: number, reader: ControlReader): void {
+    this.#writing.onControl(type, reader);
   }
 
   /** For repairs of leaves and sums: `fn` compares and mends the tip; its rows are committed. */

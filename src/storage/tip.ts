@@ -2,15 +2,19 @@
 // the changes of a transaction into all the rows that must be written together.
 
 import type { KeyObject } from "node:crypto";
-import { EMPTY } from "../base/bytes.ts";
+import { EMPTY, equalBytes } from "../base/bytes.ts";
+import { invariant } from "../base/invariant.ts";
 import type { Instant } from "../base/world.ts";
 import type { Batch, Leaf, LogRow, SumRow } from "./engines/engine.ts";
-import type { Head } from "./rows/head.ts";
+import { proofMissing, treesDiffer } from "./failures.ts";
+import type { ReadEntry } from "./foreign-entries.ts";
+import { type Head, sameTotal } from "./rows/head.ts";
 import { classOf } from "./key.ts";
 import {
   chainEntry,
   type ControlRecord,
   encodeEntry,
+  type LogEntry,
   type LogOperation,
 } from "./rows/log-entry.ts";
 import { type Forest, LeafHasher, sha256, slotOf } from "./rows/merkle.ts";
@@ -27,14 +31,20 @@ export interface TipRows {
   readonly head: Head;
 }
 
+/** The same for entries that somebody else has made. */
+export interface AppliedRows extends Omit<TipRows, "log"> {
+  readonly log: readonly LogRow[];
+}
+
 export class Tip {
-  readonly #leaves: LeafHasher;
+  readonly #leaves: LeafHasher | null;
   readonly #forest: Forest;
   #head: Head;
 
-  /** The forest is the tip's own from now on. */
-  constructor(treeKey: KeyObject, head: Head, forest: Forest) {
-    this.#leaves = new LeafHasher(treeKey);
+  /** The forest is the tip's own from now on. Without the key it applies entries that come with their
+   *  leaves, and accepts nothing. */
+  constructor(treeKey: KeyObject | null, head: Head, forest: Forest) {
+    this.#leaves = treeKey === null ? null : new LeafHasher(treeKey);
     this.#head = head;
     this.#forest = forest;
   }
@@ -45,7 +55,12 @@ export class Tip {
 
   /** Forgets the key of the trees. It takes nothing more. */
   wipe(): void {
-    this.#leaves.wipe();
+    this.#leaves?.wipe();
+  }
+
+  /** The same with the key; this one is not used any more. */
+  withKey(treeKey: KeyObject): Tip {
+    return new Tip(treeKey, this.#head, this.#forest);
   }
 
   accept(
@@ -68,7 +83,7 @@ export class Tip {
       // secondaries whose filter denies the mount it hung on.
       const reach = value === null ? (before?.scope ?? scope) : scope;
       operations.push({ class: cls, scope: reach, key, value, valueDigest });
-      const leaf = value === null ? null : { hash: this.#leaves.hash(key, valueDigest), scope };
+      const leaf = value === null ? null : { hash: this.leafHash(key, valueDigest), scope };
       tree.replace(slot, before?.hash ?? null, leaf?.hash ?? null);
       leaves.push(fresh ? { slot, key, leaf, fresh } : { slot, key, leaf });
       touched.add(slot);
@@ -77,8 +92,68 @@ export class Tip {
       return { leaves, sums: new Map(), log: null, head: this.#head };
     }
     const log = this.#append(operations, control, time);
-    const sums = new Map([...touched].map((slot) => [slot, this.#forest.of(slot).row(slot)]));
-    return { leaves, sums, log, head: this.#head };
+    return { leaves, sums: this.#sumsOf(touched), log, head: this.#head };
+  }
+
+  /**
+   * Entries that somebody else has made and that follow from the head: what is written besides their
+   * data rows is what the maker wrote. `check` sees the head after the last of them. A throw, there or
+   * anywhere in here, changes nothing.
+   */
+  apply(
+    entries: readonly ReadEntry[],
+    leafBefore: (slot: number, key: string) => Leaf | null,
+    check: (head: Head) => void,
+  ): AppliedRows {
+    const leaves = new Map<string, LeafChange>();
+    const touched = new Set<number>();
+    const headBefore = this.#head;
+    const undo: (() => void)[] = [];
+    try {
+      for (const { entry, bytes, leaves: given } of entries) {
+        let puts = 0;
+        for (const { class: cls, scope, key, value, valueDigest } of entry.operations) {
+          const slot = slotOf(cls, key)!;
+          const tree = this.#forest.of(slot);
+          const known = leaves.get(key);
+          const before =
+            known !== undefined ? known.leaf : tree.isEmpty(slot) ? null : leafBefore(slot, key);
+          const sent = value === null ? null : (given?.[puts++] ?? null);
+          const hash = value === null ? null : this.#leafOf(entry.index, key, valueDigest, sent);
+          tree.replace(slot, before?.hash ?? null, hash);
+          undo.push(() => tree.replace(slot, hash, before?.hash ?? null));
+          leaves.set(key, { slot, key, leaf: hash === null ? null : { hash, scope } });
+          touched.add(slot);
+        }
+        this.#head = this.#moved(entry, bytes.length);
+      }
+      check(this.#withTotals(this.#head));
+    } catch (error) {
+      for (const take of undo.toReversed()) take();
+      this.#head = headBefore;
+      throw error;
+    }
+    const log = entries.map(({ entry: { index }, bytes }) => ({ index, entry: bytes }));
+    return { leaves: [...leaves.values()], sums: this.#sumsOf(touched), log, head: this.#head };
+  }
+
+  /** The leaf of a put: made here if the key is there, and then what was sent must be the same. */
+  #leafOf(index: bigint, key: string, digest: Uint8Array, sent: Uint8Array | null): Uint8Array {
+    if (this.#leaves === null) {
+      if (sent === null) throw proofMissing(index);
+      return sent;
+    }
+    const own = this.#leaves.hash(key, digest);
+    if (sent !== null && !equalBytes(own, sent)) throw treesDiffer(index);
+    return own;
+  }
+
+  /** Somebody else has written these sums, and this head with them. False when they do not add up:
+   *  then this tip is not used any more. */
+  follow(head: Head, sums: readonly SumRow[]): boolean {
+    for (const row of sums) this.#forest.of(row.slot).mend(row);
+    const { shared, local } = this.#withTotals(head);
+    return sameTotal(shared, head.shared) && sameTotal(local, head.local);
   }
 
   /** Brings leaves and sums in line with the data without a log entry: a repair, not a change. */
@@ -96,6 +171,7 @@ export class Tip {
   }
 
   leafHash(key: string, valueDigest: Uint8Array): Buffer {
+    invariant(this.#leaves !== null, "a leaf is made only while the key of the trees is there");
     return this.#leaves.hash(key, valueDigest);
   }
 
@@ -112,16 +188,27 @@ export class Tip {
     const index = this.#head.index + 1n;
     const entry = chainEntry({ epoch, index, time, operations, control }, chain);
     const bytes = encodeEntry(entry);
+    this.#withTotals(this.#moved(entry, bytes.length));
+    return { index, entry: bytes };
+  }
+
+  /** The head after an entry, but for the totals. */
+  #moved({ index, chain, control, operations }: LogEntry, size: number): Head {
     const shared = control !== null || operations.some((op) => op.class === "shared");
-    this.#withTotals({
+    return {
       ...this.#head,
       index,
-      chain: entry.chain,
+      chain,
       lastDr: index,
       lastPerf: shared ? index : this.#head.lastPerf,
-      logBytes: this.#head.logBytes + BigInt(bytes.length),
-    });
-    return { index, entry: bytes };
+      logBytes: this.#head.logBytes + BigInt(size),
+    };
+  }
+
+  #sumsOf(slots: Iterable<number>): Map<number, SumRow> {
+    const sums = new Map<number, SumRow>();
+    for (const slot of slots) sums.set(slot, this.#forest.of(slot).row(slot));
+    return sums;
   }
 
   #withTotals(head: Head): Head {

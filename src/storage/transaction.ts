@@ -65,7 +65,7 @@ export interface TransactionLimits {
 }
 
 /** What every transaction adds: the header of its log entry and its share of the head, rounded up. */
-const ENTRY_BYTES = 512;
+export const ENTRY_BYTES = 512;
 
 export class Transaction implements StoreTx {
   readonly index: bigint;
@@ -215,6 +215,6 @@ export class Transaction implements StoreTx {
  * What a change adds to a commit: key and value in the data row and in the log entry, the key again
  * in its leaf row, and at most 128 bytes of hash, scope, sum and lengths.
  */
-function sizeOf(key: string, change: StoredChange): number {
+export function sizeOf(key: string, change: Pick<StoredChange, "value">): number {
   return 3 * Buffer.byteLength(key) + 2 * (change.value?.length ?? 0) + 128;
 }

@@ -8,16 +8,32 @@ import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock, Timers } from "../base/world.ts";
 import { AcceptedState } from "./accepted-state.ts";
-import { type Accepted, Committer } from "./committer.ts";
+import { type Accepted, Committer, leavesHead } from "./committer.ts";
+import { type ControlReader, ControlReaders, unreadRow } from "./control-records.ts";
 import { type Engine, EngineError, type Leaf, type Range, type SumRow } from "./engines/engine.ts";
 import * as failures from "./failures.ts";
+import {
+  agreedHead,
+  changesOf,
+  type CommittedEntry,
+  entriesBetween,
+  readGroup,
+} from "./foreign-entries.ts";
 import { classOf, hasClass } from "./key.ts";
-import { assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
+import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
 import { Line } from "./line.ts";
-import { creation, hasBegun, type Identity, openTip, readHead } from "./opening.ts";
+import {
+  creation,
+  hasBegun,
+  type Identity,
+  openCopy,
+  type Opened,
+  openTip,
+  readHead,
+} from "./opening.ts";
 import { Pending } from "./pending.ts";
 import * as heads from "./rows/head.ts";
-import { Forest, slotOf } from "./rows/merkle.ts";
+import { Forest, isSumRow, slotOf } from "./rows/merkle.ts";
 import { Settling } from "./settling.ts";
 import { RecentLeaves } from "./recent-leaves.ts";
 import type { SlotLeaves } from "./slot-leaves.ts";
@@ -59,8 +75,9 @@ const NOTHING: Omit<Accepted, "sequence"> = {
   changes: new Map(),
   leaves: [],
   sums: new Map(),
-  log: null,
+  log: [],
   head: null,
+  headBytes: null,
   meta: new Map(),
   trimLogBelow: null,
   bytes: 0,
@@ -68,9 +85,11 @@ const NOTHING: Omit<Accepted, "sequence"> = {
   onConflict: null,
 };
 
-/** What the store has only while the key of the trees is there. */
+/** What the store has while the key of the trees is there, and while it follows without it. */
 export interface Held {
-  readonly treeKey: KeyObject;
+  readonly treeKey: KeyObject | null;
+  /** Without the key: the head that came with the last entry, whose MAC nobody here has checked. */
+  readonly unchecked: Uint8Array | null;
   /** After everything accepted. */
   readonly tip: Tip;
   /** Over what is durable. */
@@ -112,6 +131,8 @@ export class Writing {
   readonly #settling = new Settling();
   readonly #line: Line; // writers that wait for room
   readonly #unwatch: () => void;
+  readonly #controls = new ControlReaders();
+  #unmended: readonly number[] = []; // slots whose sums wait to be written until the store leads
   #head: heads.Head | null; // durable; null before creation, or when it cannot be read
   #pendingBytes = 0;
   #inside = false; // a transaction's function
@@ -136,6 +157,7 @@ export class Writing {
     this.#committer = new Committer(engine, clock, headBytes, {
       encodeHead: (head) => heads.encodeHead(head, this.keyOfTrees()),
       durable: (group) => this.#onDurable(group),
+      moved: (group) => life.following && group.every(leavesHead) && this.#takeUp([]),
       failed: (cause) => trust.fail(cause),
     });
     const state = new AcceptedState(engine, this.#pending, log, (slot) => this.#knownSum(slot));
@@ -155,9 +177,9 @@ export class Writing {
       this.#settling.refuseAll(refusal);
       this.#line.dissolve();
     });
-    // This node is the only writer for as long as it holds the storage: whoever else writes has
-    // taken it over, and what we would write next no longer follows.
-    this.#unwatch = engine.watch(() => this.#onForeignCommit());
+    // A store that leads is the only writer for as long as it holds the storage: whoever else writes
+    // has taken it over, and what we would write next no longer follows.
+    this.#unwatch = engine.watch((keys) => this.#onForeignCommit(keys));
   }
 
   get head(): heads.Head | null {
@@ -173,7 +195,8 @@ export class Writing {
   create<T>(treeKey: KeyObject, identity: Identity, fn: (tx: StoreTx) => T): Promise<T> {
     const { tip, meta } = creation(treeKey, identity);
     try {
-      this.#life.step({ do: "create", held: { treeKey, tip, trees: new Forest() } });
+      const held = { treeKey, unchecked: null, tip, trees: new Forest() };
+      this.#life.step({ do: "create", held });
     } catch (error) {
       tip.wipe();
       return Promise.reject(error as Error);
@@ -193,23 +216,26 @@ export class Writing {
    * reindex.
    */
   unlock(treeKey: KeyObject, options: { readonly repair?: boolean } = {}): void {
-    assertUnlockable(this.#life.state);
+    const { state, following } = this.#life;
+    assertUnlockable(state);
     const repair = options.repair ?? false;
+    if (repair && following) throw failures.storeFollowing();
     const opened = this.#trust.read(() => openTip(this.#engine, treeKey, repair));
+    const tip = keyed(opened.tip, treeKey, heldOf(state));
     for (const mended of opened.mended) this.#log.error("damage in storage", { mended });
-    this.#life.step({ do: "unlock", held: { treeKey, tip: opened.tip, trees: opened.durable } });
+    const held = { treeKey, unchecked: null, tip, trees: opened.durable };
+    this.#life.step({ do: "unlock", held });
     this.#head = opened.tip.head;
-    if (opened.mendedSums.length > 0 || opened.mended.length > 0) {
-      const sums = new Map(opened.mendedSums.map((row) => [row.slot, row]));
-      const sequence = this.#settling.next();
-      const mended = { ...NOTHING, sums, head: opened.tip.head, sequence };
-      if (opened.givenUp === null) this.#push(mended);
-      else {
-        const { below, tail } = opened.givenUp;
-        const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(tail)]]);
-        this.#push({ ...mended, meta, trimLogBelow: below });
-      }
-    }
+    if (following) this.#unmended = opened.mendedSums.map(({ slot }) => slot);
+    else if (opened.mendedSums.length > 0 || opened.mended.length > 0) this.#pushMended(opened);
+  }
+
+  #pushMended({ mendedSums, tip, givenUp }: Opened): void {
+    const sums = new Map(mendedSums.map((row) => [row.slot, row]));
+    const mended = { ...NOTHING, sums, head: tip.head, sequence: this.#settling.next() };
+    if (givenUp === null) return this.#push(mended);
+    const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(givenUp.tail)]]);
+    this.#push({ ...mended, meta, trimLogBelow: givenUp.below });
   }
 
   /** Takes nothing more that needs the key of the trees, waits for what was accepted, forgets it. */
@@ -227,7 +253,34 @@ export class Writing {
     heldOf(this.#life.state)?.tip.wipe();
     this.#life.step({ do: "forget" });
     this.#leaves.clear();
+    this.#unmended = [];
     resolve();
+  }
+
+  /** From now on others write the log. Resolves when what was accepted of our own is durable. */
+  follow(): Promise<void> {
+    this.#life.change("following");
+    return this.#committer.settled();
+  }
+
+  /**
+   * From now on we write the log, after everything that was applied or that others have written here.
+   * They must have stopped, and their last commit must have been announced.
+   */
+  async lead(): Promise<void> {
+    await this.#committer.settled();
+    this.#trust.assert();
+    if (this.#life.following) this.#takeUp([]);
+    this.#life.change("leading");
+    const { state } = this.#life;
+    const slots = this.#unmended;
+    if (state.at === "unlocked" && slots.length > 0) {
+      this.#unmended = [];
+      const { tip } = state.held;
+      const sums = new Map(slots.map((slot) => [slot, tip.sum(slot)]));
+      this.#push({ ...NOTHING, sums, head: tip.head, sequence: this.#settling.next() });
+    }
+    await this.#committer.settled();
   }
 
   settled(): Promise<void> {
@@ -249,9 +302,9 @@ export class Writing {
   }
 
   keyOfTrees(): KeyObject {
-    const held = heldOf(this.#life.state);
-    invariant(held !== null, "the head moves only while the key of the trees is there");
-    return held.treeKey;
+    const treeKey = heldOf(this.#life.state)?.treeKey ?? null;
+    invariant(treeKey !== null, "the head moves only while the key of the trees is there");
+    return treeKey;
   }
 
   /**
@@ -266,10 +319,30 @@ export class Writing {
     return this.#line.wait(attempt);
   }
 
+  /**
+   * What somebody else has committed: entries that continue the log here, with the same index, time and
+   * chain, and the same leaves and sums after them. All of the group or nothing; resolves when it is
+   * durable. `head` is the head after the last of them, as it was stored there.
+   */
+  apply(group: readonly CommittedEntry[], head: Uint8Array | null): Promise<void> {
+    const attempt = () =>
+      this.#settleAfter(this.#settling.last, () =>
+        this.#whenDurable(this.#acceptForeign(group, head)),
+      );
+    if (this.#inside || (this.#line.isEmpty && this.#hasRoom())) return attempt();
+    return this.#line.wait(attempt);
+  }
+
+  /** Who reads the control records of a type, when somebody else has made them. */
+  onControl(type: number, reader: ControlReader): void {
+    this.#controls.on(type, reader);
+  }
+
   /** For repairs of leaves and sums: `fn` compares and mends the tip; its rows are committed. */
   mend(fn: (mending: Mending) => MendedRows | null): Promise<void> {
     return this.#settleAfter(this.#settling.last, () => {
       const mending = this.#mending(this.requireTip());
+      assertLeads(this.#life.state, this.#life.role);
       this.#leaves.clear();
       // A throw in between would leave the tip half mended.
       const rows = this.#trust.orFail(() => fn(mending));
@@ -331,9 +404,9 @@ export class Writing {
   #accept<T>(fn: (tx: StoreTx) => T, how: How): { result: T; sequence: number } {
     this.#trust.assert();
     invariant(!this.#inside, "a transaction cannot begin inside another");
-    const { state } = this.#life;
+    const { state, following } = this.#life;
     if (state.at === "creating" && how.tip === undefined) throw failures.storeUninitialised();
-    const tip = how.tip ?? (state.at === "unlocked" ? state.held.tip : null);
+    const tip = how.tip ?? (state.at === "unlocked" && !following ? state.held.tip : null);
     const index = (tip?.head.index ?? this.#head?.index ?? 0n) + 1n;
     const tx = new Transaction(this.#below, index, this.#clock.now(), this.#limits);
     const result = this.#run(fn, tx);
@@ -349,14 +422,15 @@ export class Writing {
     let rows: Rows;
     if (tip === null) {
       const ignored = [...changes.keys()].every((key) => classOf(key) === "ignored");
-      if (!ignored || control !== null) throw failures.storeLocked();
+      if (!ignored || control !== null) assertLeads(state, this.#life.role);
       rows = { ...NOTHING, changes };
     } else {
       const leafBefore = (slot: number, key: string) =>
         this.#leaves.get(key) ?? this.state.leaf(slot, key);
       const made = this.#trust.orFail(() => tip.accept(changes, control, tx.time, leafBefore));
       const moves = made.log !== null || how.meta !== undefined;
-      rows = { ...made, changes, head: moves ? made.head : null };
+      const log = made.log === null ? NOTHING.log : [made.log];
+      rows = { ...made, changes, log, head: moves ? made.head : null };
     }
     const sequence = this.#settling.next();
     // Leaves are in the order of the changes; what is ignored has none.
@@ -374,6 +448,59 @@ export class Writing {
       this.#push({ ...accepted, onDurable, onConflict: () => this.#onTaken(accepted) });
     }
     return { result, sequence };
+  }
+
+  /** Checks a group and takes it over; a throw anywhere in here changes nothing. */
+  #acceptForeign(group: readonly CommittedEntry[], sent: Uint8Array | null): number {
+    this.#trust.assert();
+    invariant(!this.#inside, "nothing is applied inside a transaction");
+    if (!this.#life.following) throw failures.storeLeading();
+    const held = this.#followingState();
+    const { tip, treeKey } = held;
+    const entries = this.#trust.read(() => readGroup(group, tip.head, this.#engine));
+    if (entries.length === 0) return this.#settling.last;
+    const { changes, bytes } = changesOf(entries);
+    const { operations, bytes: most } = this.#limits;
+    const takes: (() => void)[] = [];
+    for (const { entry } of entries) {
+      const take = this.#controls.read(entry);
+      if (take === null) continue;
+      takes.push(take);
+      changes.set(...unreadRow(entry.index, entry.control!));
+    }
+    if (changes.size > operations || bytes > most) throw failures.groupTooLarge(operations, most);
+    const asked = { bytes, pendingBytes: this.#pendingBytes, deletion: false };
+    this.#space.check(changes.values(), asked);
+    let headBytes: Uint8Array | null = null;
+    const rows = tip.apply(
+      entries,
+      (slot, key) =>
+        this.#leaves.get(key) ?? this.#trust.orFail(() => this.state.leaf(slot, key), EngineError),
+      (made) => (headBytes = agreedHead(made, sent, treeKey)),
+    );
+    if (treeKey === null) this.#life.step({ do: "load", held: { ...held, unchecked: headBytes } });
+    const sequence = this.#settling.next();
+    const leaves = new Map(rows.leaves.map(({ key, leaf }) => [key, leaf]));
+    for (const [key, { value }] of changes) {
+      this.#pending.put(key, { value, leaf: leaves.get(key) ?? null, sequence });
+    }
+    this.#leaves.accepted(rows.leaves);
+    const onDurable = () => takes.forEach((take) => take());
+    this.#push({ ...NOTHING, ...rows, changes, headBytes, bytes, sequence, onDurable });
+    return sequence;
+  }
+
+  /** Position and sums of a store that follows. While it is locked they are read when first needed. */
+  #followingState(): Held {
+    const { state } = this.#life;
+    if (!isInitialised(state)) throw failures.storeUninitialised();
+    if (state.at === "locking") throw failures.storeLocked(); // for a moment
+    const known = heldOf(state);
+    if (known !== null) return known;
+    const { tip, durable } = this.#trust.read(() => openCopy(this.#engine));
+    const held = { treeKey: null, unchecked: null, tip, trees: durable };
+    this.#life.step({ do: "load", held });
+    return held;
   }
 
   #run<T>(fn: (tx: StoreTx) => T, tx: Transaction): T {
@@ -457,15 +584,84 @@ export class Writing {
     this.#line.drain();
   }
 
-  #onForeignCommit(): void {
+  #onForeignCommit(keys: readonly string[]): void {
     const { at } = this.#life.state;
     if (at === "lost" || at === "closed" || at === "creating") return; // a conflict tells creation
-    if (at === "unlocked" || at === "locking" || this.#settling.pending > 0) {
+    if (this.#life.following) {
+      this.#takeUp(keys);
+    } else if (at === "unlocked" || at === "locking" || this.#settling.pending > 0) {
       this.#trust.fail(new EngineError("another writer has changed the storage"));
     } else {
       this.#leaves.clear();
       this.#committer.follow(this.#adoptHead());
     }
+  }
+
+  /**
+   * What others have written to our own storage, while we follow: the log says what changed, `keys` what
+   * of class ignored did. It is told as our own commits are. False, and the end, when the log there does
+   * not continue the one we know.
+   */
+  #takeUp(keys: readonly string[]): boolean {
+    try {
+      const changed = new Map<string, Uint8Array | null>(keys.map((key) => [key, null]));
+      const bytes = this.#engine.meta(heads.HEAD_ROW);
+      const known = this.#committer.headBytes;
+      if (bytes === null && known !== null) throw new EngineError("the head has vanished");
+      const moved = bytes !== null && (known === null || !equalBytes(bytes, known));
+      const takes = moved ? this.#moveTo(bytes, changed) : [];
+      for (const take of takes) take();
+      if (changed.size > 0) this.#durable(changed);
+      return true;
+    } catch (error) {
+      this.#trust.fail(error);
+      return false;
+    }
+  }
+
+  #moveTo(bytes: Uint8Array, changed: Map<string, Uint8Array | null>): (() => void)[] {
+    const takes: (() => void)[] = [];
+    const before = this.#head;
+    const head = heads.decodeHead(bytes);
+    const slots = new Set<number>();
+    if (before === null) this.#life.step({ do: "find" });
+    else {
+      const own = heldOf(this.#life.state)?.tip.head.index ?? before.index;
+      if (own !== before.index) throw new EngineError("another writer has changed the storage");
+      for (const entry of entriesBetween(this.#engine, before, head)) {
+        for (const { class: cls, key } of entry.operations) {
+          changed.set(key, null);
+          slots.add(slotOf(cls, key)!);
+        }
+        const take = this.#controls.read(entry);
+        if (take !== null) takes.push(take);
+      }
+    }
+    this.#leaves.clear();
+    this.#followTrees(head, bytes, slots);
+    this.#head = head;
+    this.#committer.follow(bytes);
+    return takes;
+  }
+
+  #followTrees(head: heads.Head, bytes: Uint8Array, slots: ReadonlySet<number>): void {
+    const { state } = this.#life;
+    if (state.at === "locked") return this.#life.step({ do: "load", held: null });
+    if (state.at !== "unlocked") return;
+    const { tip, trees } = state.held;
+    const treeKey = this.keyOfTrees();
+    if (!heads.headIsAuthentic(bytes, treeKey))
+      throw failures.headDamaged("its MAC does not match");
+    const rows = Array.from(slots, (slot) => this.#engine.sums(slot, 1))
+      .flat()
+      .filter((row) => slots.has(row.slot) && isSumRow(row));
+    for (const row of rows) trees.of(row.slot).set(row);
+    if (tip.follow(head, rows)) return;
+    // A repair changes sums that no entry names.
+    tip.wipe();
+    const opened = openTip(this.#engine, treeKey, false);
+    const held = { treeKey, unchecked: null, tip: opened.tip, trees: opened.durable };
+    this.#life.step({ do: "load", held });
   }
 
   /** Another node has created or moved the head while we wrote nothing. */
@@ -486,6 +682,18 @@ export class Writing {
 interface How extends WriteOptions {
   readonly tip?: Tip;
   readonly meta?: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The tip of a store that is unlocked: what it has applied while it was locked, and is still on its way to
+ *  the disk, comes after what is stored. */
+function keyed(stored: Tip, treeKey: KeyObject, before: Held | null): Tip {
+  if (before === null || before.tip.head.index <= stored.head.index) return stored;
+  const { tip, unchecked } = before;
+  if (unchecked !== null && !heads.headIsAuthentic(unchecked, treeKey)) {
+    throw failures.headDamaged("its MAC does not match");
+  }
+  stored.wipe();
+  return tip.withKey(treeKey);
 }
 
 function belongs(slot: number, key: string): boolean {

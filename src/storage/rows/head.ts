@@ -2,7 +2,7 @@
 // the timeline (which clusters wrote it). Byte layouts: docs/formats/head.md.
 
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
-import { concat, text, utf8 } from "../../base/bytes.ts";
+import { concat, equalBytes, text, utf8 } from "../../base/bytes.ts";
 import { uuidText } from "../../base/uuid.ts";
 import { ByteReader, MalformedBytes, u32, u64, u8 } from "./row-bytes.ts";
 
@@ -17,6 +17,10 @@ const TAG = utf8("holdfast head 1");
 export interface TreeTotal {
   readonly sum: Uint8Array;
   readonly count: number;
+}
+
+export function sameTotal(a: TreeTotal, b: TreeTotal): boolean {
+  return a.count === b.count && equalBytes(a.sum, b.sum);
 }
 
 export interface Head {
