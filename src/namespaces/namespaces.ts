@@ -130,6 +130,11 @@ export class Namespaces implements PathsTaken {
     return this.#tree.childrenOf(parent).map(({ ref }) => ref);
   }
 
+  /** The indices of the writes that made those below, in order. */
+  createdBelow(base: NamespaceRef): readonly bigint[] {
+    return this.#tree.createdBelow(base);
+  }
+
   /** Whether there is one. Looks only: a path that cannot be one is none. */
   has(base: NamespaceRef, path: string): boolean {
     return path.length <= MAX_PATH && this.#tree.below(base, path.split("/")) !== null;

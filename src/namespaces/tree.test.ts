@@ -58,6 +58,22 @@ test("a namespace is found by its id until it goes", () => {
   assert.equal(tree.byId("id-a"), null);
 });
 
+test("when those below were made is told in order, and anew when one comes or goes", () => {
+  const [a, b, c] = [
+    record("a", { created: 7n }),
+    record("a/b", { created: 9n }),
+    record("c", { created: 3n }),
+  ];
+  const tree = treeOf(a, b, c);
+  assert.deepEqual(tree.createdBelow(ROOT_NAMESPACE), [3n, 7n, 9n]);
+  assert.deepEqual(tree.createdBelow(tree.named("a") ?? ROOT_NAMESPACE), [9n]);
+  assert.deepEqual(tree.createdBelow(ROOT_NAMESPACE), [3n, 7n, 9n]);
+  tree.remove(rowAt(c));
+  assert.deepEqual(tree.createdBelow(ROOT_NAMESPACE), [7n, 9n]);
+  tree.put(rowAt(c), c);
+  assert.deepEqual(tree.createdBelow(ROOT_NAMESPACE), [3n, 7n, 9n]);
+});
+
 test("one that is being deleted is as none, and hides what is below it", () => {
   const tree = treeOf(record("a", { state: "deleting" }), record("a/b"));
   assert.equal(tree.named("a"), null);

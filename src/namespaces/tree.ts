@@ -26,6 +26,7 @@ export class Tree {
   // By the parent's id, which needs no parent to be there: rows arrive in any order.
   readonly #children = new Map<string, Map<string, Held>>();
   readonly #byId = new Map<string, Held>();
+  #made: { readonly base: string; readonly created: readonly bigint[] } | null = null;
 
   get size(): number {
     return this.#byRow.size;
@@ -33,6 +34,7 @@ export class Tree {
 
   /** What the row holds now. */
   put(row: string, record: NamespaceRecord): void {
+    this.#made = null;
     const before = this.#byRow.get(row);
     // The same object for as long as it is the same namespace.
     const ref = before?.ref.id === record.id ? before.ref : refOf(record);
@@ -47,6 +49,7 @@ export class Tree {
   }
 
   remove(row: string): void {
+    this.#made = null;
     const held = this.#byRow.get(row);
     if (held === undefined) return;
     this.#byRow.delete(row);
@@ -57,6 +60,7 @@ export class Tree {
   }
 
   clear(): void {
+    this.#made = null;
     this.#byRow.clear();
     this.#byId.clear();
     this.#children.clear();
@@ -98,6 +102,22 @@ export class Tree {
     const parent = this.below(base, names.slice(0, -1));
     const held = parent === null ? null : this.#children.get(parent.id)?.get(names.at(-1) ?? "");
     return held && isActive(held) ? held.record : null;
+  }
+
+  /** The indices of the writes that made those below, in order. Kept for who asks next: mostly the same. */
+  createdBelow(base: NamespaceRef): readonly bigint[] {
+    if (this.#made?.base === base.id) return this.#made.created;
+    const created: bigint[] = [];
+    const left = [base.id];
+    for (let id = left.pop(); id !== undefined; id = left.pop()) {
+      for (const { ref } of this.#children.get(id)?.values() ?? []) {
+        created.push(ref.created);
+        left.push(ref.id);
+      }
+    }
+    created.sort((a, b) => (a < b ? -1 : Number(a > b)));
+    this.#made = { base: base.id, created };
+    return created;
   }
 
   /** Direct children in the order of their names. */

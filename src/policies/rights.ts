@@ -106,12 +106,16 @@ export class Rights {
   /**
    * Those policies of a client that it cannot leave behind if it wants the rights of `kept` alone: every one
    * with a `deny`, or with a rule that grants nothing, which is as one, and whatever takes something from
-   * the others (T-B16).
+   * the others (T-B16). `below`: the indices of the writes that made the namespaces below the caller's, in order.
    */
-  async limitsOf(caller: Caller, kept: ReadonlySet<string>): Promise<Set<string>> {
+  async limitsOf(
+    caller: Caller,
+    kept: ReadonlySet<string>,
+    below: readonly bigint[] = [],
+  ): Promise<Set<string>> {
     const acl = await this.aclOf(caller, caller.namespace);
     invariant(acl !== null, "whoever has policies has them in its own namespace");
-    return inSlices(limiting(acl, kept), { clock: this.#clock, turns: this.#turns });
+    return inSlices(limiting(acl, kept, below), { clock: this.#clock, turns: this.#turns });
   }
 
   /** Asked again, and not told what it was waited for: a policy may have changed at the last moment. */
@@ -154,7 +158,11 @@ export class Rights {
   }
 }
 
-function* limiting(acl: CompiledAcl, kept: ReadonlySet<string>): Sliced<Set<string>> {
+function* limiting(
+  acl: CompiledAcl,
+  kept: ReadonlySet<string>,
+  below: readonly bigint[],
+): Sliced<Set<string>> {
   const pieces = new Pieces();
   const names = new Set<string>();
   for (const { sources } of acl.all()) {
@@ -163,9 +171,21 @@ function* limiting(acl: CompiledAcl, kept: ReadonlySet<string>): Sliced<Set<stri
       if (isDeny(rule.capabilities)) names.add(policy.name);
     }
   }
-  const shadows = yield* shadowing(acl, new Set([...kept, ...names]));
+  const reachOf = (written: bigint) => countBefore(below, written);
+  const shadows = yield* shadowing(acl, new Set([...kept, ...names]), { reachOf });
   for (const name of shadows) names.add(name);
   return names;
+}
+
+/** How many of them are less, where they stand in order. */
+function countBefore(sorted: readonly bigint[], limit: bigint): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? limit) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function isDeny(capabilities: number): boolean {

@@ -5,19 +5,15 @@
 import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import type { Instant } from "../base/world.ts";
 import type { AclDocument } from "./acl-document.ts";
-import { MergedRule, type PolicyRef, type Source } from "./acl-merged-rule.ts";
+import { MergedRule, type Source, type StatedPolicy } from "./acl-merged-rule.ts";
 import { type Pattern, patternInside, patternOf } from "./acl-pattern.ts";
 import { PrefixTree } from "./acl-prefix-tree.ts";
 import type { AclRule } from "./acl-rule.ts";
 import { SegmentTree } from "./acl-segment-tree.ts";
 import { type Directives, fill } from "./acl-template.ts";
 
-export interface PolicyInForce extends PolicyRef {
+export interface PolicyInForce extends StatedPolicy {
   readonly document: AclDocument;
-  /** Index of its last write. */
-  readonly written: bigint;
-  /** From then on the whole policy counts as absent. */
-  readonly expires: Instant | null;
   /** See rulesAlone. Default: made for each set anew. */
   readonly alone?: readonly (MergedRule | null)[] | undefined;
 }
@@ -201,7 +197,7 @@ export class AclCompiler {
     return this.#child === null ? pattern : patternInside(pattern, this.#child.path);
   }
 
-  #leave(policy: PolicyRef, rule: AclRule, pattern: Pattern | null, why: LeftOut["why"]): void {
+  #leave(policy: StatedPolicy, rule: AclRule, pattern: Pattern | null, why: LeftOut["why"]): void {
     this.#leftOut.push({ policy, rule, pattern, why });
   }
 }

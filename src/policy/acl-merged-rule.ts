@@ -2,7 +2,7 @@
 // they are together, with the policies it came from.
 
 import type { JsonObject } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
+import type { Instant, Nanos } from "../base/world.ts";
 import { DENY, settled } from "./acl-capability.ts";
 import {
   mergeParameters,
@@ -20,9 +20,17 @@ export interface PolicyRef {
   readonly namespaceId: string;
 }
 
+/** A policy, and while it counts. */
+export interface StatedPolicy extends PolicyRef {
+  /** Index of its last write. */
+  readonly written: bigint;
+  /** From then on the whole policy counts as absent. */
+  readonly expires: Instant | null;
+}
+
 /** One block, and the policy that it stands in. */
 export interface Source {
-  readonly policy: PolicyRef;
+  readonly policy: StatedPolicy;
   readonly rule: AclRule;
 }
 

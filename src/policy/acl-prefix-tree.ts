@@ -59,9 +59,13 @@ export class PrefixTree<T> {
   }
 }
 
-function* valuesBelow<T>({ value, below }: Node<T>): Generator<T> {
-  if (value !== null) yield value;
-  for (const node of below?.values() ?? []) yield* valuesBelow(node);
+/** Without recursion: each of many texts may be the beginning of the next. */
+function* valuesBelow<T>(root: Node<T>): Generator<T> {
+  const left = [root];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (next.value !== null) yield next.value;
+    if (next.below !== null) for (const node of next.below.values()) left.push(node);
+  }
 }
 
 function commonLength(a: string, b: string): number {

@@ -102,11 +102,16 @@ function walk<T>(
   if (at.any !== null) walk(at.any, segments, depth + 1, call);
 }
 
-function* valuesBelow<T>({ named, any, end, tails }: Node<T>): Generator<T> {
-  if (end !== null) yield end;
-  if (tails !== null) yield* tails.values();
-  for (const below of named?.values() ?? []) yield* valuesBelow(below);
-  if (any !== null) yield* valuesBelow(any);
+/** Without recursion: a label may have more segments than a stack has room for. */
+function* valuesBelow<T>(root: Node<T>): Generator<T> {
+  const left = [root];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { named, any, end, tails } = next;
+    if (end !== null) yield end;
+    if (tails !== null) yield* tails.values();
+    if (any !== null) left.push(any);
+    if (named !== null) for (const below of named.values()) left.push(below);
+  }
 }
 
 function node<T>(): Node<T> {

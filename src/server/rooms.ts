@@ -238,7 +238,8 @@ export function makeRooms(given: RoomsGiven) {
       if (mount === null) throw methodGone();
       return (await mount.type.stillKnows?.(mount.ref.engine, metadata)) ?? true;
     },
-    limits: (caller, kept) => rights.limitsOf(caller, kept),
+    limits: (caller, kept) =>
+      rights.limitsOf(caller, kept, namespaces.createdBelow(caller.namespace)),
     isProgram: (namespaceId, name) => policies.kindOf(namespaceId, name) === "rgp",
   });
   const audit = new Audit({

@@ -3,12 +3,15 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { showTime } from "../../src/base/time.ts";
 import { HOUR, MINUTE, SECOND, StoppableClock } from "../support/acl-server.ts";
 import { at } from "../support/http-client.ts";
+import { longestBlock } from "../support/processor-time.ts";
 import { loggedIn, type LoginServer, loginServer, PASSWORD } from "../support/login-server.ts";
 import { EVERYTHING, rule } from "./scene.ts";
 
 const HARD = "hard-mandatory";
+const TIMEOUT = { timeout: 60_000 };
 const MAKES = rule("auth/token/create", ["update"]);
 const KV = rule("kv/*", EVERYTHING);
 
@@ -139,6 +142,126 @@ test("T-B16: a child keeps the policies of its parent whose narrower rules hid a
   );
   assert.equal(at(same, "warnings"), null);
 });
+
+test("T-B16: a child keeps what limits its parent for the other form of a folder", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  await server.must("POST", "/v1/kv/foo/a", { body: { v: 1 } });
+  await server.must("POST", "/v1/kv/bar/a", { body: { v: 1 } });
+  await server.acl("folders", MAKES + rule("kv/+", ["list"]));
+  const bounds = '\nmin_wrapping_ttl = "1m"\nmax_wrapping_ttl = "1h"';
+  const wrapped = (path: string) => rule(path, ["list"], bounds);
+  // Of a list the stronger of two labels decides, though neither matches what the other does.
+  for (const [name, text] of Object.entries({
+    star: wrapped("kv/foo/*"),
+    exact: rule("kv/foo", ["read"]),
+    "exact-folder": rule("kv/foo/", ["read"]),
+    plus: wrapped("kv/foo/*") + rule("kv/+/", ["read"]),
+  })) {
+    await server.acl(name, text);
+    const { secret: parent } = await server.client(["folders", name]);
+    const child = await childOf(logins, parent, { policies: ["folders"] });
+    assert.deepEqual(
+      await sortedPoliciesOf(logins, child),
+      ["default", "folders", name].toSorted(),
+    );
+    for (const path of ["kv/foo", "kv/foo/"]) {
+      assert.equal(await statusOf(logins, parent, path, "LIST"), 403, name);
+      assert.equal(await statusOf(logins, child, path, "LIST"), 403, name);
+    }
+    assert.equal(await statusOf(logins, child, "kv/bar", "LIST"), 200, name);
+  }
+});
+
+test("T-B16: what limits a parent when a rule or a policy has ended limits its child then", async (t) => {
+  const { logins, pass, timeIn } = await stoppedLogins(t);
+  const { server } = logins;
+  await server.must("POST", "/v1/sys/mounts/kv", {
+    body: { type: "kv", options: { version: "1" } },
+  });
+  await server.acl("base", MAKES_BOTH + KV);
+  await server.acl(
+    "ends",
+    rule("kv/x", ["read"]) + rule("kv/x", EVERYTHING, `expiration = "${timeIn(8n * SECOND)}"`),
+  );
+  const temporary = { policy: rule("kv/y", ["read"]), ttl: "6s" };
+  await server.must("POST", "/v1/sys/policies/acl/temporary", { body: temporary });
+  await server.acl("reads", rule("kv/y", ["read"]));
+  const { secret: parent } = await server.client(["base", "ends", "temporary", "reads"]);
+  const ofBase = await childOf(logins, parent, { policies: ["base"] });
+  const ofBoth = await childOf(logins, parent, { policies: ["base", "temporary"] });
+  const write = (token: string, path: string) => statusOf(logins, token, path, "POST");
+  for (const token of [parent, ofBase, ofBoth]) {
+    assert.deepEqual([await write(token, "kv/x"), await write(token, "kv/y")], [204, 403]);
+  }
+  pass(9n * SECOND);
+  for (const token of [parent, ofBase, ofBoth]) {
+    assert.deepEqual([await write(token, "kv/x"), await write(token, "kv/y")], [403, 403]);
+    assert.equal(await write(token, "kv/z"), 204);
+  }
+});
+
+test("T-B16: what limits a parent in a namespace below limits its child there", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  const reads = rule("below/kv/x", ["read"]);
+  await server.acl("old", reads); // written before the namespace was made: it does not count there
+  await server.must("POST", "/v1/sys/namespaces/below");
+  const body = { type: "kv", options: { version: "1" } };
+  await server.must("POST", "/v1/sys/mounts/kv", { body, namespace: "below" });
+  await server.acl("base", MAKES + rule("below/kv/*", EVERYTHING));
+  await server.acl("young", reads);
+  const { secret: parent } = await server.client(["base", "old", "young"]);
+  const child = await childOf(logins, parent, { policies: ["base", "old"] });
+  for (const token of [parent, child]) {
+    assert.equal(await statusOf(logins, token, "below/kv/x", "POST"), 403);
+    assert.equal(await statusOf(logins, token, "below/kv/y", "POST"), 204);
+  }
+});
+
+test(
+  "T-B16 T-C03: a child among thousands of rules is made in slices, and keeps what would take too long to compare",
+  TIMEOUT,
+  async (t) => {
+    const logins = await withKv(t);
+    const { server } = logins;
+    const many = (count: number, of: (i: number) => string) =>
+      Array.from({ length: count }, (_, i) => of(i)).join("");
+    const brief = (path: string, word: string) => `path "${path}"{capabilities=["${word}"]}`;
+    const deep = "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t";
+    const sets = {
+      // They part in their second segment.
+      apart: [
+        many(2_900, (i) => brief(`+/k0_${i}/${deep}/*`, "update")),
+        many(50, (i) => brief(`+/zz${i}/a/b/c`, "read")),
+      ],
+      // These part in their last, behind many that are any.
+      alike: [
+        many(3_000, (i) => brief(`x/+/+/+/k${i}*`, "update")),
+        many(3_000, (i) => brief(`+/+/+/+/l${i}*`, "read")),
+      ],
+      // One label is long, and so is another that it hides.
+      long: [
+        brief(`+/${"a/".repeat(60_000)}b`, "update"),
+        brief(`+/${"a/".repeat(60_000)}*`, "read"),
+      ],
+    };
+    for (const [name, [hiding = "", granting = ""]] of Object.entries(sets)) {
+      await server.acl(`${name}-hides`, hiding);
+      await server.acl(`${name}-grants`, MAKES + granting);
+      const { secret: parent } = await server.client([`${name}-hides`, `${name}-grants`]);
+      let child = "";
+      const made = async () => {
+        child = await childOf(logins, parent, { policies: [`${name}-grants`] });
+      };
+      const block = Math.min(await longestBlock(made), await longestBlock(made));
+      assert.ok(block < 50, `${name}: ${block.toFixed(0)} ms`);
+      const kept = name === "apart" ? [] : [`${name}-hides`];
+      const policies = ["default", `${name}-grants`, ...kept].toSorted();
+      assert.deepEqual(await sortedPoliciesOf(logins, child), policies);
+    }
+  },
+);
 
 test("T-B16: name and metadata that a token chooses for its child open nothing", async (t) => {
   const logins = await withKv(t);
@@ -319,7 +442,8 @@ async function stoppedLogins(t: Parameters<typeof loginServer>[0]) {
   const facts = async (token: string) =>
     at(await logins.self(token), "data") as Record<string, unknown>;
   const pass = (time: bigint) => (clock.stoppedAt = clock.now() + time);
-  return { logins, ask, make, facts, pass };
+  const timeIn = (time: bigint) => showTime(clock.now() + time);
+  return { logins, ask, make, facts, pass, timeIn };
 }
 
 test("T-B16: neither a child nor an orphan outlives the maximum of its maker, however it is made and renewed", async (t) => {
