@@ -2,6 +2,7 @@
 // the token of a login is good for.
 
 import assert from "node:assert/strict";
+import type { PasswordCost } from "../../src/engines/userpass/passwords.ts";
 import { userpassType } from "../../src/engines/userpass/userpass.ts";
 import { type After, type GovernedServer, governedServer } from "./governed-server.ts";
 import { type Answer, at, type CallOptions } from "./http-client.ts";
@@ -78,7 +79,11 @@ export function loggedIn(answer: Answer): LoggedIn {
   return { secret: String(auth["client_token"]), accessor: String(auth["accessor"]), auth };
 }
 
-export async function loginServer(t: After, options: TestServerOptions = {}): Promise<LoginServer> {
-  const cheap = { ...userpassType(CHEAP), type: CHEAP_TYPE };
+export async function loginServer(
+  t: After,
+  options: TestServerOptions = {},
+  cost: PasswordCost = CHEAP,
+): Promise<LoginServer> {
+  const cheap = { ...userpassType(cost), type: CHEAP_TYPE };
   return new LoginServer(await governedServer(t, { ...options, engineTypes: [anyEngine(cheap)] }));
 }

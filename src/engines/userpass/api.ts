@@ -77,8 +77,8 @@ export const userpassApi = [
     input: { username, password: password.optional(), ...loginFields },
     output: out.nothing,
     exists: (room, { username: name = "" }) => room.has(name),
-    handler: async (room, { username: name, ...change }) => {
-      await room.write(name, change);
+    handler: async (room, { username: name, ...change }, { remote }) => {
+      await room.write(name, change, remote);
       return undefined;
     },
   }),
@@ -103,8 +103,8 @@ export const userpassApi = [
     access: access.capability,
     input: { username, password },
     output: out.nothing,
-    handler: async (room, input) => {
-      await room.change(input.username, { password: input.password });
+    handler: async (room, input, { remote }) => {
+      await room.change(input.username, { password: input.password }, remote);
       return undefined;
     },
   }),
@@ -119,8 +119,8 @@ export const userpassApi = [
       policies: loginFields.policies,
     },
     output: out.nothing,
-    handler: async (room, { username: name, policies }) => {
-      await room.change(name, { policies });
+    handler: async (room, { username: name, policies }, { remote }) => {
+      await room.change(name, { policies }, remote);
       return undefined;
     },
   }),

@@ -34,6 +34,16 @@ export function tooManyLogins(): Failure {
   return new Failure("unavailable", "too-many-logins", message, { retryAfter: 5 });
 }
 
+/**
+ * @code too-many-passwords More passwords are being set at once than the server takes.
+ * @remedy Try again in a few seconds; set fewer of them side by side.
+ */
+export function tooManyPasswords(): Failure {
+  const message =
+    "too many passwords are being set at once; try again in a few seconds, or set fewer side by side";
+  return new Failure("unavailable", "too-many-passwords", message, { retryAfter: 5 });
+}
+
 export function callerGone(): Failure {
   return new Failure("timed-out", "caller-gone", "the caller did not wait for the answer");
 }

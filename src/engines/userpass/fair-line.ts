@@ -33,12 +33,13 @@ export class FairLine {
 
   /** Refuses whoever has nothing to wait for, before anything is done for it. */
   check(address: string): void {
-    const client = clientOf(address);
+    const client = ` ${clientOf(address)}`;
     if (!this.#mayRun(client) && !this.#mayWait(client)) throw this.#full();
   }
 
-  async run<T>(address: string, work: () => Promise<T>): Promise<T> {
-    const client = clientOf(address);
+  /** What is done on behalf of somebody (`within`) waits behind what else is, and from this address. */
+  async run<T>(address: string, work: () => Promise<T>, within = ""): Promise<T> {
+    const client = `${within} ${clientOf(address)}`;
     if (this.#mayRun(client)) this.#begin(client);
     else await this.#wait(client);
     try {

@@ -8,9 +8,10 @@ import { Passwords, USUAL_COST } from "./passwords.ts";
 const CHEAP = { n: 16, r: 1, p: 1 };
 const random = new SystemRandom();
 const asking = { address: "192.0.2.1", signal: new AbortController().signal };
+const setting = { address: "192.0.2.1", namespace: "" };
 
 test("a password matches its own hash, also after the cost was raised", async () => {
-  const hash = await new Passwords(CHEAP).hash(new Secret("x"), random);
+  const hash = await new Passwords(CHEAP).hash(new Secret("x"), random, setting);
   const dearer = new Passwords({ n: 32, r: 1, p: 2 });
   assert.equal(await dearer.matches(new Secret("x"), hash, asking), true);
   assert.equal(await dearer.matches(new Secret("y"), hash, asking), false);
@@ -21,7 +22,7 @@ test("a password matches its own hash, also after the cost was raised", async ()
 test("the usual cost is one that guides to password storage recommend", async () => {
   assert.deepEqual(USUAL_COST, { n: 32_768, r: 8, p: 3 });
   const passwords = new Passwords();
-  const hash = await passwords.hash(new Secret("x"), random);
+  const hash = await passwords.hash(new Secret("x"), random, setting);
   assert.deepEqual([hash.n, hash.r, hash.p], [32_768, 8, 3]);
   assert.equal(await passwords.matches(new Secret("x"), hash, asking), true);
 });
@@ -45,6 +46,32 @@ test("of an address eight wait, and 128 in all; whoever comes after is told to c
     refused(/too many logins at once/, "unavailable"),
   );
   assert.equal(await passwords.matches(new Secret("x"), null, asking), false);
+});
+
+test("sixty wait to set one, each tenant behind its own: whatever others do, and whatever goes on at the logins", async () => {
+  const passwords = new Passwords(CHEAP);
+  const done: string[] = [];
+  const set = (namespace: string, name = namespace) =>
+    passwords.hash(new Secret("x"), random, { ...setting, namespace }).then(
+      () => void done.push(name),
+      () => void done.push("refused"),
+    );
+  const logins = Array.from({ length: 40 }, () => passwords.matches(new Secret("x"), null, asking));
+  const flood = Array.from({ length: 100 }, (_, i) => set(`n1/below-${i}`, "n1"));
+  const team = Array.from({ length: 60 }, () => set("", "root"));
+  await Promise.all([...flood, ...team, Promise.allSettled(logins)]);
+  assert.equal(done.filter((name) => name === "root").length, 60);
+  assert.equal(done.filter((name) => name === "refused").length, 100 - 65);
+  const served = done.filter((name) => name !== "refused");
+  assert.deepEqual(served.slice(0, 5), ["n1", "n1", "root", "n1", "root"]);
+  const all = Array.from({ length: 66 }, () => passwords.hash(new Secret("x"), random, setting));
+  const results = await Promise.allSettled(all);
+  const last = results.at(-1);
+  assert.ok(last?.status === "rejected");
+  await assert.rejects(
+    () => Promise.reject(last.reason as Error),
+    refused(/^too many passwords are being set at once; /, "unavailable"),
+  );
 });
 
 test("a caller that has gone costs no work", async () => {

@@ -1,6 +1,7 @@
 // Passwords as they are kept: scrypt with a salt of its own for each. Checking one costs 32 MiB and a
 // good part of a second of a thread on purpose, so only a few are checked at a time, for all mounts
-// together, and only so many may wait, of each address a few.
+// together, and only so many may wait, of each address a few. Setting one costs the same, and has a line
+// of its own: whatever goes on at the logins, an operator can give somebody another password.
 
 import { scrypt, timingSafeEqual } from "node:crypto";
 import { alloc, base64, fromBase64, wipe } from "../../base/bytes.ts";
@@ -33,39 +34,53 @@ export interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** Who may set passwords waits in one line, whatever is going on in those of logins. */
-const OPERATORS = { address: "" };
+/** Who sets one: from where, and on behalf of which tenant. */
+export interface Setting {
+  readonly address: string;
+  /** Path of the mount's namespace. */
+  readonly namespace: string;
+}
 
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 const MAX_CHARACTERS = 1024;
 // The runtime has four threads for such work, and the audit trail writes its files with them.
-const LINE = {
+const CHECKING = {
   atOnce: 2,
   atOncePerAddress: 1,
   waiting: 128, // at seven a second the last of them waits as long as people do
   waitingPerAddress: 8,
 };
+const SETTING = {
+  atOnce: 1,
+  atOncePerAddress: 1,
+  waiting: 256,
+  waitingPerAddress: 64, // scripts set up whole teams side by side, and wait longer than people do
+};
 
 export class Passwords {
   readonly #cost: PasswordCost;
-  readonly #line = new FairLine(LINE, failures.tooManyLogins);
+  readonly #checking = new FairLine(CHECKING, failures.tooManyLogins);
+  readonly #setting = new FairLine(SETTING, failures.tooManyPasswords);
 
   constructor(cost: PasswordCost = USUAL_COST) {
     this.#cost = cost;
   }
 
-  async hash(password: Secret<string>, random: Random): Promise<PasswordHash> {
+  async hash(password: Secret<string>, random: Random, from: Setting): Promise<PasswordHash> {
     const bytes = passwordBytes(password);
     if (bytes === null) throw failures.passwordUnusable();
     const salt = random.bytes(SALT_BYTES);
-    const key = await this.#derive(bytes, salt, this.#cost, OPERATORS);
+    const work = () => derived(bytes, salt, this.#cost);
+    const key = await this.#setting
+      .run(from.address, work, tenantOf(from))
+      .finally(() => wipe(bytes));
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
 
   /** Refuses an address of which too many wait already. */
   checkLine(address: string): void {
-    this.#line.check(address);
+    this.#checking.check(address);
   }
 
   /** Without a hash nothing matches, after the same work (T-B22). */
@@ -78,30 +93,22 @@ export class Passwords {
     const wanted = hash === null ? alloc(KEY_BYTES) : fromBase64(hash.key);
     invariant(wanted?.length === KEY_BYTES, "a password's key has its length");
     const bytes = passwordBytes(password);
-    const key = await this.#derive(bytes ?? alloc(1), salt, hash ?? this.#cost, from);
+    const work = () => {
+      if (from.signal.aborted) throw failures.callerGone();
+      return derived(bytes ?? alloc(1), salt, hash ?? this.#cost);
+    };
+    const key = await this.#checking.run(from.address, work).finally(() => wipe(bytes ?? alloc(0)));
     try {
       return timingSafeEqual(key, wanted) && hash !== null && bytes !== null;
     } finally {
       wipe(key);
     }
   }
+}
 
-  async #derive(
-    password: Buffer,
-    salt: Uint8Array,
-    { n, r, p }: PasswordCost,
-    { address, signal }: Partial<Asking> & Pick<Asking, "address">,
-  ): Promise<Buffer> {
-    try {
-      return await this.#line.run(address, () => {
-        if (signal?.aborted === true) throw failures.callerGone();
-        const maxmem = 128 * r * (n + p) * 2; // what it needs, and room
-        return derived(password, salt, { N: n, r, p, maxmem });
-      });
-    } finally {
-      wipe(password);
-    }
-  }
+/** The whole of a tenant is one, however many namespaces it has made below its own. */
+function tenantOf({ namespace }: Setting): string {
+  return namespace.split("/", 1)[0] ?? "";
 }
 
 /** Composed, so that it is the same from every keyboard; null for what is no password. */
@@ -117,10 +124,11 @@ function passwordBytes(password: Secret<string>): Buffer | null {
 function derived(
   password: Uint8Array,
   salt: Uint8Array,
-  options: { readonly N: number; readonly r: number; readonly p: number; readonly maxmem: number },
+  { n, r, p }: PasswordCost,
 ): Promise<Buffer> {
+  const maxmem = 128 * r * (n + p) * 2; // what it needs, and room
   return new Promise((resolve, reject) => {
-    scrypt(password, salt, KEY_BYTES, options, (error, key) =>
+    scrypt(password, salt, KEY_BYTES, { N: n, r, p, maxmem }, (error, key) =>
       error === null ? resolve(key) : reject(error),
     );
   });

@@ -90,13 +90,24 @@ export class Userpass {
   }
 
   /** Makes the user where there is none. A new password ends a lock. */
-  async write(username: string, { password, ...terms }: UserChange): Promise<void> {
-    await this.#change(nameOf(username), password, terms, true);
+  async write(
+    username: string,
+    change: UserChange,
+    { address }: Pick<Login, "address">,
+  ): Promise<void> {
+    const name = nameOf(username);
+    await this.#change(name, change, await this.#hashOf(change, address), true);
   }
 
   /** Of one who is there. */
-  async change(username: string, { password, ...terms }: UserChange): Promise<void> {
-    await this.#change(nameOf(username), password, terms, false);
+  async change(
+    username: string,
+    change: UserChange,
+    { address }: Pick<Login, "address">,
+  ): Promise<void> {
+    const name = nameOf(username);
+    if (!(await this.has(name))) throw failures.noUser(); // before the work of a password
+    await this.#change(name, change, await this.#hashOf(change, address), false);
   }
 
   async delete(username: string): Promise<void> {
@@ -104,14 +115,19 @@ export class Userpass {
     await this.#given.storage.write((tx) => tx.delete(key));
   }
 
+  async #hashOf({ password }: UserChange, address: string): Promise<PasswordHash | null> {
+    const { random, mount } = this.#given;
+    if (password === undefined) return null;
+    return this.#passwords.hash(password, random, { address, namespace: mount.namespace.path });
+  }
+
   async #change(
     name: string,
-    password: Secret<string> | undefined,
     terms: LoginChange,
+    hash: PasswordHash | null,
     mayMake: boolean,
   ): Promise<void> {
     const { storage, random } = this.#given;
-    const hash = password === undefined ? null : await this.#passwords.hash(password, random);
     await storage.write((tx) => {
       const before = tx.get(userKey(name), userCodec);
       if (before === null && !mayMake) throw failures.noUser();
