@@ -57,7 +57,7 @@ async function begun(options: FirstTokenOptions = {}, door: "open" | "closed" = 
 const warnings = ({ world }: MadeBarrier) =>
   world.lines.filter((line) => line.includes("ACL bootstrap is open")).length;
 
-test("decision 5: init returns the one first management token, and the bootstrap is spent", async () => {
+test("init returns the one first management token, and the bootstrap is spent", async () => {
   const made = await begun();
   const { tokens, barrier } = made;
   assert.match(made.rootToken ?? "", /^[0-9a-f-]{36}$/);
@@ -71,11 +71,11 @@ test("decision 5: init returns the one first management token, and the bootstrap
   const record = tokens.byAccessor("root", root.accessor);
   const { open, resetIndex } = readBootstrap(barrier.view("shared/"));
   assert.equal(open, false);
-  assert.equal(resetIndex, record?.createIndex); // decision 42
+  assert.equal(resetIndex, record?.createIndex);
   assert.equal(warnings(made), 0);
 });
 
-test("decision 5: with the door left open there is no token, and the log warns every hour until it is spent", async () => {
+test("with the door left open there is no token, and the log warns every hour until it is spent", async () => {
   const made = await begun({}, "open");
   const { tokens, world, barrier } = made;
   assert.equal(made.rootToken, null);

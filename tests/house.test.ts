@@ -8,7 +8,9 @@ import test from "node:test";
 import { errorsPage, productFiles, readErrorCodes } from "../scripts/error-codes.ts";
 import { STATUS } from "../src/http/status.ts";
 import { depth, fileName, openingComment, switchedOffTests } from "./house/files.ts";
+import { casesApart, casesListed, casesNamed } from "./house/cases.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
+import { strayPointers } from "./house/pointers.ts";
 import { importDirection } from "./house/rooms.ts";
 import { importsOf, readCode } from "./house/source.ts";
 import { pooledMemory, worldUse } from "./house/world.ts";
@@ -403,4 +405,67 @@ test("every code of an error has one kind and one row in docs/errors.md, and eve
   const plain = (page: string) => page.replace(/ +/g, " ").replace(/-{3,}/g, "---").trim();
   const page = read("docs/errors.md");
   assert.equal(plain(page), plain(errorsPage(codes, STATUS)), "run `npm run gen`");
+});
+
+test("pointers: the check finds what was planted and nothing else", () => {
+  const exists = (start: string) => "docs/decisions/0007-the-way.md".startsWith(start);
+  const planted = [
+    "// See core contract 9.",
+    "// The contract's 3.4 says so.",
+    "/** As cloud-engines 2.7 has it. */",
+    "const a = 5; // decision 44",
+    "// Both (D44) are kept.",
+    "// Nobody sees values (P20).",
+    "// Clients of spec 1 match on it.",
+    "// One thing, whose reason is in decision\n// 12.",
+    "// See docs/no-such-page.md.",
+    'test("decision 5: it is so", () => {});',
+    'test("P5: it is so", () => {});',
+  ];
+  for (const source of planted) {
+    assert.equal(strayPointers("src/core/a.ts", source, exists).length, 1, source);
+  }
+  const innocent = [
+    "// See docs/decisions/0007.",
+    "// T-B16: a curve, P-521; 3D; contracts of others.",
+    'const text = "see decision 44";',
+    'test("T-D07: it is so", () => {});',
+  ];
+  for (const source of innocent) {
+    assert.deepEqual(strayPointers("src/core/a.ts", source, exists), [], source);
+  }
+});
+
+test("no comment and no name of a test points at a text that is not here", () => {
+  const pages = walk("docs");
+  const exists = (start: string) => pages.some((page) => page.startsWith(start));
+  const all = [...new Set([...scripts, ...walk("plugin-sdk"), ...walk("scripts")])];
+  assert.deepEqual(
+    all.flatMap((path) => strayPointers(path, read(path), exists)),
+    [],
+  );
+});
+
+test("case numbers: the check finds what was planted and nothing else", () => {
+  const listed = casesListed(
+    "docs/cases/a.md",
+    "| Case | What |\n| --- | --- |\n| C1 | It is so. |",
+  );
+  const named = (source: string) => casesNamed("tests/spec/a.test.ts", source);
+  assert.deepEqual(casesApart({ named: named('test("C1, T-A01: so", f);'), listed }), []);
+  assert.equal(casesApart({ named: named('test("C1, C2: so", f);'), listed }).length, 1);
+  assert.equal(casesApart({ named: named('test("T-A01: so", f);'), listed }).length, 1);
+  assert.equal(
+    casesApart({ named: named('test("C1: a", f);'), listed: [...listed, ...listed] }).length,
+    1,
+  );
+});
+
+test("tests name the cases of docs/cases, and every case is named by a test", () => {
+  const named = scripts.flatMap((path) =>
+    path.startsWith("tests/house") ? [] : casesNamed(path, read(path)),
+  );
+  const listed = walk("docs/cases").flatMap((path) => casesListed(path, read(path)));
+  assert.ok(listed.length > 300, "the pages were read");
+  assert.deepEqual(casesApart({ named, listed }), []);
 });

@@ -7,7 +7,7 @@ const SECOND = 1_000_000_000n;
 const strict = { allowPrefix: false };
 const read = (type: string, options: Record<string, string>) => readOptions(type, options, strict);
 
-test("defaults are those of the contract", () => {
+test("the defaults", () => {
   const file = read("file", { file_path: "/var/log/audit.log" });
   assert.deepEqual(file, {
     format: { hmacAccessor: true, elideLists: false, prefix: "" },

@@ -27,7 +27,7 @@ function records(
   });
 }
 
-test("a response record has every member of the contract, with what is secret hashed", () => {
+test("a response record has every member, with what is secret hashed", () => {
   const answer = { data: { version: 2, note: "done" }, warnings: ["old"], error: "" };
   const token = hash("token-of-ci");
   const accessor = hash("accessor-of-ci");

@@ -39,7 +39,7 @@ function shown(keyring: Keyring, margin = 0): Shown {
   return JSON.parse(keyring.encode(margin).toString()) as Shown;
 }
 
-test("the document has the contract's form", () => {
+test("the document has its pinned form", () => {
   const keyring = ring(3, [10, 20, 30]);
   assert.deepEqual(shown(keyring, 5), {
     version: 1,

@@ -83,7 +83,7 @@ const tokenRefusals: readonly [input: string, message: string][] = [
   ["1\u202e", 'time: unknown unit "\\xe2\\x80\\xae" in duration "1\\xe2\\x80\\xae"'],
 ];
 for (const [input, message] of tokenRefusals) {
-  test(`parseTokenDuration() refuses ${JSON.stringify(input)} with the contract's words`, () => {
+  test(`parseTokenDuration() refuses ${JSON.stringify(input)} in its own words`, () => {
     assert.equal(
       refusal(() => d.parseTokenDuration(input)),
       message,

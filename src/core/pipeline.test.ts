@@ -122,7 +122,7 @@ function house() {
   return Object.assign(made, { room });
 }
 
-test("the stages come in the order of decision 35", async () => {
+test("the stages come in their order", async () => {
   const small = house();
   small.grants.add("create |sys/things/x");
   assert.equal(
@@ -578,7 +578,7 @@ test("refusals of a quota are recorded only where that is asked for, and come be
   assert.equal(small.records.length, 2);
 });
 
-test("D54: whoever tries out secrets is slowed down; whoever has one is not", async () => {
+test("whoever tries out secrets is slowed down; whoever has one is not", async () => {
   const small = house();
   small.loopback = false;
   const told = [];
@@ -636,7 +636,7 @@ test("nothing runs any more once every request has ended", async () => {
   assert.equal(await small.running.drained(0n), 0);
 });
 
-test("6.5: each request of a counted token takes a use, and the last one ends the token", async () => {
+test("each request of a counted token takes a use, and the last one ends the token", async () => {
   const small = house();
   const caller = small.add("counted", "management");
   small.tokens.set("counted", { ...caller, counted: true });

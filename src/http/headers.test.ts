@@ -167,7 +167,7 @@ describe("headers and bodies", () => {
       assert.equal(await status("X-Service-Namespace: a", "X-Vault-Namespace: b"), 400);
     });
 
-    test("104: the override is one of six words, and a refusal names the header that was sent", async () => {
+    test("the override is one of six words, and a refusal names the header that was sent", async () => {
       front = await makeFront();
       const words = ["true", "TRUE", "1", "t", "false", "0", "F", ""];
       for (const word of words) await once(get("/v1/sys/a", `X-Service-Policy-Override: ${word}`));

@@ -320,7 +320,7 @@ test("levels of logs are read, set and reset, one or all", async () => {
   await assert.rejects(ask("writeLogger", { name: "none", level: "info" }), /no log of this name/);
 });
 
-test("the endpoints of the contract's restricted list are for the root namespace", () => {
+test("the restricted endpoints are for the root namespace", () => {
   const open = api.filter(({ rootOnly }) => !rootOnly).map(({ path }) => path);
   assert.deepEqual(open.toSorted(), [
     "/sys/ha-status",

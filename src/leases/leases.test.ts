@@ -195,7 +195,7 @@ test("T-J01: no increment, nor the last instant of a lease, makes it live beyond
   assert.deepEqual([...provider.alive], []);
 });
 
-test("what cannot be renewed is refused in the order of the contract", async () => {
+test("what cannot be renewed is refused in a fixed order", async () => {
   const made = await madeLeases();
   const { leases, provider } = made;
   const renew = (id: string) => leases.renewing.renew(ROOT_NAMESPACE, id, null);

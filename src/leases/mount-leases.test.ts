@@ -47,7 +47,7 @@ test("an engine has the leases of a path revoked, and no others", async () => {
   assert.ok(isThere(made, kept.id));
 });
 
-test("D10: an engine whose trouble is mended has its stuck leases tried again at once", async () => {
+test("an engine whose trouble is mended has its stuck leases tried again at once", async () => {
   const made = await madeLeases();
   made.provider.trouble = () => {
     throw new Error("refused");

@@ -55,7 +55,7 @@ test("undoing sees what was noted last", async () => {
   await assert.rejects(writeAhead.note(id, {}), refused("mount-gone"), "it is not made anew");
 });
 
-test("D11: failures are tried after 1, 2, 4 … minutes, an hour at most, and after a day every six hours", async () => {
+test("failures are tried after 1, 2, 4 … minutes, an hour at most, and after a day every six hours", async () => {
   const { mounts, stage, writeAhead, world, ref } = await staged();
   const times: bigint[] = [];
   stage.undoing = async () => {
@@ -108,7 +108,7 @@ test("an undoing that hangs is left behind at its deadline, and others go on", a
   assert.deepEqual(stage.undone, [other]);
 });
 
-test("D11: whatever an engine allows, an undoing that hangs has failed, and the tick goes on", async () => {
+test("whatever an engine allows, an undoing that hangs has failed, and the tick goes on", async () => {
   const stage = new Stage();
   stage.jobDeadline = 180n * SECOND;
   const { mounts, writeAhead, world, ref } = await staged(stage);
@@ -171,7 +171,7 @@ test("nothing begins in a mount that is being disabled", async () => {
   assert.deepEqual(await asked, { done: true, leasesLeft: 0, warnings: [] });
 });
 
-test("D61: what a revocation leaves behind is seen at once, said once, and tried ever more seldom", async () => {
+test("what a revocation leaves behind is seen at once, said once, and tried ever more seldom", async () => {
   const { mounts, stage, writeAhead, world, ref } = await staged();
   let tries = 0;
   stage.undoing = async () => {

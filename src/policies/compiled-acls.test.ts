@@ -236,7 +236,7 @@ test("a policy that changes all the time holds up nobody for ever: it goes in la
   atOnce(acls, who);
 });
 
-test("2.4: tokens whose labels are filled in wait for the first and get their own", async () => {
+test("tokens whose labels are filled in wait for the first and get their own", async () => {
   const { acls, labels, clock, turns } = made(MANY);
   labels.set("c", "kv/{{token.name}}");
   labels.set("d", "kv/{{ token.meta.team }}/x");

@@ -51,7 +51,7 @@ test("what was written is there after a crash: text, level, paths, version, inde
   assert.equal(over(after).read("rgp", ROOT, "office"), null);
 });
 
-test("decision 40: whoever may not delete it finds it there, whatever was known before", async () => {
+test("whoever may not delete it finds it there, whatever was known before", async () => {
   const policies = over(await madeBarrier());
   await policies.write(
     "rgp",
@@ -76,7 +76,7 @@ class SlowClock extends FakeClock {
   }
 }
 
-test("5.10: the tests of a document are run in slices, with turns for others between", async () => {
+test("the tests of a document are run in slices, with turns for others between", async () => {
   const made = await madeBarrier();
   const blocks = Array.from({ length: 50 }, (_, i) => `test "t${i}" { input = {} want = true }`);
   const write = { name: "p", text: `main { true }\n${blocks.join("\n")}`, level: "advisory" };

@@ -122,7 +122,7 @@ test("one EGP with several matching paths is asked once, at its longest", async 
   assert.equal(await found(room, null, "secret/a"), "egp root/twice, egp root/between");
 });
 
-test("an exact path also meets the listing of itself (P17)", async () => {
+test("an exact path also meets the listing of itself", async () => {
   const room = await made();
   await write(room, "egp", "exact", ["secret/a"]);
   assert.equal(await found(room, null, "secret/a/"), "egp root/exact");
@@ -167,7 +167,7 @@ test("what applies is found without waiting, once a namespace was read", async (
   }
 });
 
-test("T-C02 and 118: a change counts for the next request", async () => {
+test("T-C02: a change counts for the next request", async () => {
   const room = await made();
   const who = caller(["office"]);
   assert.equal(await found(room, who, "secret/a"), "");

@@ -70,7 +70,7 @@ test("a name has one form, which the path gives it: another spelling is none her
   assert.deepEqual(policies.names(ROOT, { limit: 10 }).names, ["default", "dev", "root"]); // 86
 });
 
-test("77 and 78: base64 counts if it is a document, and as text otherwise", async () => {
+test("base64 counts if it is a document, and as text otherwise", async () => {
   const { policies } = await madePolicies();
   const text = reading("kv/*");
   await policies.write(ROOT, { name: "b", text: utf8(text).toString("base64") });
@@ -80,7 +80,7 @@ test("77 and 78: base64 counts if it is a document, and as text otherwise", asyn
   assert.equal(policies.read(ROOT, "c"), null);
 });
 
-test("79: an empty text is refused", async () => {
+test("an empty text is refused", async () => {
   const { policies } = await madePolicies();
   for (const text of ["", " \n"]) {
     const write = policies.write(ROOT, { name: "a", text });
@@ -88,7 +88,7 @@ test("79: an empty text is refused", async () => {
   }
 });
 
-test("84 and 85: built-in policies cannot be written or deleted, and root has no text", async () => {
+test("built-in policies cannot be written or deleted, and root has no text", async () => {
   const { policies } = await madePolicies();
   for (const name of ["root", "response-wrapping", "control-group"]) {
     const text = reading("a");
@@ -102,7 +102,7 @@ test("84 and 85: built-in policies cannot be written or deleted, and root has no
   assert.equal(policies.read(ROOT, "root")?.text, "");
 });
 
-test("92: of two writers with one cas the second is refused", async () => {
+test("of two writers with one cas the second is refused", async () => {
   const { policies } = await madePolicies();
   const write = (cas: number | undefined, casRequired?: boolean) =>
     policies.write(ROOT, { name: "dev", text: reading("a"), cas, casRequired });

@@ -83,7 +83,7 @@ function refused(says: string | RegExp): (error: unknown) => true {
   };
 }
 
-test("90 and T-A20: a written policy counts for the next request of a token that has its name", async () => {
+test("T-A20: a written policy counts for the next request of a token that has its name", async () => {
   const { policies, rights } = await madePolicies();
   const who = caller(["dev"]);
   assert.equal(await reads(rights, who, "kv/a"), false);
@@ -94,7 +94,7 @@ test("90 and T-A20: a written policy counts for the next request of a token that
   assert.equal(await reads(rights, who, "other/a"), true);
 });
 
-test("91 and T-A20: a deleted policy counts as empty from the next request on", async () => {
+test("T-A20: a deleted policy counts as empty from the next request on", async () => {
   const { policies, rights } = await madePolicies();
   const who = caller(["dev"]);
   await policies.write(ROOT, { name: "dev", text: reading("kv/*") });
@@ -145,7 +145,7 @@ test("T-B03 and T-B10: a client without policies, or with root by any spelling, 
   }
 });
 
-test("the default policy grants what the contract lists, and can be edited", async () => {
+test("the default policy grants what its text says, and can be edited", async () => {
   const { policies, rights } = await madePolicies();
   const who = caller(["none"]);
   const words = async (path: string) =>
@@ -208,7 +208,7 @@ test("a client's rights end at its namespace: what lies above or beside is denie
   assert.equal(await reads(rights, who, "x", { id: "t3", path: "team2", created: 0n }), false);
 });
 
-test("decision 41 and T-A09: a parent's policy reaches an older child by its path, and no younger one", async () => {
+test("T-A09: a parent's policy reaches an older child by its path, and no younger one", async () => {
   const { policies, rights, store } = await madePolicies();
   await policies.write(ROOT, { name: "p", text: reading("team/+/cfg", "*") });
   const older: NamespaceRef = { id: "old", path: "team", created: store.index - 1n };
@@ -242,7 +242,7 @@ test("T-D09: the same names in two namespaces are never taken for each other", a
 });
 const SHARED = caller(["p"]);
 
-test("P5: a policy with an expiration is gone from then on, without a write", async () => {
+test("a policy with an expiration is gone from then on, without a write", async () => {
   const { policies, rights, world } = await madePolicies();
   const expires = world.clock.now() + 10n * SECOND;
   await policies.write(ROOT, { name: "p", text: reading("kv/*"), expires });
@@ -257,7 +257,7 @@ test("P5: a policy with an expiration is gone from then on, without a write", as
   await assert.rejects(late, refused("expiration must lie in the future"));
 });
 
-test("P6: a rule ends at its expiration, and a clock that is set back brings it back", async () => {
+test("a rule ends at its expiration, and a clock that is set back brings it back", async () => {
   const { policies, rights, world } = await madePolicies();
   const text = 'path "kv/*" { capabilities = ["read"] expiration = "2026-01-01T00:00:10Z" }';
   await policies.write(ROOT, { name: "p", text });
@@ -270,7 +270,7 @@ test("P6: a rule ends at its expiration, and a clock that is set back brings it 
   assert.equal(await reads(rights, who, "kv/a"), true);
 });
 
-test("2.4: labels are filled in for each token, also when two hold the same policies", async () => {
+test("labels are filled in for each token, also when two hold the same policies", async () => {
   const { policies, rights } = await madePolicies();
   await policies.write(ROOT, {
     name: "own",
@@ -353,7 +353,7 @@ test("rights that are worked out, or soon are, are not waited for; with many pol
   assert.ok(!(ask(one) instanceof Promise) && !(ask(two) instanceof Promise));
 });
 
-test("90: a policy that changes while rights are worked out counts for all who wait for them", async () => {
+test("a policy that changes while rights are worked out counts for all who wait for them", async () => {
   const { policies, rights, world, pace } = await madePolicies();
   const names = Array.from({ length: 40 }, (_, i) => `p${i}`);
   for (const name of names) await policies.write(ROOT, { name, text: reading(`kv/${name}`) });

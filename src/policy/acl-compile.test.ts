@@ -22,7 +22,7 @@ function read(labels: readonly string[], more: Partial<PolicyInForce> = {}): Pol
 const SECOND = 1_000_000_000n;
 const T1 = 1_800_000_000n * SECOND;
 
-test("P6: a rule is left out from its expiration on, and the other rules with its label stay", () => {
+test("a rule is left out from its expiration on, and the other rules with its label stay", () => {
   const text = `
     path "a" { capabilities = ["deny"] expiration = "2027-01-15T08:00:00Z" }
     path "a" { capabilities = ["read"] }
@@ -35,7 +35,7 @@ test("P6: a rule is left out from its expiration on, and the other rules with it
   assert.deepEqual([reads(after, "a"), reads(after, "b")], [true, false]);
 });
 
-test("P6: a compiled set says for which times it holds, also when the clock is set back", () => {
+test("a compiled set says for which times it holds, also when the clock is set back", () => {
   const text = `
     path "a" { policy = "read" expiration = "2027-01-15T08:00:00Z" }
     path "b" { policy = "read" expiration = "2027-01-15T08:00:10Z" }`;
@@ -49,7 +49,7 @@ test("P6: a compiled set says for which times it holds, also when the clock is s
   assert.ok(times.every((now) => CompiledAcl.compile([policy("")], { now: 0n }).covers(now)));
 });
 
-test("P5: a policy that has ended counts as absent", () => {
+test("a policy that has ended counts as absent", () => {
   const ending = read(["a"], { expires: T1 });
   assert.equal(reads(CompiledAcl.compile([ending], { now: T1 - 1n }), "a"), true);
   const acl = CompiledAcl.compile([ending], { now: T1 });
@@ -62,7 +62,7 @@ function inChild(policies: readonly PolicyInForce[], path: string, created = 5n)
   return CompiledAcl.compile(policies, options);
 }
 
-test("decision 41: a rule reaches a child namespace if its literal text leads into it", () => {
+test("a rule reaches a child namespace if its literal text leads into it", () => {
   const acl = inChild([read(["team/secret/*", "team/+/cfg", "/team/x"])], "team");
   assert.deepEqual(
     ["secret/a", "any/cfg", "x"].map((path) => reads(acl, path)),
@@ -111,14 +111,14 @@ function filled(label: string, values: Readonly<Record<string, string>>, path: s
   return reads(acl, path);
 }
 
-test("2.4: labels are filled in for the token", () => {
+test("labels are filled in for the token", () => {
   const values = { "token.name": "ann", "token.accessor_id": "1-2" };
   assert.equal(filled("kv/{{ token.name }}/*", values, "kv/ann/x"), true);
   assert.equal(filled("kv/{{token.name}}/*", values, "kv/bob/x"), false);
   assert.equal(filled("{{token.name}}-{{token.accessor_id}}", values, "ann-1-2"), true);
 });
 
-test("2.4: a value that is missing, empty or could widen the rule drops it", () => {
+test("a value that is missing, empty or could widen the rule drops it", () => {
   assert.equal(filled("kv/{{token.name}}*", {}, "kv/x"), false);
   for (const name of ["", "*", "a*", "+", "a/b", "a+"]) {
     assert.equal(filled("kv/{{token.name}}*", { "token.name": name }, `kv/${name}x`), false, name);

@@ -1,4 +1,4 @@
-// May this be done? The one rule that decides for a path, and what it says. Contract 3.3 to 3.7.
+// May this be done? The one rule that decides for a path, and what it says. docs/policies/acl.md has it in words.
 
 import type { JsonObject } from "../base/json.ts";
 import type { Nanos } from "../base/world.ts";

@@ -27,7 +27,7 @@ function plain({ rules, templated }: AclDocument): unknown {
   return { templated, rules: rules.map((rule) => ({ ...rule, position: null })) };
 }
 
-test("83: the same document in HCL and in JSON gives the same rules", () => {
+test("the same document in HCL and in JSON gives the same rules", () => {
   const hcl = `
     name = "app"
     path "secret/data/app/*" {
@@ -94,7 +94,7 @@ const refused: readonly [name: string, text: string, message: string][] = [
     `${P}path "/": invalid capability "banana"; accepted are create, delete, list, patch, read, scan, sudo, update, deny; on line 2, column 27`,
   ],
   [
-    "P9: recover and subscribe are no capabilities here",
+    "recover and subscribe are no capabilities here",
     'path "a" { capabilities = ["subscribe"] }',
     `${P}path "a": invalid capability "subscribe"; accepted are create, delete, list, patch, read, scan, sudo, update, deny; on line 1, column 28`,
   ],
@@ -119,12 +119,12 @@ const refused: readonly [name: string, text: string, message: string][] = [
     `${P}At 4:3: attribute "capabilities" was already set on line 3`,
   ],
   [
-    "P7: a control that is not enforced",
+    "a control that is not enforced",
     'path "x" { control_group = {} }',
     `${P}path "x": "control_group" is not supported by this server on line 1, column 12`,
   ],
   [
-    "P7: as a block with a label",
+    "as a block with a label",
     'path "x" { mfa_methods "a" {} }',
     `${P}path "x": "mfa_methods" is not supported by this server on line 1, column 12`,
   ],
@@ -252,7 +252,7 @@ test("what is meant gives no warning", () => {
   assert.deepEqual(parseAclDocument(text).warnings, []);
 });
 
-test("P10: a rule that is told to decide nowhere does not, whatever the path", () => {
+test("a rule that is told to decide nowhere does not, whatever the path", () => {
   const part = fc.constantFrom("a", "ab", "+");
   const label = fc
     .tuple(fc.array(part, { minLength: 1, maxLength: 4 }), fc.constantFrom("*", "/*", ""))

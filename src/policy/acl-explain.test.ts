@@ -244,7 +244,7 @@ for (const [labels, path, lost] of contests) {
   });
 }
 
-test("3.5: for a list it is told who hides nobody, and which form of an exact label decides", () => {
+test("for a list it is told who hides nobody, and which form of an exact label decides", () => {
   const text = 'path "kv/*" { capabilities = ["list"] }\npath "kv/private/*" { policy = "read" }';
   const bare = text.replace('policy = "read"', 'capabilities = ["read"]');
   const found = why(bare, asking("list", "kv/private/"));

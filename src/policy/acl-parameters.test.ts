@@ -1,4 +1,4 @@
-// Rules on parameters and wrapping: the contract's cases 51 to 75, at the decision function.
+// Rules on parameters and wrapping: cases 51 to 75 of docs/cases/policies.md, at the decision function.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -154,18 +154,18 @@ for (const [name, body, data, want] of cases) {
 
 const MIN = `${GRANT} min_wrapping_ttl = "1s"`;
 const MAX = `${GRANT} max_wrapping_ttl = 90`;
-test("67: min_wrapping_ttl forces wrapping", () => {
+test("min_wrapping_ttl forces wrapping", () => {
   assert.equal(allows(MIN, {}), false);
   assert.equal(allows(MIN, { wrap: 1n }), true);
 });
 
-test("68 and 69: max_wrapping_ttl bounds it, and needs it", () => {
+test("max_wrapping_ttl bounds it, and needs it", () => {
   assert.equal(allows(MAX, { wrap: 91n }), false);
   assert.equal(allows(MAX, { wrap: 90n }), true);
   assert.equal(allows(MAX, {}), false);
 });
 
-test("70 and 71: parameters are not looked at for list and delete, but for read, patch and create", () => {
+test("parameters are not looked at for list and delete, but for read, patch and create", () => {
   const list: Request = { capability: "list", data: { limit: "5" } };
   const acl = denied('"*" = []');
   assert.equal(allows(acl, list), true);
@@ -176,7 +176,7 @@ test("70 and 71: parameters are not looked at for list and delete, but for read,
   }
 });
 
-test("75: two policies with one label: of each bound the lower one counts", () => {
+test("two policies with one label: of each bound the lower one counts", () => {
   const two = [
     `${GRANT} max_wrapping_ttl = 300 min_wrapping_ttl = 100`,
     `${GRANT} max_wrapping_ttl = 200 min_wrapping_ttl = 50`,

@@ -1,4 +1,4 @@
-// Which rule decides: the contract's cases 1 to 50 and its worked examples, at the decision function.
+// Which rule decides: cases 1 to 50 of docs/cases/policies.md and its examples, at the decision function.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, string>> = {
   X: "deny",
 };
 
-/** The contract's notation: `path`:r,u · `path`:X | another policy. */
+/** The notation of that page: `path`:r,u · `path`:X | another policy. */
 function textOf(policy: string): string {
   const blocks = policy.split("·").map((rule) => {
     const at = rule.lastIndexOf(":");
@@ -101,19 +101,19 @@ const cases: readonly Case[] = [
   ["48", "Secret/a:r", "read secret/a", "deny"],
   ["49", "*:r", "read any/thing/at/all", "allow"],
   ["50", "+:r", "read foo/bar", "deny"],
-  ["3.9.1", "secret/*:r,u · secret/foo:l", "read secret/foo", "deny"],
-  ["3.9.2", "secret/*:c,r,u · secret/a/*:r", "update secret/a/b", "deny"],
-  ["3.9.3", "1/2/*:c · 1/2/+:r", "create 1/2/3", "deny"],
-  ["3.9.4", "1/2/*:c · 1/2/+:r", "create 1/2/3/4", "allow"],
-  ["3.9.5", "secret/*:l · secret/+/prefix-*:u", "update secret/alice/prefix-x", "deny"],
-  ["3.9.6", "+/*:r · *:u", "update a/b", "allow"],
-  ["3.9.7", "foo/+/bar:r · foo/bar/*:u", "update foo/bar/bar", "allow"],
-  ["3.9.8", "foo/bar/+/b*:r · foo/bar/+/ba*:u", "update foo/bar/x/baz", "allow"],
-  ["3.9.9", "s/*:r,s | s/*:X", "read s/x", "deny"],
-  ["3.9.10", `sys/leases/lookup:u | sys/leases/*:${ALL}`, "read sys/leases/lookup", "deny"],
-  ["3.9.11", "secret/bar/*:r", "read secret/bar", "deny"],
-  ["3.9.12", "kv/+:l", "list kv/private/", "allow"],
-  ["3.9.13", "kv/*:l · kv/private/*:X", "list kv/private/", "deny"],
+  ["e1", "secret/*:r,u · secret/foo:l", "read secret/foo", "deny"],
+  ["e2", "secret/*:c,r,u · secret/a/*:r", "update secret/a/b", "deny"],
+  ["e3", "1/2/*:c · 1/2/+:r", "create 1/2/3", "deny"],
+  ["e4", "1/2/*:c · 1/2/+:r", "create 1/2/3/4", "allow"],
+  ["e5", "secret/*:l · secret/+/prefix-*:u", "update secret/alice/prefix-x", "deny"],
+  ["e6", "+/*:r · *:u", "update a/b", "allow"],
+  ["e7", "foo/+/bar:r · foo/bar/*:u", "update foo/bar/bar", "allow"],
+  ["e8", "foo/bar/+/b*:r · foo/bar/+/ba*:u", "update foo/bar/x/baz", "allow"],
+  ["e9", "s/*:r,s | s/*:X", "read s/x", "deny"],
+  ["e10", `sys/leases/lookup:u | sys/leases/*:${ALL}`, "read sys/leases/lookup", "deny"],
+  ["e11", "secret/bar/*:r", "read secret/bar", "deny"],
+  ["e12", "kv/+:l", "list kv/private/", "allow"],
+  ["e13", "kv/*:l · kv/private/*:X", "list kv/private/", "deny"],
   ["T-A06 with the slash", "a/*:l · a/private/*:X", "list a/private/", "deny"],
   ["T-A06 without the slash", "a/*:l · a/private/*:X", "list a/private", "deny"],
   ["T-A07 a prefix does not reach beyond its slash", "x/ab/*:d", "delete x/abc", "deny"],
@@ -135,22 +135,22 @@ for (const [id, rules, request, want] of cases) {
   });
 }
 
-test("39: shorthand write deletes", () => {
+test("shorthand write deletes", () => {
   assert.equal(ask(compiled('path "s/*" { policy = "write" }'), "delete s/x").allowed, true);
 });
 
-test("40: shorthand and capabilities add up, sudo with them", () => {
+test("shorthand and capabilities add up, sudo with them", () => {
   const acl = compiled('path "s/*" { policy = "read"\n capabilities = ["update", "sudo"] }');
   assert.equal(ask(acl, "list s/x/", true).allowed, true);
   assert.deepEqual(capabilitiesOn(acl, "s/x/"), ["list", "read", "sudo", "update"]);
 });
 
-test("41: shorthand deny drops the other capabilities", () => {
+test("shorthand deny drops the other capabilities", () => {
   const acl = compiled('path "s/*" { policy = "deny"\n capabilities = ["read"] }');
   assert.equal(ask(acl, "read s/x").allowed, false);
 });
 
-test("42: deny beats read and sudo in the same list", () => {
+test("deny beats read and sudo in the same list", () => {
   const acl = compiled('path "s/*" { capabilities = ["read", "deny", "sudo"] }');
   assert.equal(ask(acl, "read s/x").allowed, false);
   assert.deepEqual(capabilitiesOn(acl, "s/x"), []);

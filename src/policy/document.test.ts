@@ -52,7 +52,7 @@ function plainValue(value: Value): unknown {
 const pairs: readonly [name: string, hcl: string, json: string][] = [
   ["an empty document", "", "{}"],
   [
-    "the policy of the contract",
+    "a policy of every kind of rule",
     `path "secret/data/app/*" {
        capabilities        = ["read", "list"]
        required_parameters = ["reason"]

@@ -21,7 +21,7 @@ test("paths are trimmed, lose one leading slash and their star, and count once",
   ]);
 });
 
-test("what cannot be a path is refused in the contract's words", () => {
+test("what cannot be a path is refused in its own words", () => {
   const refused = (paths: readonly string[], message: string) =>
     assert.throws(() => readEgpPaths(paths), { kind: "invalid", message });
   refused([], "'paths' parameter not supplied or empty");

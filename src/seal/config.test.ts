@@ -24,7 +24,7 @@ const auto: SealConfig = {
   ...stamp,
 };
 
-test("the row is readable JSON with the members of the contract", () => {
+test("the row is readable JSON with its members", () => {
   assert.deepEqual(JSON.parse(text(encodeConfig(shamir))), {
     type: "shamir",
     shares: 2,

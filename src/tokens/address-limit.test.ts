@@ -16,7 +16,7 @@ function retryOf(call: () => void): number | null {
   }
 }
 
-test("D54: fifty at once, then ten a second, each address by itself", () => {
+test("fifty at once, then ten a second, each address by itself", () => {
   const clock = new FakeClock();
   const limit = new AddressLimit({ clock });
   for (let i = 0; i < 50; i += 1) limit.take("10.0.0.1");

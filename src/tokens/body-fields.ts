@@ -76,7 +76,7 @@ const policies = body(
   "Names of policies; none for management.",
   { type: "array", items: { type: "string" }, nullable: true },
   (given): readonly string[] => {
-    // Spec 1 has "null or blank" for management.
+    // Null or blank, as clients of the ACL API send it for management.
     if (given === undefined || given === null || given === "") return [];
     if (!Array.isArray(given) || !given.every((name) => typeof name === "string")) {
       throw refused("Policies must be a list of strings");

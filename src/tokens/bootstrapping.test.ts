@@ -39,7 +39,7 @@ async function run(tokens: MadeTokens["tokens"], secret?: string) {
   return token;
 }
 
-test("1: the first caller gets a global management token that never expires", async () => {
+test("the first caller gets a global management token that never expires", async () => {
   const { tokens, store } = await openDoor();
   const { token, warnings } = await tokens.bootstrap.run({ remote: FAR });
   const { name, type, global, policies, expires, ttl } = token;
@@ -61,7 +61,7 @@ test("1: the first caller gets a global management token that never expires", as
   assert.equal(tokens.bootstrapOpen, false);
 });
 
-test("2, 3: an empty secret is none, and a UUID is the secret", async () => {
+test("an empty secret is none, and a UUID is the secret", async () => {
   const empty = await openDoor();
   assert.match(secretOf(await run(empty.tokens, "")), /^[0-9a-f-]{36}$/);
   const chosen = await openDoor();
@@ -69,7 +69,7 @@ test("2, 3: an empty secret is none, and a UUID is the secret", async () => {
   assert.ok(chosen.tokens.find(SECRET));
 });
 
-test("4, D23: a secret that is no UUID or somebody's is refused, and the door stays open", async () => {
+test("a secret that is no UUID or somebody's is refused, and the door stays open", async () => {
   const { tokens } = await openDoor();
   const other = await tokens.create(CLIENT);
   const wrong = ["abc", ` ${SECRET}`, "00000000-0000-0000-0000-000000000000", secretOf(other)];
@@ -80,7 +80,7 @@ test("4, D23: a secret that is no UUID or somebody's is refused, and the door st
   assert.ok(await run(tokens, SECRET));
 });
 
-test("5: a second call is told the index by which it could be reset, before its secret is looked at", async () => {
+test("a second call is told the index by which it could be reset, before its secret is looked at", async () => {
   const { tokens } = await openDoor();
   const { createIndex } = await run(tokens);
   const text = `ACL bootstrap already done (reset index: ${createIndex})`;
@@ -89,7 +89,7 @@ test("5: a second call is told the index by which it could be reset, before its 
   }
 });
 
-test("7, T-B19: of fifty callers at once one wins, and the others are told so", async () => {
+test("T-B19: of fifty callers at once one wins, and the others are told so", async () => {
   const made = await openDoor();
   const calls = Array.from({ length: 50 }, () => run(made.tokens));
   const results = await Promise.allSettled(calls);
@@ -103,7 +103,7 @@ test("7, T-B19: of fifty callers at once one wins, and the others are told so", 
   assert.equal(keysBelow(made, "shared/ns/root/tokens/by-accessor/").length, 1);
 });
 
-test("8, 9: a reset file opens the door once, is kept under another name, and older tokens stay", async () => {
+test("a reset file opens the door once, is kept under another name, and older tokens stay", async () => {
   const { tokens, fs, world } = await openDoor();
   const first = await run(tokens);
   fs.texts.set(PATH, `${first.createIndex}\n`);
@@ -175,7 +175,7 @@ test("a crash before the token is durable leaves the door open", async () => {
   assert.ok(await run(tokens));
 });
 
-test("decision 42: acl.bootstrap narrows the door to loopback, or shuts it", async () => {
+test("acl.bootstrap narrows the door to loopback, or shuts it", async () => {
   const narrow = await openDoor({ bootstrap: "loopback" });
   const far = narrow.tokens.bootstrap.run({ remote: FAR });
   await assert.rejects(far, refused(/^Permission denied: .*loopback/, "denied"));

@@ -21,7 +21,7 @@ const recordsOf = (made: MadeTokens) => [
   ...keysBelow(made, "shared/ns/root/tokens/by-accessor/"),
 ];
 
-test("103: an expired token is readable until an hour after its expiry, and gone at the run after that", async () => {
+test("an expired token is readable until an hour after its expiry, and gone at the run after that", async () => {
   const made = await madeTokens();
   const { tokens, world, ended } = made;
   const kept = await tokens.create(CLIENT);
@@ -43,7 +43,7 @@ test("103: an expired token is readable until an hour after its expiry, and gone
   assert.equal(keysBelow(made, "shared/").length, 1);
 });
 
-test("D51: the threshold counts from the expiry, as configured", async () => {
+test("the threshold counts from the expiry, as configured", async () => {
   const { tokens, world } = await madeTokens({ gcThreshold: 2n * MINUTE });
   const token = await tokens.create({ ...CLIENT, ttl: HOUR });
   world.clock.pass(HOUR + 2n * MINUTE - 1n);
@@ -70,7 +70,7 @@ test("a forced run takes what has expired, ended or not, and nothing else", asyn
   assert.deepEqual(ended, [`root/${first.accessor}`, `t1/${second.accessor}`]);
 });
 
-test("104: five thousand expired tokens go in small steps, others get their turn between them", async () => {
+test("five thousand expired tokens go in small steps, others get their turn between them", async () => {
   const made = await madeTokens();
   const { tokens, world, engine } = made;
   await Promise.all(
@@ -90,7 +90,7 @@ test("104: five thousand expired tokens go in small steps, others get their turn
   assert.deepEqual(keysBelow(made, "local/"), ["ns/root/tokens/table"]);
 });
 
-test("105: one-time tokens that nobody exchanged go ten minutes later", async () => {
+test("one-time tokens that nobody exchanged go ten minutes later", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
   const caller = tokens.find(secretOf(await tokens.create(CLIENT)));

@@ -29,7 +29,7 @@ async function owned(made: MadeTokens, spec: NewToken = CLIENT) {
 const rowsOf = (made: MadeTokens) => keysBelow(made, "local/tokens/one-time/");
 
 for (const global of [false, true]) {
-  test(`94, 97, 98: it is exchanged once for the token it was made for (global: ${global})`, async () => {
+  test(`it is exchanged once for the token it was made for (global: ${global})`, async () => {
     const made = await madeTokens();
     const { tokens, store } = made;
     const { token, caller } = await owned(made, { ...CLIENT, global });
@@ -49,7 +49,7 @@ for (const global of [false, true]) {
   });
 }
 
-test("D34: what is no UUID is no one-time secret", async () => {
+test("what is no UUID is no one-time secret", async () => {
   const { tokens } = await madeTokens();
   const text = "missing or invalid OneTimeSecretID";
   for (const secret of ["", "x", " 11111111-2222-4333-8444-555555555555"]) {
@@ -59,7 +59,7 @@ test("D34: what is no UUID is no one-time secret", async () => {
   await assert.rejects(unknown, denied);
 });
 
-test("96: a second one takes the place of the first", async () => {
+test("a second one takes the place of the first", async () => {
   const made = await madeTokens();
   const { caller } = await owned(made);
   const first = await made.tokens.oneTime.upsert(caller);
@@ -82,7 +82,7 @@ test("T-B17: of 64 exchanges at once one succeeds, a hundred times over", async 
   assert.deepEqual(rowsOf(made), []);
 });
 
-test("D35: the exchange of an old one leaves a newer one alone, whoever comes first", async () => {
+test("the exchange of an old one leaves a newer one alone, whoever comes first", async () => {
   const made = await madeTokens();
   const { tokens } = made;
   const { caller } = await owned(made);
@@ -96,7 +96,7 @@ test("D35: the exchange of an old one leaves a newer one alone, whoever comes fi
   assert.ok(await tokens.oneTime.exchange(secretOf(renewed.value), "root"));
 });
 
-test("100: it is good for ten minutes and not a nanosecond more", async () => {
+test("it is good for ten minutes and not a nanosecond more", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
   const { caller } = await owned(made);
@@ -108,7 +108,7 @@ test("100: it is good for ten minutes and not a nanosecond more", async () => {
   assert.ok(await tokens.oneTime.exchange(secret, "root"));
 });
 
-test("D32, 100: with its token it is gone, in the same write", async () => {
+test("with its token it is gone, in the same write", async () => {
   const made = await madeTokens();
   const { tokens, engine } = made;
   const { caller } = await owned(made);
@@ -120,7 +120,7 @@ test("D32, 100: with its token it is gone, in the same write", async () => {
   await assert.rejects(tokens.oneTime.exchange(secret, "root"), denied);
 });
 
-test("D33: a token that has expired gets none, and its one-time token gets nobody in", async () => {
+test("a token that has expired gets none, and its one-time token gets nobody in", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
   const { caller } = await owned(made, { ...CLIENT, ttl: MINUTE });

@@ -170,7 +170,7 @@ test("five minutes are the longest wait, and the default", async () => {
   }
 });
 
-test("D46, T-B05: a credential that is deleted meanwhile is refused at once", async () => {
+test("T-B05: a credential that is deleted meanwhile is refused at once", async () => {
   const { parked, table } = made();
   const question = ask();
   const answer = followed(parked.answer(question, { index: 99n, wait: null }, table.look));
@@ -181,7 +181,7 @@ test("D46, T-B05: a credential that is deleted meanwhile is refused at once", as
   assert.equal(parked.count, 0);
 });
 
-test("D46: whoever may not look any more is told so by the look itself", async () => {
+test("whoever may not look any more is told so by the look itself", async () => {
   const { parked, table } = made();
   const question = ask();
   const look = (caller: Caller): Seen => {
@@ -248,7 +248,7 @@ test("a client that hangs up frees its slot at once", async () => {
   assert.equal(next.value?.index, 11n);
 });
 
-test("D47: 64 for one credential, whatever the others do", async () => {
+test("64 for one credential, whatever the others do", async () => {
   const { parked, table } = made();
   const query = { index: 10n, wait: null };
   const waiting = Array.from({ length: 64 }, () => parked.answer(ask(), query, table.look));

@@ -58,7 +58,7 @@ test("order of accessors: both classes in one, with prefix, global alone, in bot
   );
 });
 
-test("68: where the named token is gone a page begins with its neighbour", async () => {
+test("where the named token is gone a page begins with its neighbour", async () => {
   const { tokens, all } = await filled();
   const sorted = all.toSorted(byText);
   const gone = all[20];
@@ -91,7 +91,7 @@ test("accessors that end in the least and the greatest digit are found by their 
   }
 });
 
-test("65: an update leaves the order of creation as it is", async () => {
+test("an update leaves the order of creation as it is", async () => {
   const { tokens, all } = await filled();
   const [oldest] = all;
   assert.ok(oldest);

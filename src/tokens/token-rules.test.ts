@@ -84,7 +84,7 @@ test("there are no roles yet, so whatever is named is none", async () => {
   assert.ok(await tokens.create({ ...CLIENT, roles: [] }));
 });
 
-test("24: both bounds of a lifetime are included, and 1,024 policies are not too many", async () => {
+test("both bounds of a lifetime are included, and 1,024 policies are not too many", async () => {
   const { tokens } = await madeTokens();
   for (const ttl of [MINUTE, 24n * HOUR]) {
     const { expires } = await tokens.create({ ...CLIENT, ttl });
@@ -95,7 +95,7 @@ test("24: both bounds of a lifetime are included, and 1,024 policies are not too
   assert.equal((await tokens.create({ ...CLIENT, name: "n".repeat(256) })).name.length, 256);
 });
 
-test("20, 28: a TTL sets the expiry to the nanosecond, an expiry of its own leaves no TTL", async () => {
+test("a TTL sets the expiry to the nanosecond, an expiry of its own leaves no TTL", async () => {
   const { tokens, world } = await madeTokens();
   world.clock.pass(123_456_789n);
   const byTtl = await tokens.create({ ...CLIENT, ttl: 8n * HOUR });
@@ -107,7 +107,7 @@ test("20, 28: a TTL sets the expiry to the nanosecond, an expiry of its own leav
   assert.equal(byTime.ttl, null);
 });
 
-test("D18: of a TTL and an expiry the TTL counts", async () => {
+test("of a TTL and an expiry the TTL counts", async () => {
   const { tokens } = await madeTokens();
   const given = { ...CLIENT, ttl: HOUR, expires: START + 5n * HOUR };
   assert.equal((await tokens.create(given)).expires, START + HOUR);
@@ -128,7 +128,7 @@ test("the bounds are those of the configuration, and can be left away by whoever
   await assert.rejects(past, refused(problemsText("expiration time cannot be before create time")));
 });
 
-test("30, 31: policies are kept in order and once, and unknown ones are warned of", async () => {
+test("policies are kept in order and once, and unknown ones are warned of", async () => {
   const known = new Set(["root/a", "root/b", "t1/c"]);
   const kindOf = (id: string, name: string) => (known.has(`${id}/${name}`) ? "acl" : null);
   const { tokens } = await madeTokens({ policies: { kindOf } });
@@ -139,7 +139,7 @@ test("30, 31: policies are kept in order and once, and unknown ones are warned o
   assert.deepEqual(tokens.warningsOn(fine), []);
 });
 
-test("P15: a token that carries RGPs and no ACL policy is warned of; strictly, unknown names are refused", async () => {
+test("a token that carries RGPs and no ACL policy is warned of; strictly, unknown names are refused", async () => {
   const kinds = new Map<string, "acl" | "rgp">([
     ["office", "rgp"],
     ["a", "acl"],

@@ -29,7 +29,7 @@ const UPLOAD = { type: "client", policies: ["p"], secret: SECRET } as const;
 // --- updates ---
 
 for (const global of [false, true]) {
-  test(`35: an update replaces name, type and policies and nothing else (global: ${global})`, async () => {
+  test(`an update replaces name, type and policies and nothing else (global: ${global})`, async () => {
     const { tokens, world, store } = await madeTokens();
     const before = await tokens.create({ ...CLIENT, name: "n1", global });
     assert.ok(tokens.find(secretOf(before)));
@@ -66,7 +66,7 @@ test("a missing name becomes empty, and an update of nothing still moves the ind
   assert.equal(twice.modifyIndex, store.index);
 });
 
-test("37, D19: what is no token cannot be found, whatever it looks like", async () => {
+test("what is no token cannot be found, whatever it looks like", async () => {
   const { tokens } = await madeTokens();
   const other = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
   for (const accessor of [ACCESSOR, "not-a-uuid", "", "../x", other.accessor]) {
@@ -75,7 +75,7 @@ test("37, D19: what is no token cannot be found, whatever it looks like", async 
   }
 });
 
-test("38, 39: global mode is kept where it is left out, and never toggled", async () => {
+test("global mode is kept where it is left out, and never toggled", async () => {
   const { tokens } = await madeTokens();
   const [local, global] = [
     await tokens.create(CLIENT),
@@ -129,7 +129,7 @@ test("40–44: the expiry may be repeated or left out, never changed", async () 
   );
 });
 
-test("45: a client becomes management and back, and may at once what that means", async () => {
+test("a client becomes management and back, and may at once what that means", async () => {
   const made = await madeTokens();
   const { tokens } = made;
   const token = await tokens.create(CLIENT);
@@ -143,7 +143,7 @@ test("45: a client becomes management and back, and may at once what that means"
   assert.equal(keysBelow(made, "local/ns/root/tokens/management/").length, 0);
 });
 
-test("46: an expired token is not updated, by the clock or once it was ended", async () => {
+test("an expired token is not updated, by the clock or once it was ended", async () => {
   const { tokens, world } = await madeTokens();
   const token = await tokens.create({ ...CLIENT, ttl: MINUTE });
   world.clock.pass(MINUTE);
@@ -157,7 +157,7 @@ test("46: an expired token is not updated, by the clock or once it was ended", a
   assert.equal((await tokens.delete("root", token.accessor)).token.accessor, token.accessor);
 });
 
-test("D28: cas lets one of two through, and tells the other where the token is now", async () => {
+test("cas lets one of two through, and tells the other where the token is now", async () => {
   const { tokens } = await madeTokens();
   const token = await tokens.create(CLIENT);
   const cas = token.modifyIndex;
@@ -198,7 +198,7 @@ test("an update that was not durable yet never happened, one that was is there",
 
 // --- uploads ---
 
-test("47: an upload makes a client token with the identifiers given", async () => {
+test("an upload makes a client token with the identifiers given", async () => {
   const { tokens, store } = await madeTokens();
   const token = await tokens.update("root", ACCESSOR.toUpperCase(), {
     ...UPLOAD,
@@ -215,7 +215,7 @@ test("47: an upload makes a client token with the identifiers given", async () =
   assert.equal(again.name, "again");
 });
 
-test("48: nothing but a client with two UUIDs is uploaded", async () => {
+test("nothing but a client with two UUIDs is uploaded", async () => {
   const { tokens } = await madeTokens();
   const wrong: readonly object[] = [
     { type: "management", policies: [] },
@@ -233,7 +233,7 @@ test("48: nothing but a client with two UUIDs is uploaded", async () => {
   await assert.rejects(named, refused("cannot find token my-token"));
 });
 
-test("49: a secret that somebody has is not uploaded, in whatever class, namespace or case", async () => {
+test("a secret that somebody has is not uploaded, in whatever class, namespace or case", async () => {
   const { tokens } = await madeTokens();
   const owners = [
     await tokens.create(CLIENT),
@@ -256,7 +256,7 @@ test("of many uploads of one accessor at once one makes it, and the others chang
   assert.equal(keysBelow(made, "local/ns/root/tokens/by-creation/").length, 1);
 });
 
-test("D29: an upload may be from the past, its TTL counts from then, and it must not be over", async () => {
+test("an upload may be from the past, its TTL counts from then, and it must not be over", async () => {
   const { tokens } = await madeTokens();
   const created = START - HOUR;
   const past = await tokens.update("root", ACCESSOR, { ...UPLOAD, created, ttl: 2n * HOUR });
@@ -287,7 +287,7 @@ test("T-B13: one accessor in two namespaces is two tokens, down to their last ro
 
 // --- renewals ---
 
-test("decision 44: a renewal moves the expiry, never past the maximum counted from the creation", async () => {
+test("a renewal moves the expiry, never past the maximum counted from the creation", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
   const token = await tokens.create({ ...CLIENT, ttl: HOUR, renewable: true });
@@ -304,7 +304,7 @@ test("decision 44: a renewal moves the expiry, never past the maximum counted fr
   await assert.rejects(late, refused(problemsText("token has expired")));
 });
 
-test("decision 44: what was not made to be renewed is not", async () => {
+test("what was not made to be renewed is not", async () => {
   const { tokens } = await madeTokens();
   const token = await tokens.create({ ...CLIENT, ttl: HOUR });
   await assert.rejects(tokens.renew("root", token.accessor, HOUR), refused(/renewable/));
@@ -313,7 +313,7 @@ test("decision 44: what was not made to be renewed is not", async () => {
 
 // --- deletions ---
 
-test("D31: the deletion of the last management token that has not expired says so", async () => {
+test("the deletion of the last management token that has not expired says so", async () => {
   const { tokens, world } = await madeTokens();
   const [one, two] = [await tokens.create(MANAGEMENT), await tokens.create(MANAGEMENT)];
   const short = await tokens.create({ ...MANAGEMENT, ttl: MINUTE, global: true });

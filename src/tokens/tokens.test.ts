@@ -50,7 +50,7 @@ test("a created token is found by its secret at once, and by its accessor", asyn
   assert.equal(tokens.tableIndex("root"), store.index);
 });
 
-test("decision 37: UUIDs compare without case, and any other text is itself", async () => {
+test("UUIDs compare without case, and any other text is itself", async () => {
   const { tokens } = await madeTokens();
   const token = await tokens.create(CLIENT);
   assert.equal(tokens.find(secretOf(token).toUpperCase())?.accessor, token.accessor);
@@ -123,7 +123,7 @@ test("accessors that are none lead nowhere", async () => {
   }
 });
 
-test("102: a token is valid up to its expiry, and a nanosecond later no more", async () => {
+test("a token is valid up to its expiry, and a nanosecond later no more", async () => {
   const { tokens, world } = await madeTokens();
   const token = await tokens.create({
     ...CLIENT,
@@ -169,7 +169,7 @@ test("T-B15: an ended token stays ended when the clock is set back, after a rest
   assert.ok(again.tokens.byAccessor("root", token.accessor));
 });
 
-test("decision 43: what hangs on expired tokens goes within a minute, once for each, many at a time", async () => {
+test("what hangs on expired tokens goes within a minute, once for each, many at a time", async () => {
   const made = await madeTokens();
   const { tokens, world, ended } = made;
   const spec = { ...CLIENT, expires: world.clock.now() + MINUTE };
@@ -367,7 +367,7 @@ test("T-B25: made-up secrets leave nothing in memory, and real ones no more than
   assert.equal(tokens.cached, 8);
 });
 
-test("3.6: the hash covers every part by itself", async () => {
+test("the hash covers every part by itself", async () => {
   const { tokens } = await madeTokens();
   const token = await tokens.create(CLIENT);
   assert.match(contentHash(token), /^[A-Za-z0-9+/]{43}=$/);

@@ -17,7 +17,7 @@ const signature = Buffer.alloc(132, 7);
 const made = (more: Partial<typeof CLAIMS> = {}) =>
   signedClaims({ ...CLAIMS, ...more }, async () => signature);
 
-test("the claims are those of decision 51, and the lifetime is to the second", async () => {
+test("the claims are these and no others, and the lifetime is to the second", async () => {
   const [head = "", payload = "", end = ""] = (await made()).split(".");
   const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as unknown;
   assert.deepEqual(read(head), { alg: "ES512", typ: "JWT" });

@@ -1,4 +1,4 @@
-// Token commands against a server that answers as the contract says: what is sent, what is printed, and
+// Token commands against a server that answers as the real one does: what is sent, what is printed, and
 // where a secret is and is not.
 
 import assert from "node:assert/strict";
@@ -332,7 +332,7 @@ test("update reads again when somebody else was faster", async () => {
   assert.equal((await token(["update", AccessorID, "-name", "n3"])).code, 1, "but not for ever");
 });
 
-test("list has the columns of the contract, and more with -wide", async () => {
+test("list has its columns, and more with -wide", async () => {
   const { AccessorID, SecretID } = client({ ExpirationTTL: "8h0m0s" });
   client({ Name: "", ExpirationTime: "2020-01-01T00:00:00Z" });
   const { stdout, all } = await token(["list"]);

@@ -1,4 +1,4 @@
-// Tokens as the small server of these tests keeps them: the answers, texts and headers of the ACL contract
+// Tokens as the small server of these tests keeps them: the answers, texts and headers of the ACL API
 // as far as the command line can see them. A read with an index waits until there is something newer.
 
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-// Every command against a server that answers as the contract says: what is sent, what is printed.
+// Every command against a server that answers as the real one does: what is sent, what is printed.
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// A small server that answers as the contract says: enough of seal, ceremonies, namespaces and audit for
+// A small server that answers as the real one does: enough of seal, ceremonies, namespaces and audit for
 // the command line. It keeps its state in memory, hides nothing and remembers every request.
 
 import http from "node:http";

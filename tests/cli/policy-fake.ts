@@ -1,4 +1,4 @@
-// Policies of the small server: kept in memory, with versions and check-and-set as the contract has them.
+// Policies of the small server: kept in memory, with versions and check-and-set as the real one has them.
 // ACL documents are read by the product's own parser, so that refusals have their texts.
 
 import { Failure } from "../../src/base/failure.ts";

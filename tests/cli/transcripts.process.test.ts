@@ -1,4 +1,4 @@
-// The transcripts against a server that answers as the contract says, and the runner against planted
+// The transcripts against a server that answers as the real one does, and the runner against planted
 // mistakes: a runner that passes everything would be worth nothing.
 
 import assert from "node:assert/strict";

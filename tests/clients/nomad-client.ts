@@ -1,6 +1,6 @@
 // The Go client library of the existing ecosystem as the server sees it: request lines, headers and
-// bodies byte for byte as its encoder writes them, and its rules for what it accepts (contract section
-// 20): status 200 alone, a body wherever it decodes one, headers read in order up to the first that is
+// bodies byte for byte as its encoder writes them, and its rules for what it accepts:
+// status 200 alone, a body wherever it decodes one, headers read in order up to the first that is
 // missing.
 
 import assert from "node:assert/strict";

@@ -7,7 +7,7 @@ import { lineAt, readCode } from "./source.ts";
 /** Who may call what. Everybody else takes what the pipeline found. */
 const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
   {
-    // Resolves "..", turns "\" into "/" and reads "//host" as an address (threats 3.1).
+    // Resolves "..", turns "\" into "/" and reads "//host" as an address.
     what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
     // Addresses of others: of servers that commands call, and of clouds that engines call.
     files:

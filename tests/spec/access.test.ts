@@ -1,4 +1,4 @@
-// R26: every route, for every kind of caller, in every kind of namespace, in every spelling of its path,
+// Every route, for every kind of caller, in every kind of namespace, in every spelling of its path,
 // answers as its declaration says. The table is made from the declarations: a new route is in it by
 // itself, and a route without access does not compile.
 
@@ -127,7 +127,7 @@ const OF_EVERY_CLIENT: ReadonlySet<string> = new Set([
   "renewLeaseOlder",
 ]);
 
-/** Written from the contract (6.3, 6.5, 8, decisions 7 and 36), not from the pipeline. */
+/** Written by hand, not from the pipeline. */
 function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   const exists = namespace === "" || namespace === "team";
   const restricted = namespace !== "" && endpoint.rootOnly;
@@ -149,8 +149,8 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   if (kind.home === "none") return unknown;
   if (!exists || (kind.home !== "" && kind.home !== namespace)) return "permission-denied";
   if (restricted) return "restricted-endpoint";
-  // A token reads itself, and the policies it carries; those asked for here are another's (acl-tokens
-  // 2.3, D57).
+  // A token reads itself, and the policies it carries; those asked for here are another's.
+  //
   const own = ["readToken", "viewAclPolicy"].includes(endpoint.name);
   if (own && kind.rights !== "management") return "permission-denied";
   // Which mount serves a path is told whom some policy lets do something there (12).
@@ -166,7 +166,7 @@ function expected(endpoint: Served, kind: Kind, namespace: string): Verdict {
   return enough ? "passes" : "permission-denied";
 }
 
-/** Under /acl/ there are fewer words, so that less is told (acl-tokens 2.3, D5). */
+/** Under /acl/ there are fewer words, so that less is told. */
 function inWordsOf(endpoint: Served, verdict: Verdict): Verdict {
   const few = endpoint.family === "acl" && verdict !== "passes";
   return few && verdict !== "restricted-endpoint" ? "permission-denied" : verdict;
@@ -264,14 +264,14 @@ suite("access, by declaration", () => {
     await server.stop();
   });
 
-  test("R26 the server serves what is declared, and all of it", () => {
+  test("the server serves what is declared, and all of it", () => {
     const names = (list: readonly { readonly method: string; readonly path: string }[]) =>
       list.map(({ method, path }) => `${method} ${path}`).toSorted();
     assert.deepEqual(names(server.server.endpoints), names(everyEndpoint));
     assert.ok(server.server.endpoints.length > 60);
   });
 
-  test("R26 T-A15 T-D07: every route, caller and namespace, by header and by path prefix", async () => {
+  test("T-A15 T-D07: every route, caller and namespace, by header and by path prefix", async () => {
     let asked = 0;
     for (const endpoint of server.server.endpoints) {
       for (const kind of kinds) {
@@ -282,7 +282,7 @@ suite("access, by declaration", () => {
             namespace === ""
               ? [
                   [`/v1${path}`, undefined],
-                  ["/acl/", "/sys/"].some((start) => path.startsWith(start)) // decision 10
+                  ["/acl/", "/sys/"].some((start) => path.startsWith(start)) // these answer without the prefix too
                     ? [path, ""]
                     : [`/v1${path}`, "/"],
                 ]
@@ -325,7 +325,7 @@ suite("access, by declaration", () => {
     }
   });
 
-  test("1.1 only lists end in a slash, and other case is another path", async () => {
+  test("only lists end in a slash, and other case is another path", async () => {
     const management = kinds.find(({ name }) => name === "management");
     assert.ok(management !== undefined);
     for (const endpoint of server.server.endpoints) {

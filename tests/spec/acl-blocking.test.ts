@@ -1,4 +1,4 @@
-// Blocking queries through HTTP (acl-tokens 8, D46, D47): what wakes them, what does not, who is told
+// Blocking queries through HTTP: what wakes them, what does not, who is told
 // what, and what becomes of those that nobody waits for. The table of conformance has the rest.
 
 import assert from "node:assert/strict";
@@ -56,7 +56,7 @@ class MovableClock extends SystemClock {
   }
 }
 
-test("8: a client that ends its side after the question has its answer at once, and nobody waits for it", async (t) => {
+test("a client that ends its side after the question has its answer at once, and nobody waits for it", async (t) => {
   const server = await aclServer(t);
   const index = await listIndex(server);
   const socket = await impatient(server, `/acl/tokens?index=${index}&wait=300s`, server.management);
@@ -73,7 +73,7 @@ test("8: a client that ends its side after the question has its answer at once, 
   assert.equal(await parked(server), 0);
 });
 
-test("8: one-time tokens, policies and tokens of other namespaces wake no list", async (t) => {
+test("one-time tokens, policies and tokens of other namespaces wake no list", async (t) => {
   const server = await aclServer(t);
   await server.manage("POST", "/v1/sys/namespaces/team");
   const index = await listIndex(server);
@@ -90,7 +90,7 @@ test("8: one-time tokens, policies and tokens of other namespaces wake no list",
   assert.ok(answer.text.includes(made.AccessorID));
 });
 
-test("8: create, update, delete and collection wake a list, each with its index", async (t) => {
+test("create, update, delete and collection wake a list, each with its index", async (t) => {
   const clock = new MovableClock();
   const server = await aclServer(t, { world: { clock } });
   const turns: readonly (() => Promise<unknown>)[] = [
@@ -114,7 +114,7 @@ test("8: create, update, delete and collection wake a list, each with its index"
   }
 });
 
-test("8: a read of what is not there waits for the table, and finds what is uploaded", async (t) => {
+test("a read of what is not there waits for the table, and finds what is uploaded", async (t) => {
   const server = await aclServer(t);
   const id = "aabbccdd-eeff-4011-8233-445566778899";
   const missing = await server.manage("GET", `/acl/token/${id}`);
@@ -126,7 +126,7 @@ test("8: a read of what is not there waits for the table, and finds what is uplo
   assert.deepEqual(tokenOf(await waiting), made);
 });
 
-test("8: who may not read a token is refused at once, there or not, and not parked", async (t) => {
+test("who may not read a token is refused at once, there or not, and not parked", async (t) => {
   const server = await aclServer(t);
   const [client, other] = [await server.create(), await server.create()];
   for (const id of [other.AccessorID, UNKNOWN]) {
@@ -135,7 +135,7 @@ test("8: who may not read a token is refused at once, there or not, and not park
   }
 });
 
-test("8: an index from the future waits for its time, and the answer says the true one", async (t) => {
+test("an index from the future waits for its time, and the answer says the true one", async (t) => {
   const server = await aclServer(t);
   const index = await listIndex(server);
   const began = performance.now();
@@ -147,7 +147,7 @@ test("8: an index from the future waits for its time, and the answer says the tr
   refused(await server.list({ index: "-1" }), 400, "Invalid index");
 });
 
-test("8: zero, negative and missing waits are the default; without an index they do nothing", async (t) => {
+test("zero, negative and missing waits are the default; without an index they do nothing", async (t) => {
   const server = await aclServer(t);
   const index = await listIndex(server);
   for (const wait of ["0s", "-5s", ""]) {
@@ -158,7 +158,7 @@ test("8: zero, negative and missing waits are the default; without an index they
   refused(await server.list({ wait: "10" }), 400, "Invalid wait time", "invalid_parameter");
 });
 
-test("D46, T-B05: a credential that expires while it waits is told so within a second", async (t) => {
+test("T-B05: a credential that expires while it waits is told so within a second", async (t) => {
   const clock = new MovableClock();
   const server = await aclServer(t, { world: { clock } });
   const client = await server.create({ ExpirationTTL: "1m" });
@@ -177,7 +177,7 @@ test("D46, T-B05: a credential that expires while it waits is told so within a s
   assert.ok(await staysParked(server, safe));
 });
 
-test("D46: who is no longer management gets no list", async (t) => {
+test("who is no longer management gets no list", async (t) => {
   const server = await aclServer(t);
   const manager = await server.createManagement();
   const list = server.list({ index: await listIndex(server) }, manager.SecretID);
@@ -186,7 +186,7 @@ test("D46: who is no longer management gets no list", async (t) => {
   denied(await list);
 });
 
-test("D46, T-D07: a credential of the root namespace that waits in a child is watched as well", async (t) => {
+test("T-D07: a credential of the root namespace that waits in a child is watched as well", async (t) => {
   const server = await aclServer(t);
   await server.manage("POST", "/v1/sys/namespaces/team");
   const body = { Type: "client", Policies: ["readonly"] };
@@ -200,7 +200,7 @@ test("D46, T-D07: a credential of the root namespace that waits in a child is wa
   denied(await list);
 });
 
-test("D47: the 65th query of one token is refused, and a client that hangs up frees its place", async (t) => {
+test("the 65th query of one token is refused, and a client that hangs up frees its place", async (t) => {
   const server = await aclServer(t);
   const { SecretID, ModifyIndex } = await server.create();
   const path = `/acl/token/self?index=${ModifyIndex}&wait=5m`;
@@ -258,7 +258,7 @@ function assertNobodyWasWaitedFor(server: AclServer): void {
   assert.deepEqual(late, [], "queries that wait for a change are ended before sealing waits");
 }
 
-test("D8: the switch shows the anonymous token to those without a credential, and to no other", async (t) => {
+test("the switch shows the anonymous token to those without a credential, and to no other", async (t) => {
   const clock = new MovableClock();
   const server = await aclServer(t, {
     world: { clock },
@@ -288,7 +288,7 @@ test("D8: the switch shows the anonymous token to those without a credential, an
   denied(await server.self(client.SecretID), "ACL token expired");
 });
 
-test("D54: failed exchanges from one address come to an end, and those on this machine do not", async (t) => {
+test("failed exchanges from one address come to an end, and those on this machine do not", async (t) => {
   const server = await aclServer(t);
   const exchange = (headers: Readonly<Record<string, string>>): Promise<Answer> => {
     const body = { OneTimeSecretID: new SystemRandom().uuid() };

@@ -1,4 +1,4 @@
-// Conformance cases 84 to 93 of the token API: reads that wait for a change, and consistency modes.
+// Cases of docs/cases/token-api.md: reads that wait for a change, and consistency modes.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// Conformance cases 1 to 11 of the token API: the first management token, and the way back to one.
+// Cases A-1 to A-11 of docs/cases/token-api.md: the first management token, and the way back to one.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -107,7 +107,7 @@ test("A-8 with the reset file there is one more bootstrap, and the old token sti
   assert.equal(second.Type, "management");
   succeeded(await server.list({}, first.SecretID));
   succeeded(await server.list({}, second.SecretID));
-  // D52
+  // it is kept under another name
   assert.match(String(answer.headers["x-service-warning"]), /management token/);
   const folder = join(server.test.directory, "server");
   assert.equal(existsSync(join(folder, "acl-bootstrap-reset")), false);

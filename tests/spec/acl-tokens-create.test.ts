@@ -1,4 +1,4 @@
-// Conformance cases 12 to 34 of the token API: what makes a token, and what is refused in which words.
+// Cases of docs/cases/token-api.md: what makes a token, and what is refused in which words.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -75,7 +75,7 @@ test("A-13 create is for management alone", async (t) => {
   const before = await server.stubs();
   for (const token of [undefined, SecretID, UNKNOWN]) {
     denied(await server.ask("POST", "/acl/token", { token, body }));
-    // Whoever may not is not told what else would be wrong (D4).
+    // Whoever may not is not told what else would be wrong.
     denied(await server.ask("POST", "/acl/token", { token, body: { Type: 7 } }));
   }
   assert.deepEqual(await server.stubs(), before);
@@ -156,7 +156,7 @@ test("A-24 the bounds themselves will do", async (t) => {
   for (const [ttl, length, shown] of [
     ["1m", MINUTE, "1m0s"],
     ["24h", 24n * HOUR, "24h0m0s"],
-    ["1d", 24n * HOUR, "24h0m0s"], // D15
+    ["1d", 24n * HOUR, "24h0m0s"],
   ] as const) {
     const token = tokenOf(await createClient(server, { ExpirationTTL: ttl }));
     assert.equal(nanosOf(token.ExpirationTime) - nanosOf(token.CreateTime), length);
@@ -176,7 +176,7 @@ test("A-26 a TTL that is no duration is refused", async (t) => {
   refused(await createClient(server, { ExpirationTTL: "abc" }), 400, /invalid duration "abc"/);
   refused(await createClient(server, { ExpirationTTL: "10" }), 400, /missing unit in duration/);
   for (const ExpirationTTL of [true, [], {}, ["8h"]]) {
-    refused(await createClient(server, { ExpirationTTL }), 400, /./); // D14
+    refused(await createClient(server, { ExpirationTTL }), 400, /./);
   }
 });
 

@@ -21,14 +21,14 @@ import {
 const SECRET = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const UPLOAD = { AccessorID: UNKNOWN, SecretID: SECRET, Type: "client", Policies: ["readonly"] };
 
-test("D1 every path is served with /v1 and without", async (t) => {
+test("every path is served with /v1 and without", async (t) => {
   const server = await aclServer(t);
   const own = await server.manage("GET", "/v1/acl/token/self");
   assert.deepEqual(tokenOf(own), tokenOf(await server.manage("GET", "/acl/token/self")));
   assert.equal((await server.manage("GET", "/v1/acl/tokens")).text, (await server.list()).text);
 });
 
-test("D13 an empty time and the zero time are no time", async (t) => {
+test("an empty time and the zero time are no time", async (t) => {
   const server = await aclServer(t);
   for (const ExpirationTime of ["", null, "0001-01-01T00:00:00Z"]) {
     assert.equal((await server.create({ ExpirationTime })).ExpirationTime, null);
@@ -37,7 +37,7 @@ test("D13 an empty time and the zero time are no time", async (t) => {
   }
 });
 
-test("D18 a TTL wins over a time", async (t) => {
+test("a TTL wins over a time", async (t) => {
   const server = await aclServer(t);
   const ExpirationTime = timeText(BigInt(Date.now()) * 1_000_000n + 3n * HOUR);
   const token = await server.create({ ExpirationTime, ExpirationTTL: "1h" });
@@ -45,7 +45,7 @@ test("D18 a TTL wins over a time", async (t) => {
   assert.equal(token.ExpirationTTL, "1h0m0s");
 });
 
-test("D24 create with an accessor changes or uploads that token", async (t) => {
+test("create with an accessor changes or uploads that token", async (t) => {
   const server = await aclServer(t);
   const made = tokenOf(await server.manage("POST", "/acl/token", { body: UPLOAD }));
   assert.deepEqual([made.AccessorID, made.SecretID], [UNKNOWN, SECRET]);
@@ -55,7 +55,7 @@ test("D24 create with an accessor changes or uploads that token", async (t) => {
   assert.equal(changed.CreateIndex, made.CreateIndex);
 });
 
-test("D29 an upload keeps a time of creation that is past, and expires by it", async (t) => {
+test("an upload keeps a time of creation that is past, and expires by it", async (t) => {
   const server = await aclServer(t);
   const put = (more: object) =>
     server.manage("PUT", `/acl/token/${UNKNOWN}`, { body: { ...UPLOAD, ...more } });
@@ -73,7 +73,7 @@ test("D29 an upload keeps a time of creation that is past, and expires by it", a
   assert.ok(nanosOf(early.CreateTime) < now + HOUR);
 });
 
-test("5.8 a token that goes takes its one-time token along, and the secret is free again", async (t) => {
+test("a token that goes takes its one-time token along, and the secret is free again", async (t) => {
   const server = await aclServer(t);
   const put = () => server.manage("PUT", `/acl/token/${UNKNOWN}`, { body: UPLOAD });
   tokenOf(await put());
@@ -81,7 +81,7 @@ test("5.8 a token that goes takes its one-time token along, and the secret is fr
   const { OneTimeToken } = made.json as { OneTimeToken: { OneTimeSecretID: string } };
   const { OneTimeSecretID } = OneTimeToken;
   succeeded(await server.manage("DELETE", `/acl/token/${UNKNOWN}`));
-  tokenOf(await put()); // the same identifiers, another token (D32)
+  tokenOf(await put()); // the same identifiers, another token
   const body = { OneTimeSecretID };
   denied(await server.ask("POST", "/acl/token/onetime/exchange", { body }));
 });
@@ -94,7 +94,7 @@ test("8 an index from another time waits in vain and learns the present one", as
   assert.equal(indexOf(ahead), now);
 });
 
-test("decision 5: development has a root token, and its bootstrap is open besides", async (t) => {
+test("development has a root token, and its bootstrap is open besides", async (t) => {
   const server = await aclServer(t, { dev: { rootToken: "any text" } });
   assert.equal(server.management, "any text");
   const { SecretID } = tokenOf(await server.bootstrap());
@@ -103,7 +103,7 @@ test("decision 5: development has a root token, and its bootstrap is open beside
   refused(await server.bootstrap(), 400, /already done/, "already_bootstrapped");
 });
 
-test("decision 42: the configuration narrows the door", async (t) => {
+test("the configuration narrows the door", async (t) => {
   const from = { "X-Forwarded-For": "203.0.113.7" };
   const listener = { forwardedForFrom: ["127.0.0.1"] };
   const closed = await unclaimedServer(t, { settings: { acl: { bootstrap: "closed" } }, listener });

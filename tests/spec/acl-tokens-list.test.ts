@@ -1,4 +1,4 @@
-// Conformance cases 64 to 83 of the token API: order, pages and filters of the list.
+// Cases A-64 to A-83 of docs/cases/token-api.md: order, pages and filters of the list.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -115,7 +115,7 @@ test("A-66 reverse is exactly the other way round", async (t) => {
     assert.deepEqual(await server.stubs({ reverse }), forward.toReversed());
   }
   assert.deepEqual(await server.stubs({ reverse: "false" }), forward);
-  refused(await server.list({ reverse: "yes" }), 400, /reverse/, "invalid_parameter"); // D39
+  refused(await server.list({ reverse: "yes" }), 400, /reverse/, "invalid_parameter");
 });
 
 test("A-67 pages follow one another without gaps or repeats, both ways", async (t) => {
@@ -281,7 +281,7 @@ test("A-80 a filter names no field that is unknown or hidden", async (t) => {
     const text = `failed to read result page: error finding value in datum: /${field} at part 0: couldn't find key: struct field with name "${field}"`;
     const filter = `${field} == "${value}"`;
     refused(await server.list({ filter }), 400, text, "invalid_parameter");
-    // Whatever stands before it, and with nothing to look at (D43).
+    // Whatever stands before it, and with nothing to look at.
     const behind = { filter: `Name == "none" and ${filter}`, prefix: "00ff00ff" };
     refused(await server.list(behind), 400, text, "invalid_parameter");
   }

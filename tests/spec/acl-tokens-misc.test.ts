@@ -1,4 +1,4 @@
-// Conformance cases 115 and 117 to 120 of the token API: regions by name, header families, bodies, and
+// Cases A-115 and A-117 to A-120 of docs/cases/token-api.md: regions by name, header families, bodies, and
 // the form of every refusal.
 
 import assert from "node:assert/strict";
@@ -40,7 +40,7 @@ test("A-117 a client of another family of headers finds them under both names", 
     assert.ok(own !== undefined, name);
     assert.equal(answer.headers[`x-nomad-${name}`], own, name);
   }
-  // Who asks under our names is answered under ours alone (decision 61).
+  // Who asks under our names is answered under ours alone.
   const plain = await server.list({ per_page: "1" });
   assert.equal(plain.headers["x-nomad-index"], undefined);
 });
@@ -50,7 +50,7 @@ test("A-118 names of fields are read in any case", async (t) => {
   const body = { type: "client", policies: ["p"], name: "x" };
   const token = tokenOf(await server.manage("POST", "/acl/token", { body }));
   assert.deepEqual([token.Type, token.Policies, token.Name], ["client", ["p"], "x"]);
-  // Twice is once too often, in other case too (decision 32).
+  // Twice is once too often, in other case too.
   const twice = { Name: "a", name: "b", Type: "client", Policies: ["p"] };
   refused(await server.manage("POST", "/acl/token", { body: twice }), 400, /./);
 });

@@ -1,4 +1,4 @@
-// Conformance cases 94 to 105 of the token API: one-time tokens, expiry to the nanosecond, collection.
+// Cases A-94 to A-105 of docs/cases/token-api.md: one-time tokens, expiry to the nanosecond, collection.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -133,7 +133,7 @@ test("A-100 it ends with its time, and with its token", async (t) => {
   const orphan = await oneTime(server, token.SecretID);
   succeeded(await server.manage("DELETE", `/acl/token/${token.AccessorID}`));
   denied(await exchange(server, orphan.OneTimeSecretID));
-  // D33: nor does it outlive the expiry of its token.
+  // Nor does it outlive the expiry of its token.
   const brief = await server.create({ ExpirationTTL: "1m" });
   const outlived = await oneTime(server, brief.SecretID);
   clock.stoppedAt = nanosOf(brief.ExpirationTime) + 1n;
@@ -219,7 +219,7 @@ test("A-105 an expired one-time token is collected", async (t) => {
   await until(() => keys().isDisjointFrom(added));
 });
 
-test("D51 a forced collection is for management alone", async (t) => {
+test("a forced collection is for management alone", async (t) => {
   const server = await aclServer(t);
   const { SecretID } = await server.create();
   for (const token of [undefined, UNKNOWN, SecretID]) {

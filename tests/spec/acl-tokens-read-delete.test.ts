@@ -1,4 +1,4 @@
-// Conformance cases 50 to 63 of the token API: reading one token, one's own, and deleting.
+// Cases A-50 to A-63 of docs/cases/token-api.md: reading one token, one's own, and deleting.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -37,7 +37,7 @@ test("A-51 a client token reads its own record", async (t) => {
   const token = await server.create();
   const path = `/acl/token/${token.AccessorID}`;
   assert.deepEqual(tokenOf(await server.ask("GET", path, { token: token.SecretID })), token);
-  const upper = { token: token.SecretID.toUpperCase() }; // D7
+  const upper = { token: token.SecretID.toUpperCase() };
   assert.deepEqual(tokenOf(await server.ask("GET", path, upper)), token);
 });
 
@@ -167,7 +167,7 @@ test("A-63 delete is for management alone", async (t) => {
   assert.deepEqual(tokenOf(await server.self(token.SecretID)), token);
 });
 
-test("D31 the last management token can go, with a warning", async (t) => {
+test("the last management token can go, with a warning", async (t) => {
   const server = await aclServer(t);
   const other = await server.createManagement();
   const own = tokenOf(await server.self(server.management));

@@ -1,4 +1,4 @@
-// Conformance cases 35 to 49 of the token API: what an update changes, what it never changes, and
+// Cases A-35 to A-49 of docs/cases/token-api.md: what an update changes, what it never changes, and
 // tokens with identifiers that were chosen.
 
 import assert from "node:assert/strict";
@@ -181,7 +181,7 @@ test("A-49 a secret belongs to one token", async (t) => {
   assert.equal((await server.manage("GET", `/acl/token/${ACCESSOR}`)).status, 404);
 });
 
-test("D28 an update can insist on the record that it was made from", async (t) => {
+test("an update can insist on the record that it was made from", async (t) => {
   const server = await aclServer(t);
   const token = await server.create();
   const path = `/acl/token/${token.AccessorID}?cas=${token.ModifyIndex}`;

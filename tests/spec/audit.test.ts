@@ -1,4 +1,4 @@
-// Core contract 11: audit over the API. What devices do with records is tested beside them.
+// Audit over the API. What devices do with records is tested beside them.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -68,7 +68,7 @@ async function stalledSink(t: After): Promise<{ address: string; end: () => Prom
   return { address: `127.0.0.1:${port}`, end };
 }
 
-test("11.2 every request has two records with its id, before and after, and open endpoints none", async (t) => {
+test("every request has two records with its id, before and after, and open endpoints none", async (t) => {
   const { server, token } = await opened(t);
   const file = await enableFile(server, token);
   const before = linesOf(file).length;
@@ -112,7 +112,7 @@ test("T-A04: as many pairs of records as refusals, with the path quoted as it ca
   }
 });
 
-test("11.3 T-G04: two devices, one hanging: requests go on", async (t) => {
+test("T-G04: two devices, one hanging: requests go on", async (t) => {
   const { server, token } = await opened(t);
   const { address } = await stalledSink(t);
   await enableFile(server, token);
@@ -134,7 +134,7 @@ test("11.3 T-G04: two devices, one hanging: requests go on", async (t) => {
   assert.deepEqual(Object.keys(at(listed, "data") as object).toSorted(), ["file/", "stalled/"]);
 });
 
-test("11.3 T-G04: when all devices fail requests are refused and change nothing", async (t) => {
+test("T-G04: when all devices fail requests are refused and change nothing", async (t) => {
   const disk = new MemoryDisk();
   const server = await startServer({ disk });
   t.after(() => server.stop());
@@ -160,7 +160,7 @@ test("11.3 T-G04: when all devices fail requests are refused and change nothing"
   assert.equal((await server.call("GET", "/v1/sys/health")).status, 200, "open endpoints answer");
 });
 
-test("11.1 devices: listed, not twice, gone after DELETE, and kept over a restart", async (t) => {
+test("devices: listed, not twice, gone after DELETE, and kept over a restart", async (t) => {
   const disk = new MemoryDisk();
   const first = await startServer({ disk });
   const { token, shares } = await first.open();
@@ -219,7 +219,7 @@ const REFUSED: readonly [string, object, RegExp][] = [
   ["no type", { options: {} }, /type/],
 ];
 
-test("11.1 refused devices change nothing", async (t) => {
+test("refused devices change nothing", async (t) => {
   const { server, token } = await opened(t);
   for (const [what, body, says] of REFUSED) {
     const given = JSON.parse(
@@ -232,7 +232,7 @@ test("11.1 refused devices change nothing", async (t) => {
   assert.deepEqual(at(await server.call("GET", "/v1/sys/audit", { token }), "data"), {});
 });
 
-test("4.3 a node with devices of which none can be opened stays sealed, keeps right shares, and goes on with them", async (t) => {
+test("a node with devices of which none can be opened stays sealed, keeps right shares, and goes on with them", async (t) => {
   const disk = new MemoryDisk();
   const clock = new PassingClock();
   const place = mkdtempSync(join(tmpdir(), "holdfast-audit-"));
@@ -270,7 +270,7 @@ test("4.3 a node with devices of which none can be opened stays sealed, keeps ri
   assert.equal(at(list, "data", "trail/", "local"), false, "as the configuration has it");
 });
 
-test("11.1 no audit file lies in a directory of the server's own, whoever asks for it", async (t) => {
+test("no audit file lies in a directory of the server's own, whoever asks for it", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-places-"));
   t.after(() => rmSync(directory, { recursive: true }));
   // The roots around it, so that nothing but the rule on the server's own directories stands against it:
@@ -299,7 +299,7 @@ test("11.1 no audit file lies in a directory of the server's own, whoever asks f
   assert.equal((await enable("good", join(directory, "trail", "x.log"))).status, 204);
 });
 
-test("11.1 a declared audit file that a link puts among the server's own files is not opened", async (t) => {
+test("a declared audit file that a link puts among the server's own files is not opened", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-places-"));
   t.after(() => rmSync(directory, { recursive: true }));
   for (const own of ["server", "snapshots"]) {
@@ -318,7 +318,7 @@ test("11.1 a declared audit file that a link puts among the server's own files i
   }
 });
 
-test("4.3 a node with devices of which none can be opened stays sealed and says so", async (t) => {
+test("a node with devices of which none can be opened stays sealed and says so", async (t) => {
   const disk = new MemoryDisk();
   const first = await startServer({ disk });
   const { token, shares } = await first.open();

@@ -1,4 +1,4 @@
-// The life of tokens in the view that existing clients know (core contract 6.8, decision 44), through
+// The life of tokens in the view that existing clients know, through
 // HTTP: lifetimes, renewals, revocation, uses.
 
 import assert from "node:assert/strict";
@@ -33,7 +33,7 @@ const EVERYTHING_HERE = 'path "auth/token/*" { capabilities = ["update", "read"]
 
 // --- time ---
 
-test("decision 44: a lifetime is cut to the longest, and who asked for more is told", async (t) => {
+test("a lifetime is cut to the longest, and who asked for more is told", async (t) => {
   const { server, clock } = await stopped(t);
   for (const ttl of [undefined, 0, "0s", "25h"]) {
     const answer = await ask(server, "create", { policies: ["readonly"], ttl });
@@ -49,7 +49,7 @@ test("decision 44: a lifetime is cut to the longest, and who asked for more is t
   assert.match(String(at(bounded, "warnings", 0)), /2h0m0s was cut to 1h0m0s, explicit_max_ttl/);
 });
 
-test("decision 44: without a ttl it is default_lease_ttl", async (t) => {
+test("without a ttl it is default_lease_ttl", async (t) => {
   const server = await aclServer(t, { settings: { default_lease_ttl: "2h" } });
   const answer = await ask(server, "create", { policies: ["readonly"] });
   assert.equal(authOf(answer).lease_duration, 7200);
@@ -84,7 +84,7 @@ test("T-B14: no lifetime is for ever, and none that makes no sense is taken", as
   unknownToken(await ask(server, "renew-self", {}, { token }));
 });
 
-test("decision 44: a renewal moves ExpirationTime and ModifyIndex, never past the maximum", async (t) => {
+test("a renewal moves ExpirationTime and ModifyIndex, never past the maximum", async (t) => {
   const { server, clock, pass } = await stopped(t);
   const made = await create(server, { policies: ["readonly"], ttl: "1h" });
   const issued = clock.now();
@@ -115,7 +115,7 @@ test("decision 44: a renewal moves ExpirationTime and ModifyIndex, never past th
   assert.equal(await isGood(server, token), false);
 });
 
-test("decision 44: only what was made here as renewable can be renewed", async (t) => {
+test("only what was made here as renewable can be renewed", async (t) => {
   const server = await aclServer(t);
   const fixed = await create(server, { policies: ["readonly"], ttl: 60, renewable: false });
   const { SecretID } = await server.create({ ExpirationTTL: "1h" });
@@ -126,7 +126,7 @@ test("decision 44: only what was made here as renewable can be renewed", async (
   }
 });
 
-test("6.8: explicit_max_ttl bounds renewals, and a period is what each of them gives", async (t) => {
+test("explicit_max_ttl bounds renewals, and a period is what each of them gives", async (t) => {
   const { server, clock, pass } = await stopped(t);
   const issued = clock.now();
   const bounded = await create(server, { ttl: "1h", explicit_max_ttl: "90m" });
@@ -165,7 +165,7 @@ test("a periodic token lives for as long as it is renewed in time; an explicit m
 
 // --- the end ---
 
-test("6.8: a token that is revoked takes along what it made, by whichever door", async (t) => {
+test("a token that is revoked takes along what it made, by whichever door", async (t) => {
   const server = await aclServer(t);
   await server.writePolicy("makes", EVERYTHING_HERE);
   const family = async () => {
@@ -198,7 +198,7 @@ test("6.8: a token that is revoked takes along what it made, by whichever door",
   assert.equal(await isGood(server, orphan), true);
 });
 
-test("6.8: more children than one transaction takes go with their parent, or stay without it", async (t) => {
+test("more children than one transaction takes go with their parent, or stay without it", async (t) => {
   const server = await aclServer(t);
   await server.writePolicy("makes", EVERYTHING_HERE);
   for (const [path, stay] of [
@@ -217,7 +217,7 @@ test("6.8: more children than one transaction takes go with their parent, or sta
   }
 });
 
-test("6.8: children of a token that has expired go within a minute, also after a crash", async (t) => {
+test("children of a token that has expired go within a minute, also after a crash", async (t) => {
   const disk = new MemoryDisk();
   const clock = new StoppableClock();
   clock.stoppedAt = clock.now();
@@ -240,7 +240,7 @@ test("6.8: children of a token that has expired go within a minute, also after a
   });
 });
 
-test("6.8: a token may be used as often as its number says, also by many at once", async (t) => {
+test("a token may be used as often as its number says, also by many at once", async (t) => {
   const server = await aclServer(t);
   await server.writePolicy("makes", EVERYTHING_HERE);
   const made = await create(server, { policies: ["makes"], ttl: "1h", num_uses: 3 });
@@ -263,7 +263,7 @@ test("6.8: a token may be used as often as its number says, also by many at once
   assert.equal(found.status, 404, "after its last use it is gone");
 });
 
-test("6.8: a use counts whether or not the request succeeds", async (t) => {
+test("a use counts whether or not the request succeeds", async (t) => {
   const server = await aclServer(t);
   const { client_token: token } = await create(server, {
     policies: ["default"],

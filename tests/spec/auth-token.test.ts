@@ -1,4 +1,4 @@
-// The view of tokens that existing clients know (core contract 6.8), through HTTP: making them, looking
+// The view of tokens that existing clients know, through HTTP: making them, looking
 // them up, listing them.
 
 import assert from "node:assert/strict";
@@ -43,7 +43,7 @@ test("create-orphan takes no_parent, as a command line says it there too, and re
   assert.match(contrary.text, /no_parent must be true here; auth\/token\/create makes children/);
 });
 
-test("6.8: a token that is made comes in auth, and is a token of spec 1", async (t) => {
+test("a token that is made comes in auth, and is a token of the ACL API", async (t) => {
   const { server, clock } = await stopped(t);
   const body = {
     policies: ["ReadOnly"],
@@ -82,7 +82,7 @@ test("6.8: a token that is made comes in auth, and is a token of spec 1", async 
   assert.equal(nanosOf(record.ExpirationTime), clock.now() + HOUR);
 });
 
-test("6.8: what existing clients send with every creation is understood without a warning", async (t) => {
+test("what existing clients send with every creation is understood without a warning", async (t) => {
   const server = await aclServer(t);
   const answer = await ask(server, "create", {
     policies: ["readonly"],
@@ -107,7 +107,7 @@ test("6.8: what existing clients send with every creation is understood without 
   assert.equal(authOf(aliased).lease_duration, 60);
 });
 
-test("6.8: management without policies makes a management token that ends with it", async (t) => {
+test("management without policies makes a management token that ends with it", async (t) => {
   const server = await aclServer(t);
   // What a provisioning tool makes for the time that it runs, word for word.
   const child = await create(server, { ttl: "20m", explicit_max_ttl: "20m", renewable: false });
@@ -140,7 +140,7 @@ test("a secret that somebody chooses is refused, and no other is made instead", 
   assert.equal(at(empty, "warnings"), null, "what existing clients send without a choice");
 });
 
-test("6.8: without the default policy a token may not even look at itself", async (t) => {
+test("without the default policy a token may not even look at itself", async (t) => {
   const server = await aclServer(t);
   const auth = await create(server, { policies: ["readonly"], ttl: 60, no_default_policy: true });
   assert.deepEqual(auth.policies, ["readonly"]);
@@ -218,7 +218,7 @@ test("T-B11: a name means another policy in another namespace, and is not the ca
 
 // --- looking ---
 
-test("6.8: a look-up tells the same by secret, by accessor and of oneself", async (t) => {
+test("a look-up tells the same by secret, by accessor and of oneself", async (t) => {
   const { server, clock, pass } = await stopped(t);
   const made = await create(server, { policies: ["readonly"], ttl: "90m", explicit_max_ttl: "2h" });
   const issued = clock.now();
@@ -254,7 +254,7 @@ test("6.8: a look-up tells the same by secret, by accessor and of oneself", asyn
   assert.equal(byAccessor.text.includes(made.client_token), false);
 });
 
-test("6.8: a management token is root without an end, a token of /acl/ is no renewable one", async (t) => {
+test("a management token is root without an end, a token of /acl/ is no renewable one", async (t) => {
   const server = await aclServer(t);
   const root = await facts(server, server.management);
   assert.deepEqual(root["policies"], ["root"]);
@@ -326,7 +326,7 @@ test("T-B22: unknown, expired and deleted secrets get the same answer", async (t
   }
 });
 
-test("6.8: accessors are listed in their order with what is worth knowing, for sudo alone", async (t) => {
+test("accessors are listed in their order with what is worth knowing, for sudo alone", async (t) => {
   const { server, pass } = await stopped(t);
   await server.writePolicy("lists", 'path "auth/token/accessors/" { capabilities = ["list"] }');
   const { SecretID: token } = await server.create({ Policies: ["lists"] });
@@ -369,7 +369,7 @@ test("6.8: accessors are listed in their order with what is worth knowing, for s
 
 // --- the trail ---
 
-test("11.2: a token that is given out stands in the audit trail as a hash", async (t) => {
+test("a token that is given out stands in the audit trail as a hash", async (t) => {
   const server = await aclServer(t);
   const file = join(server.test.auditDirectory, "trail.log");
   const device = { type: "file", options: { file_path: file } };

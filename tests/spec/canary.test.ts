@@ -1,4 +1,4 @@
-// R29, T-G01, T-O01, T-O03: a marker in every field and credential of every endpoint, successes and
+// T-G01, T-O01, T-O03: a marker in every field and credential of every endpoint, successes and
 // failures; then every secret the server gave out. None of them is found in the log, the audit trail,
 // errors or metrics.
 
@@ -105,7 +105,7 @@ async function sweep(
   return answers;
 }
 
-test("R29 T-G01 T-O01 T-O03: no marker of any field is found where it must not be", async (t) => {
+test("T-G01 T-O01 T-O03: no marker of any field is found where it must not be", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const markers = new Markers();
@@ -125,7 +125,7 @@ test("R29 T-G01 T-O01 T-O03: no marker of any field is found where it must not b
   assert.deepEqual(markers.foundIn(metrics.text), []);
   const trail = readFileSync(file, "utf8");
   assert.ok(trail.split("\n").length > answers.length, "what is audited has two records");
-  // Names of members stay readable, as the contract says; a marker stands in such a name too, and the
+  // Names of members stay readable; a marker stands in such a name too, and the
   // paths of capability queries are names of members in their answers.
   const names = /"k?(canary\d{6}q)":/g;
   assert.deepEqual(markers.foundIn(trail.replaceAll(names, "")), []);
@@ -133,7 +133,7 @@ test("R29 T-G01 T-O01 T-O03: no marker of any field is found where it must not b
   assert.ok(markers.made.length > 400);
 });
 
-test("R29 T-G01 T-I06: nor is a marker of any field of the engines of clouds, whose providers are out of reach", async (t) => {
+test("T-G01 T-I06: nor is a marker of any field of the engines of clouds, whose providers are out of reach", async (t) => {
   // Loopback is not allowed here, and the name stands for nothing: every call ends before it begins.
   const nowhere = "http://127.0.0.1:9";
   const settings = { cloudb_endpoints: { authority: nowhere, graph: nowhere, arm: nowhere } };
@@ -209,7 +209,7 @@ test("R29 T-G01 T-I06: nor is a marker of any field of the engines of clouds, wh
   }
 });
 
-test("R29 T-F06: no share, token or one-time password is found where it must not be", async (t) => {
+test("T-F06: no share, token or one-time password is found where it must not be", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const secrets: string[] = [];

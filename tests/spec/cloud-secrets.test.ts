@@ -1,4 +1,4 @@
-// Row X1 of cloud-engines 7.9: after all that the engines of clouds do, some of it in vain, no secret of a
+// Case X1 of docs/cases/cloud-engines.md: after all that the engines of clouds do, some of it in vain, no secret of a
 // provider is in the log, the audit trail, the metrics, or an answer that is not made to show it.
 
 import assert from "node:assert/strict";

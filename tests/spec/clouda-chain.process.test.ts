@@ -1,4 +1,4 @@
-// Row A8 of cloud-engines 7.3: credentials of the machine the server runs on. In a process of its own, as
+// Case A8 of docs/cases/cloud-engines.md: credentials of the machine the server runs on. In a process of its own, as
 // the provider's library looks for the container's address among the variables of the process.
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// The configuration of clouda through HTTP (cloud-engines 2.2, 2.4): rows A1 to A7 and A9 to A12 of 7.3.
+// The configuration of clouda through HTTP: cases A1 to A7 and A9 to A12 of docs/cases/cloud-engines.md.
 // A8 is in clouda-chain.process.test.ts, as it needs variables of the process.
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// Row X5 of cloud-engines 7.9 for clouda: role bodies of any kind, and credentials for what was stored.
+// Case X5 of docs/cases/cloud-engines.md for clouda: role bodies of any kind, and credentials for what was stored.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// Leases of clouda through HTTP, with what becomes of the users at the provider (cloud-engines 1.4, 2.9):
+// Leases of clouda through HTTP, with what becomes of the users at the provider:
 // rows L1 to L17 of 7.2.
 
 import assert from "node:assert/strict";
@@ -166,7 +166,7 @@ test("L10: an irrevocable lease is revoked by hand once the cause is gone", asyn
   await server.passUntil(async () => (await stuck(server)) === 0, SECOND);
 });
 
-test("L10: a new root configuration sets off another try by itself (D10)", async (t) => {
+test("L10: a new root configuration sets off another try by itself", async (t) => {
   const server = await cloudaServer(t);
   await withRole(server, "60s");
   await server.creds("clouda/creds/r");

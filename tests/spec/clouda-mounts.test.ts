@@ -1,4 +1,4 @@
-// The machinery that both cloud engines need, through HTTP: rows M1 to M16 of cloud-engines 7.1.
+// The machinery that both cloud engines need, through HTTP: cases M1 to M16 of docs/cases/cloud-engines.md.
 
 import assert from "node:assert/strict";
 import test from "node:test";

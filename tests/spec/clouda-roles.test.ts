@@ -1,4 +1,4 @@
-// Roles of clouda: rows C1 to C12 and C39 of cloud-engines 7.5, through HTTP. Every rule by itself is in
+// Roles of clouda: cases C1 to C12 and C39 of docs/cases/cloud-engines.md, through HTTP. Every rule by itself is in
 // src/engines/clouda/roles.test.ts.
 
 import assert from "node:assert/strict";

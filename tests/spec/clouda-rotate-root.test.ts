@@ -1,4 +1,4 @@
-// rotate-root of clouda through HTTP (cloud-engines 2.3): rows R1 to R7 of 7.4.
+// rotate-root of clouda through HTTP: cases R1 to R7 of docs/cases/cloud-engines.md.
 
 import assert from "node:assert/strict";
 import test from "node:test";

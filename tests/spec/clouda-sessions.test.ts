@@ -1,4 +1,4 @@
-// Sessions that clouda gives: rows C27 to C35 and C37 of cloud-engines 7.5, through HTTP and before the fake
+// Sessions that clouda gives: cases C27 to C35 and C37 of docs/cases/cloud-engines.md, through HTTP and before the fake
 // provider.
 
 import assert from "node:assert/strict";

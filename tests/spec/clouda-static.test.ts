@@ -1,4 +1,4 @@
-// Static roles of clouda: rows S1 to S16 of cloud-engines 7.6, through HTTP and before the fake provider.
+// Static roles of clouda: cases S1 to S16 of docs/cases/cloud-engines.md, through HTTP and before the fake provider.
 // S10 waits for standbys.
 
 import assert from "node:assert/strict";
@@ -486,7 +486,7 @@ test("S16: a user is managed by one static role, and never the one of the root k
   refused(await asked("app"), 400, 'user app is already managed by static role "app"');
 });
 
-test("D15: rotate makes a key at once and counts the period from now", async (t) => {
+test("rotate makes a key at once and counts the period from now", async (t) => {
   const server = await cloudaServer(t);
   server.fake.control.makeUser("app");
   await adopted(server);
@@ -501,7 +501,7 @@ test("D15: rotate makes a key at once and counts the period from now", async (t)
   absent(await server.ask("POST", "clouda/static-roles/none/rotate"));
 });
 
-test("D36: without overlap a new key has the user to itself once it has been seen to work", async (t) => {
+test("without overlap a new key has the user to itself once it has been seen to work", async (t) => {
   const server = await cloudaServer(t);
   const { control } = server.fake;
   control.makeUser("app", { keys: 1 });
@@ -521,7 +521,7 @@ test("D36: without overlap a new key has the user to itself once it has been see
   assert.deepEqual(keys(server), [rotated.id]);
 });
 
-test("D36: other keys end so long after a rotation as overlap says", async (t) => {
+test("other keys end so long after a rotation as overlap says", async (t) => {
   const server = await cloudaServer(t);
   server.fake.control.makeUser("app");
   await adopted(server, { overlap: "10m" });

@@ -1,4 +1,4 @@
-// Users that clouda makes: rows C13 to C26, C36 and C38 of cloud-engines 7.5, through HTTP and before the
+// Users that clouda makes: cases C13 to C26, C36 and C38 of docs/cases/cloud-engines.md, through HTTP and before the
 // fake provider.
 
 import assert from "node:assert/strict";
@@ -276,7 +276,7 @@ test("C38: a ttl for a user is ignored, with a word about it", async (t) => {
   assert.equal(seconds, 2_764_800);
 });
 
-test("D32: a user that is long in the making is proved all the same, and within the request", async (t) => {
+test("a user that is long in the making is proved all the same, and within the request", async (t) => {
   const server = await cloudaServer(t);
   await server.configure({ max_retries: 20 });
   await server.makeRole("r");
@@ -336,7 +336,7 @@ test("C25: where a user cannot be deleted all the same, what was refused is told
   assert.deepEqual(server.users(), []);
 });
 
-test("D32: verify wants three proofs in a row, and begins anew after each failure", async (t) => {
+test("verify wants three proofs in a row, and begins anew after each failure", async (t) => {
   const server = await cloudaServer(t);
   await server.makeRole("r");
   const { control } = server.fake;

@@ -215,7 +215,7 @@ test("B6: without a configuration a read gives empty values, and a second DELETE
   refused(await server.writeRole("r"), 400, "engine is not configured");
 });
 
-test("B6: D39: deleting a configuration that leases still need says so", async (t) => {
+test("B6: deleting a configuration that leases still need says so", async (t) => {
   const server = await cloudbServer(t);
   await server.makeRole("r");
   await server.creds("r");
@@ -295,7 +295,7 @@ test("a mount without a secret or an audience uses the machine's own identity", 
   assert.ok(!actions.includes("token"));
 });
 
-test("3.2: a write drops what is kept of the provider, also where it changes nothing", async (t) => {
+test("a write drops what is kept of the provider, also where it changes nothing", async (t) => {
   const server = await cloudbServer(t, {
     environment: ({ tenantId, subscriptionId, clientId, clientSecret }) => ({
       CLOUDB_TENANT_ID: tenantId,

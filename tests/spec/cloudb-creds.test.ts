@@ -1,4 +1,4 @@
-// Credentials of cloudb: cloud-engines 3.6 to 3.8, rows B18 to B26, B31 to B33, B36 to B38.
+// Credentials of cloudb: cases B18 to B26, B31 to B33, B36 to B38 of docs/cases/cloud-engines.md.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -42,7 +42,7 @@ test("B18: a principal is made step by step, has what the role grants, and its s
   const group = await fullRole(server);
   const answer = await server.askCreds("r");
   const { client_id, client_secret, ...rest } = dataOf(answer);
-  assert.deepEqual(rest, { tenant_id: tenantId, subscription_id: subscriptionId }); // D59
+  assert.deepEqual(rest, { tenant_id: tenantId, subscription_id: subscriptionId });
   assert.match(String(at(answer, "lease_id")), /^cloudb\/creds\/r\/[A-Za-z0-9]{24}$/); // M11
   assert.equal(at(answer, "mount_type"), "cloudb");
   assert.deepEqual(actions(server), [
@@ -62,7 +62,7 @@ test("B18: a principal is made step by step, has what the role grants, and its s
     if (action !== "putRoleAssignment") continue;
     const { properties } = params as { properties: Record<string, unknown> };
     const { principalId, principalType } = properties;
-    assert.deepEqual([principalId, principalType], [principal?.id, "ServicePrincipal"]); // D56
+    assert.deepEqual([principalId, principalType], [principal?.id, "ServicePrincipal"]);
   }
   assert.deepEqual(groups.find(({ id }) => id === group)?.members, [principal?.id]);
   const issued = { clientId: String(client_id), clientSecret: String(client_secret) };
@@ -405,18 +405,18 @@ test("an answer that is lost every time is a failure, after which nothing remain
   assert.deepEqual(ours(server), []);
 });
 
-test("B36: D8: a lease whose role is gone cannot be renewed, and lives on", async (t) => {
+test("B36: a lease whose role is gone cannot be renewed, and lives on", async (t) => {
   const server = await cloudbServer(t);
   await fullRole(server);
   const { lease } = await server.creds("r");
   const gone = await server.ask("DELETE", "cloudb/roles/r");
   assert.equal(gone.status, 200, gone.text);
-  assert.match(String(at(gone, "warnings", 0)), /^1 lease of this role stay/); // D24
+  assert.match(String(at(gone, "warnings", 0)), /^1 lease of this role stay/);
   refused(await server.renew(lease), 400, 'role "r" no longer exists; lease cannot be renewed');
   assert.ok(await server.isThere(lease));
 });
 
-test("D24: the leases of a role can be revoked with it", async (t) => {
+test("the leases of a role can be revoked with it", async (t) => {
   const server = await cloudbServer(t);
   await fullRole(server);
   const { lease } = await server.creds("r");
@@ -467,7 +467,7 @@ test("B38: credentials of a role that nobody has written", async (t) => {
   assert.deepEqual(actions(server), []);
 });
 
-test("D60: verify waits until the provider takes the secret three times in a row, or says that it did not", async (t) => {
+test("verify waits until the provider takes the secret three times in a row, or says that it did not", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   await fullRole(server);

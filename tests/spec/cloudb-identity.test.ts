@@ -79,7 +79,7 @@ test("B39: another mount is another subject, and is refused", async (t) => {
   assert.equal((await server.writeRole("r")).status, 400, "another audience");
 });
 
-test("B39: an assertion has the claims of the contract, and expires when it was told to", async (t) => {
+test("B39: an assertion has the claims that the provider wants, and expires when it was told to", async (t) => {
   const server = await cloudbServer(t, { configured: false });
   await federated(server, { identity_token_ttl: "10m" });
   await server.makeRole("r");

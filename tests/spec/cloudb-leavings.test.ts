@@ -1,5 +1,5 @@
-// What a failure, a rotation or a mount that goes could leave behind at cloud B: cloud-engines 1.1.5, 1.5,
-// 3.3. Crashes are in cloudb-crash.test.ts.
+// What a failure, a rotation or a mount that goes could leave behind at cloud B.
+// Crashes are in cloudb-crash.test.ts.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -71,7 +71,7 @@ test("T-I14: a membership that may have been added is looked for later, and one 
   assert.deepEqual(server.storedKeys("/wal/"), []);
 });
 
-test("D2: a mount that goes waits for a request as long as one may take, and nothing stays behind", async (t) => {
+test("a mount that goes waits for a request as long as one may take, and nothing stays behind", async (t) => {
   const server = await cloudbServer(t);
   await server.makeRole("r");
   const { control } = server.fake;
@@ -131,7 +131,7 @@ test("T-I13: one that was replaced by yet another secret is removed all the same
   assert.equal(await keyInUse(server), other.keyId);
 });
 
-test("1.1.5: a mount that goes takes a secret with it that is still being proved", async (t) => {
+test("a mount that goes takes a secret with it that is still being proved", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   const [old] = passwords(server);
@@ -147,7 +147,7 @@ test("1.1.5: a mount that goes takes a secret with it that is still being proved
   assert.deepEqual(passwords(server), [old]);
 });
 
-test("1.1.5: with abandon a secret that cannot be removed stays, and is told of", async (t) => {
+test("with abandon a secret that cannot be removed stays, and is told of", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   done(await rotate(server));

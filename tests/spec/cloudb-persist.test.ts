@@ -1,4 +1,4 @@
-// Roles of cloudb that keep one application: cloud-engines 3.5, rows B34 and B35.
+// Roles of cloudb that keep one application: cases B34 and B35 of docs/cases/cloud-engines.md.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -39,7 +39,7 @@ test("B34: one application for the life of the role, whose passwords are given",
   assert.match(application?.displayName ?? "", /^service-r-\d{10}-[0-9a-f]{8}$/);
   const role = await read(server);
   assert.equal(role["application_object_id"], application?.id);
-  assert.deepEqual([role["managed_application"], role["persist_app"]], [true, true]); // D53
+  assert.deepEqual([role["managed_application"], role["persist_app"]], [true, true]);
 
   const first = await server.creds("r");
   const second = await server.creds("r");
@@ -48,7 +48,7 @@ test("B34: one application for the life of the role, whose passwords are given",
   await server.revokeNow(first.lease);
   assert.ok(!(await server.logsIn(first)) && (await server.logsIn(second)));
 
-  // D54: what is new is added before what is no more is taken away.
+  // What is new is added before what is no more is taken away.
   control.clearCalls();
   const roles = [{ role_name: "Owner", scope }];
   done(await write(server, { cloudb_roles: roles, cloudb_groups: [{ object_id: b }] }));
@@ -252,7 +252,7 @@ for (const moment of CHANGES) {
   });
 }
 
-test("B35: D55: a role with leases keeps its application; without any, that is deleted", async (t) => {
+test("B35: a role with leases keeps its application; without any, that is deleted", async (t) => {
   const server = await cloudbServer(t);
   await server.makeRole("r", { persist_app: true });
   const { lease } = await server.creds("r");
@@ -277,7 +277,7 @@ test("an application of an operator cannot be one that a role keeps", async (t) 
   refused(await write(server, both), 400, "persist_app must be false with application_object_id");
 });
 
-test("D3: a mount that keeps applications is disabled only with abandon", async (t) => {
+test("a mount that keeps applications is disabled only with abandon", async (t) => {
   const server = await cloudbServer(t);
   await server.makeRole("r", { persist_app: true });
   const refusedAnswer = await server.ask("DELETE", "sys/mounts/cloudb");

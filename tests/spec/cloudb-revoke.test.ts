@@ -1,4 +1,4 @@
-// What becomes of credentials of cloudb when their lease ends: cloud-engines 3.9, rows B27 to B30.
+// What becomes of credentials of cloudb when their lease ends: cases B27 to B30 of docs/cases/cloud-engines.md.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -85,7 +85,7 @@ test("B28: what somebody has removed by hand is revoked already", async (t) => {
   assert.equal((await server.revokeNow(second.lease)).status, 204);
 });
 
-test("B29: D61: an assignment under a lock does not keep the lease; it is an orphan at once", async (t) => {
+test("B29: an assignment under a lock does not keep the lease; it is an orphan at once", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   const credentials = await issued(server);
@@ -148,7 +148,7 @@ test("T-I12: two roles that share a group: one lease ends, the other is as it wa
   assert.ok(await server.logsIn(b));
 });
 
-test("D62: where the resource manager is down the application goes first, and the rest later", async (t) => {
+test("where the resource manager is down the application goes first, and the rest later", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   const scopes = ["a", "b", "c", "d"].map((name) => `${server.scope}/resourceGroups/${name}`);
@@ -221,7 +221,7 @@ test("T-I07: a provider that never answers does not hold a revocation for ever",
   assert.deepEqual(alive(server), []);
 });
 
-test("D9: a provider that throttles is left alone, and the lease is revoked in the end", async (t) => {
+test("a provider that throttles is left alone, and the lease is revoked in the end", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   await server.makeRole("r");
@@ -286,11 +286,11 @@ test("a mount whose assignments cannot be removed is not disabled: nothing would
   assert.deepEqual(alive(server), []);
 });
 
-test("a lease of a mount that has lost its configuration stays, and is revoked once there is one (D10)", async (t) => {
+test("a lease of a mount that has lost its configuration stays, and is revoked once there is one", async (t) => {
   const server = await cloudbServer(t);
   const { lease } = await issued(server);
   const gone = await server.ask("DELETE", "cloudb/config");
-  assert.match(String(at(gone, "warnings", 0)), /^1 leases remain/); // D39
+  assert.match(String(at(gone, "warnings", 0)), /^1 leases remain/);
   refused(await server.revokeNow(lease), 400, /engine is not configured$/);
   await server.configure();
   await server.passUntil(async () => !(await server.isThere(lease)));

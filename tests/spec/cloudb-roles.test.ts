@@ -1,4 +1,4 @@
-// Roles of cloudb: cloud-engines 3.4, rows B7 to B17, and what the seed says of them.
+// Roles of cloudb: cases B7 to B17 of docs/cases/cloud-engines.md, and what the seed says of them.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -225,7 +225,7 @@ test("B13: an application must exist, must not be the engine's own, and is never
   );
 });
 
-test("D49: a role whose application becomes the engine's own gives nothing any more", async (t) => {
+test("a role whose application becomes the engine's own gives nothing any more", async (t) => {
   const server = await cloudbServer(t);
   const { control } = server.fake;
   const made = control.makeApplication("theirs", 1);
@@ -235,7 +235,7 @@ test("D49: a role whose application becomes the engine's own gives nothing any m
   refused(await server.askCreds("r"), 400, /must not be the application of this engine itself$/);
 });
 
-test("D49: the engine's own application is known however its id is spelt", async (t) => {
+test("the engine's own application is known however its id is spelt", async (t) => {
   const server = await cloudbServer(t);
   const { control, objectId, clientId } = server.fake;
   const made = control.makeApplication("theirs", 1);
@@ -374,7 +374,7 @@ test("a role that is not there is created, one that is there is updated", async 
   assert.equal(again.status, 403);
 });
 
-test("D48: a role needs a configuration, which may be the environment's alone", async (t) => {
+test("a role needs a configuration, which may be the environment's alone", async (t) => {
   const without = await cloudbServer(t, { configured: false });
   refused(await without.writeRole("r"), 400, "engine is not configured");
   const server = await cloudbServer(t, {

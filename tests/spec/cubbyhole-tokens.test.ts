@@ -1,4 +1,4 @@
-// Core contract 18: a place of its own for every token, that nobody else sees and that goes with it.
+// A place of its own for every token, that nobody else sees and that goes with it.
 
 import assert from "node:assert/strict";
 import test from "node:test";

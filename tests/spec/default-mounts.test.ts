@@ -1,4 +1,4 @@
-// What initialisation mounts by itself (cloud-engines D1, 1.1.1 to 1.1.3): once, as configured.
+// What initialisation mounts by itself: once, as configured.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -37,7 +37,7 @@ test("M3: a default mount that was disabled stays away after a restart", async (
   assert.equal(all["clouda/"]?.["accessor"], accessor);
 });
 
-test("D1: default_mounts says which there are, and has no effect later", async (t) => {
+test("default_mounts says which there are, and has no effect later", async (t) => {
   const settings = { default_mounts: ["cloudb"] };
   const server = await engineServer(t, { settings });
   assert.deepEqual((await mountsOf(server)).paths, ["cloudb/"]);
@@ -47,7 +47,7 @@ test("D1: default_mounts says which there are, and has no effect later", async (
   assert.deepEqual((await mountsOf(none)).paths, ["clouda/"]);
 });
 
-test("1.1.2: older names of the types are accepted under api.compat, and not without it", async (t) => {
+test("older names of the types are accepted under api.compat, and not without it", async (t) => {
   const server = await engineServer(t);
   await server.enable("team/aws", "aws");
   await server.enable("team/azure", "azure");
@@ -63,7 +63,7 @@ test("1.1.2: older names of the types are accepted under api.compat, and not wit
   }
 });
 
-test("1.1.3: an accessor stays the same when its mount moves", async (t) => {
+test("an accessor stays the same when its mount moves", async (t) => {
   const server = await engineServer(t);
   const accessor = (await mountsOf(server)).all["clouda/"]?.["accessor"];
   await server.must("POST", "sys/remount", { from: "clouda", to: "team/a" });

@@ -1,4 +1,4 @@
-// What a server gives its engines of what is around them (cloud-engines 3.10, D10, D39, D44, P12), and the
+// What a server gives its engines of what is around them, and the
 // two public documents about identity tokens, through HTTP.
 
 import assert from "node:assert/strict";
@@ -99,7 +99,7 @@ test("what engines count is scraped, and a root credential's age goes with its m
   assert.ok(!(await scrape()).includes("holdfast_root_rotation_age_seconds{"));
 });
 
-test("decision 54: engines reach loopback in dev mode or when it is allowed, and not otherwise", async (t) => {
+test("engines reach loopback in dev mode or when it is allowed, and not otherwise", async (t) => {
   const trouble = async ({ outbound }: EngineGiven) => {
     const request = {
       method: "GET",

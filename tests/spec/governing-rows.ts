@@ -1,4 +1,4 @@
-// The contract's cases 97 to 120 as data, as far as they are a question of what programs say of a
+// Cases 97 to 120 of docs/cases/policies.md as data, as far as they are a question of what programs say of a
 // request: used where programs are evaluated and over HTTP. The rest of those cases is about writing,
 // and about what a real request is told.
 

@@ -1,4 +1,4 @@
-// Core contract 17, row by row, for version 2 of the key/value engine, through HTTP.
+// Version 2 of the key/value engine, operation by operation, through HTTP.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// Core contract 17 through HTTP: what the engine's own tests cannot see is the envelope, the verbs, the
+// The key/value engine through HTTP: what the engine's own tests cannot see is the envelope, the verbs, the
 // statuses and the rights that the pipeline asks for.
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// What reaches over several secrets asks the caller's policies about each: core contract 17, decision 58,
+// What reaches over several secrets asks the caller's policies about each,
 // with real policies, in a child namespace, under a mount with several segments.
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// What users of such servers have asked for in vain (core contract 17, decision 58): move, copy, search,
+// What users of such servers have asked for in vain: move, copy, search,
 // bulk delete and the recycle bin, and that none of them shows a caller what it may not read.
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// Lease-count quotas through HTTP: core contract 13.1, the row `sys/quotas/lease-count/:name`.
+// Lease-count quotas through HTTP: `sys/quotas/lease-count/:name`.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

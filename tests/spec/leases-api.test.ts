@@ -1,4 +1,4 @@
-// The lease endpoints as they are on the wire (core contract 9.3), under both of their paths: shapes,
+// The lease endpoints as they are on the wire, under both of their paths: shapes,
 // statuses and texts. What leases do by themselves is tested in src/leases/.
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-// B23: a client that goes away while its secret is being made. Whatever step it is at, the handler goes
+// A client that goes away while its secret is being made. Whatever step it is at, the handler goes
 // on to its end; then nobody knows the secret, so it is ended at once. Never is anything left half.
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 // How leases end: by time, by hand, by prefix, by force, with their owner; and what happens when the
-// provider fails (cloud-engines 1.4, decision 56).
+// provider fails.
 
 import assert from "node:assert/strict";
 import test from "node:test";

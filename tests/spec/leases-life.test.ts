@@ -1,5 +1,5 @@
-// Leases through HTTP: what an answer shows, how long they live (core contract 9.2, cloud-engines 1.4),
-// looking up and renewing, with every refusal in the contract's words.
+// Leases through HTTP: what an answer shows, how long they live,
+// looking up and renewing, with every refusal in its words.
 
 import assert from "node:assert/strict";
 import test from "node:test";

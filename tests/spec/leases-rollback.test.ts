@@ -1,4 +1,4 @@
-// Write-ahead records and rollback (cloud-engines 1.5): whatever step an engine is stopped at, what it
+// Write-ahead records and rollback: whatever step an engine is stopped at, what it
 // made outside has a lease or is taken away again.
 
 import assert from "node:assert/strict";

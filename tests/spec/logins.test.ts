@@ -1,4 +1,4 @@
-// Logging in through HTTP (core contract 7.2): from a password or a secret id to a client token, and what
+// Logging in through HTTP: from a password or a secret id to a client token, and what
 // that is good for.
 
 import assert from "node:assert/strict";
@@ -89,7 +89,7 @@ test("T-B20: no login that fails makes a token", async (t) => {
   assert.equal(await logins.tokens(), before);
 });
 
-test("decision 39: endpoint policies reach logins, and tell strangers nothing", async (t) => {
+test("endpoint policies reach logins, and tell strangers nothing", async (t) => {
   const logins = await loginServer(t);
   await logins.people();
   const abroad = 'ip_in(request.connection.remote_addr, "192.0.2.0/24")';

@@ -1,4 +1,4 @@
-// Disabling a mount: the order of cloud-engines 1.1.5, what decision 57 says of one that takes long, and
+// Disabling a mount: the order of the steps, one that takes long, and
 // what a crash between any two steps leaves to be done.
 
 import assert from "node:assert/strict";

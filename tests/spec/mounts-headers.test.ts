@@ -1,5 +1,5 @@
 // Headers that pass between clients and the engine of a mount, and other things that a mount is told
-// which must have their effect or be refused (core contract 7).
+// which must have their effect or be refused.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-// Core contract 7.3: a mount moves, in the background, within its namespace and across; its uuid, its
+// A mount moves, in the background, within its namespace and across; its uuid, its
 // accessor and its data move with it, its leases do not.
 
 import assert from "node:assert/strict";

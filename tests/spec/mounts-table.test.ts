@@ -1,4 +1,4 @@
-// Core contract 7.1, row by row: enabling, reading and listing mounts, what overlaps, what is protected,
+// Enabling, reading and listing mounts, what overlaps, what is protected,
 // and which requests go where.
 
 import assert from "node:assert/strict";

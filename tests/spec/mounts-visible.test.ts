@@ -1,5 +1,5 @@
 // Who sees a mount: listing visibility, sys/internal/ui/mounts, which members audit shows in clear, and
-// the table of auth mounts (core contract 7.1, 7.2).
+// the table of auth mounts.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Core contract 13.5 and 19.18: the OpenAPI document names every route that answers, and none that does
+// The OpenAPI document names every route that answers, and none that does
 // not; it is a valid one; and what it says of a path is what path-help explains.
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ function documented({ method, path, head }: (typeof everyEndpoint)[number]): str
   return head ? [told, `head ${named}`] : [told];
 }
 
-test("19.18 the document has every endpoint, and nothing else, and it is valid", async (t) => {
+test("the document has every endpoint, and nothing else, and it is valid", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const { token } = await server.open();
@@ -34,7 +34,7 @@ test("19.18 the document has every endpoint, and nothing else, and it is valid",
       .filter((method) => method !== "parameters" && method !== "put")
       .map((method) => `${method} ${path}`),
   );
-  // A new server has the mount that every namespace has, and the two of D1.
+  // A new server has the mount that every namespace has, and the two that are mounted by default.
   const mounted = ["cubbyhole", "clouda", "cloudb"].flatMap((place) => {
     const own = mountedSurface.find(({ title }) => title === place)?.endpoints ?? [];
     assert.ok(own.length > 3, place);
@@ -48,7 +48,7 @@ test("19.18 the document has every endpoint, and nothing else, and it is valid",
   assert.deepEqual(told.toSorted(), declared.toSorted());
 });
 
-test("13.5 every request that takes fields says that they can be refused", async (t) => {
+test("every request that takes fields says that they can be refused", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const { token } = await server.open();
@@ -57,7 +57,7 @@ test("13.5 every request that takes fields says that they can be refused", async
   assert.deepEqual(refusal, { $ref: "#/components/responses/Error" });
 });
 
-test("13.5 mounts are described under their own paths, or by type", async (t) => {
+test("mounts are described under their own paths, or by type", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const { token } = await server.open();
@@ -84,7 +84,7 @@ test("13.5 mounts are described under their own paths, or by type", async (t) =>
   assert.ok(!nobody.some((path) => path.includes("kv")), "mounts are told of nobody");
 });
 
-test("13.5 without a token it has what needs none", async (t) => {
+test("without a token it has what needs none", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   await server.open();
@@ -94,7 +94,7 @@ test("13.5 without a token it has what needs none", async (t) => {
   assert.ok(!paths.some((path) => path.startsWith("/sys/audit")));
 });
 
-test("1.1 ?help=1 explains a path in words: its fields, its access, its answer", async (t) => {
+test("?help=1 explains a path in words: its fields, its access, its answer", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const { token } = await server.open();
@@ -130,7 +130,7 @@ test("?help=1 on a mount tells what it serves, and is answered for what a sealed
   assert.equal((await server.call("GET", "/v1/sys/mounts?help=1", { token })).status, 503);
 });
 
-test("R25: answers are what the document says of them: 202, empty 200, types of text, chosen codes, nulls", async (t) => {
+test("answers are what the document says of them: 202, empty 200, types of text, chosen codes, nulls", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
   const { token } = await server.open();

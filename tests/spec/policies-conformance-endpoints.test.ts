@@ -1,4 +1,4 @@
-// The contract's cases 76 to 96: the endpoints of policies.
+// Cases 76 to 96 of docs/cases/policies.md: the endpoints of policies.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -269,7 +269,7 @@ test("94: capabilities of one path and of several, and of management", async (t)
   }
 });
 
-test("95: an EGP without paths, and levels that are none, are refused in the contract's words", async (t) => {
+test("95: an EGP without paths, and levels that are none, are refused in its own words", async (t) => {
   const server = await governedServer(t);
   const write = async (body: object) => {
     const answer = await server.manage("POST", `${EGP}/p`, { body: { policy: "true", ...body } });

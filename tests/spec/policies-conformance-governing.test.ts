@@ -1,4 +1,4 @@
-// The contract's cases 97 to 120: RGPs and EGPs in the way of a request. Each by a real request, and
+// Cases 97 to 120 of docs/cases/policies.md: RGPs and EGPs in the way of a request. Each by a real request, and
 // where it says something more, by sys/inspect/request.
 
 import assert from "node:assert/strict";
@@ -99,7 +99,7 @@ test("98: a hard RGP that says no denies, and the body names it and its rules", 
   );
 });
 
-test("98: the trace of a document with rules is that of the contract", async (t) => {
+test("98: the trace of a document with rules shows each rule once, in order", async (t) => {
   const { server, client, read } = await stage(t);
   const document = `# Office hours of the business.
 
@@ -243,7 +243,7 @@ test("106: a glob with a slash does not reach beside it; an exact path reaches i
   denied(await read(caller, { path: "secret/x" }));
   assert.equal((await read(caller, { path: "other/x" })).status, 404);
   denied(await read(caller, { path: "other" }));
-  denied(await server.call("LIST", "/v1/other", { token: caller.secret })); // P17
+  denied(await server.call("LIST", "/v1/other", { token: caller.secret }));
 });
 
 const FROM_TEN = 'ip_in(request.connection.remote_addr, "10.0.0.0/8")';

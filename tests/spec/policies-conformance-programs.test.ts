@@ -1,4 +1,4 @@
-// The contract's cases about what programs say: where they are evaluated, and through
+// Cases of docs/cases/policies.md about what programs say: where they are evaluated, and through
 // sys/inspect/request, with documents that come along and with documents that are stored.
 
 import assert from "node:assert/strict";

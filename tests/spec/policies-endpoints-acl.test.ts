@@ -1,4 +1,4 @@
-// The endpoints of ACL policies (policy contract 1, 4.1 and 4.5; rows 76–93 of its appendix), through
+// The endpoints of ACL policies (cases 76–93 of docs/cases/policies.md), through
 // HTTP.
 
 import assert from "node:assert/strict";
@@ -50,7 +50,7 @@ test("76: a name in capitals is converted, told, and found by any spelling", asy
   refused(await server.sys("GET", "policies/acl/dev"), 404);
 });
 
-test("P1: what is no name is refused", async (t) => {
+test("what is no name is refused", async (t) => {
   const server = await policyServer(t);
   for (const name of ["a~b", "a,b", "a".repeat(129)]) {
     const answer = await server.sys("POST", `policies/acl/${name}`, { policy: READS });
@@ -59,7 +59,7 @@ test("P1: what is no name is refused", async (t) => {
   }
 });
 
-test("78–82: documents are refused with the texts of the contract", async (t) => {
+test("documents are refused with the texts that clients know", async (t) => {
   const server = await policyServer(t);
   const write = (policy: unknown) => server.sys("POST", "policies/acl/p", { policy });
   const missing = "'policy' parameter not supplied or empty";
@@ -86,7 +86,7 @@ test("78–82: documents are refused with the texts of the contract", async (t) 
   refused(await server.sys("GET", "policies/acl/p"), 404);
 });
 
-test("P10: what is legal and hardly ever meant is stored, with a warning", async (t) => {
+test("what is legal and hardly ever meant is stored, with a warning", async (t) => {
   const server = await policyServer(t);
   const policy = grants("kv/*/x", "read") + grants("kv/a", "sudo");
   const warnings = warningsOf(await server.sys("POST", "policies/acl/p", { policy })) as string[];
@@ -96,7 +96,7 @@ test("P10: what is legal and hardly ever meant is stored, with a warning", async
   assert.equal(dataOf(await server.sys("GET", "policies/acl/p"))["policy"], policy);
 });
 
-test("P10: a rule that leads to no mount, or to no path of one, is stored with a warning", async (t) => {
+test("a rule that leads to no mount, or to no path of one, is stored with a warning", async (t) => {
   const server = await policyServer(t);
   await server.namespace("team");
   const mount = (path: string, type: string) => server.sys("POST", `mounts/${path}`, { type });
@@ -187,7 +187,7 @@ test("86: LIST has default and root, in a child namespace no root", async (t) =>
   refused(nobody, 403, "missing client token");
 });
 
-test("4.1: names with slashes are listed whole, below a folder, and page by page", async (t) => {
+test("names with slashes are listed whole, below a folder, and page by page", async (t) => {
   const server = await policyServer(t);
   for (const name of ["a", "team/dev", "team/ops", "team/x/deep", "zoo"]) {
     await server.write(`acl/${name}`, { policy: READS });
@@ -220,7 +220,7 @@ test("4.1: names with slashes are listed whole, below a folder, and page by page
   assert.equal((whole["key_info"] as typeof info)["team/x/deep"]?.["version"], 1);
 });
 
-test("4.1: a list with documents is cut where it gets long, and goes on from there", async (t) => {
+test("a list with documents is cut where it gets long, and goes on from there", async (t) => {
   const server = await policyServer(t);
   const filler = `${READS}# ${"x".repeat(250_000)}\n`;
   for (let i = 10; i < 30; i++) {
@@ -264,7 +264,7 @@ test("90, 91: a write and a deletion count for the token's next request", async 
   refused(await list(), 404); // 1.4: the name arms the token again
 });
 
-test("92, P5: check-and-set: one of two writers, -1 for none, required while repeated", async (t) => {
+test("92: check-and-set: one of two writers, -1 for none, required while repeated", async (t) => {
   const server = await policyServer(t);
   const mismatch = "check-and-set parameter did not match the current version";
   const required = "check-and-set parameter required for this call";
@@ -286,7 +286,7 @@ test("92, P5: check-and-set: one of two writers, -1 for none, required while rep
   assert.equal(dataOf(await server.sys("GET", "policies/acl/p"))["version"], 1);
 });
 
-test("P5: a policy ends at its expiration for reads, lists and decisions, and its name is free", async (t) => {
+test("a policy ends at its expiration for reads, lists and decisions, and its name is free", async (t) => {
   const server = await policyServer(t);
   const start = server.clock.now();
   server.clock.stoppedAt = start;
@@ -315,7 +315,7 @@ test("P5: a policy ends at its expiration for reads, lists and decisions, and it
   refused(await asks(), 404);
 });
 
-test("P5: what has ended leaves no rows behind once something else is written", async (t) => {
+test("what has ended leaves no rows behind once something else is written", async (t) => {
   const server = await policyServer(t);
   const start = server.clock.now();
   server.clock.stoppedAt = start;
@@ -332,7 +332,7 @@ test("P5: what has ended leaves no rows behind once something else is written", 
   refused(await server.sys("GET", "policies/acl/a"), 404);
 });
 
-test("P5: two ends, an end in the past and what is no time are refused", async (t) => {
+test("two ends, an end in the past and what is no time are refused", async (t) => {
   const server = await policyServer(t);
   const write = (body: object) => server.sys("POST", "policies/acl/p", { policy: READS, ...body });
   const past = "expiration must lie in the future";
@@ -344,7 +344,7 @@ test("P5: two ends, an end in the past and what is no time are refused", async (
   refused(await server.sys("GET", "policies/acl/p"), 404);
 });
 
-test("4.1: PATCH changes what is sent, and nothing else", async (t) => {
+test("PATCH changes what is sent, and nothing else", async (t) => {
   const server = await policyServer(t);
   const patch = (body: object) => server.sys("PATCH", "policies/acl/p", body);
   const read = async () => dataOf(await server.sys("GET", "policies/acl/p"));
@@ -382,7 +382,7 @@ test("4.1: PATCH changes what is sent, and nothing else", async (t) => {
   assert.equal(wrong.status, 415, wrong.text);
 });
 
-test("5.10: ?dry_run=true checks everything, shows what would be stored, and stores nothing", async (t) => {
+test("?dry_run=true checks everything, shows what would be stored, and stores nothing", async (t) => {
   const server = await policyServer(t);
   const dry = "policies/acl/P?dry_run=true";
   const tried = await server.sys("POST", dry, { policy: Buffer.from(READS).toString("base64") });

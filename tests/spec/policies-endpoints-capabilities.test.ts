@@ -1,5 +1,5 @@
-// What a token may do, for those who ask (policy contract 4.6 and row 94 of its appendix), and the
-// policies as clients of spec 1 read them (acl-tokens D57), through HTTP.
+// What a token may do, for those who ask (case 94 of docs/cases/policies.md), and the
+// policies as clients of the ACL API read them, through HTTP.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -34,7 +34,7 @@ test("94: words for two paths, for one, and for management", async (t) => {
   assert.equal(warningsOf(await server.sys("POST", "capabilities-accessor", named)), null);
 });
 
-test("4.6: each word is what the decision for that operation on that path would be", async (t) => {
+test("each word is what the decision for that operation on that path would be", async (t) => {
   const server = await policyServer(t);
   let made = 0;
   const words = async (rules: string, path: string) => {
@@ -83,7 +83,7 @@ test("what default grants is there to be asked", async (t) => {
   }
 });
 
-test("4.6: what is missing or unknown is refused with the texts of the contract", async (t) => {
+test("what is missing or unknown is refused with the texts that clients know", async (t) => {
   const server = await policyServer(t);
   const { secret, accessor } = await server.client("default");
   const ask = (path: string, body: object) => server.sys("POST", path, body);
@@ -104,7 +104,7 @@ test("4.6: what is missing or unknown is refused with the texts of the contract"
   refused(await ask("capabilities-accessor", unknown), 400, "invalid accessor");
 });
 
-test("4.6: in a child namespace, by header and by path; a token from elsewhere is none", async (t) => {
+test("in a child namespace, by header and by path; a token from elsewhere is none", async (t) => {
   const server = await policyServer(t);
   await server.namespace("team");
   await server.namespace("other");
@@ -123,7 +123,7 @@ test("4.6: in a child namespace, by header and by path; a token from elsewhere i
   const inside = { "kv/a": ["read"], "team/kv/a": ["deny"] };
   assert.deepEqual(dataOf(await of(["kv/a", "team/kv/a"], team)), inside);
 
-  // Decision 41: a child that is younger than the policy is not reached.
+  // A child that is younger than the policy is not reached.
   await server.namespace("young");
   await server.write("acl/late", { policy: grants("young/*", "read") });
   await server.namespace("young/er");
@@ -143,7 +143,7 @@ test("4.6: in a child namespace, by header and by path; a token from elsewhere i
   refused(await server.sys("POST", "capabilities-accessor", accessor), 400, "invalid accessor");
 });
 
-test("11.1: ?explain=true names the rule that decides, its policies and their lines", async (t) => {
+test("?explain=true names the rule that decides, its policies and their lines", async (t) => {
   const server = await policyServer(t);
   await server.write("acl/a", { policy: `\n  ${grants("kv/*", "read")}` });
   await server.write("acl/b", { policy: grants("kv/*", "list") });
@@ -179,7 +179,7 @@ test("11.1: ?explain=true names the rule that decides, its policies and their li
   assert.equal("explain" in dataOf(self), false);
 });
 
-test("4.6: resultant-acl gives every rule, by kind; management is root", async (t) => {
+test("resultant-acl gives every rule, by kind; management is root", async (t) => {
   const server = await policyServer(t);
   const policy =
     grants("kv/*", "read", "list") + grants("kv/+/x", "update") + grants("kv/no", "deny");
@@ -202,7 +202,7 @@ test("4.6: resultant-acl gives every rule, by kind; management is root", async (
   assert.deepEqual(dataOf(await read(server.root)), nothing);
 });
 
-test("D57: /acl/policies and /acl/policy/:name: all for management, their own for clients", async (t) => {
+test("/acl/policies and /acl/policy/:name: all for management, their own for clients", async (t) => {
   const server = await policyServer(t);
   const text = grants("kv/*", "read");
   await server.write("acl/dev", { policy: text });
@@ -256,7 +256,7 @@ test("D57: /acl/policies and /acl/policy/:name: all for management, their own fo
   refused(await server.test.call("GET", "/acl/policy/dev", there), 403, "Permission denied");
 });
 
-test("acl-tokens 17: strict_policies refuses unknown names, secret=false leaves the secret out", async (t) => {
+test("strict_policies refuses unknown names, secret=false leaves the secret out", async (t) => {
   const server = await policyServer(t);
   const { root: token } = server;
   await server.write("acl/dev", { policy: grants("kv/*", "read") });

@@ -1,5 +1,5 @@
-// The endpoints of RGPs and EGPs (policy contract 1.1, 4.2–4.4, 5.10; rows 87, 89, 95, 96, 112, 113, 116,
-// 118 and 119 of its appendix), through HTTP.
+// The endpoints of RGPs and EGPs (some of them
+// cases of docs/cases/policies.md), through HTTP.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -24,7 +24,7 @@ test("87: a list without entries is 404", async (t) => {
   }
 });
 
-test("4.2: an RGP is written, read, listed and deleted", async (t) => {
+test("an RGP is written, read, listed and deleted", async (t) => {
   const server = await policyServer(t);
   const policy = 'request.path.startsWith("secret/") || token.display_name != ""';
   const body = { policy, enforcement_level: "soft-mandatory" };
@@ -49,7 +49,7 @@ test("4.2: an RGP is written, read, listed and deleted", async (t) => {
   refused(await server.sys("GET", "policies/egp/database"), 404);
 });
 
-test("96, P13: LIST of EGPs maps names to paths, with the star cut off", async (t) => {
+test("96: LIST of EGPs maps names to paths, with the star cut off", async (t) => {
   const server = await policyServer(t);
   const paths = ["*", "kv/*", "kv/keys/a"];
   const body = { policy: TRUE, enforcement_level: "soft-mandatory" };
@@ -77,7 +77,7 @@ test("96, P13: LIST of EGPs maps names to paths, with the star cut off", async (
   assert.deepEqual(dataOf(await server.sys("GET", "policies/egp/commas"))["paths"], ["kv/b", "c*"]);
 });
 
-test("95, 4.4: what is missing or wrong is refused with the texts of the contract", async (t) => {
+test("95: what is missing or wrong is refused with the texts that clients know", async (t) => {
   const server = await policyServer(t);
   const rgp = (body: object) => server.sys("POST", "policies/rgp/p", body);
   const egp = (body: object) => server.sys("POST", "policies/egp/p", { ...EGP, ...body });
@@ -123,7 +123,7 @@ test("112, 113, 116: documents are compiled at the write, and refused by line an
   refused(await server.sys("GET", "policies/rgp/p"), 404);
 });
 
-test("89, decision 14: ACL policies and RGPs share their names, EGPs have their own", async (t) => {
+test("89: ACL policies and RGPs share their names, EGPs have their own", async (t) => {
   const server = await policyServer(t);
   const taken = "cannot reuse policy names between ACLs and RGPs";
   const policy = grants("kv/*", "read");
@@ -148,7 +148,7 @@ test("89, decision 14: ACL policies and RGPs share their names, EGPs have their 
   assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([204, 400]));
 });
 
-test("1.1, P5: the name of one that has ended is free for the other kind", async (t) => {
+test("the name of one that has ended is free for the other kind", async (t) => {
   const server = await policyServer(t);
   const start = server.clock.now();
   server.clock.stoppedAt = start;
@@ -164,7 +164,7 @@ test("1.1, P5: the name of one that has ended is free for the other kind", async
   refused(await server.sys("GET", "policies/acl/y"), 404);
 });
 
-test("P5: cas, PATCH and expiration are as for ACL policies", async (t) => {
+test("cas, PATCH and expiration are as for ACL policies", async (t) => {
   const server = await policyServer(t);
   const path = "policies/egp/p";
   const read = async () => dataOf(await server.sys("GET", path));
@@ -192,7 +192,7 @@ test("P5: cas, PATCH and expiration are as for ACL policies", async (t) => {
   assert.deepEqual(await read(), changed);
 });
 
-test("5.10: ?dry_run=true compiles, tells what would be stored, and stores nothing", async (t) => {
+test("?dry_run=true compiles, tells what would be stored, and stores nothing", async (t) => {
   const server = await policyServer(t);
   const tried = await server.sys("POST", "policies/egp/New?dry_run=true", {
     policy: TRUE,
@@ -225,7 +225,7 @@ test "inside" { input = { request = { path = "secret/a" } } want = true }
 test "outside" { input = { request = { path = "kv/a" } } want = ${want} }
 `;
 
-test("5.10: a test block that fails refuses the write, and all that fail are told", async (t) => {
+test("a test block that fails refuses the write, and all that fail are told", async (t) => {
   const server = await policyServer(t);
   await server.write("rgp/p", { ...RGP, policy: TESTED(false) });
   for (const [method, path] of [
@@ -243,7 +243,7 @@ test("5.10: a test block that fails refuses the write, and all that fail are tol
   assert.equal(dataOf(await server.sys("GET", "policies/rgp/p"))["version"], 1);
 });
 
-test("decision 40: deleting one that is hard-mandatory needs sudo, and counts nothing", async (t) => {
+test("deleting one that is hard-mandatory needs sudo, and counts nothing", async (t) => {
   const server = await policyServer(t);
   const path = "sys/policies/+/p";
   await server.write("acl/deletes", { policy: grants(path, "delete") });
@@ -408,7 +408,7 @@ test("118: an EGP counts for the next request on its paths, and its deletion too
   assert.equal(await list(), 404);
 });
 
-test("119, P15: a client token with nothing but RGPs is made, with a warning", async (t) => {
+test("119: a client token with nothing but RGPs is made, with a warning", async (t) => {
   const server = await policyServer(t);
   const { root: token } = server;
   await server.write("rgp/office", RGP);
@@ -424,7 +424,7 @@ test("119, P15: a client token with nothing but RGPs is made, with a warning", a
   assert.deepEqual(warningsOf(view), ["token has no ACL policy"]);
 });
 
-test("4.6: capability queries do not count RGPs and EGPs, and say so where some would judge", async (t) => {
+test("capability queries do not count RGPs and EGPs, and say so where some would judge", async (t) => {
   const server = await policyServer(t);
   await server.write("acl/dev", { policy: grants("kv/*", "read") });
   await server.write("rgp/never", { policy: "false", enforcement_level: "hard-mandatory" });
@@ -445,7 +445,7 @@ test("4.6: capability queries do not count RGPs and EGPs, and say so where some 
   assert.equal(warningsOf(management), null);
 });
 
-test("1.2: each namespace has its own set", async (t) => {
+test("each namespace has its own set", async (t) => {
   const server = await policyServer(t);
   await server.namespace("team");
   const team = { namespace: "team" };

@@ -1,5 +1,5 @@
 // A change of an RGP or EGP counts for the next request, everywhere; and what becomes of a stored one
-// that is no program any more (policies-and-plugins 1.4 and 5.4).
+// that is no program any more.
 
 import assert from "node:assert/strict";
 import { Agent } from "node:http";

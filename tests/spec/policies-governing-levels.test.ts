@@ -1,4 +1,4 @@
-// What a failure does, what is told of it, and the settings (policies-and-plugins 5.4 and 5.5).
+// What a failure does, what is told of it, and the settings.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -40,7 +40,7 @@ test("an error at an advisory level lets pass too", async (t) => {
   assert.deepEqual(at(answer, "warnings"), ['advisory rgp policy "root/hint" failed']);
 });
 
-test("an error at a soft level is overridden, at a hard one never (decision 39)", async (t) => {
+test("an error at a soft level is overridden, at a hard one never", async (t) => {
   const server = await governedServer(t);
   const { secret: token } = await server.client(["no"]);
   for (const [level, status] of [
@@ -62,7 +62,7 @@ test("disable_policy_trace leaves the first sentence", async (t) => {
   assert.equal(errorOf(answer), `${DENIED}\t* permission denied\n\n`);
 });
 
-test("every policy that fails is in the answer, those after the first as well (P18)", async (t) => {
+test("every policy that fails is in the answer, those after the first as well", async (t) => {
   const server = await governedServer(t, { settings: { disable_policy_trace: true } });
   await server.rgp("no", "false", HARD);
   await server.egp("fine", "true", HARD, ["auth/*"]);

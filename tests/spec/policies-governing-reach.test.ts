@@ -1,4 +1,4 @@
-// Whom RGPs and EGPs reach, and whom they do not (policies-and-plugins 5.1 and 5.2, decisions 35, 38, 39).
+// Whom RGPs and EGPs reach, and whom they do not.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -23,7 +23,7 @@ test("a client's request that no policy applies to goes its way", async (t) => {
   assert.equal((await server.call("GET", SELF, { token })).status, 200);
 });
 
-test("decision 38: on /acl/ policies grant nothing and deny nothing, but RGPs and EGPs judge clients", async (t) => {
+test("on /acl/ policies grant nothing and deny nothing, but RGPs and EGPs judge clients", async (t) => {
   const server = await governedServer(t);
   await server.rgp("no", "false", HARD);
   const free = await server.client(["other"]);

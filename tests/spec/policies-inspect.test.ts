@@ -1,5 +1,5 @@
-// sys/inspect/request: what would become of a request, and why (core-system 12.4, policies-and-plugins
-// 5.10). Nothing is executed, and nothing of it is told to the caller itself.
+// sys/inspect/request: what would become of a request, and why.
+// Nothing is executed, and nothing of it is told to the caller itself.
 
 import assert from "node:assert/strict";
 import test from "node:test";

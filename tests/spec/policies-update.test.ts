@@ -1,4 +1,4 @@
-// A change of a policy counts for the next request (contract 1.4), also while many connections ask for
+// A change of a policy counts for the next request, also while many connections ask for
 // the path it is about, and while the rights of a token with many policies are being worked out.
 
 import assert from "node:assert/strict";

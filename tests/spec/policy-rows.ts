@@ -1,13 +1,13 @@
-// The contract's policy table as data: Appendix A, cases 1 to 75, and the worked examples of 3.9. Used
+// The policy table as data: cases 1 to 75 of docs/cases/policies.md, and its worked examples. Used
 // at the decision function and over HTTP, so that neither can be right about another table.
 
 import type { JsonObject } from "../../src/base/json.ts";
 import type { AclCapability } from "../../src/policy/acl-capability.ts";
 
 export interface PolicyRow {
-  /** The case of Appendix A, or the line of 3.9. */
+  /** The case, or the line of the examples. */
   readonly id: string;
-  /** What the rules are, in the contract's notation or in words. */
+  /** What the rules are, in the notation of that page or in words. */
   readonly about: string;
   /** Texts of the policies of one token. */
   readonly policies: readonly string[];
@@ -19,7 +19,7 @@ export interface PolicyRow {
   /** Whether `sudo` is needed beside the capability. */
   readonly sudo: boolean;
   readonly want: "allow" | "deny";
-  /** No request can ask it: reads of a path with a slash at the end, and `*` in a path (decision 34). */
+  /** No request can ask it: reads of a path with a slash at the end, and `*` in a path. */
   readonly decisionOnly: boolean;
 }
 
@@ -51,7 +51,7 @@ function policiesOf(notation: string): string[] {
 
 function wordOf(letter: string): string {
   const word = WORDS[letter.trim()];
-  if (word === undefined) throw new Error(`${letter} is no capability in the contract's notation`);
+  if (word === undefined) throw new Error(`${letter} is no capability in this notation`);
   return word;
 }
 
@@ -113,19 +113,19 @@ const precedence: readonly Precedence[] = [
   ["48", "Secret/a:r", "read", "secret/a", "deny"],
   ["49", "*:r", "read", "any/thing/at/all", "allow"],
   ["50", "+:r", "read", "foo/bar", "deny"],
-  ["3.9.1", "secret/*:r,u · secret/foo:l", "read", "secret/foo", "deny"],
-  ["3.9.2", "secret/*:c,r,u · secret/a/*:r", "update", "secret/a/b", "deny"],
-  ["3.9.3", "1/2/*:c · 1/2/+:r", "create", "1/2/3", "deny"],
-  ["3.9.4", "1/2/*:c · 1/2/+:r", "create", "1/2/3/4", "allow"],
-  ["3.9.5", "secret/*:l · secret/+/prefix-*:u", "update", "secret/alice/prefix-x", "deny"],
-  ["3.9.6", "+/*:r · *:u", "update", "a/b", "allow"],
-  ["3.9.7", "foo/+/bar:r · foo/bar/*:u", "update", "foo/bar/bar", "allow"],
-  ["3.9.8", "foo/bar/+/b*:r · foo/bar/+/ba*:u", "update", "foo/bar/x/baz", "allow"],
-  ["3.9.9", "s/*:r,s | s/*:X", "read", "s/x", "deny"],
-  ["3.9.10", `sys/leases/lookup:u | sys/leases/*:${ALL}`, "read", "sys/leases/lookup", "deny"],
-  ["3.9.11", "secret/bar/*:r", "read", "secret/bar", "deny"],
-  ["3.9.12", "kv/+:l", "list", "kv/private/", "allow"],
-  ["3.9.13", "kv/*:l · kv/private/*:X", "list", "kv/private/", "deny"],
+  ["e1", "secret/*:r,u · secret/foo:l", "read", "secret/foo", "deny"],
+  ["e2", "secret/*:c,r,u · secret/a/*:r", "update", "secret/a/b", "deny"],
+  ["e3", "1/2/*:c · 1/2/+:r", "create", "1/2/3", "deny"],
+  ["e4", "1/2/*:c · 1/2/+:r", "create", "1/2/3/4", "allow"],
+  ["e5", "secret/*:l · secret/+/prefix-*:u", "update", "secret/alice/prefix-x", "deny"],
+  ["e6", "+/*:r · *:u", "update", "a/b", "allow"],
+  ["e7", "foo/+/bar:r · foo/bar/*:u", "update", "foo/bar/bar", "allow"],
+  ["e8", "foo/bar/+/b*:r · foo/bar/+/ba*:u", "update", "foo/bar/x/baz", "allow"],
+  ["e9", "s/*:r,s | s/*:X", "read", "s/x", "deny"],
+  ["e10", `sys/leases/lookup:u | sys/leases/*:${ALL}`, "read", "sys/leases/lookup", "deny"],
+  ["e11", "secret/bar/*:r", "read", "secret/bar", "deny"],
+  ["e12", "kv/+:l", "list", "kv/private/", "allow"],
+  ["e13", "kv/*:l · kv/private/*:X", "list", "kv/private/", "deny"],
 ];
 
 type Shorthand = readonly [id: string, body: string, operation: Operation, sudo: boolean, Want];

@@ -1,4 +1,4 @@
-// Core contract 2, 4 and 5: initialise, unseal, seal, health, leader, ceremonies; over HTTP.
+// Initialise, unseal, seal, health, leader, ceremonies; over HTTP.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -12,7 +12,7 @@ async function fresh(t: { after(call: () => Promise<void>): void }): Promise<Tes
   return server;
 }
 
-test("4.1 init with an empty body gives 5 shares, 3 needed, and a root token", async (t) => {
+test("init with an empty body gives 5 shares, 3 needed, and a root token", async (t) => {
   const server = await fresh(t);
   assert.deepEqual((await server.call("GET", "/v1/sys/init")).json, { initialized: false });
   const made = await server.call("POST", "/v1/sys/init");
@@ -46,7 +46,7 @@ const REFUSED_INITS: readonly [string, object, RegExp][] = [
   ["another word for the bootstrap", { acl_bootstrap: "ajar" }, /one of open, closed/],
 ];
 
-test("4.1 init refuses what does not add up, says what would do, and changes nothing", async (t) => {
+test("init refuses what does not add up, says what would do, and changes nothing", async (t) => {
   const server = await fresh(t);
   for (const [what, body, says] of REFUSED_INITS) {
     const answer = await server.call("POST", "/v1/sys/init", { body });
@@ -56,7 +56,7 @@ test("4.1 init refuses what does not add up, says what would do, and changes not
   assert.deepEqual((await server.call("GET", "/v1/sys/init")).json, { initialized: false });
 });
 
-test("4.1 two inits at the same time: one 200, one 400", async (t) => {
+test("two inits at the same time: one 200, one 400", async (t) => {
   const server = await fresh(t);
   const both = await Promise.all([1, 2].map(() => server.call("POST", "/v1/sys/init")));
   assert.deepEqual(
@@ -65,7 +65,7 @@ test("4.1 two inits at the same time: one 200, one 400", async (t) => {
   );
 });
 
-test("4.1 acl_bootstrap open makes no root token, and health says that the door is open", async (t) => {
+test("acl_bootstrap open makes no root token, and health says that the door is open", async (t) => {
   const server = await fresh(t);
   const made = await server.call("POST", "/v1/sys/init", {
     body: { secret_shares: 1, secret_threshold: 1, acl_bootstrap: "open" },
@@ -75,7 +75,7 @@ test("4.1 acl_bootstrap open makes no root token, and health says that the door 
   assert.equal(at(await server.call("GET", "/v1/sys/health"), "acl_bootstrap_open"), true);
 });
 
-test("19.2 unseal: two shares, the same again, then a third in any order; a wrong third undoes nothing", async (t) => {
+test("unseal: two shares, the same again, then a third in any order; a wrong third undoes nothing", async (t) => {
   const server = await fresh(t);
   const { shares } = await server.init(5, 3);
   const give = (key: unknown, more = {}) =>
@@ -174,7 +174,7 @@ test("2 what was acknowledged is there after a restart on the same disk", async 
   assert.deepEqual(at(read, "data", "custom_metadata"), body.custom_metadata);
 });
 
-test("4.6 health: 501, 503, 200, each with its parameter; HEAD has no body", async (t) => {
+test("health: 501, 503, 200, each with its parameter; HEAD has no body", async (t) => {
   const server = await fresh(t);
   const status = async (query = "") => (await server.call("GET", `/v1/sys/health${query}`)).status;
   assert.deepEqual([await status(), await status("?uninitcode=299")], [501, 299]);
@@ -205,7 +205,7 @@ test("4.6 health: 501, 503, 200, each with its parameter; HEAD has no body", asy
   );
 });
 
-test("4.5 and 4.7 without a cluster the node leads, and stepping down does nothing", async (t) => {
+test("without a cluster the node leads, and stepping down does nothing", async (t) => {
   const server = await fresh(t);
   const { token } = await server.open();
   const leader = await server.call("GET", "/v1/sys/leader");
@@ -214,7 +214,7 @@ test("4.5 and 4.7 without a cluster the node leads, and stepping down does nothi
   assert.equal((await server.call("POST", "/v1/sys/step-down", { token })).status, 204);
 });
 
-test("5.1 generate-root: an OTP shown once, shares with the nonce, a token that works", async (t) => {
+test("generate-root: an OTP shown once, shares with the nonce, a token that works", async (t) => {
   const server = await fresh(t);
   const { shares } = await server.open(3, 2);
   const path = "/v1/sys/generate-root";
@@ -273,7 +273,7 @@ test("T-F02 where ceremonies need a token, nobody else can hold the slot", async
   }
 });
 
-test("5.2 rekey with verification: nothing changes until the new shares were entered", async (t) => {
+test("rekey with verification: nothing changes until the new shares were entered", async (t) => {
   const disk = new MemoryDisk();
   const server = await startServer({ disk });
   const { shares } = await server.open(3, 2);
@@ -304,7 +304,7 @@ test("5.2 rekey with verification: nothing changes until the new shares were ent
   assert.equal(at(await again.call("GET", "/v1/sys/seal-status"), "sealed"), false);
 });
 
-test("5.3 rotate installs a new term; what was written before stays readable", async (t) => {
+test("rotate installs a new term; what was written before stays readable", async (t) => {
   const server = await fresh(t);
   const { token } = await server.open();
   const body = { custom_metadata: { a: "b" } };
@@ -316,7 +316,7 @@ test("5.3 rotate installs a new term; what was written before stays readable", a
   assert.equal((await server.call("GET", "/v1/sys/namespaces/old", { token })).status, 200);
 });
 
-test("5.3 rotate/config: within its bounds, partial changes keep the rest", async (t) => {
+test("rotate/config: within its bounds, partial changes keep the rest", async (t) => {
   const server = await fresh(t);
   const { token } = await server.open();
   const path = "/v1/sys/rotate/config";

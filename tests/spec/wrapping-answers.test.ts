@@ -1,5 +1,5 @@
-// Response wrapping through HTTP (core contract 10): what is wrapped and how it looks, the five
-// endpoints, and each refusal in the contract's words.
+// Response wrapping through HTTP: what is wrapped and how it looks, the five
+// endpoints, and each refusal in its words.
 
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";

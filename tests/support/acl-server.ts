@@ -148,7 +148,7 @@ export class AclServer {
     return this.test.server.policies.write(ROOT_NAMESPACE.id, { name, text });
   }
 
-  /** What an operator does who lost every management token (contract 13). */
+  /** What an operator does who lost every management token. */
   writeResetFile(text: string): void {
     const folder = join(this.test.directory, "server");
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -171,7 +171,7 @@ export async function aclServer(t: After, options: TestServerOptions = {}): Prom
   return server;
 }
 
-/** Open, and its bootstrap too (decision 5): a fresh store in the words of the conformance cases. */
+/** Open, and its bootstrap too: a fresh store in the words of the conformance cases. */
 export async function unclaimedServer(
   t: After,
   options: TestServerOptions = {},
@@ -202,7 +202,7 @@ export function indexOf({ headers, text }: Answer): bigint {
   return BigInt(index);
 }
 
-/** A refusal in the one form of decision 4; with a word of D5 where the contract names one. */
+/** A refusal in the one form of all; with its word where that is part of the API. */
 export function refused(
   answer: Answer,
   status: number,
@@ -225,7 +225,7 @@ export function denied(answer: Answer, text = "Permission denied"): void {
   refused(answer, 403, text, text === "ACL token expired" ? "token_expired" : "permission_denied");
 }
 
-/** 400 with exactly these problems, in the envelope of contract 4. */
+/** 400 with exactly these problems, in the envelope that clients know. */
 export function problems(answer: Answer, ...texts: readonly (string | RegExp)[]): void {
   const count = texts.length === 1 ? "1 error" : `${texts.length} errors`;
   refused(answer, 400, /^token 0 invalid: /, "invalid_token");

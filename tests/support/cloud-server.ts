@@ -141,7 +141,7 @@ export class CloudAServer extends EngineServer {
     return work;
   }
 
-  /** So much time that what was left half-made is undone (cloud-engines 1.5). */
+  /** So much time that what was left half-made is undone. */
   async untilRolledBack(holds: () => boolean): Promise<void> {
     await this.time.passSlowly(5n * MINUTE, 15n * SECOND);
     await this.passUntil(holds, SECOND);

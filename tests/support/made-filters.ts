@@ -228,7 +228,7 @@ export function printed(filter: Expression, choose: (options: number) => number)
   return `${maybe()}${whole(filter)}${maybe()}`;
 }
 
-/** Word for word what acl-tokens.md 7 says. A place that is not there throws a RangeError. */
+/** The language by its meaning, without a thought for speed. A place that is not there throws a RangeError. */
 export function naively(
   filter: Expression,
   token: FilteredToken,

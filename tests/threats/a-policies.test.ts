@@ -73,7 +73,7 @@ test("T-A10: a rule without its place, or with something unknown in it, is refus
     assert.equal(Number(shown[1]), line, text);
   }
   assert.equal((await server.manage("GET", "/v1/sys/policies/acl/p")).status, 404);
-  // One path twice is legal and merges, with a warning (decision 40).
+  // One path twice is legal and merges, with a warning.
   const twice = rule("a", ["read"]) + rule("a", ["deny"]);
   const { status, all } = await write(twice);
   assert.equal(status, 200);

@@ -356,7 +356,7 @@ const OPEN = [
 ];
 const CEREMONY =
   /^\/sys\/(?:generate-root(?:-token)?|re(?:key|key-recovery-key)|rotate\/(?:root|recovery))\/(?:attempt|init|update|verify)$/;
-/** Core contract 6.3 with decision 47, as far as it is built. */
+/** Those that ask for sudo, as far as they are built. */
 const SUDO = [
   / \/sys\/(?:seal|step-down|rotate|rotate\/keyring|remount)$/,
   /^(?:POST|DELETE) \/sys\/auth\//,
@@ -369,7 +369,7 @@ const SUDO = [
   / \/auth\/token\/accessors$/,
   / \/sys\/inspect\/request$/,
 ];
-/** Core contract 8: those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
+/** Those that also exist in a child namespace, beside the tokens, policies and mounts of each. */
 const TOKENS = /^\/(?:auth\/token\/|acl\/token)/;
 const POLICIES = /^\/(?:sys\/polic(?:y|ies)|sys\/capabilities|sys\/inspect|acl\/polic(?:y|ies))\b/;
 const MOUNTS =

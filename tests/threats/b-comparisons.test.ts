@@ -1,4 +1,4 @@
-// Threat B21: how long a comparison takes must not tell how much of a guess was right. Times themselves are
+// T-B21: how long a comparison takes must not tell how much of a guess was right. Times themselves are
 // too noisy to test; what is tested is that every secret goes through a comparison without such a time.
 
 import assert from "node:assert/strict";

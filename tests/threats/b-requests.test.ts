@@ -1,5 +1,4 @@
-// Threats B: one-time tokens, bootstrap, and odd requests about tokens. Where a row and the contract
-// name different statuses, the contract's is tested.
+// Threats B: one-time tokens, bootstrap, and odd requests about tokens.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -45,7 +44,7 @@ test("T-B17: of many exchanges one succeeds, and nothing like the secret is the 
     statuses.toSorted((a, b) => a - b),
     [200, ...Array<number>(39).fill(403)],
   );
-  // Decision 37: in capitals it is the same secret, and as used up as that.
+  // In capitals it is the same secret, and as used up as that.
   const next = await oneTime(server, SecretID);
   succeeded(await exchange(server, next.toUpperCase()));
   denied(await exchange(server, next));
@@ -94,7 +93,7 @@ test("T-B19: bootstrap has one winner, however many ask, and one more after a re
   server.management = first.SecretID;
   const { SecretID } = await server.create();
   server.writeResetFile(String(first.CreateIndex));
-  // D23: a secret that somebody has is not taken over, in whatever case.
+  // A secret that somebody has is not taken over, in whatever case.
   for (const secret of [SecretID, SecretID.toUpperCase(), first.SecretID, "x", ` ${UNKNOWN}`]) {
     refused(await server.bootstrap({ BootstrapSecret: secret }), 400, "invalid acl token");
   }

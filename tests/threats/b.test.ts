@@ -1,6 +1,5 @@
-// Threats B: ACL tokens, what they may do, who sees them, and how long they live. Rows on further
-// regions have no surface yet; where a row and the contract name different statuses, the contract's is
-// tested.
+// Threats B: ACL tokens, what they may do, who sees them, and how long they live. What is
+// about further regions has no surface yet.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -313,7 +312,7 @@ test("T-B14: no lifetime means for ever but the one that says nothing", async (t
   ]) {
     refused(await creating(server, { Type: "client", Policies: ["p"], ExpirationTime }), 400, /./);
   }
-  // Decision 45: the same as not given.
+  // The same as not given.
   for (const ExpirationTTL of [0, "0", "0s", "", null]) {
     const token = await server.create({ ExpirationTTL });
     assert.deepEqual([token.ExpirationTime, token.ExpirationTTL], [null, ""]);

@@ -256,7 +256,7 @@ test("T-C16: no name of a policy reaches out of its place", async (t) => {
     const list = await server.manage("LIST", `/v1/sys/policies/${kind}`);
     const keys = list.status === 404 ? [] : at(list, "data", "keys");
     assert.deepEqual(keys, kind === "acl" ? ["default", "root"] : []);
-    // Those of an old system are folded like every other (decision 34).
+    // Those of an old system are folded like every other.
     const made = await server.must("POST", `/v1/sys/policies/${kind}/CON-${kind}`, {
       body: bodyOf(kind, valid(kind)),
     });

@@ -53,7 +53,7 @@ test("T-D02: a lease of one namespace is nothing in another, through every route
       ] as const) {
         const answer = await ask(method, path, body);
         // The whole id says whose it is; of a part nobody knows. Revoking what one does not know is a
-        // success, of nothing (cloud-engines 1.4).
+        // success, of nothing.
         const revokes = path.includes("revoke");
         const whole = given === id && !/prefix|force/.test(path);
         const allowed = whole ? [403] : revokes ? [202, 204, 400, 403, 404] : [400, 403, 404];

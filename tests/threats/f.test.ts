@@ -364,7 +364,7 @@ test("T-F06: no answer, log line or record repeats a share, whatever is wrong wi
 });
 
 test("T-F07: when the random source fails nothing is sealed and nothing is stored", async (t) => {
-  // Names of requests still come: a server that cannot name one ends at once (threats 3.6).
+  // Names of requests still come: a server that cannot name one ends at once.
   class NoKeyMaterial extends FlakyRandom {
     override uuid(): string {
       return randomUUID();

@@ -13,7 +13,7 @@ async function reads(stage: Scene, target: string): Promise<number> {
   return (await stage.target("GET", target, `X-Service-Token: ${stage.root}`)).status;
 }
 
-test("3.1 a target has 8,192 bytes, a path 1,024, a segment 256, and there are 32 of them", async (t) => {
+test("a target has 8,192 bytes, a path 1,024, a segment 256, and there are 32 of them", async (t) => {
   const stage = await scene(t);
   const NOT_THERE = 404; // read, routed, and nothing found
   // The path that is counted is the one behind /v1; long segments, so that there are few of them.
@@ -62,7 +62,7 @@ const JSON_LIMITS: Readonly<Record<string, (more: 0 | 1) => string>> = {
 };
 
 for (const [what, make] of Object.entries(JSON_LIMITS)) {
-  test(`3.2 T-N02: ${what} pass, one more is 400`, async (t) => {
+  test(`T-N02: ${what} pass, one more is 400`, async (t) => {
     const stage = await scene(t);
     const ask = (body: string) =>
       stage.server.call("POST", "/v1/sys/namespaces/n", { token: stage.root, body });
@@ -72,7 +72,7 @@ for (const [what, make] of Object.entries(JSON_LIMITS)) {
   });
 }
 
-test("3.2 T-N01: a body of 1 MiB passes, one byte more is 413", async (t) => {
+test("T-N01: a body of 1 MiB passes, one byte more is 413", async (t) => {
   const stage = await scene(t);
   const body = (size: number) => `{"a":"${"x".repeat(size - 8)}"}`;
   const ask = async (size: number) =>
@@ -87,7 +87,7 @@ test("3.2 T-N01: a body of 1 MiB passes, one byte more is 413", async (t) => {
   assert.equal(await ask(MEBIBYTE + 1), 413);
 });
 
-test("3.3 64 headers and 16 KiB of them pass, more is 431", async (t) => {
+test("64 headers and 16 KiB of them pass, more is 431", async (t) => {
   const stage = await scene(t);
   const headers = Array.from({ length: 63 }, (_, i) => `X-H${i}: ${i}`);
   assert.equal((await stage.raw(get("/v1/sys/health", ...headers))).status, 200);
@@ -100,7 +100,7 @@ test("3.3 64 headers and 16 KiB of them pass, more is 431", async (t) => {
   assert.equal((await stage.raw(head(16 * 1024 + 256))).status, 431); // the parser counts its own way
 });
 
-test("3.3 headers that decide something come once", async (t) => {
+test("headers that decide something come once", async (t) => {
   const stage = await scene(t);
   const token = `X-Service-Token: ${stage.root}`;
   for (const header of [
@@ -125,7 +125,7 @@ test("3.3 headers that decide something come once", async (t) => {
   }
 });
 
-test("3.3 T-N03: an address has so many connections, and one more costs it its oldest", async (t) => {
+test("T-N03: an address has so many connections, and one more costs it its oldest", async (t) => {
   const stage = await scene(t, {
     config: (config) => ({
       ...config,
@@ -154,7 +154,7 @@ test("3.3 T-N03: an address has so many connections, and one more costs it its o
   for (const client of clients) client.destroy();
 });
 
-test("3.3 a connection serves 1,000 requests", async (t) => {
+test("a connection serves 1,000 requests", async (t) => {
   const stage = await scene(t);
   const client = await stage.connect();
   for (let i = 1; i <= 1000; i++) {

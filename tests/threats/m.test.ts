@@ -76,7 +76,7 @@ test("T-M05: a cookie is no authority, a form is no body, and a foreign page is 
   for (const name of ["token", "X-Service-Token", "vault-token", "session", "__Host-token"]) {
     assert.equal(await status({ Cookie: `${name}=${root}` }), 403, name);
   }
-  // What a page can send without asking first (decision 33 lets JSON typed into curl pass).
+  // What a page can send without asking first (JSON typed into curl passes).
   for (const type of [
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",

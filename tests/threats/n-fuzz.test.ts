@@ -1,4 +1,4 @@
-// Threat N08: no request ends the server. Requests that are changed, cut and put together wrongly, against a
+// T-N08: no request ends the server. Requests that are changed, cut and put together wrongly, against a
 // whole server, with a token that may do anything. Longer runs: soak/fuzz-http.ts, soak/fuzz-server.ts.
 
 import assert from "node:assert/strict";

@@ -99,7 +99,7 @@ test("T-N02: size, rate and right are judged before a body is parsed", async (t)
   };
   assert.deepEqual(await ask("made-up"), [403, "invalid_token"]);
   assert.deepEqual(await ask(stage.root), [400, "body_malformed"]);
-  // Who has a token, but no right, is told of the JSON (decision 35), yet of no field.
+  // Who has a token, but no right, is told of the JSON, yet of no field.
   const weak = await stage.clientWith(rule("sys/nothing", ["read"]));
   const fields = { token: weak, body: { custom_metadata: 5 } };
   assert.equal((await stage.server.call("POST", NAMESPACE, fields)).status, 403);

@@ -47,7 +47,7 @@ test("T-O01: a value of the wrong kind is refused by the name of its field, and 
   }
   assert.ok(refusals.length > 200, `${refusals.length}`);
   for (const { field, text } of refusals) {
-    // Clients of spec 1 match on these with what they sent: no secret stands there, and an accessor,
+    // Clients of the ACL API match on these with what they sent: no secret stands there, and an accessor,
     // which could be one, is in no record.
     const contracted =
       (text.includes(`cannot find token ${MARKER}`) && field.endsWith(".AccessorID")) ||

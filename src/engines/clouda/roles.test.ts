@@ -339,7 +339,7 @@ test("a role stored by a newer version is not guessed at", async () => {
   await assert.rejects(at.read(), { kind: "internal", message: "stored by a newer version" });
 });
 
-test("D23: what the provider will refuse is told, and stored all the same", async () => {
+test("what the provider will refuse is told, and stored all the same", async () => {
   const at = await tried();
   const many = Array.from({ length: 11 }, (_, i) => `${POLICY}${i}`);
   const warnings = await at.write({

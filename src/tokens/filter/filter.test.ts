@@ -84,7 +84,7 @@ test("every filter means what the plainest evaluator says", async () => {
   );
 });
 
-test("the filters of the contract's examples", async () => {
+test("filters as the manual shows them", async () => {
   const reader = { policies: ["deploy", "readonly"], expires: NOW + 1n };
   assert.ok(await holds('Type == "client" and Policies contains "readonly"', reader));
   assert.ok(!(await holds('Type == "client" and Policies contains "read"', reader)));

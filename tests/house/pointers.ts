@@ -1,0 +1,43 @@
+// Comments and names of tests lead to texts of this repository alone: whoever has a clone has all there is to
+// read. What is said elsewhere is said again where it is needed.
+
+import { lineAt } from "./source.ts";
+
+/** Ways to point at a text that a clone does not have. */
+const ELSEWHERE = new RegExp(
+  [
+    String.raw`\b(?:(?:[Cc]ore|ACL|[Pp]olicy|engines|replication|storage) )?[Cc]ontract(?:'s)? (?:section |decision )?[A-Z]?\d`,
+    String.raw`\b(?:[Cc]ore|ACL|[Pp]olicy|engines|replication) [Cc]ontract\b`,
+    String.raw`\b[Cc]ontract's\b|\bof the contract\b`,
+    String.raw`\b(?:cloud-engines|policies-and-plugins|acl-tokens|core-system|reliability)(?:\.md)? [A-Z]?\d`,
+    String.raw`(?<!docs/)\b[Dd]ecisions? D?\d`,
+    String.raw`(?<![-\w])[DP]\d{1,3}\b(?!-)(?=[\s).,:;]|$)`,
+    String.raw`\b[Ss]pec(?:ification)? \d`,
+  ].join("|"),
+  "g",
+);
+const PAGE = /\bdocs\/[\w./-]*\w/g;
+const COMMENT = /\/\/[^\n]*(?:\n[ \t]*\/\/[^\n]*)*|\/\*[\s\S]*?\*\//g;
+const TEST_NAME = /(?<![.\w])(?:test|it)\(\s*(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`)/g;
+/** Not prose: what stands in it is data. */
+const NO_PROSE = /^tests\/house|^tests\/vectors\//;
+
+/** `exists` tells whether there is a file, or several, whose path begins so. */
+export function strayPointers(
+  path: string,
+  source: string,
+  exists: (start: string) => boolean,
+): string[] {
+  if (NO_PROSE.test(path) || !path.endsWith(".ts")) return [];
+  const prose = [...source.matchAll(COMMENT), ...source.matchAll(TEST_NAME)];
+  return prose.flatMap((found) => {
+    // A comment goes on over the break of a line.
+    const text = found[0].replace(/\n\s*(?:\*|\/\/)?\s*/g, " ");
+    const line = lineAt(source, found.index);
+    const elsewhere = text.match(ELSEWHERE) ?? [];
+    const absent = (text.match(PAGE) ?? []).filter((page) => !exists(page));
+    return [...elsewhere, ...absent].map(
+      (what) => `${path}:${line}: "${what}" is in no text of the repository: say it here`,
+    );
+  });
+}
