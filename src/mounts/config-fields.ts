@@ -127,16 +127,9 @@ const config = wire.body("config").object("What can be tuned.").optional();
 /** `config` of a new mount: each member as its field is read. */
 export const configField: Field<JsonObject | undefined> = {
   ...config,
-  canonical: (given) => (isObject(given) ? canonicalConfig(given) : undefined),
-  read: (given) => {
-    const found = config.read(given);
-    return found === undefined ? undefined : canonicalConfig(found);
-  },
+  canonical: (given) =>
+    isObject(given) ? canonicalMembers(given, Object.values(CONFIG_FIELDS)) : undefined,
 };
-
-function canonicalConfig(given: JsonObject): JsonObject {
-  return canonicalMembers(given, Object.values(CONFIG_FIELDS));
-}
 
 /** From `config` of a new mount: names that nobody knows are told of, as everywhere. */
 export function readConfig(given: JsonObject): {

@@ -302,8 +302,8 @@ class Row {
       const judged = shown({ is: field.read(value) });
       if (shown({ is: got }) === judged) continue;
       // What is kept as it was given, to be shown so again, is judged in the one form of all that mean it.
-      const texts = Array.isArray(got) || typeof got === "string";
-      const form = texts ? canonicalOf(field, got as JsonValue) : got;
+      const json = Array.isArray(got) || typeof got === "string" || isObject(got as JsonValue);
+      const form = json ? canonicalOf(field, got as JsonValue) : got;
       assert.equal(shown({ is: form }), shown({ is: value }), `${told}: ${field.name}`);
     }
   }
