@@ -154,7 +154,10 @@ export class Pipeline implements Core {
       child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
     }
     this.#findRoute(passage, passage.path);
-    if (slash && !isListOnly(passage.route)) throw misplacedSlash(passage.route);
+    if (slash && !isListOnly(passage.route)) {
+      if (!dropsSlash(passage.route)) throw misplacedSlash(passage.route);
+      passage.path = CanonicalPath.of(passage.path.segments);
+    }
     if (operation === "help") return;
     const answering = method === null ? null : (passage.route.methods.get(method) ?? null);
     const unable =
@@ -445,6 +448,10 @@ function readNamespace(header: string | null): string {
 /** There the slash is right and the verb is not, which those are told who may know. */
 function isListOnly({ methods }: Route): boolean {
   return methods.size === 1 && methods.has("LIST");
+}
+
+function dropsSlash({ methods }: Route): boolean {
+  return methods.values().some(({ slashFalls }) => slashFalls);
 }
 
 function misplacedSlash({ methods }: Route): Failure {

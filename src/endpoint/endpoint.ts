@@ -47,6 +47,9 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly bodyUnreadable?: string;
   /** Text for the path with a slash at its end. Default: that only lists end in one. */
   readonly folderText?: string;
+  /** Its path ends with another one's beginning, for which a slash at the end is natural: it is as if it
+   *  were not there, for everybody who looks at the path. Default false. */
+  readonly slashFalls?: boolean;
   /** Whoever comes with a secret that has expired is told so. Default false. */
   readonly tellsExpiry?: boolean;
   /** A way to get a token: EGPs judge it though nobody is known yet. Default false. */
@@ -126,6 +129,7 @@ export function endpointsOf<Room>() {
       bodyMissing: "",
       bodyUnreadable: "",
       folderText: "",
+      slashFalls: false,
       tellsExpiry: false,
       login: false,
       unwraps: false,

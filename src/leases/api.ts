@@ -170,6 +170,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       name: `revokeLeasesBelow${suffix}`,
       method: "POST",
       path: `${base}/revoke-prefix/:prefix+`,
+      slashFalls: true,
       summary: `Revoke all leases below a path.${older}`,
       description:
         "The id of a lease revokes that one. Below the path of a login method, such as auth/userpass, every " +
@@ -185,6 +186,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       name: `forceRevokeLeases${suffix}`,
       method: "POST",
       path: `${base}/revoke-force/:prefix+`,
+      slashFalls: true,
       summary: `Forget all leases below a path, revoked or not.${older}`,
       description: "A warning for each that its engine could not revoke names what may remain.",
       access: access.sudo,

@@ -237,7 +237,7 @@ export const authTokenApi = [
     method: "POST",
     path: "/auth/token/revoke-orphan",
     summary: "End a token by its secret, and leave what it made to itself.",
-    access: access.capability,
+    access: access.sudo,
     input: { secret },
     output: out.nothing,
     handler: (room, input, { namespace }) =>

@@ -302,8 +302,10 @@ function rightsFor(
     if (foreign) throw failures.notItsOwn();
   }
   const given = wanted.policies ?? [];
-  // Existing clients make themselves a child for the time that they run, and say no more.
-  if (caller.type === "management" && given.length === 0 && !withoutDefault) {
+  // Existing clients make themselves a child for the time that they run, and say no more, or name the policy
+  // that stands for all rights with them: beside it others add nothing.
+  const all = given.length === 0 ? !withoutDefault : given.map(policyName).includes("root");
+  if (caller.type === "management" && all) {
     return { type: "management", policies: [], withoutDefault: false };
   }
   const asked = given.length > 0 || caller.namespace.id !== namespace.id ? given : caller.policies;

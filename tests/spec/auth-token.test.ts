@@ -124,8 +124,30 @@ test("management without policies makes a management token that ends with it", a
   }
   const none = await ask(server, "create", { no_default_policy: true });
   assert.equal(none.status, 400);
-  const root = await ask(server, "create", { policies: ["Root"] });
-  assert.equal(root.status, 400, "T-B10: no client token is root");
+  await server.writePolicy("maker", MAKES);
+  const maker = await create(server, { policies: ["maker"] });
+  for (const policies of [["Root"], ["root", "readonly"]]) {
+    const root = await ask(server, "create", { policies }, { token: maker.client_token });
+    assert.equal(root.status, 400, "T-B10: no client token is root, nor makes one");
+  }
+});
+
+test("management that asks for the policy root gets what it means: a management child", async (t) => {
+  const server = await aclServer(t);
+  const asked = { policies: ["root"], ttl: "1h", no_default_policy: false, renewable: true };
+  for (const body of [asked, { policies: ["Root", "default"], ttl: "1h" }]) {
+    const child = await create(server, body);
+    assert.equal(child["lease_duration"], 3600);
+    assert.deepEqual(child.policies, ["root"]);
+    assert.equal(at(await server.self(child.client_token), "Type"), "management");
+  }
+  await server.writePolicy(
+    "sudoer",
+    'path "auth/token/create" { capabilities = ["update", "sudo"] }',
+  );
+  const sudoer = (await server.create({ Policies: ["sudoer"] })).SecretID;
+  const refusal = await ask(server, "create", asked, { token: sudoer });
+  assert.equal(refusal.status, 400, "T-B10: sudo is not everything");
 });
 
 test("a secret that somebody chooses is refused, and no other is made instead", async (t) => {

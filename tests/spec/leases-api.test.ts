@@ -240,3 +240,39 @@ test("leases outlive a crash and are revoked on time after it", async (t) => {
   await until(async () => !(await server.isThere(id)));
   assert.equal(server.outside.removals(), 1);
 });
+
+test("a prefix may end in a slash, and is judged and recorded as the same path without it", async (t) => {
+  const server = await engineServer(t);
+  await server.counting();
+  for (const base of ["sys/leases", "sys"]) {
+    for (const [path, sync] of [
+      ["revoke-prefix", { sync: true }],
+      ["revoke-force", {}],
+    ] as const) {
+      const { id } = await server.issue();
+      const answer = await server.ask("POST", `${base}/${path}/count/`, sync);
+      assert.ok(answer.status < 300, answer.text);
+      assert.equal(await server.isThere(id), false);
+      const exact = `${base}/${path}/count`;
+      const denied = await server.client(
+        grants(`${base}/*`, "update", "sudo") + grants(exact, "deny"),
+      );
+      const granted = await server.client(grants(exact, "update", "sudo"));
+      for (const slash of ["", "/"]) {
+        refused(
+          await server.ask("POST", `${exact}${slash}`, sync, { token: denied }),
+          403,
+          "permission denied",
+        );
+        const status = (await server.ask("POST", `${exact}${slash}`, sync, { token: granted }))
+          .status;
+        assert.ok(status < 300, String(status));
+      }
+    }
+  }
+  refused(
+    await server.ask("POST", "sys/leases/revoke/count/creds/r/x/", {}),
+    400,
+    "only lists end in a slash; leave it out, or use LIST or ?list=true",
+  );
+});

@@ -565,3 +565,47 @@ test("T-B16: when its user is gone, neither a login nor what it made is renewed,
   const late = await facts(await make("create-orphan", { ttl: "9h" }, login));
   assert.deepEqual([late["ttl"], late["renewable"]], [3600, false]);
 });
+
+test("T-B11: a period, and tokens of another namespace, are not for callers without sudo", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  await server.must("POST", "/v1/sys/namespaces/team", { body: {} });
+  await server.acl("makes", MAKES + rule("team/auth/token/create", ["update"]));
+  const { secret: token } = await server.client(["makes"]);
+  const create = (body: object, namespace?: string) =>
+    server.call("POST", "/v1/auth/token/create", {
+      token,
+      body,
+      ...(namespace === undefined ? {} : { namespace }),
+    });
+  assert.equal((await create({ ttl: "1h" })).status, 200);
+  const periodic = await create({ period: "1h" });
+  assert.equal(periodic.status, 403, periodic.text);
+  assert.match(periodic.text, /period needs the capability sudo on this path/);
+  // The same names mean other policies there.
+  for (const body of [{}, { policies: ["default"] }, { policies: ["makes"] }]) {
+    const elsewhere = await create(body, "team");
+    assert.equal(elsewhere.status, 400, elsewhere.text);
+    assert.match(elsewhere.text, /child policies must be subset of parent/);
+  }
+});
+
+test("T-B16: leaving what a token made to itself needs sudo; making an orphan needs the right to that path", async (t) => {
+  const logins = await withKv(t);
+  const { server } = logins;
+  const paths = ["auth/token/create", "auth/token/create-orphan", "auth/token/revoke-orphan"];
+  await server.acl("plain", paths.map((path) => rule(path, ["update"])).join("\n"));
+  await server.acl("free", rule("auth/token/revoke-orphan", ["update", "sudo"]));
+  const { secret: plain } = await server.client(["plain"]);
+  const { secret: free } = await server.client(["free"]);
+  const child = await childOf(logins, plain);
+  const grandchild = await childOf(logins, child);
+  const end = (token: string) =>
+    server.call("POST", "/v1/auth/token/revoke-orphan", { token, body: { token: child } });
+  assert.equal((await end(plain)).status, 403, "or children would outlive what was to end them");
+  assert.equal((await end(free)).status, 204);
+  assert.equal((await logins.self(child)).status, 403);
+  assert.equal((await logins.self(grandchild)).status, 200);
+  const orphan = await server.call("POST", "/v1/auth/token/create-orphan", { token: plain });
+  assert.equal(at(orphan, "auth", "orphan"), true, orphan.text);
+});
