@@ -46,6 +46,7 @@ export async function openStore(
   } else if (!barrier.unseal(rootKey)) {
     throw new Error(`${directory} has another root key`);
   }
+  barrier.activate();
   const openMillis = performance.now() - began;
   const close = async () => {
     await barrier.seal();

@@ -127,6 +127,7 @@ export class Ceremonies {
     if (rootKey === null || !barrier.unseal(rootKey)) {
       throw new Violation("the root key does not open the barrier again");
     }
+    barrier.activate();
     running.sealing = false;
   }
 

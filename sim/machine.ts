@@ -199,6 +199,7 @@ export class Machine {
         throw new Violation("a wrong root key opened the barrier");
       }
       if (!barrier.unseal(rootKey)) throw new Violation("the root key does not open the barrier");
+      barrier.activate();
       if (store.index !== index) throw new Violation("the store has another index after a crash");
       return true;
     }

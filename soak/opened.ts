@@ -54,6 +54,7 @@ export async function openStore(options: OpenOptions): Promise<Opened> {
     const [rootKey, treeKey] = [key("root key"), key("tree key")];
     if (store.initialised) {
       if (!barrier.unseal(rootKey)) throw new Error("the fixed root key does not open the keyring");
+      barrier.activate();
     } else {
       const identity = { lineage: random.bytes(16), cluster: random.uuid() };
       await barrier.create({ rootKey, treeKey }, identity, () => {});

@@ -35,7 +35,10 @@ function node(firstToken: FirstTokenOptions = {}): Node {
     tokens: tokens.first,
     hooks: {
       created: (tx) => tokens.first.created(tx),
-      opened: async () => tokens.open(),
+      opened: async () => {
+        barrier.activate();
+        tokens.open();
+      },
       closing: () => tokens.close(),
     },
     version: "1.0.0",

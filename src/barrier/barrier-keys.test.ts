@@ -10,6 +10,7 @@ import {
   madeBarrier,
   OTHER_KEY,
   ROOT_KEY,
+  unsealed,
 } from "../../tests/support/made-barrier.ts";
 import { utf8 } from "../base/bytes.ts";
 import { bytesCodec, jsonCodec } from "../base/codec.ts";
@@ -49,7 +50,7 @@ test("after a rotation old values are read, and new ones carry the new term", as
   assert.equal(view.get("new", codec), "1");
   assert.equal(barrier.keyStatus.term, 2);
   const again = await crashed(made);
-  assert.ok(again.barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(again.barrier));
   assert.equal(again.barrier.view("shared/").get("old", codec), "1");
   assert.equal(again.barrier.view("shared/").get("new", codec), "1");
 });
@@ -112,7 +113,7 @@ test("a key upgrade that a crash left behind goes after the next start", async (
   const made = await madeBarrier();
   await made.barrier.rotate();
   const again = await crashed(made);
-  again.barrier.unseal(ROOT_KEY);
+  unsealed(again.barrier);
   await again.world.timers.advance(121n * SECOND);
   await again.store.settled();
   assert.equal(again.engine.get("core/upgrade/1"), null);
@@ -157,7 +158,7 @@ test("a key that a crash has brought to its limit is replaced within five minute
   const rotation = { enabled: true, maxOperations: 1_000_000, interval: 0n };
   await made.barrier.configureRotation(rotation);
   const { barrier, world, store } = await crashed(made); // the margin counts as used
-  barrier.unseal(ROOT_KEY);
+  unsealed(barrier);
   assert.ok(barrier.keyStatus.encryptions >= 1_000_000);
   assert.equal(barrier.keyStatus.term, 1);
   await world.timers.advance(300n * SECOND);
@@ -209,7 +210,7 @@ test("rotation settings out of range are refused; accepted ones survive a start"
   await made.barrier.configureRotation(accepted);
   assert.deepEqual(made.barrier.rotation, accepted);
   const again = await crashed(made);
-  again.barrier.unseal(ROOT_KEY);
+  unsealed(again.barrier);
   assert.deepEqual(again.barrier.rotation, accepted);
 });
 
@@ -220,7 +221,7 @@ test("the count is stored exactly on seal", async () => {
   assert.equal(encryptions, 7);
   await made.barrier.seal();
   assert.equal(stored(made).newest.encryptions, 7);
-  made.barrier.unseal(ROOT_KEY);
+  unsealed(made.barrier);
   assert.equal(made.barrier.keyStatus.encryptions, 7);
 });
 
@@ -282,7 +283,7 @@ test("after a crash at any moment the count is never below what was sealed", asy
         for (const { term, encryptions } of countsOf(stored(made))) {
           assert.ok(encryptions >= (truth.get(term) ?? 0), `${encryptions} < ${truth.get(term)}`);
         }
-        assert.ok(made.barrier.unseal(ROOT_KEY));
+        assert.ok(unsealed(made.barrier));
         open = made.engine.hold();
       };
       let serial = 0;
@@ -302,7 +303,7 @@ test("after a crash at any moment the count is never below what was sealed", asy
         else if (kind === "seal") {
           open();
           await made.barrier.seal();
-          assert.ok(made.barrier.unseal(ROOT_KEY));
+          assert.ok(unsealed(made.barrier));
           open = made.engine.hold();
         } else {
           open();
@@ -323,7 +324,7 @@ test("while the count cannot be stored nothing is sealed that it does not cover"
   const made = await madeBarrier({ leastMargin: 10 });
   const again = await crashed(made, { leastMargin: 10 });
   again.world.random.failing = true; // the count of the new life cannot be stored
-  assert.ok(again.barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(again.barrier));
   await nextTurn();
   again.world.random.failing = false;
   await assert.rejects(put(again, "a"), refused("barrier-count-not-stored"));
@@ -367,8 +368,8 @@ test("a ceremony replaces the root key; the old one opens nothing any more", asy
   });
   assert.ok(made.barrier.rootKey.equals(OTHER_KEY));
   const again = await crashed(made);
-  assert.equal(again.barrier.unseal(ROOT_KEY), false);
-  assert.ok(again.barrier.unseal(OTHER_KEY));
+  assert.equal(unsealed(again.barrier), false);
+  assert.ok(unsealed(again.barrier, OTHER_KEY));
   assert.equal(again.barrier.view("shared/").get("a", codec), "1");
   assert.equal(again.barrier.view("core/").get("note", codec), "1");
 });
@@ -385,8 +386,8 @@ test("a ceremony that throws leaves the old root key usable, in memory and on di
   assert.ok(made.barrier.rootKey.equals(ROOT_KEY));
   await put(made, "b");
   await made.barrier.seal();
-  assert.equal(made.barrier.unseal(OTHER_KEY), false);
-  assert.ok(made.barrier.unseal(ROOT_KEY));
+  assert.equal(unsealed(made.barrier, OTHER_KEY), false);
+  assert.ok(unsealed(made.barrier));
   assert.equal(made.barrier.view("core/").get("note", codec), null);
 });
 
@@ -400,8 +401,8 @@ test("two ceremonies in one turn follow each other, though the first is not dura
   open();
   await Promise.all(both);
   const again = await crashed(made);
-  assert.equal(again.barrier.unseal(OTHER_KEY), false);
-  assert.ok(again.barrier.unseal(third));
+  assert.equal(unsealed(again.barrier, OTHER_KEY), false);
+  assert.ok(unsealed(again.barrier, third));
 });
 
 test("rotations and new root keys together survive a start", async () => {
@@ -413,7 +414,7 @@ test("rotations and new root keys together survive a start", async () => {
   await made.barrier.rotate();
   await put(made, "three");
   const again = await crashed(made);
-  assert.ok(again.barrier.unseal(OTHER_KEY));
+  assert.ok(unsealed(again.barrier, OTHER_KEY));
   const view = again.barrier.view("shared/");
   for (const key of ["one", "two", "three"]) assert.equal(view.get(key, codec), "1");
   assert.equal(again.barrier.keyStatus.term, 3);

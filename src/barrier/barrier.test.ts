@@ -10,6 +10,7 @@ import {
   OTHER_KEY,
   ROOT_KEY,
   sealedBarrier,
+  unsealed,
 } from "../../tests/support/made-barrier.ts";
 import { IDENTITY, TREE_KEY } from "../../tests/support/made-store.ts";
 import { tamper } from "../../tests/support/watched-engine.ts";
@@ -121,22 +122,22 @@ test("a start finds everything again with the root key, and nothing with another
   await before.barrier.view("shared/").write((tx) => tx.put("a", "value", codec));
   const { barrier, store } = await crashed(before);
   assert.ok(barrier.sealed);
-  assert.equal(barrier.unseal(OTHER_KEY), false);
+  assert.equal(unsealed(barrier, OTHER_KEY), false);
   assert.ok(barrier.sealed && store.locked);
-  assert.equal(barrier.unseal(ROOT_KEY), true);
+  assert.equal(unsealed(barrier), true);
   assert.equal(barrier.view("shared/").get("a", codec), "value");
   await barrier.view("shared/").write((tx) => tx.put("b", "2", codec));
 });
 
 test("unsealing a store that is not initialised says so; one without a readable keyring is damaged", async () => {
   const { barrier } = sealedBarrier(new MemoryDisk());
-  assert.throws(() => barrier.unseal(ROOT_KEY), refused("store-uninitialised"));
+  assert.throws(() => unsealed(barrier), refused("store-uninitialised"));
   const made = await madeBarrier();
   await tamper(made.engine.inner, { data: [{ key: TREE_KEY_PATH, value: utf8("x") }] });
   const again = await crashed(made);
-  assert.throws(() => again.barrier.unseal(ROOT_KEY), refused("barrier-keyring-damaged"));
+  assert.throws(() => unsealed(again.barrier), refused("barrier-keyring-damaged"));
   await tamper(made.engine.inner, { data: [{ key: KEYRING_PATH, value: null }] });
-  assert.throws(() => again.barrier.unseal(ROOT_KEY), refused("barrier-keyring-damaged"));
+  assert.throws(() => unsealed(again.barrier), refused("barrier-keyring-damaged"));
   assert.ok(again.barrier.sealed && again.store.locked);
 });
 
@@ -164,7 +165,7 @@ test("sealed, it lets nothing through and forgets what it had decrypted", async 
   assert.throws(() => barrier.rootKey, sealed);
   assert.throws(() => barrier.keyStatus, sealed);
   assert.equal(world.timers.armed, 0);
-  assert.ok(barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(barrier));
   assert.equal(view.get("a", codec), "1");
 });
 
@@ -181,10 +182,10 @@ test("sealing takes effect at once for new work, waits for what was accepted, an
     view.write((tx) => tx.put("b", "1", codec)),
     sealed,
   );
-  assert.throws(() => barrier.unseal(ROOT_KEY), refused("barrier-sealing"));
+  assert.throws(() => unsealed(barrier), refused("barrier-sealing"));
   open();
   await Promise.all([write, sealing]);
-  assert.ok(barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(barrier));
   assert.equal(view.get("a", codec), "1");
   assert.equal(view.get("b", codec), null);
 });
@@ -198,7 +199,7 @@ test("sealing while the store is being created waits for it", async () => {
   open();
   await Promise.all([creating, sealing]);
   assert.ok(barrier.sealed && store.locked && store.initialised);
-  assert.ok(barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(barrier));
 });
 
 test("a failed storage does not keep the keys in memory", async () => {
@@ -247,7 +248,7 @@ test("an entry that was moved, cut, flipped or given another term or version nev
       else bytes = Buffer.from(how.bytes);
       await tamper(engine.inner, { data: [{ key: "shared/one", value: bytes }] });
       const fresh = sealedBarrier(made.disk);
-      assert.ok(fresh.barrier.unseal(ROOT_KEY));
+      assert.ok(unsealed(fresh.barrier));
       const reads = fresh.barrier.view("shared/");
       assert.throws(() => reads.get("one", bytesCodec), damaged);
       assert.throws(() => reads.records("one", bytesCodec, { limit: 1 }), damaged);

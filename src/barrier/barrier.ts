@@ -17,12 +17,19 @@ import {
   secretKey,
 } from "../crypto/aead.ts";
 import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
-import { CORE_SCOPE } from "../storage/rows/log-entry.ts";
+import { unreadControls } from "../storage/control-records.ts";
+import { type ControlRecord, CORE_SCOPE } from "../storage/rows/log-entry.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
-import { Keyring, LEAST_OPERATIONS, MOST_OPERATIONS, type Rotation } from "./keyring.ts";
+import {
+  Keyring,
+  LEAST_OPERATIONS,
+  MOST_OPERATIONS,
+  type NewTerm,
+  type Rotation,
+} from "./keyring.ts";
 import { type Sealer, type Tx, View } from "./view.ts";
 
 export const KEYRING_PATH = "core/keyring";
@@ -37,6 +44,7 @@ const NONCE_BYTES = 12;
 /** The keyring and the tree's key are sealed by the root key, under this term in their header. */
 const ROOT_TERM = 1;
 const KEYRING_UPDATE = 1;
+const UPDATE_PURPOSE = "holdfast keyring update 1";
 
 export interface BarrierOptions {
   readonly store: Store;
@@ -69,6 +77,7 @@ export class Barrier {
   readonly #sealer: Sealer;
   readonly #leastMargin: number;
   readonly #armed = new Set<Timer>();
+  #active = false;
   #keyring: Keyring | null = null;
   #reserved = 0; // the stored count covers this many entries of the newest key
   #renewAt = 0; // from this many on it is time to store a new count
@@ -95,6 +104,7 @@ export class Barrier {
     this.#store.onCommit((changed) => {
       for (const [path, plain] of changed) this.#cache.follow(path, plain);
     });
+    this.#store.onControl(KEYRING_UPDATE, (record, { time }) => this.#readUpdate(record, time));
   }
 
   get sealed(): boolean {
@@ -104,6 +114,11 @@ export class Barrier {
   /** How many stored entries did not open since the start: the metric barrier_integrity_errors. */
   get integrityErrors(): number {
     return this.#integrityErrors + this.#store.damageFound;
+  }
+
+  /** Whether it seals entries, counts and rotates; see activate. */
+  get active(): boolean {
+    return this.#active;
   }
 
   get rootKey(): KeyObject {
@@ -134,6 +149,7 @@ export class Barrier {
     let begun = false;
     const created = this.#store.create(keys.treeKey, identity, (raw) => {
       this.#install(keyring);
+      this.#active = true;
       begun = true;
       this.#putKeyring(raw, keyring, this.#leastMargin);
       this.#putTreeKey(raw, keyring.rootKey, keys.treeKey);
@@ -153,25 +169,41 @@ export class Barrier {
   }
 
   /**
-   * Opens the keyring with the root key, checks the store and goes to work. False when the root key
-   * is another one; damage throws.
+   * Opens the keyring with the root key and checks the store. Writes nothing: from here on entries can be
+   * read, and nothing is sealed until `activate`. False when the root key is another one; damage throws.
    */
   unseal(rootKey: KeyObject, options: { readonly repair?: boolean } = {}): boolean {
     invariant(this.#keyring === null, "the barrier is unsealed already");
     if (this.#sealing !== null) throw failures.barrierSealing();
     if (!this.#store.initialised) throw storeUninitialised();
-    const stored = this.#store.get(KEYRING_PATH);
-    if (stored === null) throw failures.keyringDamaged();
-    const document = openEntry(rootKey, KEYRING_PATH, stored);
-    if (document === null) return false;
-    const keyring = Keyring.decode(document);
+    const keyring = this.#readKeyring(rootKey);
+    if (keyring === null) return false;
     const treeKey = this.#readTreeKey(rootKey, this.#store);
-    if (keyring === null || treeKey === null) throw failures.keyringDamaged();
+    if (treeKey === null) throw failures.keyringDamaged();
     this.#store.unlock(treeKey, options);
     this.#install(keyring);
+    return true;
+  }
+
+  /**
+   * The node is the active one of its cluster: the count is stored, entries may be sealed, keys are counted
+   * and rotated. What it is based on is read again, for whoever was active before may have changed it.
+   */
+  activate(): void {
+    if (this.#active) return;
+    const keyring = this.#readKeyring(this.#unsealed().rootKey);
+    if (keyring === null) throw failures.rootKeyReplaced();
+    this.#install(keyring);
+    this.#active = true;
     this.#arm();
     this.#persistCount();
-    return true;
+  }
+
+  /** No longer the active one: nothing more is sealed or written. Whoever is next counts the margin in. */
+  deactivate(): void {
+    this.#active = false;
+    this.#disarm();
+    if (this.#keyring !== null) this.#install(this.#keyring);
   }
 
   /** Stores the exact count, waits for what was accepted, forgets every key. */
@@ -183,16 +215,21 @@ export class Barrier {
     if (this.#creating !== null) await this.#creating.catch(() => {}); // its caller hears of it
     const keyring = this.#keyring;
     if (keyring === null) return;
-    this.#disarm();
+    const counted = this.#active;
+    this.deactivate();
     this.#keyring = null; // from here on nothing is sealed that the count would miss
+    if (counted) await this.#storeExact(keyring);
+    await this.#store.lock();
+    this.#forget();
+  }
+
+  async #storeExact(keyring: Keyring): Promise<void> {
     try {
       await this.#store.write((raw) => this.#putKeyring(raw, keyring, 0), { essential: true });
     } catch (error) {
       // A failed storage must not keep the keys in memory; the next start counts the margin in.
       this.#log.warn("could not store the count of encryptions", { cause: describe(error) });
     }
-    await this.#store.lock();
-    this.#forget();
   }
 
   /** Installs a new term; the log carries the new key, sealed for the members of the set. */
@@ -247,7 +284,10 @@ export class Barrier {
 
   #seal(path: string, plaintext: Uint8Array): Uint8Array {
     const { newest } = this.#unsealed();
-    if (newest.encryptions >= this.#renewAt) this.#persistSoon();
+    if (newest.encryptions >= this.#renewAt) {
+      this.#assertActive(); // until then no count is stored, and every entry comes here
+      this.#persistSoon();
+    }
     if (newest.encryptions >= this.#reserved) throw failures.countNotStored();
     newest.encryptions++;
     return sealEntry(newest.key, newest.term, path, plaintext, this.#random.bytes(NONCE_BYTES));
@@ -284,6 +324,7 @@ export class Barrier {
     let undo = () => {};
     const run = (raw: StoreTx) => {
       const keyring = this.#unsealed();
+      this.#assertActive();
       const counts = [this.#reserved, this.#renewAt, this.#countAtPeriod] as const;
       undo = () => {
         this.#keyring = keyring;
@@ -307,6 +348,43 @@ export class Barrier {
     // What is sealed from now on is committed after this, so that it is never there without it.
     this.#reserved = keyring.newest.encryptions + margin;
     this.#renewAt = this.#reserved - Math.floor(margin / 2);
+  }
+
+  /** With what the log has brought since it was stored. Null when the root key is another one. */
+  #readKeyring(rootKey: KeyObject): Keyring | null {
+    const stored = this.#store.get(KEYRING_PATH);
+    if (stored === null) throw failures.keyringDamaged();
+    const document = openEntry(rootKey, KEYRING_PATH, stored);
+    if (document === null) return null;
+    let keyring = Keyring.decode(document);
+    if (keyring === null) throw failures.keyringDamaged();
+    for (const { record } of unreadControls(this.#store)) {
+      if (record.type !== KEYRING_UPDATE) continue;
+      const update = openUpdate(keyring.rootKey, record.body);
+      if (update !== null) keyring = keyring.withTerm(update, this.#clock.now());
+      else this.#log.error("a data key that the log has brought does not open with this root key");
+    }
+    return keyring;
+  }
+
+  /** A new key that somebody else has installed; sealed, it waits in storage until it is asked for. */
+  #readUpdate({ body }: ControlRecord, time: Instant): (() => void) | null {
+    if (this.#keyring === null) return () => {};
+    const update = openUpdate(this.#keyring.rootKey, body);
+    if (update === null) return null;
+    return () => {
+      if (this.#keyring === null) return; // sealed meanwhile
+      this.#install(this.#keyring.withTerm(update, time));
+      if (this.#active) this.#persistCount();
+    };
+  }
+
+  /** Control records whose keys are in the stored keyring now have been read. */
+  #removeRead(raw: StoreTx, keyring: Keyring): void {
+    for (const { key, record } of unreadControls(raw)) {
+      const term = record.type === KEYRING_UPDATE ? entryTerm(record.body) : null;
+      if (term !== null && keyring.key(term) !== null) raw.delete(key);
+    }
   }
 
   #putTreeKey(raw: StoreTx, rootKey: KeyObject, treeKey: KeyObject): void {
@@ -345,7 +423,7 @@ export class Barrier {
   /** The new key for the other clusters of the set, which all hold the same root key. */
   #keyringUpdate(keyring: Keyring): Uint8Array {
     const { term, key } = keyring.newest;
-    const wrapper = deriveKey(keyring.rootKey, "holdfast keyring update 1");
+    const wrapper = deriveKey(keyring.rootKey, UPDATE_PURPOSE);
     const nonce = this.#random.bytes(NONCE_BYTES);
     const raw = exportKey(key);
     try {
@@ -369,7 +447,11 @@ export class Barrier {
   }
 
   #persistCount(): void {
-    const put = (raw: StoreTx) => this.#putKeyring(raw, this.#unsealed(), this.#margin());
+    const put = (raw: StoreTx) => {
+      const keyring = this.#unsealed();
+      this.#putKeyring(raw, keyring, this.#margin());
+      this.#removeRead(raw, keyring);
+    };
     this.#writeKeys(put).catch((error: unknown) => {
       this.#renewAt = 0; // the next entry tries again
       this.#log.warn("could not store the count of encryptions", { cause: describe(error) });
@@ -380,7 +462,8 @@ export class Barrier {
     const keyring = this.#unsealed();
     this.#persistCount();
     this.#countAtPeriod = keyring.newest.encryptions;
-    if (keyring.isDue(this.#clock.now())) {
+    // Whoever follows gets new keys from the log.
+    if (!this.#store.following && keyring.isDue(this.#clock.now())) {
       this.rotate().catch((error: unknown) => {
         this.#log.error("automatic rotation failed", { cause: describe(error) });
       });
@@ -422,13 +505,26 @@ export class Barrier {
   }
 
   #forget(): void {
-    this.#disarm();
+    this.deactivate();
     this.#keyring = null;
     this.#cache.wipe();
+  }
+
+  #assertActive(): void {
+    if (!this.#active) throw failures.barrierInactive();
   }
 
   #unsealed(): Keyring {
     if (this.#keyring === null) throw failures.barrierSealed();
     return this.#keyring;
   }
+}
+
+/** A keyring update of the log; null when it was sealed under another root key. */
+function openUpdate(rootKey: KeyObject, body: Uint8Array): NewTerm | null {
+  const term = entryTerm(body);
+  if (term === null) return null;
+  const wrapper = deriveKey(rootKey, UPDATE_PURPOSE);
+  const raw = openEntry(wrapper, `control/keyring/${term}`, body);
+  return raw === null ? null : { term, key: secretKey(raw) };
 }

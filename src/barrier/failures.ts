@@ -31,6 +31,24 @@ export function countNotStored(): Failure {
 }
 
 /**
+ * @code barrier-inactive This node reads only: another one of its cluster is active, or nothing has made it so.
+ * @remedy Send the request to the active node.
+ */
+export function barrierInactive(): Failure {
+  const message = "this node is not the active one and stores nothing; ask the active node";
+  return new Failure("unavailable", "barrier-inactive", message);
+}
+
+/**
+ * @code barrier-root-key-replaced The root key was replaced while this node was not active.
+ * @remedy Seal and unseal this node with the present shares.
+ */
+export function rootKeyReplaced(): Failure {
+  const message = "the root key was replaced since this node was unsealed; seal and unseal it";
+  return new Failure("unavailable", "barrier-root-key-replaced", message);
+}
+
+/**
  * One text for every cause: wrong tag, another path, an unknown term, cut short.
  * @code barrier-entry-damaged A stored entry does not open: it was changed outside the server.
  * @remedy Find what touched the disk, then restore a backup.

@@ -22,6 +22,11 @@ export interface Rotation {
   readonly interval: Nanos; // 0: by count only
 }
 
+export interface NewTerm {
+  readonly term: number;
+  readonly key: KeyObject;
+}
+
 export interface Term {
   readonly term: number;
   readonly key: KeyObject;
@@ -76,6 +81,17 @@ export class Keyring {
     const term = this.#newest.term + 1;
     const next = { term, key: freshKey(random), installed: now, encryptions: 0 };
     return new Keyring([...this.#terms.values(), next], this.rootKey, this.rotation);
+  }
+
+  /** With a key that somebody else has installed; one that is there already changes nothing. */
+  withTerm({ term, key }: NewTerm, installed: Instant): Keyring {
+    if (this.#terms.has(term)) return this;
+    const terms = [...this.#terms.values(), { term, key, installed, encryptions: 0 }];
+    return new Keyring(
+      terms.toSorted((a, b) => a.term - b.term),
+      this.rootKey,
+      this.rotation,
+    );
   }
 
   withRootKey(rootKey: KeyObject): Keyring {

@@ -9,7 +9,7 @@ import {
   crashed,
   type MadeBarrier,
   madeBarrier,
-  ROOT_KEY,
+  unsealed,
 } from "../../tests/support/made-barrier.ts";
 import { GoverningPolicies } from "./governing-policies.ts";
 
@@ -35,7 +35,7 @@ test("what was written is there after a crash: text, level, paths, version, inde
   await policies.write("egp", ROOT, { ...second, ttl: HOUR }, { sudo: false });
   const { index } = before.store;
   const after = await crashed(before);
-  assert.equal(after.barrier.unseal(ROOT_KEY), true);
+  assert.equal(unsealed(after.barrier), true);
   const now = before.world.clock.now();
   assert.deepEqual(over(after).read("egp", ROOT, "office"), {
     text: "true",

@@ -12,7 +12,7 @@ import {
   crashed,
   type MadeBarrier,
   madeBarrier,
-  ROOT_KEY,
+  unsealed,
 } from "../../tests/support/made-barrier.ts";
 import type { Governor } from "./governing-places.ts";
 import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
@@ -201,7 +201,7 @@ test("T-C02: after a restart the very first request finds them", async () => {
   const before = await made();
   await write(before, "egp", "hours", ["secret/*"]);
   const room = over(await crashed(before));
-  room.barrier.unseal(ROOT_KEY);
+  unsealed(room.barrier);
   assert.equal(await found(room, null, "secret/a"), "egp root/hours");
 });
 

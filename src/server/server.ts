@@ -249,7 +249,10 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
         policies.created(tx);
         mounts.created(tx);
       },
-      opened: () => opening.open(),
+      opened: () => {
+        barrier.activate();
+        return opening.open();
+      },
       closing: async () => {
         tokenDesk.close(); // queries that wait for a change would be waited for
         const stopped = mounts.stop(); // and so would requests that wait for a mount to go

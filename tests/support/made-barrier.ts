@@ -32,6 +32,13 @@ export function sealedBarrier(disk: MemoryDisk, options: Options = {}): MadeBarr
   return { ...opened, disk, barrier: new Barrier({ store, ...world, ...options }) };
 }
 
+/** Unseals it as the active node does. False when the root key is another one. */
+export function unsealed(barrier: Barrier, rootKey: KeyObject = ROOT_KEY): boolean {
+  const opened = barrier.unseal(rootKey);
+  if (opened) barrier.activate();
+  return opened;
+}
+
 /** The process dies: of what it has on its way nothing arrives any more. A new one starts. */
 export async function crashed(before: MadeBarrier, options: Options = {}): Promise<MadeBarrier> {
   before.engine.hold();

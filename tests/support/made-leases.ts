@@ -15,7 +15,7 @@ import { Leases, type LeasesOptions } from "../../src/leases/leases.ts";
 import { writeAheadKey } from "../../src/mounts/write-ahead-keys.ts";
 import type { EngineType, LeaseFacts, Renewal } from "../../plugin-sdk/engine.ts";
 import { nextTurn } from "./fake-world.ts";
-import { crashed, type MadeBarrier, madeBarrier, ROOT_KEY } from "./made-barrier.ts";
+import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 import { asked } from "./made-namespaces.ts";
 
 export const SECOND = 1_000_000_000n;
@@ -141,7 +141,7 @@ export async function restarted(
 ): Promise<MadeLeases> {
   const next = await crashed(before);
   next.world.clock.jump(before.world.clock.now() + later);
-  assert.equal(next.barrier.unseal(ROOT_KEY), true);
+  assert.equal(unsealed(next.barrier), true);
   const made = leasesOver(next, before.provider, {});
   for (const [uuid, mount] of before.mounts) made.mounts.set(uuid, mount);
   for (const accessor of before.goneOwners) made.goneOwners.add(accessor);

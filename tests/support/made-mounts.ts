@@ -16,7 +16,7 @@ import {
   type EngineType,
   type WriteAheadRecord,
 } from "../../plugin-sdk/engine.ts";
-import { crashed, type MadeBarrier, madeBarrier, ROOT_KEY } from "./made-barrier.ts";
+import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 
 const note = jsonCodec<{ readonly text: string }>();
 
@@ -63,7 +63,7 @@ export async function madeMounts(stage = new Stage()): Promise<MadeMounts> {
 /** A new process on the disk of one that has died. */
 export async function restartedMounts(before: MadeMounts, stage = before.stage) {
   const made = await crashed(before);
-  assert.ok(made.barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(made.barrier));
   return opened(made, stage);
 }
 

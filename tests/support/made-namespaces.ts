@@ -11,7 +11,7 @@ import { type Asked, type NamespaceRef, ROOT_NAMESPACE } from "../../src/endpoin
 import { namespacesApi } from "../../src/namespaces/api.ts";
 import { Namespaces, type NamespacesOptions } from "../../src/namespaces/namespaces.ts";
 import { nextTurn } from "./fake-world.ts";
-import { crashed, type MadeBarrier, madeBarrier, ROOT_KEY } from "./made-barrier.ts";
+import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 
 export interface MadeNamespaces extends MadeBarrier {
   readonly namespaces: Namespaces;
@@ -29,7 +29,7 @@ export async function restarted(
   options: Options = {},
 ): Promise<MadeNamespaces> {
   const made = await crashed(before);
-  assert.ok(made.barrier.unseal(ROOT_KEY));
+  assert.ok(unsealed(made.barrier));
   return withRoom(made, options);
 }
 

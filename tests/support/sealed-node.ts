@@ -163,6 +163,7 @@ export function makeNode(options: NodeOptions = {}): TestNode {
     },
     opened: async () => {
       calls.push("opened");
+      barrier.activate();
       await options.hooks?.opened?.();
     },
     closing: async () => {
