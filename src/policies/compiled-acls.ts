@@ -26,6 +26,8 @@ export interface CompiledAclsOptions {
 
 const BOUNDS = { entries: 1_024, cost: 200_000 }; // rules: 0.12 KB in each set, 0.5 KB for all together
 const ENTRY_COST = 16;
+/** Of what is said about parameters, as much as a rule takes: some 30 bytes for each character, made ready. */
+const WEIGHT_OF_RULE = 16;
 /** A step of a compilation. */
 const STEP: Nanos = 3_000_000n;
 const MOST_CHANGED = 256;
@@ -168,7 +170,7 @@ export class CompiledAcls {
     const acl = compiler.finish();
     const entry = { namespaceId: namespace.id, names: set.names };
     if (templated) this.#compiled.put(keys.shared, { ...entry, acl: null }, ENTRY_COST);
-    const cost = acl.rules + acl.leftOut.length + ENTRY_COST;
+    const cost = acl.rules + acl.leftOut.length + acl.weight / WEIGHT_OF_RULE + ENTRY_COST;
     this.#compiled.put(templated ? keys.own : keys.shared, { ...entry, acl }, cost);
     return acl;
   }

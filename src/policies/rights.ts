@@ -8,8 +8,9 @@ import type { Decision, Question } from "../endpoint/decision.ts";
 import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
 import { DENY } from "../policy/acl-capability.ts";
 import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../policy/acl-compile.ts";
-import { capabilitiesOn, decide } from "../policy/acl-decide.ts";
+import { capabilitiesOn, decideBy, decidingRule, preparationOf } from "../policy/acl-decide.ts";
 import { readAclDocument } from "../policy/acl-document.ts";
+import type { MergedRule } from "../policy/acl-merged-rule.ts";
 import { shadowing } from "../policy/acl-shadow.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import * as builtIn from "./built-in.ts";
@@ -20,6 +21,7 @@ import { living } from "./policy-rows.ts";
 
 const PARSED = { entries: 8_192, cost: 8 * 1024 * 1024 }; // characters of text, of 5 bytes when parsed
 const PARSED_COST = 256;
+const MOST_TRIES = 3;
 
 /** The records that rights come from. */
 export interface StoredPolicies {
@@ -42,6 +44,7 @@ export class Rights {
   readonly #turns: Turns;
   readonly #parsed = new BoundedCache<PolicyInForce>(PARSED);
   readonly #acls: CompiledAcls;
+  readonly #preparing = new WeakMap<MergedRule, Promise<void>>();
   readonly #followed = new Map<string, () => void>(); // namespaces whose changes are watched
 
   constructor({ policies, clock, turns }: RightsOptions) {
@@ -69,8 +72,42 @@ export class Rights {
     }
     const acl = this.#aclFor(caller, question.namespace);
     if (acl instanceof Promise) return this.#decideAfter(acl, caller, question);
-    const { allowed, granting } = decide(acl, question);
+    const rule = decidingRule(acl, question);
+    const work = preparationOf(rule, question);
+    if (work !== null && rule !== null) return this.#prepare(rule, work, caller, question);
+    const { allowed, granting } = decideBy(rule, question);
     return { allowed, granting };
+  }
+
+  /** Rules that say much about parameters are made ready in slices, once for all who wait. Then it is asked
+   *  again, since a policy may have changed; but one that is forgotten each time decides as it was. */
+  async #prepare(
+    rule: MergedRule,
+    work: Sliced<void>,
+    caller: Caller,
+    question: Question,
+  ): Promise<Decision> {
+    let [current, left]: [MergedRule, Sliced<void> | null] = [rule, work];
+    for (let tries = 0; left !== null; tries++) {
+      const running = this.#preparing.get(current) ?? this.#inSlices(current, left);
+      await running;
+      const acl = await this.aclOf(caller, question.namespace);
+      const found = acl === null ? null : decidingRule(acl, question);
+      if (found === null) return { allowed: false, granting: [] };
+      left = preparationOf(found, question);
+      if (left === null || tries < MOST_TRIES) current = found;
+      else left = preparationOf(current, question);
+    }
+    const { allowed, granting } = decideBy(current, question);
+    return { allowed, granting };
+  }
+
+  #inSlices(rule: MergedRule, work: Sliced<void>): Promise<void> {
+    const running = inSlices(work, { clock: this.#clock, turns: this.#turns }).finally(() =>
+      this.#preparing.delete(rule),
+    );
+    this.#preparing.set(rule, running);
+    return running;
   }
 
   /** In the words of capability queries: `root` for management, `deny` for nothing. */
@@ -143,7 +180,10 @@ export class Rights {
     const policy = { ...stated, alone: yield* rulesAlone(stated) };
     // It may have changed meanwhile; whoever waits for this is told to ask again.
     const still = this.#policies.stored(namespaceId, name);
-    if (still?.written === written) this.#parsed.put(key, policy, text.length + PARSED_COST);
+    if (still?.written === written) {
+      const weight = document.rules.reduce((sum, { parameters }) => sum + parameters.weight, 0);
+      this.#parsed.put(key, policy, text.length + 4 * weight + PARSED_COST);
+    }
     return policy;
   }
 

@@ -15,6 +15,7 @@ import {
   NO_PARAMETERS,
   type ParameterRules,
   patternsIn,
+  weightOf,
 } from "./acl-parameters.ts";
 import { patternOf } from "./acl-pattern.ts";
 import { type AclRule, NO_BOUNDS, type Wrapping } from "./acl-rule.ts";
@@ -94,7 +95,12 @@ class BodyReader {
     const denied = yield* this.#named("denied_parameters");
     const required = this.#texts("required_parameters");
     if (allowed.size + denied.size + required.length === 0) return NO_PARAMETERS;
-    return { allowed, denied, required: new Set(required.map(({ text }) => foldName(text))) };
+    return {
+      allowed,
+      denied,
+      required: new Set(required.map(({ text }) => foldName(text))),
+      weight: weightOf(allowed, denied),
+    };
   }
 
   #capabilities(): number {

@@ -57,6 +57,8 @@ export class CompiledAcl {
   readonly segments: SegmentTree<MergedRule>;
   /** Of different labels. */
   readonly rules: number;
+  /** Of what they say about parameters. */
+  readonly weight: number;
   readonly leftOut: readonly LeftOut[];
   /** What labels must begin with to lead here: empty, or a child namespace with a slash. */
   readonly lead: string;
@@ -68,6 +70,7 @@ export class CompiledAcl {
     this.prefixes = parts.prefixes;
     this.segments = parts.segments;
     this.rules = parts.rules;
+    this.weight = parts.weight;
     this.leftOut = parts.leftOut;
     this.lead = parts.lead;
     this.#lifetime = parts.lifetime;
@@ -107,6 +110,7 @@ interface CompiledParts {
   readonly prefixes: PrefixTree<MergedRule>;
   readonly segments: SegmentTree<MergedRule>;
   readonly rules: number;
+  readonly weight: number;
   readonly leftOut: readonly LeftOut[];
   readonly lead: string;
   readonly lifetime: Lifetime;
@@ -135,6 +139,7 @@ export class AclCompiler {
   readonly #segments = new SegmentTree<MergedRule>();
   readonly #pieces = new Pieces();
   #rules = 0;
+  #weight = 0;
   readonly #leftOut: LeftOut[] = [];
 
   constructor({ now, child = null, directives = () => undefined }: CompileOptions) {
@@ -169,6 +174,7 @@ export class AclCompiler {
       prefixes: this.#prefixes,
       segments: this.#segments,
       rules: this.#rules,
+      weight: this.#weight,
       leftOut: this.#leftOut,
       lead: this.#child === null ? "" : `${this.#child.path}/`,
       lifetime: this.#lifetime,
@@ -178,6 +184,7 @@ export class AclCompiler {
   /** `alone` is the rule of this one block, if there is one already. */
   #place(pattern: Pattern, source: Source, alone: MergedRule | null): void {
     const { kind, text, star } = pattern;
+    this.#weight += source.rule.parameters.weight;
     const join = (before: MergedRule | null): MergedRule => {
       if (before !== null) return before.with(source);
       this.#rules += 1;

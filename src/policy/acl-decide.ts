@@ -1,6 +1,7 @@
 // May this be done? The one rule that decides for a path, and what it says. docs/policies/acl.md has it in words.
 
 import type { JsonObject } from "../base/json.ts";
+import type { Sliced } from "../base/sliced.ts";
 import type { Nanos } from "../base/world.ts";
 import { type AclCapability, bitOf, bitsOf, wordsOf } from "./acl-capability.ts";
 import type { CompiledAcl } from "./acl-compile.ts";
@@ -36,11 +37,23 @@ const LISTING_BITS = [bitsOf("list"), bitsOf("scan")];
 export const LISTING = bitsOf("list", "scan");
 
 export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
+  return decideBy(decidingRule(acl, question), question);
+}
+
+export function decidingRule(acl: CompiledAcl, question: AclQuestion): MergedRule | null {
   const bit = bitOf(question.capability) ?? 0;
-  const rule =
-    (bit & LISTING) === 0
-      ? ruleFor(acl, question.path)
-      : ruleForListing(acl, asFolder(question.path), bit);
+  return (bit & LISTING) === 0
+    ? ruleFor(acl, question.path)
+    : ruleForListing(acl, asFolder(question.path), bit);
+}
+
+/** What has to be made ready before that rule decides, if it is much. */
+export function preparationOf(rule: MergedRule | null, question: AclQuestion): Sliced<void> | null {
+  return rule === null ? null : rule.preparation(question.data, question.fields);
+}
+
+export function decideBy(rule: MergedRule | null, question: AclQuestion): AclDecision {
+  const bit = bitOf(question.capability) ?? 0;
   if (rule === null || !grants(rule, bit, question)) return { allowed: false, granting: [], rule };
   return { allowed: true, granting: rule.granting(bit), rule };
 }

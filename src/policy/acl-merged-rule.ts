@@ -2,6 +2,7 @@
 // they are together, with the policies it came from.
 
 import type { JsonObject } from "../base/json.ts";
+import type { Sliced } from "../base/sliced.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import { DENY, settled } from "./acl-capability.ts";
 import {
@@ -89,8 +90,17 @@ export class MergedRule {
 
   /** What stands in the way of a request with these parameters, or null. */
   parameterProblem(data: JsonObject, fields?: Readings): ParameterProblem | null {
+    return this.#checked()?.problem(data, fields) ?? null;
+  }
+
+  /** What is to be made ready first; null where that is done, as nearly always. */
+  preparation(data: JsonObject, fields?: Readings): Sliced<void> | null {
+    return this.#checked()?.preparation(data, fields) ?? null;
+  }
+
+  #checked(): ParameterCheck | null {
     if (this.#check === undefined) this.#check = ParameterCheck.of(this.parameters());
-    return this.#check === null ? null : this.#check.problem(data, fields);
+    return this.#check;
   }
 
   /** Of all its blocks together. A rule that denies asks no further. */

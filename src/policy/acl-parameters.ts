@@ -2,6 +2,7 @@
 // have. Top-level names only, without regard to case; nested objects count as a whole.
 
 import type { JsonObject, JsonValue } from "../base/json.ts";
+import { atOnce, type Sliced } from "../base/sliced.ts";
 import { Compared, type Reading, type RuleValue, ValueSet } from "./acl-value.ts";
 
 /** How the values of parameters are read, by folded name. */
@@ -15,6 +16,8 @@ export interface ParameterRules {
   readonly allowed: NamedValues;
   readonly denied: NamedValues;
   readonly required: ReadonlySet<string>;
+  /** How much its values are: characters and eight for each. */
+  readonly weight: number;
   /** So many blocks say so much that it is not compared: nothing passes. Default false. */
   readonly tooMany?: boolean;
 }
@@ -24,12 +27,14 @@ export const NO_PARAMETERS: ParameterRules = {
   allowed: new Map(),
   denied: new Map(),
   required: new Set(),
+  weight: 0,
 };
 
 /** Of all blocks with one label together. A token may have thousands of them, and whatever it has is
  *  made ready while a request waits. */
 const MOST_MERGED = {
   names: 100_000,
+  weight: 1024 * 1024, // as much as four documents can say
   values: 100_000, // of one parameter, as what follows
   patterns: 1_024,
   patternCharacters: 64 * 1024,
@@ -45,12 +50,40 @@ export function mergeParameters(all: readonly ParameterRules[]): ParameterRules 
   if (only !== undefined && all.length === 1) return only;
   const names = all.reduce((sum, one) => sum + one.allowed.size + one.denied.size, 0);
   const required = all.reduce((sum, one) => sum + one.required.size, 0);
-  if (names + required > MOST_MERGED.names) return { ...NO_PARAMETERS, tooMany: true };
+  const weight = all.reduce((sum, one) => sum + one.weight, 0);
+  if (names + required > MOST_MERGED.names || weight > MOST_MERGED.weight) {
+    return { ...NO_PARAMETERS, tooMany: true };
+  }
   return {
+    weight,
     allowed: mergeNamed(all.flatMap(({ allowed }) => [...allowed])),
     denied: mergeNamed(all.flatMap(({ denied }) => [...denied])),
     required: new Set(all.flatMap(({ required }) => [...required])),
   };
+}
+
+/** How much values are to compare, and to keep ready. */
+export function weightOf(...all: readonly NamedValues[]): number {
+  let weight = 0;
+  for (const named of all) {
+    for (const values of named.values()) for (const value of values) weight += sizeOf(value);
+  }
+  return weight;
+}
+
+function sizeOf(value: RuleValue): number {
+  switch (value.kind) {
+    case "string":
+      return 8 + value.text.length;
+    case "number":
+      return 8 + value.canonical.length;
+    case "bool":
+      return 8;
+    case "list":
+      return value.elements.reduce((sum, element) => sum + sizeOf(element), 8);
+    case "object":
+      return [...value.members].reduce((sum, [name, one]) => sum + name.length + sizeOf(one), 8);
+  }
 }
 
 /** In one pass, since thousands of blocks may share a label. */
@@ -71,6 +104,8 @@ export function mergeNamed(
 
 // Their values are names of policies, which are folded to lower case wherever they are used.
 const NAMES_OF_POLICIES: ReadonlySet<string> = new Set(["policies", "token_policies"]);
+
+const LITTLE = 4_096;
 
 /** The same, ready to be asked. */
 export class ParameterCheck {
@@ -93,6 +128,45 @@ export class ParameterCheck {
     const { allowed, denied, required, tooMany = false } = rules;
     const none = allowed.size + denied.size + required.size === 0 && !tooMany;
     return none ? null : new ParameterCheck(rules);
+  }
+
+  /** What is to be made ready before a request with these parameters is compared; null where that is done, or
+   *  so little that it is done on the way. */
+  preparation(data: JsonObject, fields?: Readings): Sliced<void> | null {
+    if (this.#rules.weight <= LITTLE) return null;
+    return this.#isReady(data, fields) ? null : this.#prepare(data, fields);
+  }
+
+  #isReady(data: JsonObject, fields: Readings | undefined): boolean {
+    return Object.keys(data).every((asSent) => {
+      const reading = fields?.get(foldName(asSent));
+      return namesOf(asSent, fields).every((name) =>
+        this.#kinds().every(([named, made]) => {
+          const set = made.get(name);
+          return set === undefined ? !named.has(name) : set === null || !set.isUnread(reading);
+        }),
+      );
+    });
+  }
+
+  *#prepare(data: JsonObject, fields: Readings | undefined): Sliced<void> {
+    for (const asSent of Object.keys(data)) {
+      const reading = fields?.get(foldName(asSent));
+      for (const name of namesOf(asSent, fields)) {
+        for (const [named, made] of this.#kinds()) {
+          yield;
+          const set = yield* setFor(name, named, made);
+          if (set?.isUnread(reading) === true) yield* set.read(reading);
+        }
+      }
+    }
+  }
+
+  #kinds() {
+    return [
+      [this.#rules.denied, this.#denied],
+      [this.#rules.allowed, this.#allowed],
+    ] as const;
   }
 
   /** The first that stands in the way, or null. */
@@ -173,7 +247,7 @@ function setsFor(
   made: Map<string, ValueSet | null>,
 ): NamedSet[] {
   return names.flatMap((name) => {
-    const set = setFor(name, named, made);
+    const set = named.has(name) ? (made.get(name) ?? atOnce(setFor(name, named, made))) : undefined;
     return set === undefined ? [] : [{ name, set }];
   });
 }
@@ -193,11 +267,11 @@ interface AskedValue {
 
 /** Made when the parameter is first given. Undefined where the rules do not name it, null where they
  *  name more values for it than may be compared. */
-function setFor(
+function* setFor(
   name: string,
   named: NamedValues,
   made: Map<string, ValueSet | null>,
-): ValueSet | null | undefined {
+): Sliced<ValueSet | null | undefined> {
   const values = named.get(name);
   if (values === undefined) return undefined;
   let set = made.get(name);
@@ -207,7 +281,7 @@ function setFor(
       values.length <= MOST_MERGED.values &&
       count <= MOST_MERGED.patterns &&
       characters <= MOST_MERGED.patternCharacters;
-    set = fits ? valueSetOf(name, values) : null;
+    set = fits ? yield* buildSet(name, values) : null;
     made.set(name, set);
   }
   return set;
@@ -243,5 +317,9 @@ export interface ParameterProblem {
 
 /** As they are compared for the parameter of that folded name. */
 export function valueSetOf(name: string, values: readonly RuleValue[]): ValueSet {
-  return new ValueSet(values, NAMES_OF_POLICIES.has(name));
+  return atOnce(buildSet(name, values));
+}
+
+function buildSet(name: string, values: readonly RuleValue[]): Sliced<ValueSet> {
+  return ValueSet.build(values, NAMES_OF_POLICIES.has(name));
 }

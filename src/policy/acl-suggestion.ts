@@ -183,6 +183,7 @@ function passing(rules: ParameterRules, { data, fields, capability }: AclQuestio
       allowed: same("allowed") ? current.allowed : changed.allowed,
       denied: same("denied") ? current.denied : changed.denied,
       required: changed.required,
+      weight: current.weight,
     };
   }
 }

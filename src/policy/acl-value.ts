@@ -2,6 +2,7 @@
 // compare by value, booleans and text stay distinct, lists and objects compare as a whole.
 
 import { isRawNumber, type JsonValue } from "../base/json.ts";
+import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
 import { canonicalNumber } from "./acl-number.ts";
 import { PrefixTree } from "./acl-prefix-tree.ts";
 import type { Value } from "./hcl-node.ts";
@@ -61,7 +62,7 @@ export class ValueSet {
   readonly #begins = new PrefixTree<true>(); // "x*"
   readonly #ends = new PrefixTree<true>(); // "*x", from its end on
   #longestEnd = 0;
-  readonly #holds: TextSearch | null; // "*x*"
+  #holds: TextSearch | null = null; // "*x*"
   readonly #numbers = new Set<string>();
   readonly #bools = new Set<boolean>();
   readonly #nested = new Set<string>();
@@ -70,14 +71,23 @@ export class ValueSet {
   /** What the values are read as, by who reads them. */
   readonly #read = new WeakMap<Reading, ReadonlySet<string>>();
 
-  /** `folded`: case does not count. */
-  constructor(values: readonly RuleValue[], folded: boolean) {
+  private constructor(values: readonly RuleValue[], folded: boolean) {
     this.any = values.length === 0;
     this.#folded = folded;
     this.#values = values;
+  }
+
+  /** In slices. `folded`: case does not count. */
+  static *build(values: readonly RuleValue[], folded: boolean): Sliced<ValueSet> {
+    const set = new ValueSet(values, folded);
+    const pieces = new Pieces();
     const holds: string[] = [];
-    for (const value of values) this.#add(value, holds);
-    this.#holds = holds.length === 0 ? null : new TextSearch(holds);
+    for (const value of values) {
+      if (pieces.due) yield;
+      set.#add(value, holds);
+    }
+    if (holds.length > 0) set.#holds = yield* TextSearch.build(holds);
+    return set;
   }
 
   #add(value: RuleValue, holds: string[]): void {
@@ -137,15 +147,30 @@ export class ValueSet {
     return reading?.canonical !== undefined && this.#values.length > MOST_READ;
   }
 
+  /** Whether `read` is still to be done. */
+  isUnread(reading: Reading | undefined): reading is Reading {
+    return (
+      reading?.canonical !== undefined && !this.isTooMuchFor(reading) && !this.#read.has(reading)
+    );
+  }
+
+  /** What its values are, read as the endpoint does. */
+  *read(reading: Reading): Sliced<ReadonlySet<string>> {
+    const pieces = new Pieces();
+    const known = new Set<string>();
+    for (const named of this.#values) {
+      if (pieces.due) yield;
+      const text = readAs(reading, plain(named));
+      if (text !== null) known.add(text);
+    }
+    this.#read.set(reading, known);
+    return known;
+  }
+
   /** Whether a named value is read as the same: "1h", "60m" and 3600 are one duration. */
   #means(value: JsonValue, reading: Reading | undefined): boolean {
     if (reading?.canonical === undefined) return false;
-    let known = this.#read.get(reading);
-    if (known === undefined) {
-      const read = this.#values.map((named) => readAs(reading, plain(named)));
-      known = new Set(read.filter((text) => text !== null));
-      this.#read.set(reading, known);
-    }
+    const known = this.#read.get(reading) ?? atOnce(this.read(reading));
     const text = known.size === 0 ? null : readAs(reading, value);
     return text !== null && known.has(text);
   }

@@ -2,6 +2,10 @@
 // there are (Aho and Corasick). Children of a place stand side by side in the order of their units, so
 // a step is a short search in an array: nothing is hashed, and no choice of texts makes it slow.
 
+import { atOnce, type Sliced } from "../base/sliced.ts";
+
+const AT_ONCE = 255; // places, a power of two less one
+
 /** Texts with a common beginning, from one to before another. */
 interface Range {
   readonly from: number;
@@ -16,20 +20,31 @@ export class TextSearch {
   readonly #fails: Int32Array; // the longest end of what was read that leads somewhere, too
   readonly #found: Uint8Array;
 
-  constructor(texts: Iterable<string>) {
-    const sorted = [...new Set(texts)].toSorted(byUnits);
-    const most = sorted.reduce((sum, { length }) => sum + length, 1);
+  private constructor(most: number) {
     this.#units = new Uint16Array(most);
     this.#children = new Int32Array(most + 1);
     this.#fails = new Int32Array(most);
     this.#found = new Uint8Array(most);
-    this.#link(this.#lay(sorted));
+  }
+
+  static of(texts: Iterable<string>): TextSearch {
+    return atOnce(TextSearch.build(texts));
+  }
+
+  /** The same in slices. */
+  static *build(texts: Iterable<string>): Sliced<TextSearch> {
+    const sorted = [...new Set(texts)].toSorted(byUnits);
+    const search = new TextSearch(sorted.reduce((sum, { length }) => sum + length, 1));
+    yield;
+    yield* search.#link(yield* search.#lay(sorted));
+    return search;
   }
 
   /** Level by level, in the order of the texts; returns how many places there are. */
-  #lay(sorted: readonly string[]): number {
+  *#lay(sorted: readonly string[]): Sliced<number> {
     const places: Range[] = [{ from: 0, to: sorted.length, depth: 0 }];
     for (const [node, { from, to, depth }] of places.entries()) {
+      if ((node & AT_ONCE) === AT_ONCE) yield;
       this.#children[node] = places.length;
       if (sorted[from]?.length === depth) {
         this.#found[node] = 1;
@@ -49,8 +64,9 @@ export class TextSearch {
   }
 
   /** What a place falls back to is less deep, so it stands before it. */
-  #link(places: number): void {
+  *#link(places: number): Sliced<void> {
     for (let node = 0; node < places; node += 1) {
+      if ((node & AT_ONCE) === AT_ONCE) yield;
       const end = this.#children[node + 1] ?? 0;
       for (let child = this.#children[node] ?? 0; child < end; child += 1) {
         const unit = this.#units[child] ?? 0;

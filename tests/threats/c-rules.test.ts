@@ -109,6 +109,64 @@ test(
 );
 
 test(
+  "T-C03 T-C14: patterns for many parameters are made ready in slices, and too much of all together is denied",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    const body = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`p${i}`, "q"]));
+    const policies = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const values = Array.from({ length: 250 }, (_, i) => `*${`${n}x${i}`.padEnd(56, "ab")}*`);
+        const named = Object.keys(body).map((name) => `${name} = ${JSON.stringify(values)}`);
+        const denied = `denied_parameters = { ${named.join(", ")} }`;
+        await stage.writePolicy(`many-${n}`, rule("sys/quotas/config", EVERYTHING, denied));
+        return `many-${n}`;
+      }),
+    );
+    // Each a set of its own, which nobody has made ready before.
+    for (const [count, want] of [
+      [1, 200],
+      [2, 200],
+      [4, 200],
+      [20, 403],
+    ] as const) {
+      const blocks: number[] = [];
+      for (const odd of ["a", "b"]) {
+        const token = await stage.client([...policies.slice(0, count), `none-${odd}-${count}`]);
+        const send = (more: object = {}) =>
+          stage.server.call("POST", "/v1/sys/quotas/config", { token, body: { ...body, ...more } });
+        const statuses: number[] = [];
+        const work = async () => {
+          const answers = await Promise.all([send(), send(), send()]);
+          statuses.push(...answers.map(({ status }) => status));
+        };
+        blocks.push(await longestBlock(work));
+        assert.deepEqual(statuses, [want, want, want], `${count} policies`);
+        const caught = await send({ p7: `..${"0x249".padEnd(56, "ab")}..` });
+        assert.equal(caught.status, 403);
+      }
+      const block = Math.min(...blocks);
+      assert.ok(block < LIMIT, `${count} policies: ${block.toFixed(0)} ms`);
+    }
+  },
+);
+
+test("T-A13: what only looks like a field is not the one that must be there", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/approle", { body: { type: "approle" } });
+  const path = "auth/approle/role/ci";
+  const token = await stage.clientWith(
+    rule(path, EVERYTHING, 'required_parameters = ["token_ttl"]'),
+  );
+  const write = async (body: object) =>
+    (await stage.server.call("POST", `/v1/${path}`, { token, body })).status;
+  assert.equal(await write({}), 403);
+  assert.equal(await write({ TOKEN_TTL: "1m" }), 403);
+  assert.equal(await write({ token_ttl: null }), 403);
+  assert.ok((await write({ token_ttl: "1m" })) < 300);
+});
+
+test(
   "T-C03 T-C14: a document as large as may be is written and used in slices",
   TIMEOUT,
   async (t) => {
