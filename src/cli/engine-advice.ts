@@ -49,6 +49,9 @@ function onLease(error: ApiError): string | null {
 
 function onMount(error: ApiError): string | null {
   const group = error.path.startsWith("sys/auth") ? "auth" : "secrets";
+  if (error.message.startsWith("the mount is being ")) {
+    return `\`holdfast ${group} list\` shows how far that is; \`holdfast ${group} disable\` follows a disabling`;
+  }
   if (error.kind === "conflict" || error.message.endsWith("it is protected")) {
     return `choose another -path: \`holdfast ${group} list\` shows what is taken`;
   }

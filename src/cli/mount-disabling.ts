@@ -106,14 +106,20 @@ function explained(error: unknown, { target, shown, command }: Disabling, begun:
     const next = `the server goes on when it can: run \`${command}\` again when it answers`;
     return new AdvisedFailure(error.kind, error.code, error.message, next);
   }
-  const stopped = error.kind === "internal" || error.kind === "upstream";
-  if (!stopped) return error;
+  const [, why] =
+    /^the mount could not be disabled and stays closed: ([^]*)$/.exec(error.message) ?? [];
+  if (why === undefined) return error;
+  // The server tells the ways out by its paths; here they are commands.
+  const cause = why.replace(/; mend the cause \(its configuration [^]*$/, "");
+  // What stops a login method is a lease of one who came through it, of some other mount.
+  const [, lease] = /^stopped after \d+ revoked leases: (\S+): /.exec(cause) ?? [];
+  const given = shown.startsWith("auth/") && lease !== undefined ? lease : shown.replace(/\/$/, "");
   return new AdvisedFailure(
-    error.kind,
+    error.kind === "invalid" ? "upstream" : error.kind, // nothing of what was asked for is wrong
     error.code,
-    `DELETE ${target}: ${error.message} (status ${error.status}); ${shown} answers no requests any ` +
-      "more, and is not gone",
-    `mend the cause and run \`${command}\` again, or give its leases up first: ` +
-      `\`holdfast lease revoke -force -prefix ${shown.replace(/\/$/, "")}\``,
+    `DELETE ${target}: ${shown} could not be disabled: ${cause} (status ${error.status}); it gives nothing ` +
+      "out any more, and is not gone",
+    `mend the cause (\`holdfast write ${shown}config…\` still works) and run \`${command}\` again, or give ` +
+      `its leases up first: \`holdfast lease revoke -force -prefix ${given}\``,
   );
 }

@@ -7,9 +7,14 @@ import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 export function stateOf(mount: JsonObject): string | null {
   const { state, trouble } = mount;
   const left = leasesLeft(mount);
-  const leases = left === null ? [] : [`${left} ${left === 1 ? "lease" : "leases"} left`];
+  const stopped = typeof trouble === "string" && trouble !== "";
+  // What stops a login method is a lease of another mount: none left of its own would be no news.
+  const leases =
+    left === null || (stopped && left === 0)
+      ? []
+      : [`${left} ${left === 1 ? "lease" : "leases"} left`];
   const doing = typeof state === "string" && state !== "" ? [state, ...leases] : [];
-  const matter = typeof trouble === "string" && trouble !== "" ? [trouble] : [];
+  const matter = stopped ? [trouble] : [];
   const said = [...doing, ...matter];
   return said.length === 0 ? null : said.join(", ");
 }

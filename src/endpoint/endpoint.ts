@@ -59,6 +59,9 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly unwraps?: boolean;
   /** May answer with a secret that ends: not run where a quota on their number is full. Default false. */
   readonly issues?: boolean;
+  /** Of an engine: answers also while its mount is being disabled, since its revocations work with what is
+   *  written here. Default false. */
+  readonly whileDisabling?: boolean;
   /** May answer 202: what it began goes on after the answer. Default false. */
   readonly later?: boolean;
   /** The caller may choose the number of the answer, whose body is then the same. Default false. */
@@ -134,6 +137,7 @@ export function endpointsOf<Room>() {
       login: false,
       unwraps: false,
       issues: false,
+      whileDisabling: false,
       later: false,
       anyStatus: false,
       ...declared,

@@ -88,8 +88,9 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
     return { status: status ?? 200, contentType: JSON_TYPE, body: body ?? "null", headers };
   }
   const bare = data === undefined && reply.auth === null && reply.leased === null;
-  const silent = bare && reply.wrapInfo === null && warnings.length === 0;
+  const silent = bare && reply.wrapInfo === null && (warnings.length === 0 || status === 204);
   if (silent && (status === null || status === 204)) {
+    for (const warning of warningTexts(warnings)) headers.push("X-Service-Warning", warning);
     return { status: 204, contentType: null, body: "", headers };
   }
   if (data instanceof TextBody) {

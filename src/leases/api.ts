@@ -75,21 +75,36 @@ async function renewed(leases: Leases, id: string, by: bigint | undefined, asked
 async function revoked(leases: Leases, id: string, waits: boolean, asked: Asked) {
   if (waits) asked.allow(LONGEST_WAIT);
   const how = { sync: waits, signal: asked.signal };
-  await leases.revoking.revoke(asked.namespace, id, how);
-  return reply(undefined, { status: waits ? 204 : 202 });
+  const found = await leases.revoking.revoke(asked.namespace, id, how);
+  return found
+    ? reply(undefined, { status: waits ? 204 : 202 })
+    : nothingDone("no such lease", waits);
 }
 
 async function revokedBelow(leases: Leases, path: string, waits: boolean, asked: Asked) {
   asked.allow(LONGEST_WAIT); // tokens of a login are waited for in either case
   const how = { sync: waits, signal: asked.signal };
-  await leases.revoking.revokePrefix(asked.namespace, path, how);
+  const found = await leases.revoking.revokePrefix(asked.namespace, path, how);
+  if (!found) return nothingDone(emptyBelow(leases, path, asked), waits);
   return reply(undefined, { status: waits ? 204 : 202 });
 }
 
 async function forced(leases: Leases, path: string, asked: Asked) {
   asked.allow(LONGEST_WAIT);
   const warnings = await leases.revoking.revokeForce(asked.namespace, path, asked.signal);
+  if (warnings === null) return nothingDone(emptyBelow(leases, path, asked), null);
   return reply(undefined, { warnings });
+}
+
+/** A success, since nothing is left of what was named; but whoever mistyped it must not believe in it. */
+function nothingDone(why: string, waits: boolean | null) {
+  const warnings = [`${why}: nothing was revoked`];
+  return reply(undefined, waits === null ? { warnings } : { status: waits ? 204 : 202, warnings });
+}
+
+function emptyBelow(leases: Leases, path: string, { namespace }: Asked): string {
+  if (!leases.isMounted(namespace, path)) return `nothing is mounted at ${path}`;
+  return `no lease${path.startsWith("auth/") ? " and no login" : ""} is below ${path}`;
 }
 
 function listed(leases: Leases, path: string, page: ListPage, { namespace }: Asked) {

@@ -46,6 +46,8 @@ export interface LeasesOptions {
   readonly mounts: LeaseMounts;
   readonly owners: LeaseOwners;
   readonly namespaces: LeaseNamespaces;
+  /** Whether something is mounted at the path, above or below it. Default: everywhere. */
+  readonly isMounted?: ((namespace: NamespaceRef, path: string) => boolean) | undefined;
   /** Default: nobody has logged in. */
   readonly logins?: LeaseLogins | undefined;
   /** Where the records lie that a lease settles. */
@@ -240,6 +242,10 @@ export class Leases {
       : null;
     if (lease === null) throw failures.invalidLease();
     return lease;
+  }
+
+  isMounted(namespace: NamespaceRef, path: string): boolean {
+    return this.#options.isMounted?.(namespace, path) ?? true;
   }
 
   now(): Instant {

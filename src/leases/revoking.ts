@@ -56,22 +56,25 @@ export class Revoking {
     this.#parts = parts;
   }
 
-  /** One that is not there is revoked already. */
-  async revoke(namespace: NamespaceRef, id: string, how: Revoke): Promise<void> {
-    if (!isLeaseIdOf(namespace, id)) return;
-    await this.#one({ namespaceId: namespace.id, id }, how);
+  /** One that is not there is revoked already: false. */
+  async revoke(namespace: NamespaceRef, id: string, how: Revoke): Promise<boolean> {
+    const place = this.#leaseNamed(namespace, id);
+    if (place !== null) await this.#one(place, how);
+    return place !== null;
   }
 
   /** The lease of this id, or all below the path. Below the path of a login it is the tokens, gone when
-   *  this resolves; what they leave behind is revoked like the rest. */
-  async revokePrefix(namespace: NamespaceRef, prefix: string, how: Revoke): Promise<void> {
-    const place = this.#leaseNamed(namespace, prefix);
-    if (place !== null) return this.#one(place, how);
+   *  this resolves; what they leave behind is revoked like the rest. False: there was nothing. */
+  async revokePrefix(namespace: NamespaceRef, prefix: string, how: Revoke): Promise<boolean> {
+    if (await this.revoke(namespace, prefix, how)) return true;
     const folder = folderOf(prefix);
-    const owners = await this.#endLogins(namespace, prefix, how.signal);
-    if (!how.sync) return this.#parts.sweeps.below(namespace.id, folder);
-    for (const owner of owners) await this.revokeOwner(owner, how.signal);
-    await this.#all(this.#below(namespace.id, folder), how.signal);
+    const leases = this.#anyBelow(namespace, folder);
+    const { owners, tokens } = await this.#endLogins(namespace, prefix, how.signal);
+    if (how.sync) {
+      for (const owner of owners) await this.revokeOwner(owner, how.signal);
+      await this.#all(this.#below(namespace.id, folder), how.signal);
+    } else await this.#parts.sweeps.below(namespace.id, folder);
+    return leases || tokens > 0;
   }
 
   /** All of a token. Rejects when one cannot be revoked, or when the signal says to stop. */
@@ -81,14 +84,18 @@ export class Revoking {
     await this.#all((tx, after) => rows.ownedBy(owner, { limit: AT_ONCE, after }, tx), signal);
   }
 
-  /** Whatever the engine says: gives what may remain outside. */
+  /** Whatever the engine says: gives what may remain outside. Null: there was nothing. */
   async revokeForce(
     namespace: NamespaceRef,
     prefix: string,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
+  ): Promise<readonly string[] | null> {
     const place = this.#leaseNamed(namespace, prefix);
-    if (place === null) await this.#endLogins(namespace, prefix, signal);
+    if (place === null) {
+      const leases = this.#anyBelow(namespace, folderOf(prefix));
+      const { tokens } = await this.#endLogins(namespace, prefix, signal);
+      if (!leases && tokens === 0) return null;
+    }
     const order = place === null ? this.#below(namespace.id, folderOf(prefix)) : this.#just(place);
     const warnings: string[] = [];
     for (let after: string | undefined; ;) {
@@ -133,19 +140,21 @@ export class Revoking {
 
   // --- inside ---
 
-  /** Gives those of the tokens that have leases. */
+  /** Gives how many tokens ended, and those of them that have leases. */
   async #endLogins(
     namespace: NamespaceRef,
     prefix: string,
     signal: AbortSignal,
-  ): Promise<Iterable<LeaseOwner>> {
+  ): Promise<{ readonly owners: Iterable<LeaseOwner>; readonly tokens: number }> {
     const { logins, rows } = this.#parts;
     const owners = new Map<string, LeaseOwner>();
+    let tokens = 0;
     const ended = (owner: LeaseOwner) => {
+      tokens++;
       if (rows.ownedBy(owner, { limit: 1 }).length > 0) owners.set(owner.accessor, owner);
     };
     await logins.endBelow(namespace, prefix, { signal, ended });
-    return owners.values();
+    return { owners: owners.values(), tokens };
   }
 
   async #one(place: LeasePlace, { sync, signal }: Revoke): Promise<void> {
@@ -269,6 +278,10 @@ export class Revoking {
     if (!isLeaseIdOf(namespace, prefix)) return null;
     const place = { namespaceId: namespace.id, id: prefix };
     return rows.isThere(place) ? place : null;
+  }
+
+  #anyBelow(namespace: NamespaceRef, folder: string): boolean {
+    return this.#parts.rows.below(namespace.id, folder, { limit: 1 }).length > 0;
   }
 
   #below(namespaceId: string, folder: string): Order {

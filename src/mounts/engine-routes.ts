@@ -1,6 +1,7 @@
 // The endpoints of engine types: one table for each type and set of options, however many mounts there
 // are of it.
 
+import type { Failure } from "../base/failure.ts";
 import type { Method, Served } from "../endpoint/endpoint.ts";
 import { serveMounted } from "../endpoint/endpoint.ts";
 import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
@@ -53,11 +54,26 @@ export class EngineRoutes {
   /** The same paths, with the same rights, for a mount that cannot answer: who may not know of it
    *  learns no more than before. */
   closed(type: EngineType<unknown>, options: EngineOptions, cause: string): Routes {
+    return this.#refusing(type, options, () => failures.notReady(cause));
+  }
+
+  /** Of a mount that is being disabled: what its revocations work with can still be mended. */
+  leaving(type: EngineType<unknown>, options: EngineOptions): Routes {
+    return this.#refusing(type, options, failures.gone, ({ whileDisabling }) => whileDisabling);
+  }
+
+  #refusing(
+    type: EngineType<unknown>,
+    options: EngineOptions,
+    refusal: () => Failure,
+    spared: (endpoint: Served) => boolean = () => false,
+  ): Routes {
     const { endpoints } = this.of(type, options);
     const run = () => {
-      throw failures.notReady(cause);
+      throw refusal();
     };
-    return this.#options.routes(endpoints.map((one) => ({ ...one, exists: null, run })));
+    const all = endpoints.map((one) => (spared(one) ? one : { ...one, exists: null, run }));
+    return this.#options.routes(all);
   }
 }
 

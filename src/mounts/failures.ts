@@ -133,8 +133,12 @@ export function optionsFixed(why: string): Failure {
  * @code mount-busy The mount is being disabled or moved.
  * @remedy Wait for that to end.
  */
-export function busy(state: string): Failure {
-  return new Failure("conflict", "mount-busy", `the mount is ${state}; wait for that to end`);
+export function busy(state: "disabling" | "moving"): Failure {
+  const message =
+    state === "moving"
+      ? "the mount is being moved; wait for that to end"
+      : "the mount is being disabled: it cannot be changed any more, nor kept";
+  return new Failure("conflict", "mount-busy", message);
 }
 
 /**
@@ -147,12 +151,13 @@ export function notReady(cause: string): Failure {
 }
 
 /**
- * A request was still running when the mount went.
+ * Also for a request that was still running when the mount went.
  * @code mount-gone The mount is being disabled.
- * @remedy Nothing; enable another.
+ * @remedy Nothing; enable another. What its revocations need is still written at its config.
  */
 export function gone(): Failure {
-  return new Failure("not-found", "mount-gone", "the mount is being disabled", { texts: [] });
+  const message = "this mount is being disabled: it gives nothing out any more";
+  return new Failure("not-found", "mount-gone", message);
 }
 
 /**
@@ -185,7 +190,9 @@ export function notDisabled(cause: Failure): Failure {
   const { kind, retryAfter } = cause;
   const later = retryAfter === null ? {} : { retryAfter };
   // Its own text says what was behind it.
-  const message = `the mount could not be disabled and stays closed: ${cause.message}`;
+  const message =
+    `the mount could not be disabled and stays closed: ${cause.message}; mend the cause (its configuration ` +
+    "can still be written) and disable it again, or give the leases up with sys/leases/revoke-force";
   return new Failure(TOLD.has(kind) ? kind : "internal", "mount-not-disabled", message, later);
 }
 

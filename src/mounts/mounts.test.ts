@@ -139,7 +139,8 @@ test("disabling rolls back, revokes, closes and wipes, in that order, and goes o
   await until(() => stage.order.includes("revoke"));
   await before.world.timers.advance(1n);
   assert.deepEqual(await asked, { done: false, leasesLeft: 3, warnings: [] });
-  assert.equal(before.mounts.find(ROOT_NAMESPACE, ["a"]), null);
+  const left = before.mounts.find(ROOT_NAMESPACE, ["a"])?.endpoints.endpoints ?? [];
+  for (const one of left) assert.throws(() => one.run({}, {} as never), /is being disabled/);
   assert.ok(before.mounts.byUuid(uuid) !== null, "revocations still reach it");
   assert.deepEqual(stage.order, ["undo", "revoke"]);
   stage.revoking = async () => {};

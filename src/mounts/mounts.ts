@@ -191,6 +191,15 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return mount === null ? null : this.#shown(mount);
   }
 
+  /** Whether something is at the path, above or below it; also what is being disabled or moved. */
+  isMounted(namespace: NamespaceRef, path: string): boolean {
+    const asked = `${path.replace(/\/$/, "")}/`;
+    const mounts = [...this.list(namespace, "secret"), ...this.list(namespace, "auth")];
+    return mounts.some(
+      ({ record }) => asked.startsWith(record.path) || record.path.startsWith(asked),
+    );
+  }
+
   /** What such a mount answers to. */
   endpointsOf(record: Pick<MountRecord, "kind" | "type" | "options">): readonly Served[] {
     const type = this.#types.any(record.kind, record.type);
@@ -342,7 +351,9 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   #leasesLeft({ record: { uuid } }: Mount): number {
-    return this.#disabling.jobOf(uuid)?.left ?? this.#options.leases.countOf(uuid);
+    const job = this.#disabling.jobOf(uuid);
+    const counted = job?.running === true ? job.left : null; // of one that stopped it may be long ago
+    return counted ?? this.#options.leases.countOf(uuid);
   }
 
   async #waitFor(done: Promise<void>, wait: Nanos): Promise<void> {

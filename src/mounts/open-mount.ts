@@ -114,7 +114,7 @@ export class Mount {
 
   /** Null where no request reaches it. */
   get found(): FoundMount | null {
-    if (this.#record.state.kind !== "active") return null;
+    if (this.#record.state.kind === "moving") return null;
     if (this.#found === undefined) this.#found = this.#newFound();
     return this.#found;
   }
@@ -276,9 +276,12 @@ export class Mount {
     const { type } = this;
     if (type === null) return null;
     const { routes } = this.#world;
-    const { path, options } = this.#record;
-    const endpoints =
-      this.#engine === null
+    const { path, options, state } = this.#record;
+    const disabling = state.kind === "disabling";
+    if (disabling && this.#engine === null) return null; // it is as good as gone
+    const endpoints = disabling
+      ? routes.leaving(type, options)
+      : this.#engine === null
         ? routes.closed(type, options, this.#trouble ?? "it is closed")
         : routes.of(type, options).routes;
     return { ref: this.#ref, taken: segmentsOf(path).length, endpoints };

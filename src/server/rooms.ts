@@ -193,6 +193,7 @@ export function makeRooms(given: RoomsGiven) {
     local,
     mounts,
     owners: { isThere: (tx, owner) => tokens.isThere(tx, owner) },
+    isMounted: (namespace, path) => mounts.isMounted(namespace, path),
     logins: {
       endBelow: (namespace, prefix, how) => tokens.closing.endBelow(namespace, prefix, how),
     },

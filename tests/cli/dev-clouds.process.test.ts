@@ -87,6 +87,36 @@ test("a server with TLS is configured as well, and one that is killed takes the 
   for (const url of states) await gone(url);
 });
 
+test("a disabling that its credentials stopped is mended by writing them again, and says so", async (t) => {
+  const { shell } = await devServer(t);
+  const holdfast = (line: string) => {
+    const { status, stdout, stderr } = shell(`${PROGRAM} ${line}`);
+    return { status, text: stdout + stderr, words: (stdout + stderr).replaceAll(/\s+/g, " ") };
+  };
+  assert.equal(holdfast("read cloudb/creds/app").status, 0);
+  assert.equal(holdfast("write cloudb/config client_secret=bad").status, 0);
+  const stopped = holdfast("secrets disable -yes cloudb");
+  assert.equal(stopped.status, 1, stopped.text);
+  assert.match(stopped.words, /cloudb\/ could not be disabled: stopped after 0 revoked leases/);
+  assert.match(stopped.words, /Next: mend the cause .*run `holdfast secrets disable cloudb` again/);
+  assert.match(stopped.words, /`holdfast lease revoke -force -prefix cloudb`/);
+  const refused = holdfast("read cloudb/creds/app");
+  assert.match(refused.words, /this mount is being disabled/);
+  assert.equal(holdfast("read cloudb/config").status, 0);
+  const mended = holdfast("write cloudb/config client_secret=still-bad");
+  assert.equal(mended.status, 0, mended.text);
+  assert.doesNotMatch(holdfast("secrets move cloudb other").words, /choose another -path/);
+  const listed = holdfast("secrets list -format json");
+  assert.match(listed.text, /"leases_left": 1/);
+  const nowhere = holdfast("lease revoke -sync -yes -prefix cluodb");
+  assert.equal(nowhere.status, 3, nowhere.text);
+  assert.match(nowhere.words, /nothing is mounted at cluodb: nothing was revoked/);
+  assert.doesNotMatch(nowhere.words, /Success/);
+  const forced = holdfast("lease revoke -yes -force -prefix cloudb");
+  assert.equal(forced.status, 0, forced.text);
+  assert.match(holdfast("secrets disable -yes cloudb").text, /Success!/);
+});
+
 /** Until nobody answers there any more. */
 async function gone(url: string): Promise<void> {
   for (;;) {

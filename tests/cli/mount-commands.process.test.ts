@@ -219,7 +219,7 @@ test("what stops the server on the way is told with both ways out", async (t) =>
   server.engines.disabling.push(() => ({ status: 500, body: { errors: [cause] } }));
   const { code, stderr } = await cli(["secrets", "disable", "old"]);
   assert.equal(code, 1);
-  assert.match(stderr, /throttled \(status 500\); old\/ answers no requests any more/);
+  assert.match(stderr, /throttled \(status 500\); it gives nothing out any more/);
   assert.match(stderr, /run `holdfast secrets disable old` again/);
   assert.match(stderr, /`holdfast lease revoke -force -prefix old`/);
 });

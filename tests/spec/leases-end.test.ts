@@ -74,6 +74,31 @@ test("revoked by hand: queued and at once, known and unknown, through every door
   }
 });
 
+test("what names nothing is told as such, by every way of revoking, and is no refusal", async (t) => {
+  const server = await engineServer(t);
+  await server.counting("count");
+  const table: readonly (readonly [string, RegExp])[] = [
+    ["revoke-prefix/cuont", /^nothing is mounted at cuont: nothing was revoked$/],
+    ["revoke-prefix/auth/userpas", /^nothing is mounted at auth\/userpas: nothing was revoked$/],
+    ["revoke-prefix/count/creds", /^no lease is below count\/creds: nothing was revoked$/],
+    ["revoke-force/cuont", /^nothing is mounted at cuont: nothing was revoked$/],
+    ["revoke/count/creds/r/none", /^no such lease: nothing was revoked$/],
+  ];
+  for (const [path, text] of table) {
+    const forced = path.startsWith("revoke-force");
+    const queued = await server.ask("POST", `sys/leases/${path}`);
+    assert.equal(queued.status, forced ? 200 : 202);
+    assert.match(String((at(queued, "warnings") as unknown[])[0]), text);
+    if (forced) continue;
+    const now = await server.ask("POST", `sys/leases/${path}`, { sync: true });
+    assert.equal(now.status, 204);
+    assert.match(String(now.headers["x-service-warning"]), text);
+  }
+  await server.issue();
+  const some = await server.ask("POST", "sys/leases/revoke-prefix/count", { sync: true });
+  assert.deepEqual([some.status, some.headers["x-service-warning"]], [204, undefined]);
+});
+
 test("at once and the provider fails: the cause is told and the lease stays", async (t) => {
   const server = await engineServer(t);
   await server.counting("count");

@@ -43,8 +43,11 @@ export const leaseRevoke = command({
         return 1;
       }
     }
-    for (const one of new Set(leases)) await revoke(context, one, { sync, prefix, force });
-    return 0;
+    let code = 0;
+    for (const one of new Set(leases)) {
+      if (!(await revoke(context, one, { sync, prefix, force }))) code = NOT_THERE;
+    }
+    return code;
   },
 });
 
@@ -54,21 +57,36 @@ interface How {
   readonly force: boolean;
 }
 
-async function revoke({ client, out }: Context, lease: string, how: How): Promise<void> {
+/** What the server says when there was nothing to revoke. */
+const NOTHING = /: nothing was revoked\b/;
+const NOT_MOUNTED = /^nothing is mounted at /;
+const NOT_THERE = 3;
+
+/** False where the path leads nowhere: whoever mistyped it must not take it for done. */
+async function revoke({ client, out }: Context, lease: string, how: How): Promise<boolean> {
   const { sync, prefix, force } = how;
   const what = prefix ? `every lease below: ${lease}` : `the lease: ${lease}`;
   if (force) {
-    await client.request("POST", `sys/leases/revoke-force/${restOfPath(lease)}`);
-    return out.done(`Success! Forgot ${what}`);
+    const { warnings } = await client.request(
+      "POST",
+      `sys/leases/revoke-force/${restOfPath(lease)}`,
+    );
+    if (!warnings.some((one) => NOTHING.test(one))) out.done(`Success! Forgot ${what}`);
+    return !warnings.some((one) => NOT_MOUNTED.test(one));
   }
-  const { status } = prefix
+  const { status, warnings } = prefix
     ? await client.request("POST", `sys/leases/revoke-prefix/${restOfPath(lease)}`, {
         body: { sync },
       })
     : await client.request("POST", "sys/leases/revoke", { body: { lease_id: lease, sync } });
+  // The warning has said it.
+  if (warnings.some((one) => NOTHING.test(one))) {
+    return !warnings.some((one) => NOT_MOUNTED.test(one));
+  }
   out.done(
     status === 202
       ? `Queued: the server takes up the revocation of ${what}`
       : `Success! Revoked ${what}`,
   );
+  return true;
 }

@@ -21,6 +21,7 @@ export const configApi = [
     name: "cloudbWriteConfig",
     method: "POST",
     path: "/config",
+    whileDisabling: true,
     summary: "Say with which account of the provider this mount works.",
     description:
       "What is left out stays as it is. Variables of the server's environment win over it.",
@@ -68,6 +69,7 @@ export const configApi = [
     name: "cloudbReadConfig",
     method: "GET",
     path: "/config",
+    whileDisabling: true,
     summary: "Tell with which account of the provider this mount works, without its secret.",
     access: access.capability,
     input: {},
