@@ -425,6 +425,7 @@ test("pointers: the check finds what was planted and nothing else", () => {
   for (const source of planted) {
     assert.equal(strayPointers("src/core/a.ts", source, exists).length, 1, source);
   }
+  assert.equal(strayPointers("docs/a.md", "It is so\n(decision\n5).", exists).length, 1);
   const innocent = [
     "// See docs/decisions/0007.",
     "// T-B16: a curve, P-521; 3D; contracts of others.",
@@ -436,10 +437,12 @@ test("pointers: the check finds what was planted and nothing else", () => {
   }
 });
 
-test("no comment and no name of a test points at a text that is not here", () => {
+test("no comment, no name of a test and no page points at a text that is not here", () => {
   const pages = walk("docs");
   const exists = (start: string) => pages.some((page) => page.startsWith(start));
-  const all = [...new Set([...scripts, ...walk("plugin-sdk"), ...walk("scripts")])];
+  const pagesAbove = ["ARCHITECTURE.md", "CHANGELOG.md", "README.md"];
+  const beside = [...walk("plugin-sdk"), ...walk("scripts"), ...pages, ...pagesAbove];
+  const all = [...new Set([...scripts, ...beside])];
   assert.deepEqual(
     all.flatMap((path) => strayPointers(path, read(path), exists)),
     [],

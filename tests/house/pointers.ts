@@ -1,4 +1,4 @@
-// Comments and names of tests lead to texts of this repository alone: whoever has a clone has all there is to
+// Comments, names of tests and pages lead to texts of this repository alone: whoever has a clone has all there is to
 // read. What is said elsewhere is said again where it is needed.
 
 import { lineAt } from "./source.ts";
@@ -18,6 +18,7 @@ const ELSEWHERE = new RegExp(
 );
 const PAGE = /\bdocs\/[\w./-]*\w/g;
 const COMMENT = /\/\/[^\n]*(?:\n[ \t]*\/\/[^\n]*)*|\/\*[\s\S]*?\*\//g;
+const PARAGRAPH = /\S[^\n]*(?:\n(?!\n)[^\n]*)*/g;
 const TEST_NAME = /(?<![.\w])(?:test|it)\(\s*(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`)/g;
 /** Not prose: what stands in it is data. */
 const NO_PROSE = /^tests\/house|^tests\/vectors\//;
@@ -28,8 +29,11 @@ export function strayPointers(
   source: string,
   exists: (start: string) => boolean,
 ): string[] {
-  if (NO_PROSE.test(path) || !path.endsWith(".ts")) return [];
-  const prose = [...source.matchAll(COMMENT), ...source.matchAll(TEST_NAME)];
+  const isPage = path.endsWith(".md");
+  if (NO_PROSE.test(path) || !(isPage || path.endsWith(".ts"))) return [];
+  const prose = isPage
+    ? [...source.matchAll(PARAGRAPH)]
+    : [...source.matchAll(COMMENT), ...source.matchAll(TEST_NAME)];
   return prose.flatMap((found) => {
     // A comment goes on over the break of a line.
     const text = found[0].replace(/\n\s*(?:\*|\/\/)?\s*/g, " ");
