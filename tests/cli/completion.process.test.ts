@@ -16,9 +16,9 @@ const { stdout: script } = await run(["completion", "bash"]);
 function complete(...words: readonly string[]): string[] {
   const quoted = words.map((word) => `'${word}'`).join(" ");
   const asked = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _holdfast; echo "\${COMPREPLY[*]}"`;
-  const { status, stdout, stderr } = spawnSync("bash", ["-u", "-c", `${script}\n${asked}`], {
-    encoding: "utf8",
-  });
+  // Without --norc it reads the machine's settings where it takes its pipe for a network connection.
+  const args = ["--norc", "-u", "-c", `${script}\n${asked}`];
+  const { status, stdout, stderr } = spawnSync("bash", args, { encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);
   return stdout.trim().split(/\s+/).filter(Boolean);
 }
