@@ -182,7 +182,14 @@ test("local devices are kept apart in storage, and a path is used once", async (
     assert.equal(refused.code, "audit-path-invalid", path);
   }
   const twice = await Promise.allSettled(
-    [1, 2].map(() => made.audit.enable({ ...device, path: "twice", local: false })),
+    [1, 2].map((n) =>
+      made.audit.enable({
+        ...device,
+        path: "twice",
+        options: { file_path: made.file(`twice-${n}.log`) },
+        local: false,
+      }),
+    ),
   );
   assert.deepEqual(twice.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
 });
@@ -519,4 +526,40 @@ test("T-G09: the check of a trail reads all files of a device and names the bad 
   const last = linesOf(file);
   writeFileSync(file, `${last.slice(0, -1).join("\n")}\n`);
   assert.match((await made.audit.verify("file")).problem?.reason ?? "", /record.* missing/);
+});
+
+test("no two devices write one file, by whatever path leads there, and the refusal names the other", async (t) => {
+  const made = await madeAudit(t);
+  const file = made.file("a.log");
+  mkdirSync(made.file("deeper"), { recursive: true, mode: 0o700 });
+  symlinkSync(made.file("deeper"), made.file("link"));
+  const conf = { path: "conf", type: "file", options: { file_path: made.file("deeper/c.log") } };
+  const twin = { path: "twin", type: "file", options: { file_path: made.file("link/c.log") } };
+  const audit = new Audit({ ...made.options, declared: [conf] });
+  t.after(() => audit.close());
+  await audit.open();
+  const device = { type: "file", description: "", local: false };
+  const enable = (path: string, file_path: string) =>
+    audit.enable({ ...device, path, options: { file_path } });
+  await enable("f", file);
+  for (const [path, other] of [
+    [file, "f"],
+    [made.file("deeper/../a.log"), "f"],
+    [made.file("deeper/c.log"), "conf"],
+    [made.file("link/c.log"), "conf"],
+  ] as const) {
+    const refused = await refusal(() => enable("g", path));
+    assert.deepEqual([refused.kind, refused.code], ["invalid", "audit-file-in-use"], path);
+    assert.equal(
+      refused.message,
+      `file_path is the file of the audit device ${other}/; each needs one of its own`,
+    );
+  }
+  const both = await Promise.allSettled(["h", "i"].map((path) => enable(path, made.file("b.log"))));
+  assert.equal(both.filter(({ status }) => status === "fulfilled").length, 1);
+  const problems = await audit.reload([conf, twin]);
+  assert.equal(problems.length, 1);
+  assert.match(problems[0] ?? "", /"twin": file_path is the file of the audit device conf\//);
+  await audit.disable("f");
+  await enable("g", file); // nobody's now
 });

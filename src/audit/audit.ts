@@ -209,9 +209,11 @@ export class Audit {
     const record = { id, path, type, description, options, local };
     const device = new Device(record, key, false, this.#parts);
     try {
-      const started = await device.start();
-      if (!skipTest) await test(device, started);
-      await this.#set.whilePrepared(device, () => this.#store.add(record, key));
+      await this.#set.whileAlone(device, async () => {
+        const started = await device.start();
+        if (!skipTest) await test(device, started);
+        await this.#set.whilePrepared(device, () => this.#store.add(record, key));
+      });
     } catch (error) {
       await device.close();
       throw error;

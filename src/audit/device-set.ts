@@ -4,7 +4,8 @@
 import { describe } from "../base/failure.ts";
 import { Device, type DeviceParts, type DeviceRecord } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
-import { deviceDeclared, deviceExists, deviceUnknown, pathInvalid } from "./failures.ts";
+import { deviceDeclared, deviceExists, deviceUnknown, fileInUse, pathInvalid } from "./failures.ts";
+import { identityOf } from "./file-place.ts";
 import { type OptionTexts, readOptions } from "./options.ts";
 
 /** A device of the configuration file. */
@@ -21,6 +22,7 @@ export class DeviceSet {
   readonly #store: DeviceStore;
   readonly #parts: DeviceParts;
   readonly #prepared = new Map<string, Device>(); // by id: opened, not yet stored
+  readonly #making = new Set<Device>();
   #devices: ReadonlyMap<string, Device> = new Map(); // by path
   #unusable: ReadonlyMap<string, DeviceRecord> = new Map();
   /** In no order that matters. */
@@ -60,6 +62,32 @@ export class DeviceSet {
     checkPath(path);
     if (this.#devices.get(path)?.declared) throw deviceDeclared(path);
     if (this.#devices.has(path) || this.#unusable.has(path)) throw deviceExists(path);
+  }
+
+  /** Refuses a file that another device writes: two in one would break the chain of both. Of two that are
+   *  made at the same moment, the second sees the first. */
+  async whileAlone(device: Device, make: () => Promise<void>): Promise<void> {
+    const others = [...this.active, ...this.#making];
+    this.#making.add(device);
+    try {
+      await this.#assertAlone(device, others);
+      await make();
+    } finally {
+      this.#making.delete(device);
+    }
+  }
+
+  async #assertAlone(device: Device, others: readonly Device[]): Promise<void> {
+    const { files } = this.#parts;
+    const own = fileOf(device);
+    if (own === null) return;
+    const place = await identityOf(files, own);
+    for (const other of others) {
+      const file = other === device ? null : fileOf(other);
+      if (file !== null && (await identityOf(files, file)) === place) {
+        throw fileInUse(other.record.path);
+      }
+    }
   }
 
   /** While `store` runs, its device in storage is taken to be this one. */
@@ -108,10 +136,11 @@ export class DeviceSet {
       const old = known?.declared ? known : null;
       try {
         if (made.has(path) || (known !== undefined && old === null)) throw deviceExists(path);
-        made.set(
-          path,
-          old !== null && isSame(old.record, one) ? old : await this.#declare(one, old),
-        );
+        const same = old !== null && isSame(old.record, one);
+        const device = same ? old : await this.#declare(one, old);
+        const stored = this.active.filter((other) => !other.declared);
+        await this.#assertAlone(device, [...stored, ...made.values()]);
+        made.set(path, device);
       } catch (error) {
         problems.push(`audit device ${JSON.stringify(path)}: ${describe(error)}`);
         if (old !== null && !made.has(path)) made.set(path, old);
@@ -156,6 +185,11 @@ export class DeviceSet {
     this.#devices = devices;
     this.active = [...devices.values()];
   }
+}
+
+/** Null for what is no file, or standard output. */
+function fileOf({ options: { target } }: Device): string | null {
+  return target.type === "file" ? target.path : null;
 }
 
 const PATH = /^[A-Za-z0-9_-][\w.-]{0,63}(?:\/[A-Za-z0-9_-][\w.-]{0,63}){0,7}$/;

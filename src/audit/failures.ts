@@ -38,6 +38,15 @@ export function deviceExists(path: string): Failure {
 }
 
 /**
+ * @code audit-file-in-use Another audit device writes this file.
+ * @remedy Give each device a file of its own: two in one would break the chain of both.
+ */
+export function fileInUse(path: string): Failure {
+  const message = `file_path is the file of the audit device ${path}/; each needs one of its own`;
+  return new Failure("invalid", "audit-file-in-use", message);
+}
+
+/**
  * @code audit-device-declared This audit device is declared in the configuration file.
  * @remedy Change it there and reload the server.
  */

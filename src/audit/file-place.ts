@@ -1,6 +1,7 @@
 // Where an audit file may lie. Whoever may make devices over the API must not be able to place a
 // file of the server's among its data or its programs, by whatever path leads there.
 
+import { basename, dirname, join } from "node:path";
 import type { AppendFiles, DirectoryFacts } from "../base/world.ts";
 import { fileForbidden, fileRefused } from "./failures.ts";
 
@@ -29,6 +30,12 @@ export async function judge(
     const onlyOurs = directory.ours && (directory.mode & 0o022) === 0;
     if (!inside || !onlyOurs) throw fileRefused();
   };
+}
+
+/** The same for two paths to one file, by whatever links and spellings. */
+export async function identityOf(files: AppendFiles, path: string): Promise<string> {
+  const directory = await files.directory(dirname(path));
+  return join(directory?.identities[0] ?? dirname(path), basename(path));
 }
 
 async function identities(files: AppendFiles, paths: readonly string[]): Promise<string[]> {
