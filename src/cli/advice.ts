@@ -205,7 +205,11 @@ function onNotFound(error: ApiError): string {
 
 function onInternal(error: ApiError): string {
   if (error.errors.some((text) => text.includes("audit device"))) {
-    return "mend or disable an audit device; the server's log names the cause";
+    // The device itself cannot be disabled then, since that is a request too.
+    return (
+      "on the server's machine: `df -h` tells whether the disk of the audit files is full, the server's " +
+      "log names the cause. When it is mended, requests go on by themselves"
+    );
   }
   return error.requestId === ""
     ? "look at the server's log"

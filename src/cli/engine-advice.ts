@@ -29,6 +29,9 @@ function onWrapping(error: ApiError): string | null {
   );
 }
 
+// A provider's refusal of a revocation has the provider's kind: the text tells what it was about.
+const NOT_REVOKED = /^(?:the lease could not be revoked|stopped after \d+ revoked leases)/;
+
 function onLease(error: ApiError): string | null {
   if (error.says("invalid lease") || error.says("lease not found")) {
     return "it is revoked or expired, or the id is wrong; `holdfast lease list PREFIX` shows ids";
@@ -38,10 +41,11 @@ function onLease(error: ApiError): string | null {
   }
   const lasting = ["lease is not renewable", "maximum lifetime reached", "lease expired"];
   if (lasting.some((text) => error.says(text))) return "ask for a new secret at its path instead";
-  if (error.kind === "upstream" || error.kind === "internal") {
+  const stays = NOT_REVOKED.test(error.message);
+  if (stays || error.kind === "upstream" || error.kind === "internal") {
     return (
-      "the lease stays, and the server tries again by itself; mend the cause, or give it up with " +
-      "`holdfast lease revoke -force -prefix`"
+      "the lease stays, and the server tries again by itself; `holdfast lease lookup ID` tells how that " +
+      "goes. Mend the cause, or give it up with `holdfast lease revoke -force -prefix`"
     );
   }
   return null;
@@ -74,6 +78,10 @@ function onLogin(error: ApiError): string | null {
   // A path of no mount is one that needs a token, as far as the server tells.
   if (error.kind === "not-found" || error.says("missing client token")) {
     return "no such method is mounted there: `holdfast auth list` shows them; -path and -namespace say where";
+  }
+  // Trying again, even rightly, would be refused all the same.
+  if (error.message.includes("too many failed logins")) {
+    return "wait as long as it says; who may write the user ends it at once by setting a new password";
   }
   if (error.kind === "invalid" || error.kind === "denied") {
     // A name in the path is that of a user; roles are not locked.

@@ -65,7 +65,7 @@ const TOLD = /^(?:Rule "|Description: (?!<none>))/;
 
 export function onGovernedDenial(): string {
   return (
-    "ask those who write policies: `holdfast policy why` tells them the reason. " +
-    "-policy-override passes by soft-mandatory policies, and is audited"
+    "ask those who write policies: `holdfast policy why` tells them the reason, and the level. A " +
+    "soft-mandatory one is passed by with -policy-override, which is audited; a hard-mandatory one is not"
   );
 }

@@ -209,9 +209,14 @@ test("delete, undelete and destroy name versions; destroy asks on a terminal", a
     body: { versions: [2, 1] },
   });
   assert.deepEqual((await sent("undelete", app)).body, { versions: [3] }, "the newest by itself");
-  const asked = server.seen.length;
+  for (const name of ["delete", "undelete", "destroy"]) {
+    const { code, stderr } = await cli([name, "-versions", "1,7", app]);
+    assert.equal(code, 3, name);
+    assert.match(stderr, /there is no version 7 of team\/secret\/app; there are 1 to 3/);
+    assert.notEqual(server.seen.at(-1)?.method, "POST", "nothing is done in part");
+  }
   const no = await cli(["destroy", "-versions", "1", app], { typed: ["n"] });
-  assert.deepEqual([no.code, server.seen.length], [1, asked + 1]);
+  assert.deepEqual([no.code, server.seen.at(-1)?.method], [1, "GET"]);
   assert.match(no.stderr, /Destroy version 1 of team\/secret\/app for good\?/);
   assert.equal((await cli(["destroy", app])).code, 2);
   assert.equal((await cli(["metadata", "delete", app], { typed: ["n"] })).code, 1);

@@ -47,6 +47,23 @@ test("leases are looked up, listed, renewed and revoked by their ids", async (t)
   );
 });
 
+test("a revocation that fails says what becomes of the lease, whatever the provider's status", async (t) => {
+  const { server, cli } = await fakeFor(t);
+  const why = "cloud B refused: bad secret";
+  for (const [path, text, args] of [
+    ["revoke", `the lease could not be revoked and will be tried again: ${why}`, ["-sync", LEASE]],
+    [
+      "revoke-prefix/cloud",
+      `stopped after 0 revoked leases: ${LEASE}: ${why}`,
+      ["-sync", "-prefix", "cloud"],
+    ],
+  ] as const) {
+    server.instead.set(`POST sys/leases/${path}`, { status: 400, body: { errors: [text] } });
+    const { stderr } = await cli(["lease", "revoke", ...args]);
+    assert.match(stderr, /\nNext: the lease stays.*`holdfast lease lookup ID`.*-force -prefix/);
+  }
+});
+
 test("whole prefixes are revoked after a question, and forgotten only by -force", async (t) => {
   const { server, cli } = await fakeFor(t);
   server.leases.add(LEASE);
@@ -170,6 +187,12 @@ test("passwords on the command line are refused, and wrong ones told with what t
     wrong.stderr,
     /invalid username or password \(status 400\)\nNext: check what was typed/,
   );
+  server.instead.set("POST auth/userpass/login/anna", {
+    status: 403,
+    body: { errors: ["permission denied", "too many failed logins; try again in 14m59s"] },
+  });
+  const locked = await cli([...args, "username=anna", "password=-"], { stdin: "hunter2" });
+  assert.match(locked.stderr, /\nNext: wait as long as it says/);
   const nowhere = await cli([...args, "-path", "people", "username=anna", "password=-"], {
     stdin: "hunter2",
   });

@@ -123,16 +123,38 @@ test("write refuses what cannot be meant before anything is sent", async (t) => 
 
 test("delete asks on a terminal, and deletes nothing when the answer is no", async (t) => {
   const { server, policy } = await fakeFor(t);
+  for (const name of ["a", "b"]) {
+    const write = ["write", "-type", "rgp", "-level", "advisory", name, "-"];
+    assert.equal((await policy(write, { stdin: "main = rule { true }" })).code, 0);
+  }
+  server.seen.length = 0;
   const args = ["delete", "-type", "rgp", "a", "b"];
   const no = await policy(args, { typed: ["n"], columns: 80 });
   assert.deepEqual([no.code, server.seen.length], [1, 0], no.all);
   assert.match(no.stderr, /Delete RGP 2 policies\? \[y\/N\]/);
   assert.equal((await policy(args, { typed: ["y"], columns: 80 })).code, 0);
   assert.deepEqual(
-    server.seen.map(({ method, path }) => `${method} ${path}`),
-    ["DELETE sys/policies/rgp/a", "DELETE sys/policies/rgp/b"],
+    server.seen.filter(({ method }) => method === "DELETE").map(({ path }) => path),
+    ["sys/policies/rgp/a", "sys/policies/rgp/b"],
   );
   assert.equal((await policy(["delete"])).code, 2);
+});
+
+test("deleting a policy that is not there says so, and names the kind that has the name", async (t) => {
+  const { server, policy } = await fakeFor(t);
+  const write = ["write", "-type", "egp", "-level", "advisory", "-paths", "*", "hours", "-"];
+  assert.equal((await policy(write, { stdin: "main = rule { true }" })).code, 0);
+  const none = await policy(["delete", "nosuch"]);
+  assert.deepEqual([none.code, none.stdout], [3, ""]);
+  assert.match(none.stderr, /there is no ACL policy nosuch: nothing was deleted\n$/);
+  const other = await policy(["delete", "hours"]);
+  assert.equal(other.code, 3);
+  assert.match(other.stderr, /there is an EGP of that name: give -type egp/);
+  assert.ok(server.seen.every(({ method }) => method !== "DELETE"));
+  // Who may not look deletes as before.
+  server.instead.set("GET sys/policies/egp/hours", { status: 403, body: { errors: ["no"] } });
+  const blind = await policy(["delete", "-type", "egp", "hours"]);
+  assert.deepEqual([blind.code, blind.stdout], [0, "Success! EGP deleted: hours\n"]);
 });
 
 test("fmt changes files in place: comments, mode and links stay, and nothing is left behind", async (t) => {
@@ -248,7 +270,7 @@ test("a denial by a governing policy is told with its trace, legibly", async (t)
   Description: Nobody changes prices at night.
   Rule "main" (root/hours:3:1) = false
   Rule "day" (root/hours:1:1) = false
-Next: ask those who write policies: \`holdfast policy why\` tells them the reason. -policy-override passes by soft-mandatory policies, and is audited
+Next: ask those who write policies: \`holdfast policy why\` tells them the reason, and the level. A soft-mandatory one is passed by with -policy-override, which is audited; a hard-mandatory one is not
 `,
   );
 });

@@ -3,7 +3,7 @@
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "../kv-place.ts";
-import { recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
+import { needThere, recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 // What the server takes at a time.
@@ -34,6 +34,7 @@ export const kvDelete = command({
     const place = (await findKv(client, first, mount)).needKey();
     if (versions.length > 0) {
       const target = place.needVersions().at("delete");
+      await needThere(client, place, versions);
       await client.request("POST", target, { body: { versions } });
       return out.done(`Success! Versions ${versions.join(", ")} deleted of: ${place.shown}`);
     }

@@ -4,7 +4,7 @@ import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
-import { VERSIONS_FLAG } from "../kv-versions.ts";
+import { needThere, VERSIONS_FLAG } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const kvDestroy = command({
@@ -21,6 +21,7 @@ export const kvDestroy = command({
     if (versions.length === 0)
       throw new UsageError("-versions is missing: which are to be destroyed");
     const place = (await findKv(client, path, mount)).needKey().needVersions();
+    await needThere(client, place, versions);
     const what = `${versions.length === 1 ? "version" : "versions"} ${versions.join(", ")}`;
     if (!yes && prompt.interactive) {
       if (!(await prompt.confirm(`Destroy ${what} of ${place.shown} for good?`))) {

@@ -3,7 +3,7 @@
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
-import { recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
+import { needThere, recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
 
 export const kvUndelete = command({
   name: "kv undelete",
@@ -22,6 +22,8 @@ export const kvUndelete = command({
     if (versions.length === 0) {
       const { data } = await client.request("GET", place.at("metadata"));
       versions.push(Number(recordOf(data)["current_version"]));
+    } else {
+      await needThere(client, place, versions);
     }
     await client.request("POST", place.at("undelete"), { body: { versions } });
     const which = versions.length === 1 ? "Version" : "Versions";

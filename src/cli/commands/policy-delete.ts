@@ -1,9 +1,18 @@
 // `holdfast policy delete`
 
+import { ApiError } from "../../client/api-error.ts";
+import type { Client } from "../../client/client.ts";
 import { argument } from "../argument.ts";
-import { command } from "../command.ts";
+import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
-import { KIND_FLAG, NAME_HELP, nounOf, policyPath } from "../policy-kinds.ts";
+import {
+  KIND_FLAG,
+  NAME_HELP,
+  nounOf,
+  POLICY_KINDS,
+  policyPath,
+  type PolicyKind,
+} from "../policy-kinds.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const policyDelete = command({
@@ -18,7 +27,8 @@ export const policyDelete = command({
   ],
   flags: { ...KIND_FLAG, yes: flag.switch("Do not ask") },
   args: { name: argument.rest(`${NAME_HELP}; several are possible`, { words: "policies" }) },
-  async run({ client, out, prompt }, { type, yes, name: names }) {
+  async run(context, { type, yes, name: names }) {
+    const { client, out, prompt } = context;
     if (names.length === 0 || names.includes(""))
       throw new UsageError(`NAME is missing: ${NAME_HELP}`);
     if (!yes && prompt.interactive) {
@@ -28,10 +38,38 @@ export const policyDelete = command({
         return 1;
       }
     }
+    let code = 0;
     for (const name of new Set(names)) {
+      if ((await isThere(client, type, name)) === false) {
+        await tellAbsent(context, type, name);
+        code = NOT_THERE;
+        continue;
+      }
       await client.request("DELETE", policyPath(type, name));
       out.done(`Success! ${nounOf(type)} deleted: ${name}`);
     }
-    return 0;
+    return code;
   },
 });
+
+const NOT_THERE = 3;
+
+/** The server deletes what is not there without a word. Null for whoever may not look. */
+async function isThere(client: Client, kind: PolicyKind, name: string): Promise<boolean | null> {
+  try {
+    await client.request("GET", policyPath(kind, name));
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.kind === "not-found" ? false : null;
+  }
+}
+
+async function tellAbsent({ client, out }: Context, kind: PolicyKind, name: string): Promise<void> {
+  let meant = "";
+  for (const other of POLICY_KINDS) {
+    if (other === kind || (await isThere(client, other, name)) !== true) continue;
+    meant += `; there is an ${nounOf(other)} of that name: give -type ${other}`;
+  }
+  out.warn(`there is no ${nounOf(kind)} ${name}: nothing was deleted${meant}`);
+}
