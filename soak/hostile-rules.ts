@@ -24,7 +24,8 @@ export async function hostileRules(server: ObservedServer, seed: number): Promis
   const clients = new Map<string, string>();
   for (const [name, policy] of Object.entries(policies())) {
     await server.expect(204, "POST", `sys/policies/acl/${name}`, { body: { policy } });
-    const body = { policies: [name], ttl: "1h" };
+    const others = name === "maker" ? Object.keys(makers()) : [];
+    const body = { policies: [name, ...others], ttl: "1h" };
     const made = await server.expect(200, "POST", "auth/token/create", { body });
     clients.set(name, String(at(made, "auth", "client_token")));
   }
@@ -38,6 +39,8 @@ export async function hostileRules(server: ObservedServer, seed: number): Promis
     ...parameters().map((ask) => [...ask, of("patterns")] as const),
     ...searches().map((ask) => [...ask, of("everything")] as const),
     ...questions().map((ask) => [...ask, of("plus")] as const),
+    ...ready().map((ask) => [...ask, of("ready")] as const),
+    ...children().map((ask) => [...ask, of("maker")] as const),
     ...found(random).map(
       (ask) => [...ask, of(random.int(2) === 0 ? "patterns" : "everything")] as const,
     ),
@@ -76,6 +79,8 @@ const range = <T>(count: number, make: (i: number) => T) =>
 
 function policies(): Record<string, string> {
   const patterns = (count: number) => JSON.stringify(range(count, (i) => `*a${i}b*`));
+  const long = (count: number) =>
+    JSON.stringify(range(count, (i) => `*${`${i}x`.padEnd(54, "ab")}*`));
   const plus = (count: number) =>
     range(count, (i) => `path "one/+/r${i % 97}/+/s${i}" { capabilities = ["read"] }`).join("\n");
   return {
@@ -85,7 +90,27 @@ function policies(): Record<string, string> {
   denied_parameters = { p = ${patterns(100)} }
   allowed_parameters = { q = ${patterns(100)} "*" = [] }
 }`,
+    ready: `path "one/*" {
+  capabilities = ["create", "update"]
+  denied_parameters = { ${range(15, (n) => `p${n} = ${long(250)}`).join(", ")} }
+}`,
+    ...makers(),
     plus: `${plus(4000)}\npath "sys/capabilities-self" { capabilities = ["update"] }`,
+  };
+}
+
+/** Rules that hide others, or might: a child of who has them is compared with all of them. */
+function makers(): Record<string, string> {
+  const brief = (path: string, word: string) => `path "${path}"{capabilities=["${word}"]}`;
+  const deep = "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t";
+  return {
+    maker: [
+      brief("auth/token/create", "update"),
+      ...range(1000, (i) => brief(`+/zz${i}/a/b/c`, "read")),
+      ...range(1000, (i) => brief(`+/+/+/+/l${i}*`, "read")),
+    ].join("\n"),
+    hiding: range(2800, (i) => brief(`+/k0_${i}/${deep}/*`, "update")).join("\n"),
+    alike: range(2800, (i) => brief(`one/+/+/+/k${i}*`, "update")).join("\n"),
   };
 }
 
@@ -98,6 +123,17 @@ function programs(): Record<string, string> {
     replace: 'request.data.a.replace(request.data.b, "") == ""',
     matches: "request.data.a.matches('(a+)+b')",
   };
+}
+
+/** Parameters that have hundreds of patterns each. */
+function ready(): (readonly [string, Write])[] {
+  const body = Object.fromEntries(range(15, (n) => [`p${n}`, "q"]));
+  return [["fifteen parameters of many patterns", ["POST", "one/x", body]]];
+}
+
+function children(): (readonly [string, Write])[] {
+  const body = { policies: ["maker"], ttl: "1m" };
+  return [["a child among thousands of rules", ["POST", "auth/token/create", body]]];
 }
 
 /** One parameter of many parts against many patterns. */
