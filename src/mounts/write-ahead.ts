@@ -33,7 +33,7 @@ interface Stored {
   readonly toldAt?: string;
 }
 
-const codec: Codec<Stored> = jsonCodec();
+export const writeAheadCodec: Codec<Stored> = jsonCodec();
 const PAGE = 100;
 const MAX_ERROR = 240; // characters
 /** From when on a record that cannot be undone is one for operators to see. */
@@ -65,7 +65,7 @@ export class WriteAheadLog implements WriteAhead {
     const { view, clock, random, takesNew } = this.#options;
     if (!takesNew()) throw failures.gone();
     const id = random.uuid();
-    tx.on(view).put(id, { kind, data, created: String(clock.now()) }, codec);
+    tx.on(view).put(id, { kind, data, created: String(clock.now()) }, writeAheadCodec);
     return id;
   }
 
@@ -76,9 +76,9 @@ export class WriteAheadLog implements WriteAhead {
   /** One that is no longer there stays away: its undoing has begun and ended. */
   async note(id: string, data: JsonObject): Promise<void> {
     await this.#options.view.write((tx) => {
-      const found = tx.get(id, codec);
+      const found = tx.get(id, writeAheadCodec);
       if (found === null) throw failures.gone();
-      tx.put(id, { ...found, data }, codec);
+      tx.put(id, { ...found, data }, writeAheadCodec);
     });
   }
 
@@ -101,20 +101,22 @@ export class WriteAheadLog implements WriteAhead {
       lastError: cause.slice(0, MAX_ERROR),
     };
     const note = (tx: Tx) => {
-      if (tx.get(id, codec) === null) tx.put(id, record, codec);
+      if (tx.get(id, writeAheadCodec) === null) tx.put(id, record, writeAheadCodec);
     };
     await view.write(note, { essential: true });
     return id;
   }
 
   get(id: string): NotedRecord | null {
-    const found = this.#options.view.get(id, codec);
+    const found = this.#options.view.get(id, writeAheadCodec);
     return found === null ? null : shown(id, found);
   }
 
   page(after: string | undefined): NotedRecord[] {
     const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
-    return this.#options.view.records("", codec, page).map(({ key, value }) => shown(key, value));
+    return this.#options.view
+      .records("", writeAheadCodec, page)
+      .map(({ key, value }) => shown(key, value));
   }
 
   get isEmpty(): boolean {
@@ -124,13 +126,13 @@ export class WriteAheadLog implements WriteAhead {
   /** Its undoing has failed; nothing is kept of one that was settled meanwhile. */
   async failed(record: NotedRecord): Promise<void> {
     await this.#options.view.write((tx) => {
-      const found = tx.get(record.id, codec);
+      const found = tx.get(record.id, writeAheadCodec);
       if (found === null) return;
       const { tries, failedSince, nextTry, lastError, toldAt } = record;
       const since = failedSince === null ? null : String(failedSince);
       const error = lastError.slice(0, MAX_ERROR);
       const state = { tries, failedSince: since, nextTry: String(nextTry), lastError: error };
-      tx.put(record.id, { ...found, ...state, toldAt: String(toldAt) }, codec);
+      tx.put(record.id, { ...found, ...state, toldAt: String(toldAt) }, writeAheadCodec);
     });
   }
 }

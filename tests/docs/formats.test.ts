@@ -1,0 +1,58 @@
+// The examples on the pages of formats, read and written again by the codecs that read the store; and
+// every member of an example is explained on its page.
+
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import type { Codec } from "../../src/base/codec.ts";
+import { roleCodec } from "../../src/engines/approle/role.ts";
+import { secretIdCodec } from "../../src/engines/approle/secret-id.ts";
+import { userCodec } from "../../src/engines/userpass/user.ts";
+import { leaseCodec } from "../../src/leases/lease.ts";
+import { recordCodec as mountCodec } from "../../src/mounts/mount-record.ts";
+import { writeAheadCodec } from "../../src/mounts/write-ahead.ts";
+import { recordCodec as namespaceCodec } from "../../src/namespaces/record.ts";
+import { configCodec, leaseQuotaCodec, quotaCodec } from "../../src/quotas/quota.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+function again<T>(codec: Codec<T>): (bytes: Uint8Array) => Uint8Array {
+  return (bytes) => codec.encode(codec.decode(bytes));
+}
+
+const CODECS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
+  lease: again(leaseCodec),
+  mount: again(mountCodec),
+  "write-ahead": again(writeAheadCodec),
+  namespace: again(namespaceCodec),
+  "rate-quota": again(quotaCodec),
+  "lease-quota": again(leaseQuotaCodec),
+  "quota-config": again(configCodec),
+  user: again(userCodec),
+  role: again(roleCodec),
+  "secret-id": again(secretIdCodec),
+};
+
+const examples = globSync("docs/formats/*.md", { cwd: ROOT }).flatMap((page) => {
+  const source = readFileSync(join(ROOT, page), "utf8");
+  return Array.from(source.matchAll(/```json ([a-z-]+)\n([\s\S]*?)```/g), (match) => {
+    const [, name = "", text = ""] = match;
+    return { page, name, text, prose: source.replace(/```[\s\S]*?```/g, "") };
+  });
+});
+
+test("every codec has its example, and every example its codec", () => {
+  assert.deepEqual(examples.map(({ name }) => name).toSorted(), Object.keys(CODECS).toSorted());
+});
+
+for (const { page, name, text, prose } of examples) {
+  test(`${page}: the ${name} is one, and its members are explained`, () => {
+    const stored: object = JSON.parse(text);
+    const codec = CODECS[name];
+    assert.ok(codec !== undefined, name);
+    const written = codec(Buffer.from(JSON.stringify(stored)));
+    assert.deepEqual(JSON.parse(Buffer.from(written).toString("utf8")), stored);
+    for (const member of Object.keys(stored)) assert.ok(prose.includes(`\`${member}\``), member);
+  });
+}
