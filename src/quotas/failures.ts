@@ -49,7 +49,8 @@ export function rateNotPositive(): Failure {
  */
 export function roleUnsupported(): Failure {
   const message =
-    "role is not supported: this server has no login method with roles yet; leave it out";
+    "role is not supported: quotas go by path; name the path of the login, such as " +
+    "auth/approle/login, and leave role out";
   return new Failure("invalid", "quota-role-unsupported", message);
 }
 

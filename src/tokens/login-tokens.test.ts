@@ -144,3 +144,11 @@ test("a token that is bound to places says so, and keeps it when it is read agai
   assert.deepEqual([boundTo?.has("10.1.1.1"), boundTo?.has("11.1.1.1")], [true, false]);
   assert.equal(tokens.find((await login()).auth.client_token)?.boundTo, undefined);
 });
+
+test("a mount that was closed while somebody logged in hands out nothing", async () => {
+  const open = { yes: true };
+  const { login } = await made({ mounts: { isOpen: () => open.yes, at: () => [] } });
+  await login();
+  open.yes = false;
+  await assert.rejects(login(), refused("unsupported path", "not-found"));
+});

@@ -23,7 +23,7 @@ export interface LoginMount {
 }
 
 export interface LoginTokensOptions {
-  readonly tokens: Pick<Tokens, "create" | "warningsOn">;
+  readonly tokens: Pick<Tokens, "create" | "isOpen" | "warningsOn">;
   /** Null for a mount that is not there any more. */
   readonly mounts: { byUuid(uuid: string): LoginMount | null };
   readonly clock: Clock;
@@ -71,6 +71,8 @@ export class LoginTokens {
       },
       null, // cut below, where /acl/ would refuse
     );
+    // Its mount may have been closed meanwhile: what would let nobody in is not handed out as if it did.
+    if (!tokens.isOpen(token)) throw methodGone();
     const auth = authOf(token, { now: clock.now(), orphan: true, withSecret: true });
     return { auth, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
   }

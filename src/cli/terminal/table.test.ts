@@ -97,6 +97,11 @@ test("nothing that steers a terminal gets through", () => {
     "\\x1b]0;title\\x07\\x9b31m\\u202e",
   );
   assert.equal(oneLine("a\nb\tc\rd"), "a\\nb c\\x0dd");
+  assert.equal(
+    harmless("a\u061cb\u200bc\u2066d\ufeffe\u{e0041}f"),
+    "a\\u061cb\\u200bc\\u2066d\\ufeffe\\u{e0041}f",
+  );
+  assert.equal(harmless("naïve 👩‍💻 नमस्‍ते"), "naïve 👩‍💻 नमस्‍ते"); // joiners belong to words
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       // oxlint-disable-next-line no-control-regex -- none of them may reach a terminal

@@ -2,12 +2,14 @@
 
 // Control characters, and those that reorder or hide what is shown after them.
 // oxlint-disable-next-line no-control-regex -- finding them is the point
-const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const STEERING =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 /** What a server or a file says may hold escape sequences; shown as they are they could forge output. */
 export function harmless(text: string): string {
   return text.replace(STEERING, (char) => {
-    const code = char.charCodeAt(0).toString(16);
+    const code = (char.codePointAt(0) ?? 0).toString(16);
+    if (code.length > 4) return `\\u{${code}}`;
     return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
   });
 }
