@@ -55,7 +55,7 @@ const NOTHING: Amount = { entries: 0, bytes: 0 };
 const ORDINARY_SHARE = 3 / 4;
 /** Of what is under way already, and would be lost if it were refused. */
 const UNDER_WAY = { times: 2, ordinaryShare: 7 / 8 };
-const codec = jsonCodec<Row>();
+export const amountCodec = jsonCodec<Row>();
 
 export class Allowance {
   readonly #rules: AllowanceRules;
@@ -75,7 +75,7 @@ export class Allowance {
     const { ofHolder, ofOwner, ofNamespace } = this.#rules;
     const times = underWay ? UNDER_WAY.times : 1;
     const exceeds = (key: string, most: Amount) => {
-      const { entries, bytes } = local.get(key, codec) ?? NOTHING;
+      const { entries, bytes } = local.get(key, amountCodec) ?? NOTHING;
       return entries + more.entries > most.entries || bytes + more.bytes > most.bytes;
     };
     if (holder !== null && exceeds(this.#holderKey(namespaceId, holder), part(ofHolder, times))) {
@@ -91,7 +91,7 @@ export class Allowance {
 
   /** What the holder has there. */
   used(local: Pick<ViewReads, "get">, namespaceId: string, holder: Holder): Amount {
-    return local.get(this.#holderKey(namespaceId, holder), codec) ?? NOTHING;
+    return local.get(this.#holderKey(namespaceId, holder), amountCodec) ?? NOTHING;
   }
 
   /** Members of `by` below zero give back: to the owner, too, that the holder had when it stored. */
@@ -104,7 +104,7 @@ export class Allowance {
     add(local, this.#namespaceKey(namespaceId), by);
     if (holder === null) return;
     const key = this.#holderKey(namespaceId, holder);
-    const before = local.get(key, codec);
+    const before = local.get(key, amountCodec);
     const known = before?.owner ?? null;
     const whose = known ?? owner;
     if (whose !== null) {
@@ -136,13 +136,13 @@ function add(
   { entries, bytes }: Amount,
   more: Pick<Row, "owner"> = {},
 ): void {
-  const before = local.get(key, codec);
+  const before = local.get(key, amountCodec);
   const after = {
     ...more,
     entries: Math.max(0, (before?.entries ?? 0) + entries),
     bytes: Math.max(0, (before?.bytes ?? 0) + bytes),
   };
-  if (after.entries > 0) local.put(key, after, codec);
+  if (after.entries > 0) local.put(key, after, amountCodec);
   else if (before !== null) local.delete(key);
 }
 

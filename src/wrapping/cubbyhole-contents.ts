@@ -66,7 +66,7 @@ export interface Maker extends Made {
 
 const OWN: Pick<Storing, "owner" | "management"> = { owner: null, management: false };
 
-const madeCodec = jsonCodec<Made & { readonly bytes: number }>();
+export const madeCodec = jsonCodec<Made & { readonly bytes: number }>();
 
 export class CubbyholeContents {
   readonly #local: View;

@@ -13,6 +13,10 @@ import { leaseCodec } from "../../src/leases/lease.ts";
 import { recordCodec as mountCodec } from "../../src/mounts/mount-record.ts";
 import { writeAheadCodec } from "../../src/mounts/write-ahead.ts";
 import { recordCodec as namespaceCodec } from "../../src/namespaces/record.ts";
+import { amountCodec } from "../../src/wrapping/allowance.ts";
+import { madeCodec } from "../../src/wrapping/cubbyhole-contents.ts";
+import { answerIn, keptAnswer } from "../../src/wrapping/wrapped-answer.ts";
+import { objectCodec } from "../../src/base/object-codec.ts";
 import { configCodec, leaseQuotaCodec, quotaCodec } from "../../src/quotas/quota.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -32,6 +36,13 @@ const CODECS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
   user: again(userCodec),
   role: again(roleCodec),
   "secret-id": again(secretIdCodec),
+  "wrapped-answer": (bytes) => {
+    const answer = answerIn(objectCodec.decode(bytes));
+    assert.ok(answer !== null);
+    return objectCodec.encode(keptAnswer(answer));
+  },
+  "wrapping-made": again(madeCodec),
+  amount: again(amountCodec),
 };
 
 const examples = globSync("docs/formats/*.md", { cwd: ROOT }).flatMap((page) => {
