@@ -147,7 +147,7 @@ test("a token that is bound to places says so, and keeps it when it is read agai
 
 test("a mount that was closed while somebody logged in hands out nothing", async () => {
   const open = { yes: true };
-  const { login } = await made({ mounts: { isOpen: () => open.yes, at: () => [] } });
+  const { login } = await made({ logins: { isOpen: () => open.yes, at: () => [] } });
   await login();
   open.yes = false;
   await assert.rejects(login(), refused("unsupported path", "not-found"));
