@@ -1,8 +1,8 @@
 // Text on its way to a terminal: what could steer it is made visible, lines are broken to fit.
 
 // Control characters, and those that reorder or hide what is shown after them.
-// oxlint-disable-next-line no-control-regex -- finding them is the point
 const STEERING =
+  // oxlint-disable-next-line no-control-regex -- finding them is the point
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 /** What a server or a file says may hold escape sequences; shown as they are they could forge output. */
