@@ -310,6 +310,8 @@ test("T-G04: the only device fails: requests are refused at once, and go on when
   assert.equal(made.health.healthy.at(-1), 0);
   const told1 = made.world.lines.filter((line) => line.includes("no audit device took a record"));
   assert.equal(told1.length, 1); // not a line for each request
+  const fell = made.world.lines.find((line) => line.includes("an audit device fails")) ?? "";
+  assert.match(fell, /device="?file"? file="?\/\S+/, "the file is named, for whoever moved it");
   told.state = "works";
   await made.world.timers.advance(5n * SECOND);
   await until(() => made.health.healthy.at(-1) === 1);

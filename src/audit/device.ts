@@ -91,8 +91,11 @@ export class Device {
     });
     const source = this.#makeSource(parts);
     this.#source = source;
+    const { target } = this.options;
+    const file = target.type === "file" ? target.path : null;
     this.#writer = new Writer({
       device: record.path,
+      ...(file === null ? {} : { file }),
       source: {
         mostBytes: source.mostBytes,
         open: async () => {

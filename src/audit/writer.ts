@@ -20,6 +20,8 @@ const STRETCH: Nanos = 5_000_000n;
 
 export interface WriterOptions {
   readonly device: string;
+  /** Named in the log, where the refusals of files only tell the rule. */
+  readonly file?: string;
   readonly source: SinkSource;
   /** For a record to be taken, and for the device to open. */
   readonly timeout: Nanos;
@@ -286,13 +288,14 @@ export class Writer {
   }
 
   #fell(error: unknown): void {
-    const { device, log, healthChanged } = this.#options;
+    const { device, file, log, healthChanged } = this.#options;
     this.#drop();
     this.#overdue = false;
     this.#reopen = false; // the retry does that
     this.#queue.failAll();
     const cause = describe(error);
-    if (!this.#down) log.error("an audit device fails", { device, cause });
+    const where = file === undefined ? { device } : { device, file };
+    if (!this.#down) log.error("an audit device fails", { ...where, cause });
     this.#problem = cause;
     this.#down = true;
     healthChanged?.();

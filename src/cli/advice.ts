@@ -198,9 +198,22 @@ function onNotFound(error: ApiError): string {
     return "check the accessor: `holdfast acl token list` shows them";
   }
   if (error.path.startsWith("sys/audit/")) return "`holdfast audit list` shows the devices";
-  return error.says("unsupported path")
-    ? "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves"
-    : "check the path and -namespace; `holdfast list` shows what is there";
+  if (error.says("unsupported path")) {
+    return "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves";
+  }
+  return `check the path and -namespace; ${lookAbove(error.path)}`;
+}
+
+/** A list that shows what there is instead: of the place above, as far as that can be one. */
+function lookAbove(path: string): string {
+  const above = decodeURI(path).replace(/\/?[^/]*\/?$/, "");
+  if (above === "") return "`holdfast secrets list` shows the mounts";
+  if (/^(?:sys|acl|auth)$/.test(above)) {
+    return `\`holdfast path-help ${decodeURI(path)}\` shows what it is for`;
+  }
+  // Of secrets with versions it is the metadata that is listed.
+  const folder = above.replace(/^([^/]+)\/data(?=\/|$)/, "$1/metadata");
+  return `\`holdfast list ${folder}\` shows what is there`;
 }
 
 function onInternal(error: ApiError): string {

@@ -12,6 +12,7 @@ import { probeTls } from "../client/tls-probe.ts";
 import { tokenFileProblem } from "../client/token-file.ts";
 import { adviceFor, another } from "./advice.ts";
 import type { Context } from "./command.ts";
+import { onGovernedDenial } from "./policy-advice.ts";
 import { checkToken, type TokenCheck } from "./token-check.ts";
 import { VERSION } from "../base/version.ts";
 
@@ -166,7 +167,11 @@ function namespaceText({ value, from }: Told<string>): string {
   return `${value} (from ${from})`;
 }
 
-function tokenFinding(from: string, { valid, by, expires }: TokenCheck): Finding {
+function tokenFinding(from: string, { valid, by, expires, governed }: TokenCheck): Finding {
+  if (governed.length > 0) {
+    const found = `known to the server, from ${from}; reading it (${by}) is denied by ${governed.join(", ")}`;
+    return watch("token", found, onGovernedDenial());
+  }
   const until = expires === "" ? "" : `, until ${expires}`;
   if (valid === true) return good("token", `known to the server, from ${from}${until}`);
   if (valid === null) return watch("token", `from ${from}; nothing here can check it`, "");

@@ -8,6 +8,7 @@ import type { Client } from "../client/client.ts";
 import { restOfPath } from "../client/request-path.ts";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { flag } from "./flag.ts";
+import { governedDenial } from "./policy-advice.ts";
 import { shown } from "./terminal/value.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -104,6 +105,8 @@ function explained(error: unknown, path: string): unknown {
     const next = "`holdfast secrets list` shows what is mounted; check -namespace too";
     return new AdvisedFailure("not-found", "kv-mount-absent", `no mount serves ${path}`, next);
   }
+  // That it is a matter of a governing policy is what helps to know, and is told with its name.
+  if (governedDenial(error) !== null) return error;
   const known = !error.says("invalid token") && !error.says("missing client token");
   if (error.kind !== "denied" || !known) return error;
   return new AdvisedFailure(

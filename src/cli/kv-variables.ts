@@ -51,7 +51,12 @@ export async function kvVariables(
       }
       if (STEERING.test(name)) {
         const message = `${from} would be ${name}, which steers the command itself`;
-        throw refused(message, "add -prefix TEXT, or name variables one by one with -env");
+        const at = place.version === 1 ? member : `data.${member}`;
+        const chosen = `-env NAME=${at} ${place.at("data")}`;
+        throw refused(
+          message,
+          `add -prefix TEXT, or choose what it gets: ${chosen} instead of -kv`,
+        );
       }
       const text = textOf(value);
       if (text.includes("\0")) throw refused(`${from} holds a zero byte`, "store it in base64");

@@ -102,6 +102,12 @@ async function secretOf(
     );
   }
   if (secretOptional && !prompt.interactive) return null;
+  if (!prompt.interactive) {
+    throw new UsageError(
+      `there is no terminal to ask for the ${secret} on`,
+      `give ${secret}=- with it on standard input, or ${secret}=@FILE`,
+    );
+  }
   const typed = await prompt.secret(label, { exact: true });
   const text = typed?.reveal() ?? "";
   if (text !== "") return text;

@@ -5,6 +5,7 @@
 import { isObject } from "../base/json.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
+import { governedDenial } from "./policy-advice.ts";
 
 const SELF = "acl/token/self";
 const READS = ["auth/token/lookup-self", SELF, "sys/internal/ui/resultant-acl", "sys/key-status"];
@@ -14,14 +15,25 @@ const VIEW_NAMES = ["display_name", "expire_time"] as const;
 export interface TokenCheck {
   /** Null: no endpoint could tell. */
   readonly valid: boolean | null;
-  /** Whether the server let it look at itself. */
+  /** Whether the server let it look at itself, or a governing policy alone forbade it. */
   readonly readable: boolean;
   /** What was read. */
   readonly by: string;
   /** As far as the server tells it; empty otherwise. */
   readonly name: string;
   readonly expires: string;
+  /** RGPs and EGPs that keep it from looking at itself: `egp root/hours`. */
+  readonly governed: readonly string[];
 }
+
+const UNTOLD: TokenCheck = {
+  valid: null,
+  readable: false,
+  by: "",
+  name: "",
+  expires: "",
+  governed: [],
+};
 
 export async function checkToken(client: Client): Promise<TokenCheck> {
   for (const by of READS) {
@@ -30,18 +42,30 @@ export async function checkToken(client: Client): Promise<TokenCheck> {
       const told = isObject(data) ? data : {};
       const text = (name: string) => (typeof told[name] === "string" ? told[name] : "");
       const [name, expires] = by === SELF ? ["Name", "ExpirationTime"] : VIEW_NAMES;
-      return { valid: true, readable: true, by, name: text(name), expires: text(expires) };
+      return {
+        valid: true,
+        readable: true,
+        by,
+        name: text(name),
+        expires: text(expires),
+        governed: [],
+      };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.kind === "not-found" || error.kind === "unsupported") continue;
       if (error.kind !== "denied") throw error;
+      // Programs are put to known tokens alone.
+      const denial = governedDenial(error);
+      if (denial !== null) {
+        return { ...UNTOLD, valid: true, readable: true, by, governed: denial.policies };
+      }
       // Every token may read itself: a refusal there is one of the token.
       const unknown =
         by === SELF || error.says("invalid token") || error.says("missing client token");
       // A known token without rights on this path is a good token all the same.
       const valid = unknown ? false : error.says("permission denied") ? true : null;
-      return { valid, readable: false, by, name: "", expires: "" };
+      return { ...UNTOLD, valid, by };
     }
   }
-  return { valid: null, readable: false, by: "", name: "", expires: "" };
+  return UNTOLD;
 }

@@ -2,12 +2,18 @@
 // so that revocation still works when nothing else does. A deletion that writes (it
 // marks something deleted) has the upper half of the reserve; the lower is for what revokes.
 
+import type { Log } from "../base/log.ts";
 import type { Clock, Nanos } from "../base/world.ts";
 import type { Engine } from "./engines/engine.ts";
 import { storageFull } from "./failures.ts";
 import type { StoredChange } from "./transaction.ts";
 
 const LOOK_EVERY: Nanos = 100_000_000n;
+
+// Of the reserve, above it. What is refused there is refused for want of room and not for its own size; the
+// end is told further up, so that the log has two lines a time and not two a write.
+const FULL_MARGIN = 1.125;
+const ROOM_MARGIN = 1.25;
 
 interface Asked {
   readonly bytes: number;
@@ -18,14 +24,17 @@ interface Asked {
 export class SpaceGuard {
   readonly #engine: Engine;
   readonly #clock: Clock;
+  readonly #log: Log;
   readonly #reserveBytes: number;
   #free: number | null = null;
   #owed = 0; // accepted since the look, or before it and not durable then
   #lookAgainAt: Nanos | null = null;
+  #told = false; // that writes are refused
 
-  constructor(engine: Engine, clock: Clock, reserveBytes: number) {
+  constructor(engine: Engine, clock: Clock, log: Log, reserveBytes: number) {
     this.#engine = engine;
     this.#clock = clock;
+    this.#log = log;
     this.#reserveBytes = reserveBytes;
   }
 
@@ -39,6 +48,7 @@ export class SpaceGuard {
       this.#free = this.#engine.freeBytes();
       this.#owed = pendingBytes;
       this.#lookAgainAt = now + LOOK_EVERY;
+      if (this.#told) this.#tellEnd();
     }
     if (this.#free === null) return;
     const left = Math.max(0, this.#free - this.#owed);
@@ -48,7 +58,28 @@ export class SpaceGuard {
       return;
     }
     for (const { value } of changes) {
-      if (value !== null) throw storageFull(left, this.#reserveBytes);
+      if (value === null) continue;
+      this.#tellBegin(left);
+      throw storageFull(left, this.#reserveBytes);
     }
+  }
+
+  #tellBegin(left: number): void {
+    if (this.#told || left >= this.#reserveBytes * FULL_MARGIN) return;
+    this.#told = true;
+    this.#log.error(
+      "the disk is nearly full: writes are refused, but for deletions and revocations",
+      {
+        free_bytes: left,
+        reserve_bytes: this.#reserveBytes,
+      },
+    );
+  }
+
+  #tellEnd(): void {
+    const left = (this.#free ?? Infinity) - this.#owed;
+    if (left < this.#reserveBytes * ROOM_MARGIN) return;
+    this.#told = false;
+    this.#log.info("there is room on the disk again: writes are taken", { free_bytes: this.#free });
   }
 }

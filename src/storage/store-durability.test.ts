@@ -334,8 +334,21 @@ test("a nearly full disk takes deletions and essential writes only, until there 
   assert.equal(store.get("shared/lease") === null, false);
   engine.free = 20_000;
   await assert.rejects(put(store, "shared/b"), full, "the disk is looked at now and then only");
+  const told = () =>
+    world.lines.filter((line) => /disk is nearly full|room on the disk/.test(line));
+  assert.equal(told().length, 1, "one line, however many are refused");
+  assert.match(told()[0] ?? "", /ERROR.*writes are refused.*free_bytes=5400/);
   pass();
   await put(store, "shared/b");
+  assert.equal(told().length, 2);
+  assert.match(told()[1] ?? "", /room on the disk again/);
+  engine.free = 10_000;
+  pass();
+  await assert.rejects(
+    store.write((tx) => tx.put("shared/c", Buffer.alloc(6000))),
+    full,
+  );
+  assert.equal(told().length, 2, "what is too large by itself says nothing of the disk");
 });
 
 test("a burst between two looks at the disk does not use up the reserve", async () => {

@@ -151,7 +151,7 @@ export class Writing {
       bytes: Math.min(engine.limits.bytes, CEILING.bytes),
       valueBytes: options.maxEntryBytes,
     };
-    this.#space = new SpaceGuard(engine, clock, options.reserveBytes);
+    this.#space = new SpaceGuard(engine, clock, log, options.reserveBytes);
     const headBytes = engine.meta(heads.HEAD_ROW);
     this.#head = readHead(headBytes);
     this.#committer = new Committer(engine, clock, headBytes, {

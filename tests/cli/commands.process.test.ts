@@ -508,6 +508,23 @@ test("doctor finds what is wrong and says what to do", async () => {
   assert.equal(bad.code, 1);
 });
 
+test("doctor names the governing policy that keeps a token from being read", async () => {
+  server.opened();
+  server.instead.set("GET auth/token/lookup-self", {
+    status: 403,
+    body: {
+      errors: [
+        '2 errors occurred:\n\t* egp standard policy "root/all" evaluation resulted in denial.\n\t* permission denied\n\n',
+      ],
+    },
+  });
+  const found = JSON.parse((await cli(["doctor", "-json"])).stdout);
+  server.instead.delete("GET auth/token/lookup-self");
+  const token = found.find(({ check }: { check: string }) => check === "token");
+  assert.equal(token.result, "watch");
+  assert.match(token.found, /known to the server.*denied by egp root\/all/);
+});
+
 test("doctor names the audit devices that cannot be written to", async () => {
   server.opened();
   server.devices.set("main/", { type: "file", healthy: true });

@@ -195,7 +195,10 @@ test("exec -kv gives every member of secrets, under names that follow from their
       { "a-b": "canary", a_b: "canary" },
       /"a-b" of secret\/app and "a_b" of secret\/app would both be A_B/,
     ],
-    [{ path: "canary" }, /"path" of secret\/app would be PATH, which steers[^]*-prefix/],
+    [
+      { path: "canary" },
+      /"path" of secret\/app would be PATH, which steers[^]*-prefix TEXT, or .*-env NAME=data\.path secret\/data\/app instead of -kv/,
+    ],
     [{ git_external_diff: "canary" }, /would be GIT_EXTERNAL_DIFF, which steers/],
     [{ https_proxy: "canary" }, /would be HTTPS_PROXY, which steers/],
     [{ "ld-preload": "canary" }, /would be LD_PRELOAD/],

@@ -47,7 +47,7 @@ const refusals: readonly [status: number, errors: string[], code: number, next: 
   ],
   [403, ["missing client token"], 4, /run `holdfast login`, or set HOLDFAST_TOKEN/],
   [403, ["restricted endpoint"], 4, /leave out the namespace/],
-  [404, [], 3, /check the path/],
+  [404, [], 3, /check the path.*`holdfast list kv` shows/],
   [404, ["unsupported path"], 3, /path-help MOUNT/],
   [405, ["unsupported operation"], 1, /path-help kv\/a/],
   [421, ["misdirected"], 1, /allowed_hosts/],
@@ -67,6 +67,21 @@ for (const [status, errors, code, next] of refusals) {
     assert.deepEqual(more, []);
   });
 }
+
+test("an empty list is told with a place that can be listed", async () => {
+  for (const [path, next] of [
+    ["kv/a/b", /`holdfast list kv\/a` shows what is there/],
+    ["secret/data/a", /`holdfast list secret\/metadata` shows/],
+    ["kv", /`holdfast secrets list` shows/],
+    ["sys/namespaces", /`holdfast path-help sys\/namespaces` shows/],
+  ] as const) {
+    server.instead.set(`LIST ${path}`, { status: 404, body: { errors: [] } });
+    const { code, stderr } = await cli(server.address, ["list", path]);
+    server.instead.delete(`LIST ${path}`);
+    assert.equal(code, 3);
+    assert.match(stderr, next);
+  }
+});
 
 test("a refusal for a rate says when to come back", async () => {
   const refusal = { status: 429, body: { errors: ["quota"] }, headers: { "Retry-After": "7" } };

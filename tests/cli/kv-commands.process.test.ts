@@ -293,6 +293,12 @@ test("a mount that is hidden from the token, and a token that is no good, are to
     hidden.stderr,
     /no mount that this token may use serves team\/secret\/app\nNext: check/,
   );
+  answers(
+    '2 errors occurred:\n\t* egp standard policy "root/all" evaluation resulted in denial.\n\t* permission denied\n\n',
+  );
+  const governed = await cli(["get", "team/secret/app"]);
+  assert.equal(governed.code, 4);
+  assert.match(governed.stderr, /denied by egp root\/all[^]*Next: ask those who write policies/);
   answers("permission denied", "invalid token");
   const wrong = await cli(["get", "team/secret/app"]);
   assert.equal(wrong.code, 4);

@@ -187,6 +187,9 @@ test("passwords on the command line are refused, and wrong ones told with what t
     wrong.stderr,
     /invalid username or password \(status 400\)\nNext: check what was typed/,
   );
+  const alone = await cli([...args, "username=anna"]);
+  assert.equal(alone.code, 2);
+  assert.match(alone.stderr, /no terminal to ask for the password on\nNext: give password=-/);
   server.instead.set("POST auth/userpass/login/anna", {
     status: 403,
     body: { errors: ["permission denied", "too many failed logins; try again in 14m59s"] },
