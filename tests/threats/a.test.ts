@@ -358,6 +358,7 @@ const CEREMONY =
   /^\/sys\/(?:generate-root(?:-token)?|re(?:key|key-recovery-key)|rotate\/(?:root|recovery))\/(?:attempt|init|update|verify)$/;
 /** Those that ask for sudo, as far as they are built. */
 const SUDO = [
+  /^POST \/auth\/token\/revoke-orphan$/,
   / \/sys\/(?:seal|step-down|rotate|rotate\/keyring|remount)$/,
   /^(?:POST|DELETE) \/sys\/auth\//,
   / \/sys\/auth\/.*\/tune$/,
