@@ -23,6 +23,8 @@ export interface ClientOptions {
   readonly underWay: Set<{ readonly name: string }>;
   /** Counts what was acknowledged of each counter, over all lives and clients. */
   readonly counters: Map<string, Set<number>>;
+  /** Actions that are left out. */
+  readonly without: readonly string[];
 }
 
 type Action = readonly [weight: number, name: string, act: () => Promise<void> | void];
@@ -43,7 +45,7 @@ export class Client {
     this.#codec = plainCodec(options.machine.history);
     const readings = new Readings(options);
     const ceremonies = new Ceremonies(options);
-    this.#actions = [
+    const actions: readonly Action[] = [
       [18, "put", () => this.#put()],
       [7, "delete", () => this.#delete()],
       [12, "object", () => this.#object()],
@@ -65,6 +67,7 @@ export class Client {
       [0.03, "reindex", () => ceremonies.reindex()],
       [0.6, "snapshot", () => ceremonies.snapshot()],
     ];
+    this.#actions = actions.filter(([, name]) => !options.without.includes(name));
     this.#weight = this.#actions.reduce((sum, [weight]) => sum + weight, 0);
   }
 

@@ -90,6 +90,15 @@ export class Machine {
     this.disk.onFailure = (what) => this.#onDiskFailure(what);
   }
 
+  /** What every row must be, by the naive state. */
+  get audit(): Audit {
+    return this.#audit;
+  }
+
+  get treeKey(): KeyObject {
+    return this.#treeKey;
+  }
+
   get life(): Life | null {
     return this.#life;
   }

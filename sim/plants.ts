@@ -9,6 +9,7 @@ import type { Change } from "../src/storage/watch.ts";
 import type { SimFile, Volume } from "./disk.ts";
 import type { SimEngineOptions } from "./engine.ts";
 import { EngineBehind } from "./engine-behind.ts";
+import type { FollowPlant } from "./following-store.ts";
 import type { Prng } from "./prng.ts";
 
 export interface StorePlant {
@@ -23,6 +24,8 @@ export interface Plant {
   readonly engine?: (engine: Engine, prng: Prng) => Engine;
   readonly random?: (random: Random, prng: Prng) => Random;
   readonly store?: (prng: Prng) => StorePlant;
+  /** The bug, or `file` if that is there too, lies in a machine that follows, and nowhere else. */
+  readonly follow?: FollowPlant;
 }
 
 export const PLANTS: Readonly<Record<string, Plant>> = {
@@ -105,6 +108,33 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     store: (prng) => ({
       watch: (call) => (change) => {
         if (!prng.chance(0.1)) call(change);
+      },
+    }),
+  },
+  "follow-cache-kept": {
+    summary: "the cache of a follower does not hear of some groups that it applies",
+    follow: { cache: 0.5 },
+  },
+  "follow-watcher-asleep": {
+    summary: "a watcher on a follower is not woken now and then",
+    follow: { watcher: 0.1 },
+  },
+  "follow-half-group": {
+    summary: "a group is applied in two commits",
+    follow: { halves: 0.5 },
+  },
+  "follow-control-skipped": {
+    summary: "a follower applies the entry of a new key and does not learn the key",
+    follow: { control: 0.5 },
+  },
+  "follow-early-answer": {
+    summary: "a follower answers while its sync is still running",
+    follow: {},
+    file: (file) => ({
+      ...file,
+      sync: () => {
+        file.sync().catch(() => {});
+        return Promise.resolve();
       },
     }),
   },

@@ -1,5 +1,7 @@
-// npm run sim -- --seeds N [--from S] [--jobs J] [--plant NAME]    runs N seeds
-// npm run sim -- --seed S [--trace] [--plant NAME]                 runs one, and shows what happened
+// npm run sim -- --seeds N [--from S] [--jobs J] [--follow] [--plant NAME]    runs N seeds
+// npm run sim -- --seed S [--trace] [--follow] [--plant NAME]                 runs one, and shows what happened
+//
+// With --follow a second machine follows the first, and is compared with it.
 //
 // Exit code 1 when a seed is red; with a planted bug, when none is.
 
@@ -33,11 +35,12 @@ async function main(): Promise<number> {
       seed: { type: "string" },
       jobs: { type: "string", default: String(availableParallelism()) },
       plant: { type: "string" },
+      follow: { type: "boolean", default: false },
       trace: { type: "boolean", default: false },
       "expect-red": { type: "boolean", default: false },
     },
   });
-  const { plant, trace } = values;
+  const { plant, trace, follow } = values;
   if (plant !== undefined && PLANTS[plant] === undefined) {
     console.error(
       `no planted bug is called ${plant}; there are: ${Object.keys(PLANTS).join(", ")}`,
@@ -54,13 +57,14 @@ async function main(): Promise<number> {
   const expectsRed = values["expect-red"] || plant !== undefined;
   const planted = plant === undefined ? {} : { plant };
   const print = trace ? { print: (line: string) => void process.stdout.write(line) } : {};
-  const options = { ...planted, ...print };
+  const options = { ...planted, ...print, follow };
 
   const began = performance.now();
   const outcomes = await runAll({ from, count, jobs, options, untilRed: expectsRed });
   const seconds = (performance.now() - began) / 1000;
   const red = outcomes.filter((outcome) => outcome.red !== null);
-  red.slice(0, MOST_SHOWN).forEach((outcome) => report(outcome, plant));
+  const how = (follow ? " --follow" : "") + (plant === undefined ? "" : ` --plant ${plant}`);
+  red.slice(0, MOST_SHOWN).forEach((outcome) => report(outcome, how));
   if (red.length > MOST_SHOWN) {
     const others = red.slice(MOST_SHOWN).map(({ seed }) => seed);
     console.log(`also red: ${others.join(" ")}`);
@@ -116,10 +120,9 @@ function runWorker(
   });
 }
 
-function report({ seed, red, hash }: Outcome, plant: string | undefined): void {
-  const planted = plant === undefined ? "" : ` --plant ${plant}`;
+function report({ seed, red, hash }: Outcome, how: string): void {
   console.log(`seed ${seed} is red: ${red}`);
-  console.log(`trace ${hash}; again: npm run sim -- --seed ${seed}${planted} --trace`);
+  console.log(`trace ${hash}; again: npm run sim -- --seed ${seed}${how} --trace`);
 }
 
 /** What the seeds did not reach, they did not test. */
@@ -141,6 +144,14 @@ function summarise(outcomes: readonly Outcome[], seconds: number): void {
     outcomes.reduce((total, outcome) => total + pick(outcome), 0);
   const traces = createHash("sha256");
   for (const { hash } of outcomes) traces.update(hash);
+  const followed = (pick: keyof NonNullable<Outcome["following"]>) =>
+    sum((outcome) => outcome.following?.[pick] ?? 0);
+  if (outcomes.some(({ following }) => following !== null)) {
+    console.log(
+      `followed: ${followed("applied")} entries applied, ${followed("refused")} wrong groups refused, ` +
+        `${followed("crashes")} crashes of followers`,
+    );
+  }
   const simulated = sum((outcome) => outcome.simulated) / SECOND;
   const red = sum((outcome) => (outcome.red === null ? 0 : 1));
   console.log(

@@ -3,6 +3,7 @@
 
 import { Client } from "./client.ts";
 import { Faults } from "./faults.ts";
+import { Follower } from "./follower.ts";
 import { Machine } from "./machine.ts";
 import { PLANTS } from "./plants.ts";
 import { Prng } from "./prng.ts";
@@ -14,6 +15,8 @@ export interface SeedOptions {
   /** The name of a planted bug. Default: none. */
   readonly plant?: string;
   readonly print?: (line: string) => void;
+  /** A second machine follows the first. Default false. */
+  readonly follow?: boolean;
 }
 
 export interface SeedResult {
@@ -24,7 +27,12 @@ export interface SeedResult {
   readonly simulated: Tick;
   readonly hash: string;
   readonly met: ReadonlySet<string>;
+  /** What the machine that follows did: entries applied, wrong groups refused, crashes. */
+  readonly following: Follower["counts"] | null;
 }
+
+/** A new root key is handed over by a way of its own, and the log is kept for who follows. */
+const WITHOUT_WHILE_FOLLOWED = ["root key", "trim"];
 
 /** Longer than any run takes, a day of lull per crash included: whoever waits longer waits forever. */
 const UNTIL: Tick = 200 * 3600 * SECOND;
@@ -47,6 +55,7 @@ class Scenario {
   readonly #trace: Trace;
   readonly #machine: Machine;
   readonly #faults: Faults;
+  readonly #follower: Follower | null;
   readonly #clients: number;
   readonly #target: number;
   readonly #counters = new Map<string, Set<number>>();
@@ -58,18 +67,32 @@ class Scenario {
   #finishing = false;
   #finished = false;
 
-  constructor(seed: number, { plant, print }: SeedOptions) {
+  constructor(seed: number, { plant: planted, print, follow = false }: SeedOptions) {
     this.#seed = seed;
     const prng = (this.#prng = new Prng(seed));
     const world = (this.#world = new SimWorld(prng));
     const trace = (this.#trace = new Trace(world, print ?? null));
+    const plant = planted === undefined ? null : (PLANTS[planted] ?? null);
+    const follows = plant?.follow !== undefined;
     const machine = (this.#machine = new Machine({
       prng: prng.fork("machine"),
-      plant: plant === undefined ? null : (PLANTS[plant] ?? null),
+      plant: follows ? null : plant,
       report: (violation) => this.report(violation),
       world,
       trace,
     }));
+    const report = (violation: unknown) => this.report(violation);
+    this.#follower =
+      follow || follows
+        ? new Follower({
+            prng: prng.fork("follower"),
+            leader: machine,
+            plant: follows ? plant : null,
+            report,
+            world,
+            trace,
+          })
+        : null;
     const load = prng.fork("load");
     this.#clients = 2 + load.int(5);
     this.#target = 100 + load.int(100);
@@ -90,6 +113,7 @@ class Scenario {
 
   async run(): Promise<SeedResult> {
     this.#boot();
+    this.#follower?.start();
     const done = () => this.#finished || this.#violation !== null;
     try {
       if (!(await this.#world.run(done, UNTIL))) {
@@ -109,6 +133,7 @@ class Scenario {
       simulated: this.#world.now,
       hash: this.#trace.digest(),
       met: this.#faults.met,
+      following: this.#follower?.counts ?? null,
     };
   }
 
@@ -137,6 +162,7 @@ class Scenario {
       name: `client ${id}`,
       machine: this.#machine,
       counters: this.#counters,
+      without: this.#follower === null ? [] : WITHOUT_WHILE_FOLLOWED,
       underWay: this.#underWay,
       trace: this.#trace,
       world: this.#world,
@@ -204,6 +230,7 @@ class Scenario {
     await running.store.settled();
     machine.checkAtRest(running);
     history.answered(history.position);
+    await this.#follower?.finish();
     machine.crash("power");
     if (!(await machine.boot())) throw new Violation("the last boot failed");
     for (const [place, values] of this.#counters) {

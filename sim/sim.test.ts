@@ -7,6 +7,7 @@ import { PLANTS } from "./plants.ts";
 import { runSeed } from "./scenario.ts";
 
 const SEEDS = 160;
+const FOLLOWED_SEEDS = 30;
 /** Each planted bug must show within so many seeds; most do in the first, the rarest in one of 50. */
 const PLANTED_SEEDS = 300;
 
@@ -24,6 +25,18 @@ test("the store loses nothing acknowledged and shows nothing too early, whatever
   for (const operation of ["put", "delete", "object", "count", "throw", "rotate", "seal", "trim"]) {
     assert.ok(met.has(`${operation} × power`), `the power was never cut during ${operation}`);
   }
+});
+
+test("a store that follows holds what its leader held, whatever goes wrong on either machine", async () => {
+  const counts = { applied: 0, refused: 0, crashes: 0 };
+  for (let seed = 1; seed <= FOLLOWED_SEEDS; seed++) {
+    const { violation, following } = await runSeed(seed, { follow: true });
+    assert.equal(violation, null, `npm run sim -- --seed ${seed} --follow --trace`);
+    assert.ok(following !== null);
+    for (const what of ["applied", "refused", "crashes"] as const) counts[what] += following[what];
+  }
+  assert.ok(counts.applied > 20 * FOLLOWED_SEEDS, `only ${counts.applied} entries were applied`);
+  assert.ok(counts.refused > 0 && counts.crashes > FOLLOWED_SEEDS, JSON.stringify(counts));
 });
 
 test("the same seed gives the same trace, and another seed another one", async () => {

@@ -8,6 +8,8 @@ import { afterKey, compareKeys } from "../../src/storage/key.ts";
 import { InvariantError } from "../../src/base/invariant.ts";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
 import type { Batch, Engine, Range } from "../../src/storage/engines/engine.ts";
+import { assertSameRows, catchUp, followerOf, sent } from "../support/followed-store.ts";
+import { madeStore, TREE_KEY } from "../support/made-store.ts";
 import { EngineModel } from "./engine-model.ts";
 
 export interface EngineUnderTest {
@@ -400,6 +402,30 @@ export function engineContract(
         keys.toSorted(compareKeys),
       );
       assert.ok(found.every((row) => Buffer.from(row.value).toString() === row.key));
+    });
+
+    test("a store that follows on it holds what its leader held, also after opening it again", async () => {
+      const { engine, reopen } = await start();
+      const leader = await madeStore();
+      const write = (i: number) =>
+        leader.store.write((tx) => {
+          tx.put(`shared/${i % 5}`, bytes(`s${i}`));
+          tx.put(`local/${i % 3}`, bytes(`l${i}`), Buffer.alloc(16, i));
+          if (i % 4 === 3) tx.delete(`shared/${(i - 1) % 5}`);
+        });
+      for (let i = 0; i < 10; i++) await write(i);
+      const follower = await followerOf(leader.engine, engine);
+      for (let i = 10; i < 20; i++) await write(i);
+      await catchUp(follower, leader.engine); // locked
+      follower.store.unlock(TREE_KEY);
+      for (let i = 20; i < 30; i++) await write(i);
+      await follower.store.apply(sent(leader.engine, 21n, 4));
+      await follower.store.write((tx) => tx.put("core/own", bytes("own")));
+      await catchUp(follower, leader.engine);
+      assertSameRows(follower.engine, leader.engine);
+      const again = await reopen();
+      assertSameRows(again, leader.engine);
+      assert.deepEqual(again.get("core/own"), bytes("own"));
     });
 
     test("its own commits are not told to its own watchers", async () => {
