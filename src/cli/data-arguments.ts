@@ -16,11 +16,12 @@ export type Sources = Pick<Context, "files" | "prompt" | "out">;
 
 /**
  * The body that the arguments describe. "-" is a JSON object on standard input, "@file" one in a file.
- * A name given several times becomes a list. null when there is no argument at all.
+ * A name given several times becomes a list, or is refused where that is hardly meant. null when there is no argument at all.
  */
 export async function readData(
   args: readonly string[],
   sources: Sources,
+  { lists = true }: { readonly lists?: boolean } = {},
 ): Promise<JsonObject | null> {
   if (args.length === 0) return null;
   const input = inputOf(sources);
@@ -34,6 +35,12 @@ export async function readData(
       continue;
     }
     const [name, text] = splitPair(arg, i);
+    if (!lists && seen.has(name)) {
+      throw new UsageError(
+        `${name} is given twice`,
+        "give it once; a list is given as JSON with -",
+      );
+    }
     const value = await valueOf(name, text, input, sources);
     const before = data[name];
     if (!seen.has(name)) data[name] = value;

@@ -77,7 +77,7 @@ export async function findKv(
   const { data } = await client
     .request("GET", `sys/internal/ui/mounts/${restOfPath(path)}`)
     .catch((error: unknown) => {
-      throw explained(error, path);
+      throw explained(error, path, client.namespace);
     });
   const { path: at, type, options } = isObject(data) ? data : {};
   if (typeof at !== "string" || !`${path}/`.startsWith(at)) {
@@ -99,7 +99,7 @@ export async function findKv(
 }
 
 /** Whether there is no mount, or one that is none of the caller's business, is told to some alone. */
-function explained(error: unknown, path: string): unknown {
+function explained(error: unknown, path: string, namespace: string): unknown {
   if (!(error instanceof ApiError)) return error;
   if (error.kind === "not-found") {
     const next = "`holdfast secrets list` shows what is mounted; check -namespace too";
@@ -113,6 +113,9 @@ function explained(error: unknown, path: string): unknown {
     "denied",
     "kv-mount-unseen",
     `no mount that this token may use serves ${path}`,
-    "check the path and -namespace; if both are right, a policy must allow something below it",
+    namespace === ""
+      ? "check the path and -namespace; if both are right, a policy must allow something below it"
+      : `check the path and the namespace ${namespace}, if there is one of that name; if both are right, ` +
+          "a policy there must allow something below it",
   );
 }

@@ -1,5 +1,7 @@
 // The three kinds of policies as commands name them, and where the API keeps each.
 
+import { ApiError } from "../client/api-error.ts";
+import type { Client } from "../client/client.ts";
 import { restOfPath } from "../client/request-path.ts";
 import { flag } from "./flag.ts";
 
@@ -38,4 +40,19 @@ export function policyPath(kind: PolicyKind, name: string): string {
 /** "ACL policy", "RGP", "EGP": in sentences. */
 export function nounOf(kind: PolicyKind): string {
   return kind === "acl" ? "ACL policy" : kind.toUpperCase();
+}
+
+/** Whether there is one of this name; null for whoever may not look. */
+export async function isPolicy(
+  client: Client,
+  kind: PolicyKind,
+  name: string,
+): Promise<boolean | null> {
+  try {
+    await client.request("GET", policyPath(kind, name));
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.kind === "not-found" ? false : null;
+  }
 }

@@ -90,6 +90,11 @@ export class Client implements Caller {
     return new Client({ ...this.#options, token });
   }
 
+  /** Of its requests; empty for root. */
+  get namespace(): string {
+    return this.#options.namespace;
+  }
+
   /** The same server, outside of every namespace: for what is the node's and not a namespace's. */
   inRoot(): Client {
     return new Client({ ...this.#options, namespace: "" });

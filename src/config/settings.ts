@@ -225,7 +225,7 @@ export const SETTINGS = {
     compat: flag("Header and path aliases for existing clients", true),
   }),
   client_aliases: flag("Old name of `api.compat`", null, "none"),
-  ui: flag("Serve the console under `/ui/`", true, { env: "HOLDFAST_UI" }),
+  ui: flag("Serve a page with the server's state under `/ui/`", true, { env: "HOLDFAST_UI" }),
 
   audit: blocks(
     "Audit devices that the API cannot change; the second label is the path",

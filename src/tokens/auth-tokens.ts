@@ -119,6 +119,7 @@ export class AuthTokens {
       ...life.warnings,
       ...cutByMaker(wanted, life, token),
       ...stayed(wanted, token),
+      ...unasked(wanted, token),
     ];
     return { token, warnings: [...warnings, ...tokens.warningsOn(token)] };
   }
@@ -262,6 +263,12 @@ function stayed({ policies = [] }: AskedToken, token: Token): string[] {
   const others = token.policies.filter((name) => !asked.has(name));
   if (others.length === 0) return [];
   return [`policies that limit the token's maker stay: ${someNames(others.toSorted())}`];
+}
+
+/** Whoever mistyped `policies` gets all rights, and should know. */
+function unasked({ policies = [] }: AskedToken, { type }: Token): string[] {
+  if (type !== "management" || policies.length > 0) return [];
+  return ["this is a management token, like its maker's, since no policies were given"];
 }
 
 /** What the life of a maker leaves to what it makes. */

@@ -131,7 +131,7 @@ test("names follow the type of the mount, and only whole credentials get any", (
 test("exec hands credentials to the command by its environment alone, and ends the lease", async (t) => {
   const { server, env, asked } = await fakeFor(t);
   const script =
-    'echo "$AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY [$AWS_SESSION_TOKEN] [$HOLDFAST_TOKEN] $1"; ' +
+    'echo "$AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY [$AWS_SESSION_TOKEN] [$HOLDFAST_TOKEN$NODE_COMPILE_CACHE] $1"; ' +
     "tr '\\0' ' ' < /proc/$PPID/cmdline; exit 7";
   const args = ["exec", "clouda/creds/ci", "--", "sh", "-c", script, "-", "-x"];
   const { ended, texts } = started(args, { ...env, AWS_SESSION_TOKEN: "of-an-older-session" });

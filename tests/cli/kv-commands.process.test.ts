@@ -45,6 +45,11 @@ test("put and patch send data apart from options; files and standard input hold 
     method: "PATCH",
     body: { data: { y: "2", x: null } },
   });
+  for (const name of ["put", "patch"]) {
+    const { code, stderr } = await cli([name, "plain/app", "who=a", "who=b"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /who is given twice\nNext: .*JSON/);
+  }
   const json = await cli(["put", "-mount", "team/secret", "app", "-"], {
     stdin: '{"n": 12345678901234567890}',
   });
@@ -293,6 +298,8 @@ test("a mount that is hidden from the token, and a token that is no good, are to
     hidden.stderr,
     /no mount that this token may use serves team\/secret\/app\nNext: check/,
   );
+  const astray = await cli(["get", "-namespace", "tema", "team/secret/app"]);
+  assert.match(astray.stderr, /Next: .*the namespace tema, if there is one of that name/);
   answers(
     '2 errors occurred:\n\t* egp standard policy "root/all" evaluation resulted in denial.\n\t* permission denied\n\n',
   );

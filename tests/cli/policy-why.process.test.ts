@@ -69,6 +69,10 @@ true
 $ holdfast policy why -field allowed -policy shop - read secret/x
 true
 
+$ holdfast policy why -field allowed -policy shp -policy new -try new={{new}} - read secret/x
+! Warning: there is no policy shp
+false
+
 $ holdfast policy why self update sys/seal
 ALLOWED: update and sudo on sys/seal
 Because a management token may do everything that no namespace above denies it.

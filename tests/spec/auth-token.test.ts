@@ -122,6 +122,10 @@ test("management without policies makes a management token that ends with it", a
   for (const { client_token: gone } of [child, grandchild, client]) {
     assert.equal(await isGood(server, gone), false);
   }
+  const told = async (body: Record<string, unknown>) =>
+    JSON.stringify(at(await ask(server, "create", body), "warnings"));
+  assert.match(await told({ polices: "default" }), /a management token.*no policies were given/);
+  assert.doesNotMatch(await told({ policies: ["root"] }), /management/, "it was asked for");
   const none = await ask(server, "create", { no_default_policy: true });
   assert.equal(none.status, 400);
   await server.writePolicy("maker", MAKES);

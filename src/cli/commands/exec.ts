@@ -164,7 +164,8 @@ function environmentOf(
   { settings }: Context,
   { set, unset }: CredentialVariables,
 ): Record<string, string | undefined> {
-  const withheld = ["HOLDFAST_TOKEN", settings.tokenVariable ?? "", ...unset];
+  // The start of ours sets NODE_COMPILE_CACHE: another program of Node's would write into our directory.
+  const withheld = ["HOLDFAST_TOKEN", settings.tokenVariable ?? "", "NODE_COMPILE_CACHE", ...unset];
   const inherited = Object.entries(settings.env).filter(([name]) => !withheld.includes(name));
   return { ...Object.fromEntries(inherited), ...Object.fromEntries(set) };
 }

@@ -30,7 +30,7 @@ export const kvPatch = command({
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
   async run({ client, out, files, prompt, clock }, { path, mount, cas, remove, data: given }) {
-    const changed = (await readData(given, { files, prompt, out })) ?? {};
+    const changed = (await readData(given, { files, prompt, out }, { lists: false })) ?? {};
     const data: JsonObject = {
       ...changed,
       ...Object.fromEntries(remove.map((name) => [name, null])),

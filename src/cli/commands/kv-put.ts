@@ -26,7 +26,7 @@ export const kvPut = command({
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
   async run({ client, out, files, prompt, clock }, { path, mount, cas, data: given }) {
-    const data = await readData(given, { files, prompt, out });
+    const data = await readData(given, { files, prompt, out }, { lists: false });
     if (data === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const place = (await findKv(client, path, mount)).needKey();
     if (cas !== undefined) place.needVersions();

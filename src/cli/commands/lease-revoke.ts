@@ -28,7 +28,7 @@ export const leaseRevoke = command({
     force: flag.switch("With -prefix: forget them even if ending the secrets fails"),
     yes: flag.switch("Do not ask"),
   },
-  args: { lease: argument.rest(`${LEASE_HELP}; several are possible`) },
+  args: { lease: argument.rest(`${LEASE_HELP}; several are possible`, { words: "paths" }) },
   async run(context, { lease: leases, sync, prefix, force, yes }) {
     const { out, prompt } = context;
     if (leases.length === 0 || leases.includes("")) {

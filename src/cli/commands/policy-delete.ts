@@ -1,11 +1,10 @@
 // `holdfast policy delete`
 
-import { ApiError } from "../../client/api-error.ts";
-import type { Client } from "../../client/client.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import {
+  isPolicy,
   KIND_FLAG,
   NAME_HELP,
   nounOf,
@@ -40,7 +39,8 @@ export const policyDelete = command({
     }
     let code = 0;
     for (const name of new Set(names)) {
-      if ((await isThere(client, type, name)) === false) {
+      // The server deletes what is not there without a word.
+      if ((await isPolicy(client, type, name)) === false) {
         await tellAbsent(context, type, name);
         code = NOT_THERE;
         continue;
@@ -54,21 +54,10 @@ export const policyDelete = command({
 
 const NOT_THERE = 3;
 
-/** The server deletes what is not there without a word. Null for whoever may not look. */
-async function isThere(client: Client, kind: PolicyKind, name: string): Promise<boolean | null> {
-  try {
-    await client.request("GET", policyPath(kind, name));
-    return true;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return error.kind === "not-found" ? false : null;
-  }
-}
-
 async function tellAbsent({ client, out }: Context, kind: PolicyKind, name: string): Promise<void> {
   let meant = "";
   for (const other of POLICY_KINDS) {
-    if (other === kind || (await isThere(client, other, name)) !== true) continue;
+    if (other === kind || (await isPolicy(client, other, name)) !== true) continue;
     meant += `; there is an ${nounOf(other)} of that name: give -type ${other}`;
   }
   out.warn(`there is no ${nounOf(kind)} ${name}: nothing was deleted${meant}`);

@@ -11,7 +11,7 @@ import { readData } from "../data-arguments.ts";
 import { flag } from "../flag.ts";
 import { inspectionText } from "../inspection-view.ts";
 import { readDocument } from "../policy-files.ts";
-import { LEVELS } from "../policy-kinds.ts";
+import { isPolicy, LEVELS } from "../policy-kinds.ts";
 import { tokenOf } from "../token-requests.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -67,6 +67,7 @@ export const policyWhy = command({
       },
     });
     if (!isObject(found)) throw malformed();
+    await warnOfAbsent(context, policy, trial.try);
     await out.show(found, { text: inspectionText(found, { operation, path: target }) });
   },
 });
@@ -80,6 +81,20 @@ async function subject(
   if (accessor !== "self") return { token_accessor: await findAccessor(client, accessor) };
   const { AccessorID } = tokenOf((await client.request("GET", "acl/token/self")).body);
   return { token_accessor: AccessorID };
+}
+
+/** A name that no policy has grants nothing, as a mistyped one does. */
+async function warnOfAbsent(
+  { client, out }: Context,
+  names: readonly string[],
+  tried: Trial["try"],
+): Promise<void> {
+  const documents = new Set(tried.map(([name]) => name.replace(/^(?:acl|rgp)\//, "")));
+  for (const name of new Set(names)) {
+    if (documents.has(name)) continue;
+    const kinds = [await isPolicy(client, "acl", name), await isPolicy(client, "rgp", name)];
+    if (kinds.every((there) => there === false)) out.warn(`there is no policy ${name}`);
+  }
 }
 
 interface Trial {
