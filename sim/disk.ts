@@ -44,6 +44,8 @@ export class SimDisk {
   /** Every sync takes seconds. */
   slow = false;
   free = 1024 ** 4;
+  /** Once it was nearly full: that may be told later, when somebody looks again. */
+  wasFull = false;
   /** Told when a failure was injected, before the process hears of it. */
   onFailure: (what: string) => void = () => {};
 

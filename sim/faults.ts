@@ -118,6 +118,7 @@ export class Faults {
         return;
       case "full":
         disk.free = 1024 * 1024;
+        disk.wasFull = true;
         world.after(prng.int(SECOND), null, () => void (disk.free = 1024 ** 4));
         return;
       case "lull":

@@ -342,8 +342,13 @@ export class Follower {
     const way = prng.pick(["gap", "replay", "entry", "leaf", "head"]);
     const victim = entries[at]!;
     if (way === "gap" && entries.length > 1) entries.splice(prng.int(entries.length - 1), 1);
-    else if (way === "leaf" && (victim.leaves?.length ?? 0) > 0) {
-      entries[at] = { ...victim, leaves: victim.leaves!.map((leaf) => flip(leaf)) };
+    else if (way === "leaf" && (entries.at(-1)!.leaves?.length ?? 0) > 0) {
+      // One that stays: a locked store cannot know the leaf of what the same group replaces.
+      const last = entries.pop()!;
+      entries.push({
+        ...last,
+        leaves: last.leaves!.map((leaf, i) => (i === 0 ? flip(leaf) : leaf)),
+      });
     } else if (way === "head" && head !== null) head = flip(head, head.length - 32);
     else if (way === "replay") entries.splice(at, 0, victim);
     else entries[at] = { ...victim, entry: flip(victim.entry) };

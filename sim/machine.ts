@@ -246,6 +246,7 @@ export class Machine {
     const error = (message: string, fields?: object) => {
       const due = ["the storage failed; stopping", "automatic rotation failed"];
       if (due.includes(message) && this.history.failure !== null) return;
+      if (message.startsWith("the disk is nearly full") && this.disk.wasFull) return;
       const shown = Object.entries(fields ?? {}).map(([key, value]) => `${key}=${String(value)}`);
       this.#options.report(new Violation(`an error was logged: ${message} ${shown.join()}`));
     };
