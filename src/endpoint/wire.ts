@@ -411,10 +411,18 @@ class Placed {
   /** JSON, or its text: what is no JSON is left to whoever reads it. */
   jsonOrText(
     help: string,
-    { max = 64 * 1024 }: { readonly max?: number } = {},
+    {
+      max = 64 * 1024,
+      shown,
+    }: { readonly max?: number; readonly shown?: (value: JsonValue) => JsonValue } = {},
   ): WireField<JsonValue> {
     return this.#of(
-      { accepts: "given", schema: {}, convert: (given) => parsedText(given, max) },
+      {
+        accepts: "given",
+        schema: {},
+        convert: (given) => parsedText(given, max),
+        ...(shown === undefined ? {} : { show: shown }),
+      },
       help,
     );
   }

@@ -142,6 +142,44 @@ test("T-A13: a range of addresses and a cloud are judged by what they are, not b
   }
 });
 
+test("T-A13: what a role of cloud B grants is judged without blanks, case and members that nobody reads", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/mounts/b", { body: { type: "cloudb" } });
+  const scope = "/subscriptions/cd88a6b0-1111-4222-8333-444455556666";
+  const id = `${scope}/providers/Microsoft.Authorization/roleDefinitions/r1`;
+  const policy =
+    "!has(request.data.cloudb_roles) || request.data.cloudb_roles.all(r, " +
+    `!r.scope.startsWith(${JSON.stringify(scope)}) && ` +
+    `(!has(r.role_id) || r.role_id != ${JSON.stringify(id.toLowerCase())}))`;
+  const body = { policy, paths: "b/roles/*", ...HARD };
+  await stage.must("POST", "/v1/sys/policies/egp/scopes", { body });
+  const token = await stage.clientWith(rule("b/roles/*", EVERYTHING));
+  const grant = { role_name: "Contributor", scope };
+  const denied = `[[{ "role_name" = "Contributor", "scope" = "${scope}x" }]]`;
+  const other = await stage.clientWith(
+    rule("b/roles/*", EVERYTHING, `denied_parameters = { "cloudb_roles" = ${denied} }`),
+  );
+  const far = "/subscriptions/other";
+  for (const [who, element] of [
+    [token, grant],
+    [token, { ...grant, scope: ` ${scope}` }],
+    [token, { ...grant, scope: `\u00a0${scope}` }],
+    [token, { ...grant, scope: scope.toUpperCase() }],
+    [token, { role_id: id, scope: far }],
+    [token, { role_id: `${id} `, scope: far }],
+    [token, { role_id: id.slice(1), scope: far }],
+    [token, { role_id: id.toUpperCase(), scope: far }],
+    [other, { ...grant, scope: `${scope}x` }],
+    [other, { ...grant, scope: `${scope}x `, role_id: "", x: 1 }],
+  ] as const) {
+    for (const roles of [[element], JSON.stringify([element])]) {
+      const options = { token: who, body: { cloudb_roles: roles } };
+      const answer = await stage.server.call("POST", "/v1/b/roles/x", options);
+      assert.equal(answer.status, 403, JSON.stringify(element));
+    }
+  }
+});
+
 test("T-A13: records of one token have one hash, however it was written", async (t) => {
   const stage = await scene(t);
   const { accessor, secret } = await child(stage);

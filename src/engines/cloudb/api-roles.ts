@@ -1,5 +1,6 @@
 // The endpoints of roles.
 
+import { shownElements } from "./role-input.ts";
 import { MINUTE } from "../../base/duration.ts";
 import { access } from "../../endpoint/access.ts";
 import { endpointsOf } from "../../endpoint/endpoint.ts";
@@ -18,11 +19,14 @@ const roleFields = {
     .body("cloudb_roles", { aliases: ["azure_roles"] })
     .jsonOrText(
       "Roles of the provider: a JSON array, or its text, of objects with role_id or role_name, and scope.",
+      { shown: shownElements },
     )
     .optional(),
   groups: wire
     .body("cloudb_groups", { aliases: ["azure_groups"] })
-    .jsonOrText("Groups: a JSON array, or its text, of objects with object_id or group_name.")
+    .jsonOrText("Groups: a JSON array, or its text, of objects with object_id or group_name.", {
+      shown: shownElements,
+    })
     .optional(),
   applicationObjectId: text(
     "application_object_id",

@@ -43,6 +43,25 @@ export function readGroups(field: string, given: unknown): GroupRef[] {
   });
 }
 
+/** Grants as rules and programs see them: without blanks around, members that say nothing or that nobody
+ *  reads; the provider's ids and scopes have no case. What is no list of objects is as it was sent. */
+export function shownElements(given: JsonValue): JsonValue {
+  if (given === "") return [];
+  if (!Array.isArray(given) || !given.every(isObject)) return given;
+  return given.map((element) => {
+    const { roleId, roleName, scope } = grantOf(element);
+    const id = roleId === "" || roleId.startsWith("/") ? roleId : `/${roleId}`;
+    const members = {
+      role_id: id.toLowerCase(),
+      role_name: roleName,
+      scope: scope.toLowerCase(),
+      object_id: textIn(element, "object_id").trim().toLowerCase(),
+      group_name: textIn(element, "group_name"),
+    };
+    return Object.fromEntries(Object.entries(members).filter(([, text]) => text !== ""));
+  });
+}
+
 function grantOf(element: JsonObject): Grant {
   return {
     roleId: textIn(element, "role_id").trim(),

@@ -20,7 +20,10 @@ const MAX_LISTED = 1000;
 const MAX_PASSWORD = 1024;
 
 const username = loginNameField("username", "Name of the user; the case of letters is the same.");
-const password = wire.body("password").secret("The password.", { max: MAX_PASSWORD });
+const password = wire.body("password").secret("The password.", {
+  max: MAX_PASSWORD,
+  form: (text) => text.normalize("NFC"), // the same from every keyboard
+});
 
 export const userpassApi = [
   endpoint({
@@ -77,8 +80,8 @@ export const userpassApi = [
     input: { username, password: password.optional(), ...loginFields },
     output: out.nothing,
     exists: (room, { username: name = "" }) => room.has(name),
-    handler: async (room, { username: name, ...change }, { remote }) => {
-      await room.write(name, change, remote);
+    handler: async (room, { username: name, ...change }, { signal }) => {
+      await room.write(name, change, { signal });
       return undefined;
     },
   }),
@@ -103,8 +106,8 @@ export const userpassApi = [
     access: access.capability,
     input: { username, password },
     output: out.nothing,
-    handler: async (room, input, { remote }) => {
-      await room.change(input.username, { password: input.password }, remote);
+    handler: async (room, input, { signal }) => {
+      await room.change(input.username, { password: input.password }, { signal });
       return undefined;
     },
   }),
@@ -119,8 +122,8 @@ export const userpassApi = [
       policies: loginFields.policies,
     },
     output: out.nothing,
-    handler: async (room, { username: name, policies }, { remote }) => {
-      await room.change(name, { policies }, remote);
+    handler: async (room, { username: name, policies }, { signal }) => {
+      await room.change(name, { policies }, { signal });
       return undefined;
     },
   }),

@@ -8,7 +8,7 @@ import { Passwords, USUAL_COST } from "./passwords.ts";
 const CHEAP = { n: 16, r: 1, p: 1 };
 const random = new SystemRandom();
 const asking = { address: "192.0.2.1", signal: new AbortController().signal };
-const setting = { address: "192.0.2.1", namespace: "" };
+const setting = { namespace: "", signal: asking.signal };
 
 test("a password matches its own hash, also after the cost was raised", async () => {
   const hash = await new Passwords(CHEAP).hash(new Secret("x"), random, setting);
@@ -27,13 +27,13 @@ test("the usual cost is one that guides to password storage recommend", async ()
   assert.equal(await passwords.matches(new Secret("x"), hash, asking), true);
 });
 
-test("of an address eight wait, and 128 in all; whoever comes after is told to come back", async () => {
+test("of an address eight wait, and 512 in all; whoever comes after is told to come back", async () => {
   const passwords = new Passwords(CHEAP);
   const from = (address: string) =>
     passwords.matches(new Secret("x"), null, { ...asking, address });
   const one = await Promise.allSettled(Array.from({ length: 40 }, () => from("192.0.2.1")));
   assert.equal(one.filter(({ status }) => status === "rejected").length, 31);
-  const all = Array.from({ length: 140 }, (_, i) => from(`192.0.2.${Math.floor(i / 8)}`));
+  const all = Array.from({ length: 524 }, (_, i) => from(`192.0.2.${Math.floor(i / 8)}`));
   const results = await Promise.allSettled(all);
   const refusals = results.filter(({ status }) => status === "rejected");
   assert.equal(refusals.length, 10);
@@ -46,6 +46,20 @@ test("of an address eight wait, and 128 in all; whoever comes after is told to c
     refused(/too many logins at once/, "unavailable"),
   );
   assert.equal(await passwords.matches(new Secret("x"), null, asking), false);
+});
+
+test("who has gone before its turn costs no work, and a tenant has one line however many addresses it has", async () => {
+  const passwords = new Passwords();
+  const gone = new AbortController();
+  const first = passwords.hash(new Secret("x"), random, setting);
+  const left = Array.from({ length: 60 }, () =>
+    passwords.hash(new Secret("x"), random, { namespace: "n1", signal: gone.signal }),
+  );
+  const seen = Promise.allSettled(left);
+  const next = passwords.hash(new Secret("x"), random, setting);
+  gone.abort();
+  await Promise.all([first, next]); // at the usual cost sixty more would take half a minute
+  assert.ok((await seen).every(({ status }) => status === "rejected"));
 });
 
 test("sixty wait to set one, each tenant behind its own: whatever others do, and whatever goes on at the logins", async () => {

@@ -34,11 +34,11 @@ export interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** Who sets one: from where, and on behalf of which tenant. */
+/** Who sets one: on behalf of which tenant, and whether it still waits. */
 export interface Setting {
-  readonly address: string;
   /** Path of the mount's namespace. */
   readonly namespace: string;
+  readonly signal: AbortSignal;
 }
 
 const SALT_BYTES = 16;
@@ -48,7 +48,7 @@ const MAX_CHARACTERS = 1024;
 const CHECKING = {
   atOnce: 2,
   atOncePerAddress: 1,
-  waiting: 128, // at seven a second the last of them waits as long as people do
+  waiting: 512, // at seven a second the last of them is served while a request lasts
   waitingPerAddress: 8,
 };
 const SETTING = {
@@ -71,10 +71,12 @@ export class Passwords {
     const bytes = passwordBytes(password);
     if (bytes === null) throw failures.passwordUnusable();
     const salt = random.bytes(SALT_BYTES);
-    const work = () => derived(bytes, salt, this.#cost);
-    const key = await this.#setting
-      .run(from.address, work, tenantOf(from))
-      .finally(() => wipe(bytes));
+    const work = () => {
+      if (from.signal.aborted) throw failures.callerGone();
+      return derived(bytes, salt, this.#cost);
+    };
+    // By tenant alone: one that comes from many addresses would have as many turns.
+    const key = await this.#setting.run("", work, tenantOf(from)).finally(() => wipe(bytes));
     return { ...this.#cost, salt: base64(salt), key: base64(key) };
   }
 

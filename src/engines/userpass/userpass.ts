@@ -93,21 +93,21 @@ export class Userpass {
   async write(
     username: string,
     change: UserChange,
-    { address }: Pick<Login, "address">,
+    { signal }: Pick<Login, "signal">,
   ): Promise<void> {
     const name = nameOf(username);
-    await this.#change(name, change, await this.#hashOf(change, address), true);
+    await this.#change(name, change, await this.#hashOf(change, signal), true);
   }
 
   /** Of one who is there. */
   async change(
     username: string,
     change: UserChange,
-    { address }: Pick<Login, "address">,
+    { signal }: Pick<Login, "signal">,
   ): Promise<void> {
     const name = nameOf(username);
     if (!(await this.has(name))) throw failures.noUser(); // before the work of a password
-    await this.#change(name, change, await this.#hashOf(change, address), false);
+    await this.#change(name, change, await this.#hashOf(change, signal), false);
   }
 
   async delete(username: string): Promise<void> {
@@ -115,10 +115,10 @@ export class Userpass {
     await this.#given.storage.write((tx) => tx.delete(key));
   }
 
-  async #hashOf({ password }: UserChange, address: string): Promise<PasswordHash | null> {
+  async #hashOf({ password }: UserChange, signal: AbortSignal): Promise<PasswordHash | null> {
     const { random, mount } = this.#given;
     if (password === undefined) return null;
-    return this.#passwords.hash(password, random, { address, namespace: mount.namespace.path });
+    return this.#passwords.hash(password, random, { signal, namespace: mount.namespace.path });
   }
 
   async #change(
