@@ -3,19 +3,23 @@
 
 import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
 
-/** For people; null for a mount that is at work. */
+/** What stands in its way, which may be long; null where nothing does. */
+export function troubleOf({ trouble }: JsonObject): string | null {
+  return typeof trouble === "string" && trouble !== "" ? trouble : null;
+}
+
+/** For people, in a few words; null for a mount that is at work. */
 export function stateOf(mount: JsonObject): string | null {
-  const { state, trouble } = mount;
+  const { state } = mount;
   const left = leasesLeft(mount);
-  const stopped = typeof trouble === "string" && trouble !== "";
+  const stopped = troubleOf(mount) !== null;
   // What stops a login method is a lease of another mount: none left of its own would be no news.
   const leases =
     left === null || (stopped && left === 0)
       ? []
       : [`${left} ${left === 1 ? "lease" : "leases"} left`];
   const doing = typeof state === "string" && state !== "" ? [state, ...leases] : [];
-  const matter = stopped ? [trouble] : [];
-  const said = [...doing, ...matter];
+  const said = [...doing, ...(stopped ? ["in trouble"] : [])];
   return said.length === 0 ? null : said.join(", ");
 }
 

@@ -166,7 +166,10 @@ test("a lease that cannot be revoked stops it, and -force lets it go on", async 
   );
   assert.match(stopped.stderr, /`holdfast lease revoke -force -prefix counting`/);
   const listed = await cli(["secrets", "list"]);
-  assert.match(listed.stdout, /disabling, 3 leases left, .*the provider refuses/);
+  assert.match(
+    listed.stdout,
+    /disabling, 3 leases left, in trouble[^]*\ncounting\/: .*the provider refuses/,
+  );
   const forced = await cli(["lease", "revoke", "-force", "-prefix", "counting"]);
   assert.equal(forced.code, 0, forced.all);
   assert.match(forced.stderr, /Warning: .*the provider refuses/);

@@ -113,7 +113,17 @@ test("a list says of a mount that is not at work what is the matter", async (t) 
     trouble: "the provider refused",
   });
   const { stdout } = await cli(["secrets", "list", "-detailed"]);
-  assert.match(stdout, /going\/ .* disabling, 412 leases left, the provider refused/);
+  assert.match(stdout, /going\/ .* disabling, 412 leases left, in trouble/);
+  assert.match(stdout, /\n\ngoing\/: the provider refused\n$/);
+  const long =
+    "stopped after 0 revoked leases: the provider refused because of a long story ".repeat(4);
+  server.engines.add("going/", { type: "kv", state: "disabling", trouble: long.trim() });
+  const narrow = (await cli(["secrets", "list"], { columns: 80 })).stdout.split("\n");
+  assert.deepEqual(
+    narrow.slice(1).filter((line) => line.length > 80), // the heading is painted
+    [],
+  );
+  assert.ok(narrow.length < 25, "sentences go over the whole width");
   assert.match(stdout, /old\/ .* the server's +version=2 .* at work/);
 });
 

@@ -100,6 +100,15 @@ test("why names policy, rule, line, what else matched, and what would allow it",
   const env = { HOLDFAST_ADDR: server.url, HOLDFAST_TOKEN: token, HOME: home };
   const known = new Map([["new", file]]);
   await runTranscript("why", TRANSCRIPT, env, known);
+  const narrow = await run(
+    ["policy", "why", "-policy", "shop", "-", "update", "secret/shop/prices"],
+    {
+      env,
+      columns: 80,
+    },
+  );
+  const lines = narrow.stdout.split("\n").filter((line) => !line.startsWith('  path "'));
+  assert.ok(lines.length > 9 && lines.every((line) => line.length <= 80), narrow.stdout);
 
   // Whom it is about is not told: neither by the command that was denied, nor by this one.
   const accessor = known.get("accessor")!;

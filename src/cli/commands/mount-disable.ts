@@ -8,7 +8,7 @@ import { command, type Command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { disableMount } from "../mount-disabling.ts";
 import { AUTH, mountPath, recordPath, SECRETS, type MountKind } from "../mount-kinds.ts";
-import { isDisabling, stateOf } from "../mount-state.ts";
+import { isDisabling, stateOf, troubleOf } from "../mount-state.ts";
 
 export const secretsDisable: Command = mountDisable(
   SECRETS,
@@ -54,7 +54,10 @@ function mountDisable(kind: MountKind, effect: string): Command {
         );
       }
       const going = isDisabling(found);
-      if (going) out.hint(`${shown} is being disabled already: ${stateOf(found)}. Following it.`);
+      if (going) {
+        const said = [stateOf(found), troubleOf(found)].filter((text) => text !== null);
+        out.hint(`${shown} is being disabled already: ${said.join(": ")}. Following it.`);
+      }
       if (!yes && !going && prompt.interactive) {
         const type = typeof found["type"] === "string" ? `${found["type"]} ` : "";
         const question = `Disable the ${type}${noun} at ${shown} and delete everything in it?`;

@@ -3,9 +3,11 @@
 import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { command, type Command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { stateOf } from "../mount-state.ts";
+import { stateOf, troubleOf } from "../mount-state.ts";
 import { AUTH, SECRETS, type MountKind } from "../mount-kinds.ts";
 import { secondsText } from "../seconds-text.ts";
+import type { View } from "../terminal/output.ts";
+import { oneLine } from "../terminal/text.ts";
 import { shown } from "../terminal/value.ts";
 
 export const secretsList: Command = mountList(SECRETS, "List secrets engines");
@@ -43,7 +45,14 @@ function mountList(kind: MountKind, summary: string): Command {
         mount["description"],
       ]);
       const members = Object.fromEntries(found);
-      await out.show(members, { columns, rows, whole: ["Path", "Accessor", "UUID"] });
+      const list: View = { columns, rows, whole: ["Path", "Accessor", "UUID"] };
+      // Below the table, where there is room for sentences.
+      const troubles = found.flatMap(([path, mount]) => {
+        const trouble = troubleOf(mount);
+        return trouble === null ? [] : [`${oneLine(path)}: ${oneLine(trouble)}`];
+      });
+      const below: View = { text: troubles.join("\n"), flows: () => true };
+      await out.show(members, troubles.length === 0 ? list : { parts: [list, below] });
     },
   });
 }

@@ -68,8 +68,7 @@ export const operatorInit = command({
       "\nThis is shown once and kept nowhere. Give each share to another person" +
         (encrypted
           ? "; each can be read with its PGP key alone."
-          : "; whoever has enough of them") +
-        (encrypted ? "" : "\ncan read everything this server will ever store."),
+          : "; whoever has enough of them can read everything this server will ever store."),
     );
     out.hint(await whatNext(client));
     return 0;

@@ -68,7 +68,9 @@ export const policyWhy = command({
     });
     if (!isObject(found)) throw malformed();
     await warnOfAbsent(context, policy, trial.try);
-    await out.show(found, { text: inspectionText(found, { operation, path: target }) });
+    const text = inspectionText(found, { operation, path: target });
+    // Rules are there to be copied.
+    await out.show(found, { text, flows: (line) => !line.startsWith('  path "') });
   },
 });
 

@@ -31,7 +31,11 @@ export type View =
       /** Columns not to be broken over lines: identifiers. */
       readonly whole?: readonly string[];
     }
-  | { readonly text: string }
+  | {
+      readonly text: string;
+      /** Lines that end between words on a terminal; without it none does. */
+      readonly flows?: (line: string) => boolean;
+    }
   /** One below the other. */
   | { readonly parts: readonly View[] };
 
@@ -139,7 +143,15 @@ export class Output {
     const heading = (text: string) => (colours.stdout ? paint("bold", text) : text);
     const width = stdout.isTTY === true ? columnsOf(stdout) : null;
     if ("parts" in view) return view.parts.map((part) => this.#table(part)).join("\n");
-    if ("text" in view) return view.text.endsWith("\n") ? view.text : `${view.text}\n`;
+    if ("text" in view) {
+      const { flows } = view;
+      const lines = view.text.replace(/\n$/, "").split("\n");
+      const shaped =
+        width === null || flows === undefined
+          ? lines
+          : lines.map((line) => (flows(line) ? flow(line, width) : line));
+      return `${shaped.join("\n")}\n`;
+    }
     if ("pairs" in view) {
       const rows = view.pairs.map(([name, value]) => [name, shown(value)] as const);
       return pairs(rows, { width, heading });
