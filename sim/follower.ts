@@ -77,6 +77,7 @@ interface Running {
   readonly barrier: Barrier;
   readonly timers: SimTimers;
   readonly watches: Set<Watch>;
+  trimming: boolean;
   sentTo: bigint; // the last index that was handed over
 }
 
@@ -218,7 +219,16 @@ export class Follower {
     const cacheBytes = own.pick([4096, 32 * 1024 * 1024]);
     const barrier = new Barrier({ store, clock: this.#clock, timers, log, random, cacheBytes });
     const watches = new Set<Watch>();
-    const running = { life, engine, store, barrier, timers, watches, sentTo: index };
+    const running = {
+      life,
+      engine,
+      store,
+      barrier,
+      timers,
+      watches,
+      trimming: false,
+      sentTo: index,
+    };
     if (own.chance(0.7)) this.#unseal(running, own);
     return (this.#running = running);
   }
@@ -256,11 +266,20 @@ export class Follower {
     else if (roll < 84) this.#watch(running, prng);
     else if (roll < 90) await this.#writeOwn(running, prng);
     else if (roll < 93) await this.#writeForeign(running);
-    else if (roll < 95) {
-      const leastEntries = BigInt(prng.int(60));
-      await trimLog(store, { clock: this.#clock, timers: running.timers }, { leastEntries });
-    } else if (!barrier.sealed) await barrier.seal();
+    else if (roll < 95) await this.#trim(running, BigInt(prng.int(60)));
+    else if (!barrier.sealed) await barrier.seal();
     else if (store.locked) this.#unseal(running, prng);
+  }
+
+  async #trim(running: Running, leastEntries: bigint): Promise<void> {
+    if (running.trimming) return; // two at once would each cut from the same tail
+    running.trimming = true;
+    try {
+      const world = { clock: this.#clock, timers: running.timers };
+      await trimLog(running.store, world, { leastEntries });
+    } finally {
+      running.trimming = false;
+    }
   }
 
   #unseal(running: Running, prng: Prng): void {

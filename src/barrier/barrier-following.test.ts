@@ -146,6 +146,21 @@ test("what came while the node was sealed is read when it is unsealed, and again
   assert.equal(follower.barrier.keyStatus.term, 3);
 });
 
+test("a key that is on its way to the disk while the node is unsealed is learned when it is there", async () => {
+  const leader = await madeBarrier();
+  const follower = await followerOf(leader);
+  await leader.barrier.rotate();
+  await put(leader, "a", "2");
+  const open = follower.engine.hold();
+  const applied = catchUp(follower, leader);
+  await nextTurn();
+  assert.ok(follower.barrier.unseal(ROOT_KEY));
+  open();
+  await applied;
+  assert.equal(follower.barrier.keyStatus.term, 2);
+  assert.equal(get(follower, "a"), "2");
+});
+
 test("a crash between an entry and the storing of its key loses nothing", async () => {
   const leader = await madeBarrier();
   const follower = await followerOf(leader);

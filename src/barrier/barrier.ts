@@ -369,12 +369,14 @@ export class Barrier {
 
   /** A new key that somebody else has installed; sealed, it waits in storage until it is asked for. */
   #readUpdate({ body }: ControlRecord, time: Instant): (() => void) | null {
-    if (this.#keyring === null) return () => {};
-    const update = openUpdate(this.#keyring.rootKey, body);
-    if (update === null) return null;
+    const known = this.#keyring;
+    if (known !== null && openUpdate(known.rootKey, body) === null) return null;
     return () => {
-      if (this.#keyring === null) return; // sealed meanwhile
-      this.#install(this.#keyring.withTerm(update, time));
+      // Sealed or unsealed meanwhile: what it was when the record came says nothing.
+      const keyring = this.#keyring;
+      const update = keyring === null ? null : openUpdate(keyring.rootKey, body);
+      if (keyring === null || update === null) return;
+      this.#install(keyring.withTerm(update, time));
       if (this.#active) this.#persistCount();
     };
   }
