@@ -149,7 +149,7 @@ test("T-A13: what a role of cloud B grants is judged without blanks, case and me
   const id = `${scope}/providers/Microsoft.Authorization/roleDefinitions/r1`;
   const policy =
     "!has(request.data.cloudb_roles) || request.data.cloudb_roles.all(r, " +
-    `!r.scope.startsWith(${JSON.stringify(scope)}) && ` +
+    `!r.scope.startsWith(${JSON.stringify(scope)}) && (!has(r.role_name) || r.role_name != "owner") && ` +
     `(!has(r.role_id) || r.role_id != ${JSON.stringify(id.toLowerCase())}))`;
   const body = { policy, paths: "b/roles/*", ...HARD };
   await stage.must("POST", "/v1/sys/policies/egp/scopes", { body });
@@ -165,17 +165,63 @@ test("T-A13: what a role of cloud B grants is judged without blanks, case and me
     [token, { ...grant, scope: ` ${scope}` }],
     [token, { ...grant, scope: `\u00a0${scope}` }],
     [token, { ...grant, scope: scope.toUpperCase() }],
+    [token, { role_name: "Owner", scope: far }],
+    [token, { role_name: "OWNER", scope: far }],
     [token, { role_id: id, scope: far }],
     [token, { role_id: `${id} `, scope: far }],
     [token, { role_id: id.slice(1), scope: far }],
     [token, { role_id: id.toUpperCase(), scope: far }],
     [other, { ...grant, scope: `${scope}x` }],
+    [other, { ...grant, scope: `${scope}x//` }],
+    [other, { ...grant, role_name: "contributor", scope: `${scope}X/` }],
     [other, { ...grant, scope: `${scope}x `, role_id: "", x: 1 }],
   ] as const) {
     for (const roles of [[element], JSON.stringify([element])]) {
       const options = { token: who, body: { cloudb_roles: roles } };
       const answer = await stage.server.call("POST", "/v1/b/roles/x", options);
       assert.equal(answer.status, 403, JSON.stringify(element));
+    }
+  }
+});
+
+test("T-A13: ids, audiences, endpoints and documents of clouds are judged by what they are", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/mounts/b", { body: { type: "cloudb" } });
+  await stage.must("POST", "/v1/sys/mounts/a", { body: { type: "clouda" } });
+  const id = "0a1b2c3d-1111-4222-8333-44445555abcd";
+  const statement = (action: string) =>
+    `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"${action}","Resource":"*"}]}`;
+  const user = { credential_type: "iam_user" };
+  const keys = { access_key: "AKIAIOSFODNN7EXAMPLE", secret_key: "x".repeat(40) };
+  for (const [path, name, denied, spellings] of [
+    ["b/roles/x", "application_object_id", id, [id, id.toUpperCase(), ` ${id}`]],
+    [
+      "b/roles/x",
+      "sign_in_audience",
+      "CloudBADMultipleOrgs",
+      ["CloudBADMultipleOrgs", "AzureADMultipleOrgs"],
+    ],
+    ["b/config", "tenant_id", id, [id, id.toUpperCase()]],
+    ["b/config", "client_id", id.toUpperCase(), [id, id.toUpperCase()]],
+    [
+      "a/roles/x",
+      "policy_document",
+      "*iam:*",
+      ["iam:PassRole", "\\u0069am:PassRole"].map(statement),
+    ],
+    [
+      "a/config/root",
+      "iam_endpoint",
+      "https://evil.example.com",
+      ["https://EVIL.example.com", "HTTPS://evil.example.com/", "https://evil.example.com:443"],
+    ],
+  ] as const) {
+    const token = await denying(stage, path, { [name]: [denied] });
+    for (const spelling of spellings) {
+      const more = path.startsWith("a/roles") ? user : path.startsWith("a/") ? keys : {};
+      const options = { token, body: { ...more, [name]: spelling } };
+      const answer = await stage.server.call("POST", `/v1/${path}`, options);
+      assert.equal(answer.status, 403, `${name} ${spelling}: ${answer.text}`);
     }
   }
 });

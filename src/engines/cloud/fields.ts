@@ -17,23 +17,26 @@ export function text(
   help: string,
   source: Source = "body",
   max = MAX_TEXT,
+  shown: (found: string) => string = (found) => found,
 ): WireField<string> {
-  return new WireField({ source, name }, textKind(max), help);
+  return new WireField({ source, name }, { ...textKind(max), show: shown }, help);
 }
 
-/** The same without blanks around it, and as `form` has it. */
+/** The same without blanks around it, and as `form` has it; `shown` is what rules and programs see. */
 export function trimmed(
   name: string,
   help: string,
   max = MAX_TEXT,
   form: (text: string) => string = (found) => found,
+  shown: (text: string) => string = (found) => found,
 ): WireField<string> {
   const { accepts, schema, convert } = textKind(max);
   const trim = (given: JsonValue) => {
     const found = convert(given);
     return found === undefined ? undefined : form(found.trim());
   };
-  return new WireField({ source: "body", name }, { accepts, schema, convert: trim }, help);
+  const kind = { accepts, schema, convert: trim, show: shown };
+  return new WireField({ source: "body", name }, kind, help);
 }
 
 /** A text that must never be shown again. */

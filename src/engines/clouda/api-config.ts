@@ -27,12 +27,24 @@ const MAX_TEMPLATE = 100_000;
 const text = (name: string, help: string, max = 2048) =>
   fields.text(name, help, "body", max).optional();
 
+/** Judged as it is called: the case of scheme and host, the usual port and a last slash say nothing. */
+const url = (name: string, help: string) =>
+  fields
+    .text(
+      name,
+      help,
+      "body",
+      2048,
+      (given) => URL.parse(given.trim())?.href.replace(/\/$/, "") ?? given,
+    )
+    .optional();
+
 const rootFields = {
   accessKey: text("access_key", "Id of the access key that this service calls with.", 256),
   secretKey: fields.secretText("secret_key", "Its secret. Never shown again.", 1024).optional(),
   region: text("region", "Region; else CLOUDA_REGION, CLOUDA_DEFAULT_REGION, us-east-1.", 64),
-  iamEndpoint: text("iam_endpoint", "URL of IAM, instead of the provider's."),
-  stsEndpoint: text("sts_endpoint", "URL of STS, instead of the provider's."),
+  iamEndpoint: url("iam_endpoint", "URL of IAM, instead of the provider's."),
+  stsEndpoint: url("sts_endpoint", "URL of STS, instead of the provider's."),
   maxRetries: wire
     .body("max_retries")
     .integer("How often a call that failed is tried again; -1: as the provider's SDK does.", {

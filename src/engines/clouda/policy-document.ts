@@ -21,6 +21,20 @@ export function compacted(text: string): CompactDocument {
   }
 }
 
+/** As rules and programs see it: an escape that nobody needs would hide a word from whoever looks for it. */
+export function withoutEscapes(text: string): string {
+  try {
+    return jsonWords(text).map(plain).join("");
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    return text;
+  }
+}
+
+function plain(word: string): string {
+  return word.startsWith('"') && word.includes("\\") ? JSON.stringify(JSON.parse(word)) : word;
+}
+
 /** The texts of an object's members; of a key that stands twice the last, as most readers take it. None
  *  for what is no object. */
 export function membersOf(document: string): ReadonlyMap<string, string> {

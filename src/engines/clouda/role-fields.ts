@@ -7,7 +7,7 @@ import type { Field } from "../../endpoint/wire.ts";
 import * as fields from "../cloud/fields.ts";
 import { invalid } from "./failures.ts";
 import { roleOfText } from "./legacy.ts";
-import { compacted } from "./policy-document.ts";
+import { compacted, withoutEscapes } from "./policy-document.ts";
 import type { Role } from "./role.ts";
 
 const MOST_DOCUMENT = 131_072; // far beyond the provider's 6,144 for a managed policy
@@ -17,7 +17,9 @@ const text = (name: string, help: string, max = 4096) => fields.trimmed(name, he
 
 /** Without insignificant white space where it is JSON: what is wrong with it is told later. */
 const document = (name: string, help: string) =>
-  fields.trimmed(name, help, MOST_DOCUMENT, (given) => compacted(given).text).optional();
+  fields
+    .trimmed(name, help, MOST_DOCUMENT, (given) => compacted(given).text, withoutEscapes)
+    .optional();
 
 const items = (name: string, help: string) => fields.items(name, help).optional();
 
@@ -107,7 +109,7 @@ export function withPresentNames(data: JsonObject): JsonObject {
     credential_type,
     ...(role_arns.length === 0 ? {} : { role_arns }),
     ...(policy_arns.length === 0 ? {} : { policy_arns }),
-    ...(policy_document === "" ? {} : { policy_document }),
+    ...(policy_document === "" ? {} : { policy_document: withoutEscapes(policy_document) }),
     ...data, // what is given beside it is refused by whoever runs it
   };
 }

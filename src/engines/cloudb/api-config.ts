@@ -16,6 +16,9 @@ import { seconds, text } from "./fields.ts";
 const endpoint = endpointsOf<CloudB>();
 const MAX_SECRET = 4096;
 
+/** The provider's ids have no case. */
+const lower = (id: string) => id.toLowerCase();
+
 export const configApi = [
   endpoint({
     name: "cloudbWriteConfig",
@@ -27,9 +30,11 @@ export const configApi = [
       "What is left out stays as it is. Variables of the server's environment win over it.",
     access: access.capability,
     input: {
-      subscriptionId: text("subscription_id", "The subscription.").optional(),
-      tenantId: text("tenant_id", "The tenant.").optional(),
-      clientId: text("client_id", "The application that this mount works as.").optional(),
+      subscriptionId: text("subscription_id", "The subscription.", { shown: lower }).optional(),
+      tenantId: text("tenant_id", "The tenant.", { shown: lower }).optional(),
+      clientId: text("client_id", "The application that this mount works as.", {
+        shown: lower,
+      }).optional(),
       clientSecret: wire
         .body("client_secret")
         .secret("Its secret; never shown again. Excludes identity_token_audience.", {

@@ -9,7 +9,7 @@ import { reply } from "../../endpoint/reply.ts";
 import { wire } from "../../endpoint/wire.ts";
 import type { CloudB } from "./engine.ts";
 import { items, nameField, seconds, text, toggle } from "./fields.ts";
-import type { Role } from "./role.ts";
+import { audienceName, type Role } from "./role.ts";
 import { shownGrants } from "./roles.ts";
 
 const endpoint = endpointsOf<CloudB>();
@@ -31,7 +31,7 @@ const roleFields = {
   applicationObjectId: text(
     "application_object_id",
     "An application that is there already: credentials are passwords on it. Empty: none.",
-    { form: (id) => id.trim() },
+    { form: (id) => id.trim(), shown: (id) => id.toLowerCase() },
   ).optional(),
   persistApp: toggle(
     "persist_app",
@@ -47,10 +47,9 @@ const roleFields = {
     "permanently_delete",
     "Whether what was made cannot be restored once it is deleted.",
   ).optional(),
-  signInAudience: text(
-    "sign_in_audience",
-    "Who may sign in to applications that are made.",
-  ).optional(),
+  signInAudience: text("sign_in_audience", "Who may sign in to applications that are made.", {
+    shown: audienceName,
+  }).optional(),
   tags: items("tags", "Tags of applications that are made.").optional(),
 };
 

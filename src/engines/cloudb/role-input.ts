@@ -44,7 +44,7 @@ export function readGroups(field: string, given: unknown): GroupRef[] {
 }
 
 /** Grants as rules and programs see them: without blanks around, members that say nothing or that nobody
- *  reads; the provider's ids and scopes have no case. What is no list of objects is as it was sent. */
+ *  reads; the provider's ids, names and scopes have no case, and a slash at their end says nothing. What is no list of objects is as it was sent. */
 export function shownElements(given: JsonValue): JsonValue {
   if (given === "") return [];
   if (!Array.isArray(given) || !given.every(isObject)) return given;
@@ -53,10 +53,10 @@ export function shownElements(given: JsonValue): JsonValue {
     const id = roleId === "" || roleId.startsWith("/") ? roleId : `/${roleId}`;
     const members = {
       role_id: id.toLowerCase(),
-      role_name: roleName,
-      scope: scope.toLowerCase(),
+      role_name: roleName.toLowerCase(),
+      scope: scope.replace(/\/+$/, "").toLowerCase(),
       object_id: textIn(element, "object_id").trim().toLowerCase(),
-      group_name: textIn(element, "group_name"),
+      group_name: textIn(element, "group_name").toLowerCase(),
     };
     return Object.fromEntries(Object.entries(members).filter(([, text]) => text !== ""));
   });

@@ -118,6 +118,12 @@ const AUDIENCES: ReadonlyMap<string, string> = new Map([
   ["PersonalCloudBAccount", "PersonalMicrosoftAccount"],
 ]);
 
+/** The one name of an audience that has two: ours. */
+export function audienceName(given: string): string {
+  const own = [...AUDIENCES].find(([, provider]) => provider === given);
+  return own === undefined ? given : own[0];
+}
+
 /** In the provider's words; null where the property is not sent. */
 function providerAudience(given: string): string | null {
   return given === "" ? null : (AUDIENCES.get(given) ?? given);
