@@ -57,3 +57,24 @@ export class Pieces {
     return this.#count === 0;
   }
 }
+
+/** The same for work that waits itself: between two pieces it asks whether a stretch is over. */
+export class Stretches {
+  readonly #pace: Pace;
+  #began: Nanos;
+
+  constructor(pace: Pace) {
+    this.#pace = pace;
+    this.#began = pace.clock.elapsed();
+  }
+
+  get over(): boolean {
+    return this.#pace.clock.elapsed() - this.#began >= STRETCH;
+  }
+
+  /** Gives way to others; the next stretch begins after that. */
+  async next(): Promise<void> {
+    await this.#pace.turns.next();
+    this.#began = this.#pace.clock.elapsed();
+  }
+}

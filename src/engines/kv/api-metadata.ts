@@ -1,6 +1,7 @@
 // Endpoints for what is known of secrets without their data, and for lists.
 
 import type { JsonObject } from "../../base/json.ts";
+import { Stretches } from "../../base/sliced.ts";
 import { access } from "../../endpoint/access.ts";
 import { endpointsOf } from "../../endpoint/endpoint.ts";
 import { out } from "../../endpoint/output.ts";
@@ -13,19 +14,21 @@ import {
   folder,
   listing,
   more,
+  MOST_SHOWN,
   path,
   secretOutput,
   secretSettings,
   shownSecret,
 } from "./fields.ts";
 import type { Kv } from "./kv.ts";
+import { namesIn, type NamesPage } from "./names.ts";
 import { SECRETS } from "./rows.ts";
 import { folderRights, may } from "./secret-path.ts";
 import { walk } from "./walk.ts";
 
 const endpoint = endpointsOf<Kv>();
 
-/** With the metadata of each, which may have forty kilobytes. */
+/** Looked at for one answer, which may show fewer: the metadata of one may have forty kilobytes. */
 const MOST_DETAILED = 1000;
 
 const scan = wire
@@ -42,11 +45,6 @@ const detailed = {
     .integer("How many at most.", { min: 1, max: MOST_DETAILED })
     .default(MOST_DETAILED),
 };
-
-interface Page {
-  readonly after: string | undefined;
-  readonly limit: number;
-}
 
 export const metadataApi = [
   endpoint({
@@ -145,13 +143,18 @@ export const metadataApi = [
   }),
 ];
 
-async function list(kv: Kv, at: string, page: Page & { readonly scan: boolean }, asked: Asked) {
+async function list(
+  kv: Kv,
+  at: string,
+  page: NamesPage & { readonly scan: boolean },
+  asked: Asked,
+) {
   if (!page.scan) {
-    const { names, next } = await namesIn(kv, at, page);
+    const { names, next } = await namesIn(kv, SECRETS + at, page);
     return reply({ keys: names }, more(next));
   }
   const rights = folderRights(asked, "scan");
-  const { paths, next } = await walk(kv.storage, {
+  const { paths, next } = await walk(kv, {
     root: SECRETS,
     folder: at,
     // The folder itself is what the request was let in for.
@@ -164,21 +167,31 @@ async function list(kv: Kv, at: string, page: Page & { readonly scan: boolean },
   return reply({ keys }, more(next === null ? null : next.slice(at.length)));
 }
 
-async function listDetailed(kv: Kv, at: string, page: Page, asked: Asked) {
-  const { names, next } = await namesIn(kv, at, page);
+async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: Asked) {
+  const { names, next } = await namesIn(kv, SECRETS + at, page);
+  const stretches = new Stretches(kv.pace);
+  const keys: string[] = [];
   const info: [string, JsonObject][] = [];
+  const answer = (following: string | null) =>
+    reply({ keys, key_info: Object.fromEntries(info) }, more(following));
+  let characters = 0;
   for (const name of names) {
-    // To list names is one right, to read of them another.
-    if (name.endsWith("/") || !(await may(asked, "read", "metadata", at + name))) continue;
-    const secret = await kv.versioned.secret(at + name);
-    if (secret !== null) info.push([name, shownSecret(secret)]);
+    if (asked.signal.aborted) throw failures.callerGone();
+    if (stretches.over) await stretches.next();
+    const shown = await metadataOf(kv, at + name, asked);
+    characters += name.length + (shown === null ? 0 : JSON.stringify(shown).length);
+    const last = keys.at(-1);
+    if (characters > MOST_SHOWN && last !== undefined) return answer(last);
+    keys.push(name);
+    if (shown !== null) info.push([name, shown]);
   }
-  return reply({ keys: names, key_info: Object.fromEntries(info) }, more(next));
+  return answer(next);
 }
 
-async function namesIn({ storage }: Kv, at: string, { after, limit }: Page) {
-  const page = after === undefined ? { limit: limit + 1 } : { after, limit: limit + 1 };
-  const found = await storage.list(SECRETS + at, page);
-  const names = found.slice(0, limit);
-  return { names, next: found.length > limit ? (names.at(-1) ?? null) : null };
+/** Null for folders, and for what the caller may not read: to list names is one right, to read of them
+ *  another. */
+async function metadataOf(kv: Kv, path: string, asked: Asked): Promise<JsonObject | null> {
+  if (path.endsWith("/") || !(await may(asked, "read", "metadata", path))) return null;
+  const secret = await kv.versioned.secret(path);
+  return secret === null ? null : shownSecret(secret);
 }

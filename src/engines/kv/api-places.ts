@@ -3,6 +3,7 @@
 
 import { withoutSlashes } from "../../base/slashes.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { Stretches } from "../../base/sliced.ts";
 import { showTime } from "../../base/time.ts";
 import { access } from "../../endpoint/access.ts";
 import { endpointsOf } from "../../endpoint/endpoint.ts";
@@ -146,8 +147,10 @@ export const placesApi = [
     }),
     handler: async (kv, input, asked) => {
       const paths = [...new Set(input.paths.map((path) => secretPath("paths", path, asked)))];
+      const stretches = new Stretches(kv.pace);
       // All before any: a list with one foreign path is refused whole (T-D08).
       for (const path of paths) {
+        if (stretches.over) await stretches.next();
         if (!(await may(asked, "delete", "data", path))) throw failures.denied();
       }
       const deleted = await deleteAll(kv, paths, asked.signal);
@@ -185,7 +188,7 @@ export const placesApi = [
 async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: Asked) {
   const from = secretPath("from", given.from, asked);
   const to = secretPath("to", given.to, asked);
-  const world = { storage: kv.storage, newId: () => kv.versioned.newId() };
+  const world = { storage: kv.storage, pace: kv.pace, newId: () => kv.versioned.newId() };
   if (!given.recursive) {
     if (from === to) throw failures.sameSecret();
     const move = { kind, from, to, cas: given.cas };

@@ -10,6 +10,8 @@ import { wire } from "../../endpoint/wire.ts";
 import * as failures from "./failures.ts";
 import { folder, listing, more, path } from "./fields.ts";
 import type { Kv } from "./kv.ts";
+import { namesIn, type NamesPage } from "./names.ts";
+import { PLAIN } from "./plain.ts";
 
 const endpoint = endpointsOf<Kv>();
 
@@ -79,15 +81,9 @@ export const plainApi = [
   }),
 ];
 
-async function list(
-  { plain }: Kv,
-  at: string,
-  { after, limit }: { readonly after: string | undefined; readonly limit: number },
-) {
-  const page = after === undefined ? { limit: limit + 1 } : { after, limit: limit + 1 };
-  const found = await plain.list(at, page);
-  const keys = found.slice(0, limit);
-  return reply({ keys }, more(found.length > limit ? (keys.at(-1) ?? null) : null));
+async function list(kv: Kv, at: string, page: NamesPage) {
+  const { names, next } = await namesIn(kv, PLAIN + at, page);
+  return reply({ keys: names }, more(next));
 }
 
 /** A secret may say itself, in its member ttl, when to ask for it again. */

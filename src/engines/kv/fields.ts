@@ -12,6 +12,8 @@ import { currentOf, type Secret, type Version } from "./secret.ts";
 import type { Found } from "./versioned.ts";
 
 export const MOST_LISTED = 10_000;
+/** Characters of a list that shows more than names: the answer is written and recorded in one piece. */
+export const MOST_SHOWN = 256 * 1024;
 
 export const path = wire.path("path").string("Path of the secret.");
 export const folder = wire.path("path").string("Folder: the part of the paths up to a slash.");

@@ -2,6 +2,7 @@
 // the others, and what was done stays done. Whoever lists nothing there moves nothing there.
 
 import { Failure } from "../../base/failure.ts";
+import { type Pace, Stretches } from "../../base/sliced.ts";
 import type { Asked } from "../../endpoint/request.ts";
 import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
 import * as failures from "./failures.ts";
@@ -36,13 +37,17 @@ export interface Relocated {
 type Result = "done" | "taken" | "refused" | "gone";
 
 export async function relocateFolder(
-  world: { readonly storage: EngineStorage; readonly newId: () => string },
+  world: {
+    readonly storage: EngineStorage;
+    readonly newId: () => string;
+    readonly pace: Pace;
+  },
   asked: Asked,
   { kind, from, to, after }: FolderRelocation,
 ): Promise<Relocated> {
   const mayList = folderRights(asked);
   if (!(await mayList(from))) throw failures.denied();
-  const { paths, next } = await walk(world.storage, {
+  const { paths, next } = await walk(world, {
     root: SECRETS,
     folder: from,
     mayList,
@@ -51,8 +56,10 @@ export async function relocateFolder(
     signal: asked.signal,
   });
   const results: Result[] = [];
+  const stretches = new Stretches(world.pace); // what is refused waits for nothing
   for (let at = 0; at < paths.length; at += AT_ONCE) {
     if (asked.signal.aborted) throw failures.callerGone();
+    if (stretches.over) await stretches.next();
     const some = paths.slice(at, at + AT_ONCE).map((path) => {
       const move = { kind, from: path, to: to + path.slice(from.length), cas: undefined };
       return one(world, asked, move);

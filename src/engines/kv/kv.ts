@@ -1,6 +1,6 @@
 // The key/value engine: secrets with versions (version 2, the default) or without (version 1).
 
-import type { Timers } from "../../base/world.ts";
+import type { Pace } from "../../base/sliced.ts";
 import type { EngineGiven, EngineOptions, EngineType } from "../../../plugin-sdk/engine.ts";
 import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
 import { dataApi } from "./api-data.ts";
@@ -20,7 +20,7 @@ export interface Kv {
   readonly bin: RecycleBin;
   readonly plain: Plain;
   readonly storage: EngineStorage;
-  readonly timers: Timers;
+  readonly pace: Pace;
   readonly cursors: Cursors;
   readonly mount: EngineGiven["mount"];
 }
@@ -60,6 +60,7 @@ async function open(given: EngineGiven): Promise<Kv> {
     await versioned.load();
     await plain.upgrade(versioned);
   }
-  const bin = new RecycleBin(storage, clock, () => versioned.settings);
-  return { versioned, bin, plain, storage, timers, cursors: new Cursors(random), mount };
+  const pace = { clock, turns: { next: () => timers.turn() } };
+  const bin = new RecycleBin({ storage, clock, pace }, () => versioned.settings);
+  return { versioned, bin, plain, storage, pace, cursors: new Cursors(random), mount };
 }

@@ -6,7 +6,7 @@ import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
 import { documentCodec } from "./document.ts";
 import type { Versioned } from "./versioned.ts";
 
-const PLAIN = "plain/";
+export const PLAIN = "plain/";
 const BATCH = 20; // of a megabyte each, at most
 
 export class Plain {
@@ -26,10 +26,6 @@ export class Plain {
 
   async delete(path: string): Promise<void> {
     await this.#storage.write((tx) => tx.delete(PLAIN + path));
-  }
-
-  list(folder: string, page: { readonly after?: string; readonly limit: number }) {
-    return this.#storage.list(PLAIN + folder, page);
   }
 
   /** What a mount of version 1 had becomes the first version of each secret. A crash in between leaves

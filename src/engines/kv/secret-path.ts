@@ -45,20 +45,12 @@ export function may(
   return asked.may(capability, `${mountOf(asked).path}${way}/${path}`);
 }
 
-/** Whether it may list or scan a folder, remembered for as long as one answer takes. */
+/** Whether it may list or scan a folder. */
 export function folderRights(
   asked: Asked,
   capability: "list" | "scan" = "list",
 ): (folder: string) => Promise<boolean> {
-  const known = new Map<string, Promise<boolean>>();
-  return (folder) => {
-    let found = known.get(folder);
-    if (found === undefined) {
-      found = may(asked, capability, "metadata", folder);
-      known.set(folder, found);
-    }
-    return found;
-  };
+  return (folder) => may(asked, capability, "metadata", folder);
 }
 
 function mountOf({ mount }: Asked): NonNullable<Asked["mount"]> {
