@@ -35,7 +35,7 @@ export interface AskOptions {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: JsonObject;
   /** Whether the caller may do something on a path of its namespace. Default: everything. */
-  readonly may?: (capability: string, path: string) => boolean;
+  readonly may?: (capability: string, path: string, body?: JsonObject) => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -123,7 +123,7 @@ export class TestedEngine<E> {
       caller: null,
       anonymous: false,
       header: () => undefined,
-      may: async (capability, where) => may?.(capability, where) ?? true,
+      may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {
         keyCeremonies: "open",

@@ -1,8 +1,10 @@
 // What a handler is told of its request: the passage without its credential, headers and body.
 
 import type { CanonicalPath } from "../base/canonical-path.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Clock, Nanos } from "../base/world.ts";
 import type { Capability } from "../endpoint/access.ts";
+import type { Question } from "../endpoint/decision.ts";
 import type {
   Asked,
   Caller,
@@ -17,6 +19,8 @@ import { ROOT_NAMESPACE } from "../endpoint/request.ts";
 import { type Home, programInput } from "../policies/program-request.ts";
 import { invariant } from "../base/invariant.ts";
 import { homeOf } from "../endpoint/parts.ts";
+import { describedInput } from "./input.ts";
+import { namedValues } from "./router.ts";
 import type { Passage } from "./passage.ts";
 import { decisionOn } from "./decision.ts";
 import { governedRequest } from "./governed-request.ts";
@@ -24,6 +28,7 @@ import type { Running, RunningRequest } from "./running.ts";
 import { reaches } from "./need.ts";
 import type {
   Decisions,
+  FoundMount,
   Governance,
   MountTable,
   NamespaceTree,
@@ -41,6 +46,8 @@ interface Parts {
   readonly mounts: MountTable;
   readonly node: NodeState;
 }
+
+const NO_BODY = { data: {}, fields: undefined };
 
 /** By RGPs and EGPs, as of now; null where none applies. */
 type JudgeAgain = (passage: Passage, asked: Asked) => Promise<void> | null;
@@ -88,19 +95,25 @@ export class AskedRequest implements Asked {
     return this.#passage.incoming.wrapForm ?? "token";
   }
 
-  async may(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean> {
+  async may(
+    capability: Exclude<Capability, "sudo">,
+    path: string,
+    body?: JsonObject,
+  ): Promise<boolean> {
     const { caller, namespace: base } = this.#passage;
     if (caller === null || base === null) return false;
     const { decisions, governance, clock } = this.#parts;
-    const { namespace, place, home } = this.#at(base, path);
-    const question = { namespace, path: place, capability, sudo: false, data: {}, wrapTtl: null };
+    const { namespace, place, home, found, below } = this.#at(base, path);
+    const { data, fields } = body === undefined ? NO_BODY : bodyAt(found, below, capability, body);
+    const judged = { namespace, path: place, data, wrapTtl: null };
+    const question = { ...judged, capability, sudo: false, fields };
     const free = caller.type === "management";
     if (!free && !(await decisions.decide(caller, question)).allowed) return false;
     const policies = await governance.applying(caller, namespace, place);
     if (policies.length === 0) return true;
     const own = await governedRequest(this.#passage, this, clock.now());
-    const asked = { namespace, path: place, operation: capability, data: {}, wrapTtl: null, home };
-    const input = programInput({ ...own, ...asked, override: false }, governance.headers());
+    const asked = { ...judged, operation: capability, home, override: false };
+    const input = programInput({ ...own, ...asked }, governance.headers());
     // Whoever overrides a policy does so for a request that names the place.
     return (await governance.judge(policies, { input, override: false })).allowed;
   }
@@ -112,12 +125,13 @@ export class AskedRequest implements Asked {
     const segments = path.split("/").filter((segment) => segment !== "");
     const { namespace, taken } = namespaces.resolve(base, segments);
     const rest = segments.slice(taken);
-    const mount = mounts.find(namespace, rest)?.ref ?? null;
+    const found = mounts.find(namespace, rest);
+    const mount = found?.ref ?? null;
     const home: Home =
       mount === null
         ? { ...homeOf(rest), accessor: "" }
         : { point: mount.path, type: mount.type, accessor: mount.accessor };
-    return { namespace, place: `${rest.join("/")}${folder}`, home };
+    return { namespace, place: `${rest.join("/")}${folder}`, home, found, below: rest };
   }
 
   get caller(): Caller | null {
@@ -181,4 +195,18 @@ export class AskedRequest implements Asked {
     this.#passage.aside = true;
     this.#parts.running.end(this.#entry);
   }
+}
+
+/** A body as the endpoint there would read it: judged in the one form of its values. */
+function bodyAt(
+  found: FoundMount | null,
+  segments: readonly string[],
+  capability: Exclude<Capability, "sudo">,
+  body: JsonObject,
+): Pick<Question, "data" | "fields"> {
+  const route = found?.endpoints.find(segments.slice(found.taken));
+  const endpoint = route?.methods.get(capability === "patch" ? "PATCH" : "POST");
+  if (route === undefined || endpoint === undefined) return { data: body };
+  const { data } = describedInput(endpoint, namedValues(endpoint, route), body);
+  return { data, fields: endpoint.byName };
 }

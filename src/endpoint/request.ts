@@ -1,5 +1,6 @@
 // What a handler may know of the request it answers, and who asks.
 
+import type { JsonObject } from "../base/json.ts";
 import type { AddressRanges } from "../base/address-ranges.ts";
 import type { CanonicalPath } from "../base/canonical-path.ts";
 import type { Instant, Nanos } from "../base/world.ts";
@@ -141,8 +142,9 @@ export interface Asked {
   readonly anonymous: boolean;
   /** Whether the caller's policies let it do something elsewhere in the namespace of the request: for
    *  endpoints that act on a second place. Management may. Programs (RGP, EGP) are asked as if it were the request,
-   *  without an override. */
-  may(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean>;
+   *  without an override. With a body, for what writes there: rules on parameters and programs judge it as that of
+   *  a write to that path. */
+  may(capability: Exclude<Capability, "sudo">, path: string, body?: JsonObject): Promise<boolean>;
   readonly remote: Remote;
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */

@@ -193,3 +193,24 @@ test("an EGP on a secret holds for what is found and copied from it as well", as
   assert.equal(copied.status, 403);
   assert.equal((await ask("GET", "data/open/b")).status, 404);
 });
+
+test("a folder goes nowhere where one of its secrets would have a path that no request can name", async (t) => {
+  const deep = Array.from({ length: 12 }, (_, at) => `d${at}`).join("/");
+  const long = `${"n".repeat(250)}/${"m".repeat(250)}`;
+  const { ask } = await scene(t, "from/a", `from/${deep}/z`, "wide/a", `wide/${long}`);
+  for (const kind of ["copy", "move"]) {
+    for (const [from, to, lost] of [
+      ["from", `to/${deep}/e`, `to/${deep}/e/${deep}/z`],
+      ["wide", `to/${long}`, `to/${long}/${long}`],
+    ] as const) {
+      const answer = await ask("POST", kind, { from, to, recursive: true });
+      assert.equal(answer.status, 400, answer.text);
+      assert.ok(answer.text.includes(lost), answer.text);
+      assert.equal((await ask("GET", `metadata/${from}/a`)).status, 200);
+      assert.equal((await ask("LIST", "metadata/to")).status, 404);
+    }
+  }
+  const fits = await ask("POST", "copy", { from: "from", to: "to", recursive: true });
+  assert.equal(fits.status, 200, fits.text);
+  assert.equal((await ask("GET", `data/to/${deep}/z`)).status, 200);
+});

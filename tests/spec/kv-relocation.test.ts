@@ -172,3 +172,25 @@ test("the recycle bin shows what was deleted, for its window, to who may read it
   absent(await server.ask("LIST", "kv/recycle"));
   assert.deepEqual(dataOf(await server.ask("GET", "kv/config"))["recycle_window"], "168h0m0s");
 });
+
+test("a copy too large for one go is refused before it is made; a move of it is not", async (t) => {
+  const server = await kvServer(t);
+  const large = "x".repeat(900_000);
+  for (let v = 0; v < 4; v++) await server.must("POST", "kv/data/dir/a", { data: { v, large } });
+  await server.must("POST", "kv/copy", { from: "dir/a", to: "four" });
+  const first = dataOf(await server.ask("GET", "kv/data/four?version=1"))["data"];
+  assert.deepEqual(first, { v: 0, large });
+  for (let v = 4; v < 7; v++) await server.must("POST", "kv/data/dir/a", { data: { v, large } });
+  await server.must("POST", "kv/data/dir/b", { data: {} });
+  const copy = await server.ask("POST", "kv/copy", { from: "dir/a", to: "copied" });
+  assert.equal(copy.status, 413, copy.text);
+  assert.match(copy.text, /at most 4194304 bytes/);
+  absent(await server.ask("GET", "kv/metadata/copied"));
+  const folder = { from: "dir", to: "copied", recursive: true };
+  const whole = await server.ask("POST", "kv/copy", folder);
+  assert.deepEqual(dataOf(whole), { copied: 1, taken: 0, refused: 1 });
+  assert.match(whole.text, /too large for one copy: dir\/a/);
+  await server.must("POST", "kv/move", { from: "dir/a", to: "moved" });
+  const last = dataOf(await read(server, "moved"))["data"];
+  assert.deepEqual(last, { v: 6, large });
+});

@@ -8,7 +8,7 @@ import { type AskOptions, openEngine, type TestedEngine } from "../../plugin-sdk
 import type { EngineStorage } from "../../plugin-sdk/storage.ts";
 import { type FakeWorld, fakeWorld } from "./fake-world.ts";
 
-export type May = (capability: string, path: string) => boolean;
+export type May = (capability: string, path: string, body?: JsonObject) => boolean;
 
 export class MadeKv {
   readonly tested: TestedEngine<Kv>;

@@ -15,6 +15,7 @@ import { deleteAll, MOST_DELETED } from "./bulk-deletion.ts";
 import * as failures from "./failures.ts";
 import { listing, more } from "./fields.ts";
 import { relocateFolder } from "./folder-relocation.ts";
+import { MOST_COPIED } from "./judged-source.ts";
 import type { Kv } from "./kv.ts";
 import { allowanceFor, relocate } from "./relocation.ts";
 import { MOST_LOOKED_AT, search } from "./search.ts";
@@ -52,7 +53,10 @@ interface Places {
 
 const rest = {
   taken: out.integer("Secrets left alone because there is one at the target."),
-  refused: out.integer("Secrets left alone because the caller has no right to them."),
+  refused: out.integer(
+    "Secrets left alone because the caller has no right to them, or to write there what they hold, or " +
+      "because they are too large.",
+  ),
   next: out.optional(out.string("There are more: go on with this as `after`.")),
 };
 
@@ -64,7 +68,8 @@ export const placesApi = [
     summary: "Copy a secret with its versions, or a folder of them.",
     description:
       "Needs read on each source and create on each target. Deleted versions go along only for " +
-      "callers that may undelete them at the source.",
+      "callers that may undelete them at the source. Every version that goes along is judged at the " +
+      `target as a write of it would be. They have at most ${MOST_COPIED >> 20} MiB together.`,
     access: access.capability,
     input: places,
     output: out.object({ copied: out.integer("Secrets that were copied."), ...rest }),
@@ -80,7 +85,8 @@ export const placesApi = [
     summary: "Move a secret with its versions, or a folder of them.",
     description:
       "Needs delete on each source and create on each target. Refused where the caller may read " +
-      "at the target what it may not read at the source.",
+      "at the target what it may not read at the source. Every version is judged at the target as a " +
+      "write of it would be.",
     access: access.capability,
     input: places,
     output: out.object({ moved: out.integer("Secrets that were moved."), ...rest }),
@@ -188,13 +194,16 @@ export const placesApi = [
 async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: Asked) {
   const from = secretPath("from", given.from, asked);
   const to = secretPath("to", given.to, asked);
-  const world = { storage: kv.storage, pace: kv.pace, newId: () => kv.versioned.newId() };
+  const { storage, clock, pace } = kv;
+  const newId = () => kv.versioned.newId();
+  const mostBytes = kind === "copy" ? MOST_COPIED : Infinity; // a move leaves them where they are
+  const world = { storage, clock, pace, newId, mostBytes };
   if (!given.recursive) {
     if (from === to) throw failures.sameSecret();
     const move = { kind, from, to, cas: given.cas };
     const allowed = await allowanceFor(asked, move);
     if (allowed === null) throw failures.denied();
-    if ((await relocate(world, move, allowed)) === null) throw failures.notFound();
+    if ((await relocate(world, asked, move, allowed)) === null) throw failures.notFound();
     return { done: 1, taken: 0, refused: 0, warnings: [] };
   }
   if (given.cas !== undefined) throw failures.casOnFolder();

@@ -86,6 +86,26 @@ export function pathRefused(field: string): Failure {
 }
 
 /**
+ * @code kv-copy-too-large The versions of a secret are too large to be copied together.
+ * @remedy Destroy versions that nobody needs, move the secret instead, or write its newest version anew.
+ */
+export function copyTooLarge(most: number): Failure {
+  const message =
+    `a copy has at most ${most} bytes in all its versions, and this one would have more; destroy ` +
+    "versions that nobody needs, or move the secret, which has no such limit";
+  return new Failure("too-large", "kv-copy-too-large", message);
+}
+
+/**
+ * @code kv-source-changing Somebody keeps changing the secret that is to be copied or moved.
+ * @remedy Try again.
+ */
+export function sourceChanging(): Failure {
+  const message = "the secret was changed again and again while it was looked at; try again";
+  return new Failure("conflict", "kv-source-changing", message);
+}
+
+/**
  * @code kv-versions The list of versions is missing or too long.
  * @remedy Give versions, a list of numbers.
  */

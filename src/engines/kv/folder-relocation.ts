@@ -2,13 +2,13 @@
 // the others, and what was done stays done. Whoever lists nothing there moves nothing there.
 
 import { Failure } from "../../base/failure.ts";
-import { type Pace, Stretches } from "../../base/sliced.ts";
+import { Stretches } from "../../base/sliced.ts";
 import type { Asked } from "../../endpoint/request.ts";
-import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
 import * as failures from "./failures.ts";
+import { MOST_COPIED, type World } from "./judged-source.ts";
 import { type Allowance, allowanceFor, relocate, type Relocation } from "./relocation.ts";
 import { SECRETS } from "./rows.ts";
-import { folderRights } from "./secret-path.ts";
+import { folderRights, isNameable } from "./secret-path.ts";
 import { walk } from "./walk.ts";
 
 /** Secrets of one call: a transaction each. */
@@ -34,14 +34,10 @@ export interface Relocated {
   readonly warnings: readonly string[];
 }
 
-type Result = "done" | "taken" | "refused" | "gone";
+type Result = "done" | "taken" | "refused" | "large" | "gone";
 
 export async function relocateFolder(
-  world: {
-    readonly storage: EngineStorage;
-    readonly newId: () => string;
-    readonly pace: Pace;
-  },
+  world: World,
   asked: Asked,
   { kind, from, to, after }: FolderRelocation,
 ): Promise<Relocated> {
@@ -55,16 +51,27 @@ export async function relocateFolder(
     limit: MOST,
     signal: asked.signal,
   });
+  const target = (path: string) => to + path.slice(from.length);
+  // All before any: what no request can name could not even be removed again.
+  const lost = paths.map(target).find((path) => !isNameable(path, asked));
+  if (lost !== undefined) throw failures.pathRefused(`the target ${JSON.stringify(lost)}`);
+  // Together they are no more than one copy may be; larger ones go one after another.
+  const small = { ...world, mostBytes: MOST_COPIED / AT_ONCE };
   const results: Result[] = [];
   const stretches = new Stretches(world.pace); // what is refused waits for nothing
   for (let at = 0; at < paths.length; at += AT_ONCE) {
     if (asked.signal.aborted) throw failures.callerGone();
     if (stretches.over) await stretches.next();
-    const some = paths.slice(at, at + AT_ONCE).map((path) => {
-      const move = { kind, from: path, to: to + path.slice(from.length), cas: undefined };
-      return one(world, asked, move);
-    });
-    results.push(...(await Promise.all(some)));
+    const moves = paths
+      .slice(at, at + AT_ONCE)
+      .map((path) => ({ kind, from: path, to: target(path), cas: undefined }));
+    const found = await Promise.all(moves.map((move) => one(small, asked, move)));
+    for (const [nth, move] of moves.entries()) {
+      const result = found[nth];
+      results.push(
+        result === undefined || result === "large" ? await one(world, asked, move) : result,
+      );
+    }
   }
   const count = (result: Result) => results.filter((one) => one === result).length;
   const named = (result: Result, why: string) => {
@@ -75,28 +82,26 @@ export async function relocateFolder(
   return {
     done: count("done"),
     taken: count("taken"),
-    refused: count("refused"),
+    refused: count("refused") + count("large"),
     next,
     warnings: [
       ...named("taken", "left alone, because there is a secret at the target"),
       ...named("refused", "left alone, because you have no right to it"),
+      ...named("large", "left alone, because its versions are too large for one copy"),
     ],
   };
 }
 
-async function one(
-  world: { readonly storage: EngineStorage; readonly newId: () => string },
-  asked: Asked,
-  move: Relocation,
-): Promise<Result> {
+async function one(world: World, asked: Asked, move: Relocation): Promise<Result> {
   const allowed: Allowance | null = await allowanceFor(asked, move);
   if (allowed === null) return "refused";
   try {
-    return (await relocate(world, move, allowed)) === null ? "gone" : "done";
+    return (await relocate(world, asked, move, allowed)) === null ? "gone" : "done";
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.code === "kv-target-taken") return "taken";
     if (error.kind === "denied") return "refused";
+    if (error.code === "kv-copy-too-large") return "large";
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 // The key/value engine: secrets with versions (version 2, the default) or without (version 1).
 
 import type { Pace } from "../../base/sliced.ts";
+import type { Clock } from "../../base/world.ts";
 import type { EngineGiven, EngineOptions, EngineType } from "../../../plugin-sdk/engine.ts";
 import type { EngineStorage } from "../../../plugin-sdk/storage.ts";
 import { dataApi } from "./api-data.ts";
@@ -20,6 +21,7 @@ export interface Kv {
   readonly bin: RecycleBin;
   readonly plain: Plain;
   readonly storage: EngineStorage;
+  readonly clock: Clock;
   readonly pace: Pace;
   readonly cursors: Cursors;
   readonly mount: EngineGiven["mount"];
@@ -62,5 +64,5 @@ async function open(given: EngineGiven): Promise<Kv> {
   }
   const pace = { clock, turns: { next: () => timers.turn() } };
   const bin = new RecycleBin({ storage, clock, pace }, () => versioned.settings);
-  return { versioned, bin, plain, storage, pace, cursors: new Cursors(random), mount };
+  return { versioned, bin, plain, storage, clock, pace, cursors: new Cursors(random), mount };
 }

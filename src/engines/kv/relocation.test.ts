@@ -221,3 +221,37 @@ test("places that make no sense are refused", async () => {
     assert.equal((await kv.refusal(kv.post("copy", body))).kind, "invalid", JSON.stringify(body));
   }
 });
+
+test("what is written meanwhile is judged too, and does not slip along", async () => {
+  for (const kind of ["copy", "move"]) {
+    const kv = await madeKv();
+    await kv.put("a", { good: true });
+    const seen: unknown[] = [];
+    const slipped: Promise<unknown>[] = [];
+    kv.may = (capability, path, body) => {
+      if (capability !== "create" || path !== "engine/data/b") return true;
+      const data = body?.["data"];
+      seen.push(data);
+      if (slipped.length === 0) slipped.push(kv.put("a", { bad: true }));
+      return JSON.stringify(data) !== JSON.stringify({ bad: true });
+    };
+    assert.deepEqual(await kv.refusal(kv.post(kind, { from: "a", to: "b" })), DENIED);
+    await Promise.all(slipped);
+    assert.deepEqual(seen, [{ good: true }, { good: true }, { bad: true }]);
+    assert.deepEqual(await kv.rows("secrets/"), ["secrets/a"]);
+  }
+});
+
+test("a source that changes each time it is looked at is told to be tried again", async () => {
+  const kv = await madeKv();
+  await kv.put("a", {});
+  const writes: Promise<unknown>[] = [];
+  kv.may = (capability, path) => {
+    if (capability === "create" && path === "engine/data/b") writes.push(kv.put("a", {}));
+    return true;
+  };
+  const { texts } = await kv.refusal(kv.post("copy", { from: "a", to: "b" }));
+  await Promise.all(writes);
+  assert.match(texts[0] ?? "", /try again$/);
+  assert.deepEqual(await kv.rows("secrets/"), ["secrets/a"]);
+});

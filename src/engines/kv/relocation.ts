@@ -1,12 +1,14 @@
 // Copy and move inside a mount. No request makes readable to its caller what it could not read:
 // a copy needs `read` on its source; a move needs no right to read, and is refused where
-// the target is open to the caller in a way in which the source is not. One transaction per secret.
+// the target is open to the caller in a way in which the source is not. What is written is judged as a
+// write of it (judged-source.ts). One transaction per secret.
 
 import type { Asked } from "../../endpoint/request.ts";
-import type { EngineStorage, EngineTx } from "../../../plugin-sdk/storage.ts";
+import type { EngineTx } from "../../../plugin-sdk/storage.ts";
 import * as failures from "./failures.ts";
+import { goesAlong, type JudgedSource, judgeSource, type World } from "./judged-source.ts";
 import * as rows from "./rows.ts";
-import { currentOf, isDeleted, isLive, newestOf, type Secret, type Version } from "./secret.ts";
+import { currentOf, isDeleted, newestOf, type Secret, type Version } from "./secret.ts";
 import { secretCodec } from "./secret-codec.ts";
 import { may } from "./secret-path.ts";
 
@@ -18,10 +20,8 @@ export interface Relocation {
   readonly cas: number | undefined;
 }
 
-interface World {
-  readonly storage: EngineStorage;
-  readonly newId: () => string;
-}
+/** How often it is looked at anew when somebody changes the source meanwhile. */
+const TRIES = 3;
 
 /** What the caller may take along besides the live versions. */
 export interface Allowance {
@@ -29,16 +29,11 @@ export interface Allowance {
   readonly deleted: boolean;
 }
 
-/** Null: it may not. */
+/** Null: it may not. Whether it may write what there is at the source is asked later, with that. */
 export async function allowanceFor(asked: Asked, move: Relocation): Promise<Allowance | null> {
   const { kind, from, to, cas } = move;
   const replaces = cas !== undefined && cas > 0;
-  const writes = await Promise.all(
-    replaces
-      ? [may(asked, "update", "data", to), may(asked, "delete", "metadata", to)]
-      : [may(asked, "create", "data", to)],
-  );
-  if (writes.includes(false)) return null;
+  if (replaces && !(await may(asked, "delete", "metadata", to))) return null;
   const opensDeleted = await opens(asked, move, "update", "undelete");
   if (kind === "copy") {
     return (await may(asked, "read", "data", from)) ? { deleted: !opensDeleted } : null;
@@ -60,25 +55,56 @@ async function opens(
   return (await may(asked, capability, way, to)) && !(await may(asked, capability, way, from));
 }
 
-/** Does it. Null where there is nothing at the source. */
+/** Judges and does it. Null where there is nothing at the source. */
 export async function relocate(
+  world: World,
+  asked: Asked,
+  move: Relocation,
+  allowed: Allowance,
+): Promise<Done | null> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const judged = await judgeSource(world, asked, move, allowed);
+    if (judged === null) return null;
+    const done = judged === "changed" ? judged : await write(world, move, allowed, judged);
+    if (done !== "changed") return done;
+  }
+  throw failures.sourceChanging();
+}
+
+interface Done {
+  readonly version: number;
+  /** Rows of what was at the target are left to be swept. */
+  readonly left: boolean;
+}
+
+/** "changed": there is something at the source that was not judged. */
+async function write(
   world: World,
   move: Relocation,
   allowed: Allowance,
-): Promise<{ readonly version: number } | null> {
-  const { storage } = world;
-  const done = await storage.write((tx) => inOne(tx, world, move, allowed));
-  if (done?.left === true) await rows.sweep(storage, null);
+  judged: JudgedSource,
+): Promise<Done | "changed" | null> {
+  const { storage, newId } = world;
+  const done = await storage.write((tx) => inOne(tx, newId, move, allowed, judged));
+  if (done !== null && done !== "changed" && done.left) await rows.sweep(storage, null);
   return done;
 }
 
-function inOne(tx: EngineTx, world: World, move: Relocation, allowed: Allowance) {
+function inOne(
+  tx: EngineTx,
+  newId: () => string,
+  move: Relocation,
+  allowed: Allowance,
+  judged: JudgedSource,
+): Done | "changed" | null {
   const { kind, from, to } = move;
   const source = tx.get(rows.secretKey(from), secretCodec);
   if (source === null) return null;
+  const goes = goesAlong(move, allowed, tx.time);
+  if (!judged.covers(source, goes)) return "changed";
   const left = clearTarget(tx, move);
   if (kind === "copy") {
-    rows.putSecret(tx, to, copied(tx, source, world.newId(), allowed));
+    rows.putSecret(tx, to, copied(tx, source, newId(), goes, judged));
   } else {
     const hidden = source.versions.some(
       (version) => !version.destroyed && isDeleted(version, tx.time),
@@ -109,14 +135,16 @@ function clearTarget(tx: EngineTx, { to, cas }: Relocation): boolean {
 }
 
 /** Under an id of its own; what the caller could not have read has no data in it. */
-function copied(tx: EngineTx, source: Secret, id: string, allowed: Allowance): Secret {
+function copied(
+  tx: EngineTx,
+  source: Secret,
+  id: string,
+  goes: (version: Version) => boolean,
+  judged: JudgedSource,
+): Secret {
   const versions = source.versions.map((version, at): Version => {
-    if (version.destroyed) return version;
-    if (!isLive(version, tx.time) && !allowed.deleted) {
-      return { ...version, destroyed: true, inline: null };
-    }
-    const { bytes } = rows.documentIn(tx, source, { number: source.oldest + at, version });
-    return { ...version, inline: bytes };
+    if (!goes(version)) return { ...version, destroyed: true, inline: null };
+    return { ...version, inline: judged.documentOf(source.oldest + at) };
   });
   return rows.settled(tx, { ...source, id, versions, recycled: false, updated: tx.time });
 }

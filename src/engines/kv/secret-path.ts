@@ -4,6 +4,7 @@
 import { withoutSlashes } from "../../base/slashes.ts";
 import { isSegment } from "../../base/canonical-path.ts";
 import { invariant } from "../../base/invariant.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Asked } from "../../endpoint/request.ts";
 import * as failures from "./failures.ts";
 
@@ -15,12 +16,17 @@ const LONGEST_VIEW = "/v1/x/detailed-metadata/";
 /** Refuses what no request could name. Gives it without slashes at the ends. */
 export function secretPath(field: string, given: string, asked: Asked): string {
   const path = withoutSlashes(given);
+  if (!isNameable(path, asked)) throw failures.pathRefused(field);
+  return path;
+}
+
+/** Whether a request could have it in its path. */
+export function isNameable(path: string, asked: Asked): boolean {
   const { path: mount } = mountOf(asked);
   const whole = `${LONGEST_VIEW}${asked.namespace.path}/${mount}${path}`;
   const fits =
     encodeURI(toWellFormed(whole)).length <= MOST_BYTES && whole.split("/").length <= MOST_SEGMENTS;
-  if (!fits || !path.split("/").every(isSegment)) throw failures.pathRefused(field);
-  return path;
+  return fits && path.split("/").every(isSegment);
 }
 
 function toWellFormed(text: string): string {
@@ -35,14 +41,15 @@ export function folderPath(field: string, given: string, asked: Asked): string {
 /** The ways in which a secret is seen or changed: the first segment below the mount. */
 export type Way = "data" | "metadata" | "subkeys" | "undelete";
 
-/** What the caller may do with a secret. */
+/** What the caller may do with a secret; with a body, whether it may write that. */
 export function may(
   asked: Asked,
   capability: Parameters<Asked["may"]>[0],
   way: Way,
   path: string,
+  body?: JsonObject,
 ): Promise<boolean> {
-  return asked.may(capability, `${mountOf(asked).path}${way}/${path}`);
+  return asked.may(capability, `${mountOf(asked).path}${way}/${path}`, body);
 }
 
 /** Whether it may list or scan a folder. */
