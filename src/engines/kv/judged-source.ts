@@ -16,9 +16,9 @@ import { isLive, type Secret, type Version } from "./secret.ts";
 import { secretCodec } from "./secret-codec.ts";
 import { may } from "./secret-path.ts";
 
-/** Documents of one copy: they are written in one go, in which nobody else has a turn, at about 10 ms for
- *  a MiB. */
-export const MOST_COPIED = 4 * 1024 * 1024;
+/** Documents of one copy: they are written in one go, in which nobody else has a turn, at 10 to 20 ms
+ *  for a MiB. */
+export const MOST_COPIED = 2 * 1024 * 1024;
 
 export interface World {
   readonly storage: EngineStorage;
