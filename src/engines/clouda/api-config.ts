@@ -29,15 +29,16 @@ const text = (name: string, help: string, max = 2048) =>
 
 /** Judged as it is called: the case of scheme and host, the usual port and a last slash say nothing. */
 const url = (name: string, help: string) =>
-  fields
-    .text(
-      name,
-      help,
-      "body",
-      2048,
-      (given) => URL.parse(given.trim())?.href.replace(/\/$/, "") ?? given,
-    )
-    .optional();
+  fields.text(name, help, "body", 2048, calledUrl).optional();
+
+function calledUrl(given: string): string {
+  const [, scheme = "", host = "", path = ""] =
+    /^(https?):\/\/([^/?#]+)(.*)$/is.exec(given.trim()) ?? [];
+  if (scheme === "") return given;
+  const usual = scheme.toLowerCase() === "https" ? /:443$/ : /:80$/;
+  const place = host.toLowerCase().replace(usual, "");
+  return `${scheme.toLowerCase()}://${place}${path.replace(/\/$/, "")}`;
+}
 
 const rootFields = {
   accessKey: text("access_key", "Id of the access key that this service calls with.", 256),
