@@ -13,7 +13,7 @@ import {
   type GoverningRecord,
 } from "../src/policies/governing-record.ts";
 import { programInput } from "../src/policies/program-request.ts";
-import type { ProgramInput } from "../src/policy/expr/program-input.ts";
+import type { ProgramInput } from "../src/program/program-input.ts";
 import { FairTurns } from "../src/tokens/fair-turns.ts";
 import { madeBarrier } from "../tests/support/made-barrier.ts";
 import { microsPerCall, roundMillis, rounds } from "./measure.ts";

@@ -3,9 +3,9 @@
 
 import { performance } from "node:perf_hooks";
 import type { JsonObject } from "../src/base/json.ts";
-import { loadPrograms } from "../src/policy/expr/load.ts";
-import type { ProgramInput } from "../src/policy/expr/program-input.ts";
-import { testInput } from "../src/policy/expr/test-input.ts";
+import { loadPrograms } from "../src/program/load.ts";
+import type { ProgramInput } from "../src/program/program-input.ts";
+import { testInput } from "../src/program/test-input.ts";
 import { BOMB_DATA, BOMBS } from "../tests/support/program-bombs.ts";
 import { LONGEST_BLOCK_MS, microsPerCall, roundMillis, rounds } from "./measure.ts";
 import type { Context, Figure, Figures, Row } from "./row.ts";

@@ -9,7 +9,7 @@ import type { Nanos } from "../src/base/world.ts";
 import type { LoginOffer } from "../src/endpoint/lease.ts";
 import { out } from "../src/endpoint/output.ts";
 import { type InputOf, wire, type WireField } from "../src/endpoint/wire.ts";
-import { ACCEPTED_NAMES, policyName } from "../src/policy/acl-name.ts";
+import { ACCEPTED_NAMES, policyName } from "../src/base/policy-name.ts";
 import type { EngineOptions } from "./engine.ts";
 
 const MAX_POLICIES = 1024; // what a token may have

@@ -65,7 +65,7 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/tokens/a.ts", 'import "../core/pipeline.ts";'],
       ["src/tokens/a.test.ts", 'import { step } from "../core/pipeline.ts";'],
       ["src/endpoint/a.ts", 'import { b } from "../crypto/b.ts";'],
-      ["src/policy/a.ts", 'import { b } from "../endpoint/b.ts";'],
+      ["src/acl/a.ts", 'import { b } from "../endpoint/b.ts";'],
       ["src/core/a.ts", 'import { b } from "../http/b.ts";'],
       ["src/http/a.ts", 'import { Tokens } from "../tokens/tokens.ts";'],
       ["src/cli/a.ts", 'import { b } from "../core/b.ts";'],

@@ -3,10 +3,10 @@
 
 import { Failure } from "../base/failure.ts";
 import type { Instant } from "../base/world.ts";
-import { readAclCases, runAclCases, type NamedDocument } from "../policy/acl-cases.ts";
-import { parseAclDocument } from "../policy/acl-document.ts";
-import { type Programs, runTests } from "../policy/expr/program.ts";
-import { isProgramJson, notationOf } from "../policy/policy-notation.ts";
+import { readAclCases, runAclCases, type NamedDocument } from "../acl/cases.ts";
+import { parseAclDocument } from "../acl/document.ts";
+import { type Programs, runTests } from "../program/program.ts";
+import { isProgramJson, notationOf } from "./policy-notation.ts";
 import type { GivenDocument } from "./policy-files.ts";
 import type { PolicyKind } from "./policy-kinds.ts";
 import { onOneLine } from "./refusal-text.ts";

@@ -6,11 +6,11 @@ import { join, resolve } from "node:path";
 import { text as textOf } from "../base/bytes.ts";
 import { describe, OwnError } from "../base/failure.ts";
 import type { Fs } from "../base/world.ts";
-import { parseDocument } from "../policy/document.ts";
-import { DocumentFailure } from "../policy/document-failure.ts";
-import { type BodyShape, shapeDocument } from "../policy/document-shape.ts";
-import type { Body } from "../policy/hcl-node.ts";
-import { type DocumentLimits, SourceText } from "../policy/source-text.ts";
+import { parseDocument } from "../document/document.ts";
+import { DocumentFailure } from "../document/document-failure.ts";
+import { type BodyShape, shapeDocument } from "../document/document-shape.ts";
+import type { Body } from "../document/hcl-node.ts";
+import { type DocumentLimits, SourceText } from "../document/source-text.ts";
 import type { Problem } from "./problem.ts";
 
 /** Reading only; unlike elsewhere links may be followed: these paths come from the operator. */
@@ -70,7 +70,7 @@ export async function readDocument(
 export async function parse(file: string, text: string, shape: BodyShape): Promise<Body> {
   const source = new SourceText(text, LIMITS);
   if (!/\.ya?ml$/.test(file)) return parseDocument(source, shape);
-  const { parseYaml } = await import("./yaml-document.ts");
+  const { parseYaml } = await import("../document/yaml-document.ts");
   return shapeDocument(parseYaml(source), shape, "json", LIMITS);
 }
 

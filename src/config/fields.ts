@@ -4,8 +4,8 @@
 import { parseDuration } from "../base/duration.ts";
 import { Secret } from "../base/secret.ts";
 import type { Nanos } from "../base/world.ts";
-import { showName } from "../policy/document-failure.ts";
-import type { Value } from "../policy/hcl-node.ts";
+import { showName } from "../document/document-failure.ts";
+import type { Value } from "../document/hcl-node.ts";
 import { Refusal } from "./problem.ts";
 import type { Field } from "./schema.ts";
 import type { Text, Texts } from "./substitution.ts";

@@ -1,6 +1,6 @@
 // Files, environment and flags to one Config, or every problem at once.
 
-import type { StringValue } from "../policy/hcl-node.ts";
+import type { StringValue } from "../document/hcl-node.ts";
 import type { Config } from "./config.ts";
 import { type Files, filesOf, parse, readDocument } from "./documents.ts";
 import { type FoundBody, type FoundValue, merge, NOTHING } from "./found.ts";

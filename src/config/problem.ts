@@ -3,7 +3,7 @@
 // value may be a credential in the wrong place.
 
 import { Failure, OwnError } from "../base/failure.ts";
-import type { Position } from "../policy/hcl-node.ts";
+import type { Position } from "../document/hcl-node.ts";
 
 /** A place in a file, or in what stands in for one: a variable of the environment, a flag. */
 export interface Place {

@@ -1,8 +1,8 @@
 // One document against the declared settings. Every key that does not fit is noted with its place,
 // and reading goes on.
 
-import { showName } from "../policy/document-failure.ts";
-import type { Block, Body, Item, Position } from "../policy/hcl-node.ts";
+import { showName } from "../document/document-failure.ts";
+import type { Block, Body, Item, Position } from "../document/hcl-node.ts";
 import type { FoundBlock, FoundBody, FoundValue } from "./found.ts";
 import { NOTHING, merge } from "./found.ts";
 import { nearest } from "../base/nearest.ts";

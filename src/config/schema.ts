@@ -2,8 +2,8 @@
 // refused by name. Reader, manual, defaults and the types of the result derive from a declaration;
 // settings.ts has the only one.
 
-import type { Value } from "../policy/hcl-node.ts";
-import type { BodyShape } from "../policy/document-shape.ts";
+import type { Value } from "../document/hcl-node.ts";
+import type { BodyShape } from "../document/document-shape.ts";
 import type { Place } from "./problem.ts";
 import type { Texts } from "./substitution.ts";
 

@@ -5,8 +5,8 @@ import { isUtf8 } from "node:buffer";
 import { text as textOf, wipe } from "../base/bytes.ts";
 import { describe } from "../base/failure.ts";
 import type { Fs } from "../base/world.ts";
-import { showName } from "../policy/document-failure.ts";
-import type { StringValue } from "../policy/hcl-node.ts";
+import { showName } from "../document/document-failure.ts";
+import type { StringValue } from "../document/hcl-node.ts";
 import { Refusal } from "./problem.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -10,7 +10,7 @@ import type { Judgement } from "../endpoint/judgement.ts";
 import type { LeaseOffer, LoginOffer } from "../endpoint/lease.ts";
 import type { Leased, Reply, WrapInfo } from "../endpoint/reply.ts";
 import type { Asked, Caller, MountRef, NamespaceRef, Origin } from "../endpoint/request.ts";
-import type { ProgramInput } from "../policy/expr/program-input.ts";
+import type { ProgramInput } from "../program/program-input.ts";
 import type { Governor } from "../policies/governing-places.ts";
 import type { Route } from "./router.ts";
 

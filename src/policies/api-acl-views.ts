@@ -11,7 +11,7 @@ import { out, type OutputOf } from "../endpoint/output.ts";
 import { reply } from "../endpoint/reply.ts";
 import type { Asked } from "../endpoint/request.ts";
 import { type Field, type InputOf, wire } from "../endpoint/wire.ts";
-import { policyName } from "../policy/acl-name.ts";
+import { policyName } from "../base/policy-name.ts";
 import { DEFAULT, ROOT } from "./built-in.ts";
 import * as failures from "./failures.ts";
 import type { Policies } from "./policies.ts";

@@ -9,7 +9,7 @@ import { access } from "../endpoint/access.ts";
 import { endpointsOf } from "../endpoint/endpoint.ts";
 import { out, type OutputOf } from "../endpoint/output.ts";
 import { type Field, wire } from "../endpoint/wire.ts";
-import type { Explanation, RulePlace } from "../policy/acl-explain.ts";
+import type { Explanation, RulePlace } from "../acl/explain.ts";
 import * as failures from "./failures.ts";
 import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
 import type { Inspected, Inspection } from "./inspection.ts";

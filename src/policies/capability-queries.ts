@@ -7,11 +7,11 @@ import { MILLISECOND } from "../base/duration.ts";
 import type { Pace } from "../base/sliced.ts";
 import type { Nanos } from "../base/world.ts";
 import { type Asked, type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
-import { wordsOf } from "../policy/acl-capability.ts";
-import type { CompiledAcl } from "../policy/acl-compile.ts";
-import { wordsOn } from "../policy/acl-decide.ts";
-import type { MergedRule } from "../policy/acl-merged-rule.ts";
-import type { Pattern } from "../policy/acl-pattern.ts";
+import { wordsOf } from "../acl/capability.ts";
+import type { CompiledAcl } from "../acl/compile.ts";
+import { wordsOn } from "../acl/decide.ts";
+import type { MergedRule } from "../acl/merged-rule.ts";
+import type { Pattern } from "../acl/pattern.ts";
 import * as failures from "./failures.ts";
 
 const STRETCH: Nanos = 5n * MILLISECOND;

@@ -7,9 +7,9 @@ import { RecentMap } from "../base/recent-map.ts";
 import { type Sliced, stretch, type Turns } from "../base/sliced.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
-import { AclCompiler, type CompiledAcl, type PolicyInForce } from "../policy/acl-compile.ts";
-import { policyName } from "../policy/acl-name.ts";
-import type { Directives } from "../policy/acl-template.ts";
+import { AclCompiler, type CompiledAcl, type PolicyInForce } from "../acl/compile.ts";
+import { policyName } from "../base/policy-name.ts";
+import type { Directives } from "../acl/template.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import { DEFAULT, ROOT } from "./built-in.ts";
 

@@ -1,9 +1,9 @@
 // Every way this room refuses.
 
 import { Failure } from "../base/failure.ts";
-import { ACCEPTED_NAMES } from "../policy/acl-name.ts";
-import { showName } from "../policy/document-failure.ts";
-import type { TestOutcome } from "../policy/expr/program.ts";
+import { ACCEPTED_NAMES } from "../base/policy-name.ts";
+import { showName } from "../document/document-failure.ts";
+import type { TestOutcome } from "../program/program.ts";
 
 /**
  * @code policy-name-invalid The name of a policy is not valid.

@@ -2,8 +2,8 @@
 // asked about. A policy may be written before what it is about, so it is never more than that; but
 // somebody who thinks a path is guarded should know that it is not.
 
-import { showName } from "../policy/document-failure.ts";
-import { readEgpPaths, showEgpPath } from "../policy/egp-paths.ts";
+import { showName } from "../document/document-failure.ts";
+import { readEgpPaths, showEgpPath } from "../program/egp-paths.ts";
 import { type RulePlaces, spellingProblem } from "./rule-places.ts";
 
 const MOST = 100; // an answer is read by people

@@ -4,11 +4,11 @@
 import type { Clock, Timers } from "../base/world.ts";
 import type { Tx, View } from "../barrier/view.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
-import { isPolicyName } from "../policy/acl-name.ts";
-import { checkEgpPath, readEgpPaths, showEgpPath } from "../policy/egp-paths.ts";
-import { loadPrograms } from "../policy/expr/load.ts";
-import type { ProgramInput } from "../policy/expr/program-input.ts";
-import { type Program, type Programs, runTests, type TestOutcome } from "../policy/expr/program.ts";
+import { isPolicyName } from "../base/policy-name.ts";
+import { checkEgpPath, readEgpPaths, showEgpPath } from "../program/egp-paths.ts";
+import { loadPrograms } from "../program/load.ts";
+import type { ProgramInput } from "../program/program-input.ts";
+import { type Program, type Programs, runTests, type TestOutcome } from "../program/program.ts";
 import * as builtIn from "./built-in.ts";
 import * as failures from "./failures.ts";
 import {

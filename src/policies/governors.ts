@@ -3,8 +3,8 @@
 
 import { invariant } from "../base/invariant.ts";
 import type { Caller, NamespaceRef } from "../endpoint/request.ts";
-import { policyName } from "../policy/acl-name.ts";
-import { EgpIndex, type EgpMatch } from "../policy/egp-paths.ts";
+import { policyName } from "../base/policy-name.ts";
+import { EgpIndex, type EgpMatch } from "../program/egp-paths.ts";
 import {
   GoverningPlaces,
   type Governor,

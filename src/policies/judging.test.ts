@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import type { EnforcementLevel } from "../endpoint/judgement.ts";
-import type { Verdict } from "../policy/expr/program.ts";
+import type { Verdict } from "../program/program.ts";
 import { conclude, type Judged } from "./judging.ts";
 
 const ADVISORY = "advisory";

@@ -1,8 +1,8 @@
 // What the verdicts of programs come to: levels, the override, and what is told. Pure.
 
 import type { EnforcementLevel, Judgement, PolicyResult } from "../endpoint/judgement.ts";
-import { denialText } from "../policy/expr/denial.ts";
-import type { Verdict } from "../policy/expr/program.ts";
+import { denialText } from "../program/denial.ts";
+import type { Verdict } from "../program/program.ts";
 import type { Governor } from "./governing-places.ts";
 
 export interface Judged {

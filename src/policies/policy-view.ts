@@ -2,7 +2,7 @@
 
 import { showTime } from "../base/time.ts";
 import { out, type Output, type OutputOf } from "../endpoint/output.ts";
-import { readEgpPaths } from "../policy/egp-paths.ts";
+import { readEgpPaths } from "../program/egp-paths.ts";
 import { ENFORCEMENT_LEVELS, type GoverningRecord } from "./governing-record.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 

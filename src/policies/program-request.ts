@@ -6,7 +6,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Instant, Nanos } from "../base/world.ts";
 import type { Caller, NamespaceRef, Remote } from "../endpoint/request.ts";
-import type { ProgramInput, ProgramToken } from "../policy/expr/program-input.ts";
+import type { ProgramInput, ProgramToken } from "../program/program-input.ts";
 
 /** What the path of a request belongs to; empty texts for nothing. */
 export interface Home {

@@ -2,8 +2,8 @@
 // path in the mount. Policies may be written before what they are about, so it is never more than that.
 
 import type { Sliced } from "../base/sliced.ts";
-import type { AclRule } from "../policy/acl-rule.ts";
-import { showName } from "../policy/document-failure.ts";
+import type { AclRule } from "../acl/rule.ts";
+import { showName } from "../document/document-failure.ts";
 
 const MOST = 100; // an answer is read by people
 

@@ -4,10 +4,10 @@
 import { inSlices, type Pace } from "../base/sliced.ts";
 import type { EnforcementLevel } from "../endpoint/judgement.ts";
 import type { NamespaceRef } from "../endpoint/request.ts";
-import { readAclDocument } from "../policy/acl-document.ts";
-import { policyName } from "../policy/acl-name.ts";
-import { readEgpPaths } from "../policy/egp-paths.ts";
-import type { Programs } from "../policy/expr/program.ts";
+import { readAclDocument } from "../acl/document.ts";
+import { policyName } from "../base/policy-name.ts";
+import { readEgpPaths } from "../program/egp-paths.ts";
+import type { Programs } from "../program/program.ts";
 import * as failures from "./failures.ts";
 import type { Trial } from "./governing.ts";
 import type { Governor } from "./governing-places.ts";

@@ -7,7 +7,7 @@ import { someNames } from "../base/some-names.ts";
 import { isOver } from "../base/time.ts";
 import type { Clock, Instant, Nanos } from "../base/world.ts";
 import type { Asked, Caller, NamespaceRef, Origin } from "../endpoint/request.ts";
-import { policyName } from "../policy/acl-name.ts";
+import { policyName } from "../base/policy-name.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import { inherited } from "./origin.ts";
 import { callerGone } from "./query-failures.ts";

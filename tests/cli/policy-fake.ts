@@ -2,7 +2,7 @@
 // ACL documents are read by the product's own parser, so that refusals have their texts.
 
 import { Failure } from "../../src/base/failure.ts";
-import { parseAclDocument } from "../../src/policy/acl-document.ts";
+import { parseAclDocument } from "../../src/acl/document.ts";
 import type { Answered, Seen } from "./fake-server.ts";
 
 type Data = Record<string, unknown>;

@@ -23,7 +23,9 @@ const ROOMS = [
   "snapshots",
 ];
 const FOUNDATION = ["base", "crypto", "storage", "barrier"];
-const BELOW_ROOMS = [...FOUNDATION, "endpoint", "policy"];
+/** Policies as values: documents, the ACL decision, programs. Pure, and below every room. */
+const POLICIES_AS_VALUES = ["document", "acl", "program"];
+const BELOW_ROOMS = [...FOUNDATION, "endpoint", ...POLICIES_AS_VALUES];
 const BELOW_SERVER = [
   ...BELOW_ROOMS,
   ...ROOMS,
@@ -42,7 +44,9 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["storage", FOUNDATION.slice(0, 2)],
   ["barrier", FOUNDATION.slice(0, 3)],
   ["endpoint", ["base"]],
-  ["policy", ["base"]],
+  ["document", ["base"]],
+  ["acl", ["base", "document"]],
+  ["program", ["base", "document", "acl"]], // paths are matched as there
   ...ROOMS.map((room): [string, string[]] => [
     room,
     // Those that call engines speak their language.
@@ -53,8 +57,8 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["engines", ["base", "endpoint", "plugin-sdk"]], // so that one could move into a plugin
   ["outbound", ["base", "plugin-sdk"]],
   ["client", ["base"]],
-  ["cli", ["base", "client", "policy"]],
-  ["config", ["base", "policy"]],
+  ["cli", ["base", "client", ...POLICIES_AS_VALUES]],
+  ["config", ["base", "document"]],
   ["surface.ts", ["endpoint", "engines", ...ROOMS]], // every declaration, without a server around it
   ["server", BELOW_SERVER],
   ["daemon", [...BELOW_SERVER, "server", "client"]], // the process around the server

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CompiledAcl } from "../../src/policy/acl-compile.ts";
-import { capabilitiesOn, decide } from "../../src/policy/acl-decide.ts";
-import { parseAclDocument } from "../../src/policy/acl-document.ts";
+import { CompiledAcl } from "../../src/acl/compile.ts";
+import { capabilitiesOn, decide } from "../../src/acl/decide.ts";
+import { parseAclDocument } from "../../src/acl/document.ts";
 import { nameOf, policyRows } from "./policy-rows.ts";
 
 const SECOND = 1_000_000_000n;

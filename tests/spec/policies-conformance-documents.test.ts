@@ -6,10 +6,10 @@ import test from "node:test";
 import fc from "fast-check";
 import { Failure } from "../../src/base/failure.ts";
 import type { JsonObject, JsonValue } from "../../src/base/json.ts";
-import { parseAclDocument } from "../../src/policy/acl-document.ts";
-import { parseHcl } from "../../src/policy/hcl-parser.ts";
-import { printHcl } from "../../src/policy/hcl-printer.ts";
-import { POLICY_LIMITS, SourceText } from "../../src/policy/source-text.ts";
+import { parseAclDocument } from "../../src/acl/document.ts";
+import { parseHcl } from "../../src/document/hcl-parser.ts";
+import { printHcl } from "../../src/document/hcl-printer.ts";
+import { POLICY_LIMITS, SourceText } from "../../src/document/source-text.ts";
 
 interface Written {
   readonly label: string;

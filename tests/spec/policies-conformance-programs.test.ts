@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { conclude } from "../../src/policies/judging.ts";
-import { EgpIndex, readEgpPaths } from "../../src/policy/egp-paths.ts";
-import { loadPrograms } from "../../src/policy/expr/load.ts";
-import { testInput } from "../../src/policy/expr/test-input.ts";
+import { EgpIndex, readEgpPaths } from "../../src/program/egp-paths.ts";
+import { loadPrograms } from "../../src/program/load.ts";
+import { testInput } from "../../src/program/test-input.ts";
 import { type Answer, at } from "../support/http-client.ts";
 import { type GovernedServer, governedServer } from "../support/governed-server.ts";
 import { type GivenProgram, type GoverningRow, governingRows, nameOf } from "./governing-rows.ts";

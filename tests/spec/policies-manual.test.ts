@@ -5,11 +5,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { type AclCapability, CAPABILITIES } from "../../src/policy/acl-capability.ts";
-import { CompiledAcl } from "../../src/policy/acl-compile.ts";
-import { decide } from "../../src/policy/acl-decide.ts";
-import { parseAclDocument } from "../../src/policy/acl-document.ts";
-import { NOT_ENFORCED, RULE_KEYS } from "../../src/policy/acl-body.ts";
+import { type AclCapability, CAPABILITIES } from "../../src/acl/capability.ts";
+import { CompiledAcl } from "../../src/acl/compile.ts";
+import { decide } from "../../src/acl/decide.ts";
+import { parseAclDocument } from "../../src/acl/document.ts";
+import { NOT_ENFORCED, RULE_KEYS } from "../../src/acl/body.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/policies/acl.md"), "utf8");
 

@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import * as limits from "../../src/policy/expr/limits.ts";
-import { loadPrograms } from "../../src/policy/expr/load.ts";
-import { runTests } from "../../src/policy/expr/program.ts";
-import { PROPERTIES } from "../../src/policy/expr/properties.ts";
-import { CALLABLE } from "../../src/policy/expr/signatures.ts";
+import * as limits from "../../src/program/limits.ts";
+import { loadPrograms } from "../../src/program/load.ts";
+import { runTests } from "../../src/program/program.ts";
+import { PROPERTIES } from "../../src/program/properties.ts";
+import { CALLABLE } from "../../src/program/signatures.ts";
 import { governedServer } from "../support/governed-server.ts";
 
 const PAGE = readFileSync(new URL("../../docs/policies/programs.md", import.meta.url), "utf8");

@@ -2,7 +2,7 @@
 // at the decision function and over HTTP, so that neither can be right about another table.
 
 import type { JsonObject } from "../../src/base/json.ts";
-import type { AclCapability } from "../../src/policy/acl-capability.ts";
+import type { AclCapability } from "../../src/acl/capability.ts";
 
 export interface PolicyRow {
   /** The case, or the line of the examples. */

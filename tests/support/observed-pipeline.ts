@@ -14,7 +14,7 @@ import type { Question } from "../../src/endpoint/decision.ts";
 import type { Served } from "../../src/endpoint/endpoint.ts";
 import { Reply } from "../../src/endpoint/reply.ts";
 import { type Caller, type MountRef, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
-import type { ProgramInput } from "../../src/policy/expr/program-input.ts";
+import type { ProgramInput } from "../../src/program/program-input.ts";
 
 export interface Observed {
   /** Relative to the namespace, as each of them was given it. */

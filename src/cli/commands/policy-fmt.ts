@@ -1,8 +1,8 @@
 // `holdfast policy fmt`
 
 import { Failure } from "../../base/failure.ts";
-import { layOutPolicy } from "../../policy/policy-layout.ts";
-import { notationOf } from "../../policy/policy-notation.ts";
+import { layOutPolicy } from "../policy-layout.ts";
+import { notationOf } from "../policy-notation.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

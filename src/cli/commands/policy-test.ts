@@ -1,6 +1,6 @@
 // `holdfast policy test`
 
-import type { Programs } from "../../policy/expr/program.ts";
+import type { Programs } from "../../program/program.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -73,5 +73,5 @@ function count(number: number, noun: string): string {
 
 function loadedOnce(): () => Promise<Programs> {
   let loaded: Promise<Programs> | null = null;
-  return () => (loaded ??= import("../../policy/expr/load.ts").then((door) => door.loadPrograms()));
+  return () => (loaded ??= import("../../program/load.ts").then((door) => door.loadPrograms()));
 }

@@ -1,0 +1,331 @@
+// Values that rules name for parameters, and whether a value of a request is among them. Numbers
+// compare by value, booleans and text stay distinct, lists and objects compare as a whole.
+
+import { isRawNumber, type JsonValue } from "../../base/json.ts";
+import { atOnce, Pieces, type Sliced } from "../../base/sliced.ts";
+import { canonicalNumber } from "./number.ts";
+import { PrefixTree } from "../prefix-tree.ts";
+import type { Value } from "../../document/hcl-node.ts";
+import { TextSearch } from "./text-set.ts";
+
+export type RuleValue =
+  | { readonly kind: "string"; readonly text: string }
+  | { readonly kind: "number"; readonly canonical: string }
+  | { readonly kind: "bool"; readonly value: boolean }
+  | { readonly kind: "list"; readonly elements: readonly RuleValue[] }
+  | { readonly kind: "object"; readonly members: ReadonlyMap<string, RuleValue> };
+
+/** Null for a block with labels inside an object: no value has that form. */
+export function ruleValue(value: Value): RuleValue | null {
+  switch (value.kind) {
+    case "string":
+      return { kind: "string", text: value.text };
+    case "number":
+      return { kind: "number", canonical: canonicalNumber(value.text) };
+    case "bool":
+      return { kind: "bool", value: value.value };
+    case "list": {
+      const elements = value.elements.map(ruleValue);
+      return elements.every((element) => element !== null) ? { kind: "list", elements } : null;
+    }
+    case "object": {
+      const members = new Map<string, RuleValue>();
+      for (const item of value.body.items) {
+        const member = item.kind === "attribute" ? ruleValue(item.value) : null;
+        if (item.kind === "block" || member === null) return null;
+        members.set(item.key.text, member);
+      }
+      return { kind: "object", members };
+    }
+  }
+}
+
+/** Of a parameter: what its endpoint calls it, and the one form of all spellings that are the same to it. */
+export interface Reading {
+  readonly name: string;
+  /** Other names of it. */
+  readonly aliases?: readonly string[] | undefined;
+  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+}
+
+/** More values than this are not read as an endpoint reads them. */
+const MOST_READ = 4_096;
+
+/**
+ * The values of one parameter, ready to be asked: however many there are, asking takes as long as the
+ * value is. How long that may be is for `Compared` to say.
+ */
+export class ValueSet {
+  /** No values are named: any will do. */
+  readonly any: boolean;
+  readonly #exact = new Set<string>();
+  readonly #begins = new PrefixTree<true>(); // "x*"
+  readonly #ends = new PrefixTree<true>(); // "*x", from its end on
+  #longestEnd = 0;
+  #holds: TextSearch | null = null; // "*x*"
+  readonly #numbers = new Set<string>();
+  readonly #bools = new Set<boolean>();
+  readonly #nested = new Set<string>();
+  readonly #folded: boolean;
+  readonly #values: readonly RuleValue[];
+  /** What the values are read as, by who reads them. */
+  readonly #read = new WeakMap<Reading, ReadonlySet<string>>();
+
+  private constructor(values: readonly RuleValue[], folded: boolean) {
+    this.any = values.length === 0;
+    this.#folded = folded;
+    this.#values = values;
+  }
+
+  /** In slices. `folded`: case does not count. */
+  static *build(values: readonly RuleValue[], folded: boolean): Sliced<ValueSet> {
+    const set = new ValueSet(values, folded);
+    const pieces = new Pieces();
+    const holds: string[] = [];
+    for (const value of values) {
+      if (pieces.due) yield;
+      set.#add(value, holds);
+    }
+    if (holds.length > 0) set.#holds = yield* TextSearch.build(holds);
+    return set;
+  }
+
+  #add(value: RuleValue, holds: string[]): void {
+    if (value.kind === "number") this.#numbers.add(value.canonical);
+    else if (value.kind === "bool") this.#bools.add(value.value);
+    else if (value.kind === "string") this.#addText(this.#fold(value.text), holds);
+    else this.#nested.add(keyOfRule(value));
+  }
+
+  #addText(text: string, holds: string[]): void {
+    this.#exact.add(text); // a star may also be sent as it stands
+    const begins = text.endsWith("*");
+    const ends = text.startsWith("*");
+    if (text === "*") this.#begins.update("", () => true);
+    else if (begins && ends) holds.push(text.slice(1, -1));
+    else if (begins) this.#begins.update(text.slice(0, -1), () => true);
+    else if (ends) {
+      this.#ends.update(backwards(text.slice(1)), () => true);
+      this.#longestEnd = Math.max(this.#longestEnd, text.length - 1);
+    }
+  }
+
+  #fold(text: string): string {
+    return this.#folded ? text.toLowerCase() : text;
+  }
+
+  /** Whether a value need not be looked at to know that it is named. */
+  namesAll(value: JsonValue): boolean {
+    return this.any || (typeof value === "string" && this.#begins.longest("") !== null);
+  }
+
+  /** Whether one value, as it stands, is named. */
+  has(value: JsonValue): boolean {
+    if (typeof value === "string") {
+      const text = this.#fold(value);
+      return this.#hasEnds(text) || this.#holds?.isIn(text) === true;
+    }
+    if (typeof value === "boolean") return this.#bools.has(value);
+    if (typeof value === "number") return this.#numbers.has(canonicalNumber(String(value)));
+    if (isRawNumber(value)) return this.#numbers.has(canonicalNumber(value.rawJSON));
+    if (this.#nested.size === 0) return false;
+    const key = keyOf(value);
+    return key !== null && this.#nested.has(key);
+  }
+
+  /** By all but what it holds. */
+  #hasEnds(text: string): boolean {
+    return (
+      this.#exact.has(text) ||
+      this.#begins.longest(text) !== null ||
+      (this.#longestEnd > 0 &&
+        this.#ends.longest(backwards(text.slice(-this.#longestEnd))) !== null)
+    );
+  }
+
+  isTooMuchFor(reading: Reading | undefined): boolean {
+    return reading?.canonical !== undefined && this.#values.length > MOST_READ;
+  }
+
+  /** Whether `read` is still to be done. */
+  isUnread(reading: Reading | undefined): reading is Reading {
+    return (
+      reading?.canonical !== undefined && !this.isTooMuchFor(reading) && !this.#read.has(reading)
+    );
+  }
+
+  /** What its values are, read as the endpoint does. */
+  *read(reading: Reading): Sliced<ReadonlySet<string>> {
+    const pieces = new Pieces();
+    const known = new Set<string>();
+    for (const named of this.#values) {
+      if (pieces.due) yield;
+      const text = readAs(reading, plain(named));
+      if (text !== null) known.add(text);
+    }
+    this.#read.set(reading, known);
+    return known;
+  }
+
+  /** Whether a named value is read as the same: "1h", "60m" and 3600 are one duration. */
+  #means(value: JsonValue, reading: Reading | undefined): boolean {
+    if (reading?.canonical === undefined) return false;
+    const known = this.#read.get(reading) ?? atOnce(this.read(reading));
+    const text = known.size === 0 ? null : readAs(reading, value);
+    return text !== null && known.has(text);
+  }
+
+  /** For allowing: the whole is named, or it has parts and each of them is. */
+  admits(value: JsonValue, reading?: Reading): boolean {
+    if (this.any || this.has(value) || this.#means(value, reading)) return true;
+    const parts = partsOf(value);
+    return parts.length > 0 && parts.every((part) => this.has(part) || this.#isOne(part, reading));
+  }
+
+  /** For denying: the whole or any part is named. Blanks around a part do not hide it, since whoever
+   *  reads a list of names takes them off. */
+  catches(value: JsonValue, reading?: Reading): boolean {
+    if (this.any || this.has(value) || this.#means(value, reading)) return true;
+    if (isList(value)) {
+      return value.some(
+        (part) => this.has(part) || this.#hasTrimmed(part) || this.#isOne(part, reading),
+      );
+    }
+    if (typeof value !== "string") return false;
+    // What a part holds the whole does, and it was looked at.
+    return value
+      .split(",")
+      .some((part) => this.#hasEnds(this.#fold(part)) || this.#hasTrimmed(part));
+  }
+
+  /** Whether a part of a list is read as a value that is named, which may be spelt otherwise. */
+  #isOne(part: JsonValue, reading: Reading | undefined): boolean {
+    return reading?.canonical !== undefined && this.#means([part], reading);
+  }
+
+  #hasTrimmed(part: JsonValue): boolean {
+    if (typeof part !== "string") return false;
+    const trimmed = part.trim();
+    return trimmed !== part && this.#hasEnds(this.#fold(trimmed));
+  }
+}
+
+/** Of one request, in all parameters together: more is not compared, and so not allowed. */
+export const MOST_COMPARED = { characters: 256 * 1024, parts: 10_000 };
+
+/** How much of a request has been compared. */
+export class Compared {
+  #characters = 0;
+  #parts = 0;
+
+  /** Counts a value in; whether that is more than may be. */
+  isTooMuch(value: JsonValue): boolean {
+    this.#count(value);
+    this.#parts += isList(value) ? value.length : commasIn(value);
+    return this.#characters > MOST_COMPARED.characters || this.#parts > MOST_COMPARED.parts;
+  }
+
+  #count(value: JsonValue): void {
+    if (typeof value === "string") this.#characters += value.length;
+    else if (isList(value)) {
+      this.#characters += value.length; // a comma each
+      for (const element of value) this.#count(element);
+    } else if (typeof value === "object" && value !== null && !isRawNumber(value)) {
+      for (const [key, member] of Object.entries(value)) {
+        this.#characters += key.length;
+        this.#count(member ?? null);
+      }
+    }
+  }
+}
+
+function commasIn(text: JsonValue): number {
+  if (typeof text !== "string") return 0;
+  let count = 0;
+  for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) {
+    count += 1;
+    if (count > MOST_COMPARED.parts) break;
+  }
+  return count;
+}
+
+function backwards(text: string): string {
+  let turned = "";
+  for (let at = text.length - 1; at >= 0; at -= 1) turned += text.charAt(at);
+  return turned;
+}
+
+function plain(value: RuleValue): JsonValue {
+  switch (value.kind) {
+    case "string":
+      return value.text;
+    case "number":
+      return Number(value.canonical);
+    case "bool":
+      return value.value;
+    case "list":
+      return value.elements.map(plain);
+    case "object":
+      return Object.fromEntries(Array.from(value.members, ([name, one]) => [name, plain(one)]));
+  }
+}
+
+function readAs({ canonical }: Reading, value: JsonValue): string | null {
+  try {
+    const read = canonical?.(value);
+    return read === undefined ? null : JSON.stringify(read);
+  } catch {
+    return null; // no value of the parameter
+  }
+}
+
+/** Elements of a list; of text, what stands between commas. */
+function partsOf(value: JsonValue): readonly JsonValue[] {
+  if (typeof value === "string") return value.split(",");
+  return isList(value) ? value : [];
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** One text for each value, so that a long list of lists is one look. */
+function keyOfRule(value: RuleValue): string {
+  switch (value.kind) {
+    case "string":
+      return JSON.stringify(value.text);
+    case "number":
+      return value.canonical;
+    case "bool":
+      return String(value.value);
+    case "list":
+      return `[${value.elements.map(keyOfRule).join(",")}]`;
+    case "object":
+      return keyOfMembers(Array.from(value.members, ([name, member]) => [name, keyOfRule(member)]));
+  }
+}
+
+/** The same of a value that was sent; null where no rule can name it, since none can say null. */
+function keyOf(value: JsonValue | undefined): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number") return canonicalNumber(String(value));
+  if (isRawNumber(value)) return canonicalNumber(value.rawJSON);
+  if (isList(value)) {
+    const keys = value.map(keyOf);
+    return keys.includes(null) ? null : `[${keys.join(",")}]`;
+  }
+  const members: (readonly [string, string])[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const key = keyOf(member);
+    if (key === null) return null;
+    members.push([name, key]);
+  }
+  return keyOfMembers(members);
+}
+
+function keyOfMembers(members: readonly (readonly [string, string])[]): string {
+  const sorted = members.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  return `{${sorted.map(([name, key]) => `${JSON.stringify(name)}:${key}`).join(",")}}`;
+}
