@@ -5,6 +5,10 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /opt/holdfast
 COPY package.json package-lock.json ./
+COPY shared/package.json shared/
+COPY plugin-sdk/package.json plugin-sdk/
+COPY client/package.json client/
+COPY engines/package.json engines/
 # The runtime's header files are a third of it, and nothing is compiled.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
  && rm -rf node_modules/node-*/include node_modules/node-*/share
@@ -24,7 +28,10 @@ COPY --from=packages /opt/holdfast/node_modules /opt/holdfast/node_modules
 COPY package.json package-lock.json LICENSE docs/operations/container.hcl /opt/holdfast/
 COPY bin /opt/holdfast/bin
 COPY src /opt/holdfast/src
+COPY shared /opt/holdfast/shared
 COPY plugin-sdk /opt/holdfast/plugin-sdk
+COPY client /opt/holdfast/client
+COPY engines /opt/holdfast/engines
 
 # By number, so that an orchestrator sees that it is not root.
 USER 8200:8200

@@ -2,8 +2,8 @@
 // as a client would. One write makes data row, leaf, sum, log entry and head.
 
 import { performance } from "node:perf_hooks";
-import { bytesCodec } from "../src/base/codec.ts";
-import { SystemRandom } from "../src/base/random.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { SystemRandom } from "../src/system/random.ts";
 import type { View } from "../src/barrier/view.ts";
 import { VALUE_BYTES } from "./filled-store.ts";
 import { LONGEST_BLOCK_MS, quantile, roundMillis, rounds } from "./measure.ts";

@@ -1,7 +1,7 @@
 // Fills a store: the records in large transactions, then some of them again one by one, so that the
 // log holds entries of both kinds.
 
-import { bytesCodec } from "../src/base/codec.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
 import type { View } from "../src/barrier/view.ts";
 import {
   FOLDERS,

@@ -2,12 +2,12 @@
 // API, filled through its own rooms, and stopped in good order at the end.
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { SystemClock } from "../src/base/clock.ts";
-import { SystemFs } from "../src/base/fs.ts";
-import { type LogDial, makeLog } from "../src/base/log.ts";
-import { SystemNet } from "../src/base/net.ts";
-import { SystemRandom } from "../src/base/random.ts";
-import { SystemTimers } from "../src/base/timers.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { SystemFs } from "../src/system/fs.ts";
+import { type LogDial, makeLog } from "@holdfast/shared/log";
+import { SystemNet } from "../src/system/net.ts";
+import { SystemRandom } from "../src/system/random.ts";
+import { SystemTimers } from "../src/system/timers.ts";
 import { loadConfig } from "../src/config/load.ts";
 import { openServer, type Server } from "../src/server/server.ts";
 import type { Store } from "../src/storage/store.ts";

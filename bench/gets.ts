@@ -1,6 +1,6 @@
 // Single reads out of 100,000 entries at random: below the barrier, through it, and from its cache.
 
-import { bytesCodec } from "../src/base/codec.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
 import { filledStore, sizes, someKeys } from "./filled-store.ts";
 import { callsPerSecond, roundMillis, rounds, shuffledForever } from "./measure.ts";
 import { withStore, type OpenedStore } from "./opened-store.ts";

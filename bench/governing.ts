@@ -1,11 +1,11 @@
 // What RGPs and EGPs cost: a request that none applies to must not notice them, and one that some apply
 // to pays for their programs (contract policies 5.8 and 5.9, budget of 15 µs for each).
 
-import { SystemClock } from "../src/base/clock.ts";
-import { makeLog } from "../src/base/log.ts";
-import { SystemTimers } from "../src/base/timers.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { makeLog } from "@holdfast/shared/log";
+import { SystemTimers } from "../src/system/timers.ts";
 import type { GoverningKind } from "../src/endpoint/judgement.ts";
-import { type Caller, ROOT_NAMESPACE } from "../src/endpoint/request.ts";
+import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { Governing } from "../src/policies/governing.ts";
 import {
   governingCodec,

@@ -1,9 +1,9 @@
 // Fills the store of a server with leases that end long after every run: their rows as the room of the
 // leases writes them, in large transactions, spread over mounts and owners.
 
-import { makeLog } from "../src/base/log.ts";
-import { SystemClock } from "../src/base/clock.ts";
-import { SystemRandom } from "../src/base/random.ts";
+import { makeLog } from "@holdfast/shared/log";
+import { SystemClock } from "../src/system/clock.ts";
+import { SystemRandom } from "../src/system/random.ts";
 import type { Lease } from "../src/leases/lease.ts";
 import { newLeaseId } from "../src/leases/lease-id.ts";
 import { LeaseRows } from "../src/leases/lease-rows.ts";

@@ -1,7 +1,7 @@
 // Pages of listings. What a page costs must follow from the page, not from the store: the same 100
 // names out of 100,000 and out of 1,000,000.
 
-import { bytesCodec } from "../src/base/codec.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
 import type { View } from "../src/barrier/view.ts";
 import { filledStore, folderCount, folderName, FOLDERS } from "./filled-store.ts";
 import { RECORDS, recordName, sizes } from "./filled-store.ts";

@@ -1,7 +1,7 @@
 // Opens and unseals a filled store, as a start of the server does, then reads at random.
 
 import { performance } from "node:perf_hooks";
-import { bytesCodec } from "../src/base/codec.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
 import { RECORDS, recordName } from "./filled-store.ts";
 import { withStore } from "./opened-store.ts";
 import { answer } from "./processes.ts";

@@ -3,11 +3,11 @@
 
 import { performance } from "node:perf_hooks";
 import { Barrier } from "../src/barrier/barrier.ts";
-import { SystemClock } from "../src/base/clock.ts";
-import { SystemFs } from "../src/base/fs.ts";
-import { makeLog } from "../src/base/log.ts";
-import { SystemRandom } from "../src/base/random.ts";
-import { SystemTimers } from "../src/base/timers.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { SystemFs } from "../src/system/fs.ts";
+import { makeLog } from "@holdfast/shared/log";
+import { SystemRandom } from "../src/system/random.ts";
+import { SystemTimers } from "../src/system/timers.ts";
 import { secretKey } from "../src/crypto/aead.ts";
 import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
 import { Store } from "../src/storage/store.ts";

@@ -2,10 +2,10 @@
 // rules, and asked for each request afterwards (contract policies 3.10, budget of 20 µs).
 
 import { performance } from "node:perf_hooks";
-import { SystemClock } from "../src/base/clock.ts";
-import { SystemTimers } from "../src/base/timers.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { SystemTimers } from "../src/system/timers.ts";
 import type { Question } from "../src/endpoint/decision.ts";
-import { type Caller, ROOT_NAMESPACE } from "../src/endpoint/request.ts";
+import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { PolicyRecord } from "../src/policies/policy-record.ts";
 import { Rights } from "../src/policies/rights.ts";
 import { FairTurns } from "../src/tokens/fair-turns.ts";

@@ -2,7 +2,7 @@
 
 import { performance } from "node:perf_hooks";
 import fc from "fast-check";
-import { Failure } from "../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { parseAclDocument } from "../src/acl/document.ts";
 import { damagedDocuments } from "../tests/support/damaged-documents.ts";
 import { LONGEST_BLOCK_MS } from "./measure.ts";

@@ -2,7 +2,7 @@
 // long the worst of them can hold the loop.
 
 import { performance } from "node:perf_hooks";
-import type { JsonObject } from "../src/base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { loadPrograms } from "../src/program/load.ts";
 import type { ProgramInput } from "../src/program/program-input.ts";
 import { testInput } from "../src/program/test-input.ts";

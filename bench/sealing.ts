@@ -1,6 +1,6 @@
 // What the barrier's cipher costs for one entry, fresh nonce included.
 
-import { SystemRandom } from "../src/base/random.ts";
+import { SystemRandom } from "../src/system/random.ts";
 import { freshKey, openEntry, sealEntry } from "../src/crypto/aead.ts";
 import { microsPerCall, roundMillis, rounds } from "./measure.ts";
 import type { Context, Row } from "./row.ts";

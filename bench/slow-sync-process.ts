@@ -1,7 +1,7 @@
 // Gets once per turn of the event loop, first alone, then beside writers. Whether syncs are slow is
 // decided by the environment that this program is started in.
 
-import { bytesCodec } from "../src/base/codec.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
 import type { View } from "../src/barrier/view.ts";
 import { writeFor } from "./commits.ts";
 import { recordName, VALUE_BYTES } from "./filled-store.ts";

@@ -1,6 +1,6 @@
 // Fills the store of a server with tokens, minted by its own room in large transactions.
 
-import { SystemRandom } from "../src/base/random.ts";
+import { SystemRandom } from "../src/system/random.ts";
 import type { Server } from "../src/server/server.ts";
 import { Minting } from "../src/tokens/minting.ts";
 import { Salt } from "../src/tokens/salt.ts";

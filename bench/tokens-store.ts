@@ -1,6 +1,6 @@
 // Stores with many tokens, of which rows get copies.
 
-import type { Random } from "../src/base/world.ts";
+import type { Random } from "@holdfast/shared/world";
 import { copyOf, type KeptStore } from "./kept-store.ts";
 import { ask } from "./processes.ts";
 import type { Context } from "./row.ts";

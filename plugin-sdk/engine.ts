@@ -1,11 +1,11 @@
 // What an engine declares and what it is given: the one contract, whether it is built in or runs as a
 // plugin. Built-in engines import base/, endpoint/ and this folder, and nothing else.
 
-import type { JsonObject } from "../src/base/json.ts";
-import type { Log } from "../src/base/log.ts";
-import type { Clock, Nanos, Random, Timers } from "../src/base/world.ts";
-import type { Endpoint } from "../src/endpoint/endpoint.ts";
-import type { NamespaceRef } from "../src/endpoint/request.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LockoutConfig } from "./lockout.ts";
 import type { EngineStorage } from "./storage.ts";
 import type { Surroundings } from "./surroundings.ts";

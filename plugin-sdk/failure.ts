@@ -2,7 +2,7 @@
 // outside system wants to be left alone for a while. Codes, not classes, decide: an engine may run in
 // another process.
 
-import { Failure, type FailureOptions } from "../src/base/failure.ts";
+import { Failure, type FailureOptions } from "@holdfast/shared/failure";
 
 const PERMANENT = "engine-permanent";
 

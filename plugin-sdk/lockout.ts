@@ -1,10 +1,10 @@
 // How often one may fail to log in as somebody: `user_lockout_config` of an auth mount.
 // What it says, its defaults, and how it is written; who counts is the engine.
 
-import { MINUTE, SECOND } from "../src/base/duration.ts";
-import type { JsonObject } from "../src/base/json.ts";
-import type { Nanos } from "../src/base/world.ts";
-import { wire } from "../src/endpoint/wire.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { inSeconds } from "./login-terms.ts";
 
 export interface LockoutConfig {

@@ -1,15 +1,15 @@
 // What every way of logging in can say of the tokens that come of it: the `token_…` fields of its users
 // or roles. Fields, checks, what is kept, what is shown, and the offer that the server is made.
 
-import { showRange } from "../src/base/addresses.ts";
-import { AddressRanges } from "../src/base/address-ranges.ts";
-import { SECOND } from "../src/base/duration.ts";
+import { showRange } from "@holdfast/shared/text/addresses";
+import { AddressRanges } from "@holdfast/shared/text/address-ranges";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { fieldInvalid as refused } from "./failure.ts";
-import type { Nanos } from "../src/base/world.ts";
-import type { LoginOffer } from "../src/endpoint/lease.ts";
-import { out } from "../src/endpoint/output.ts";
-import { type InputOf, wire, type WireField } from "../src/endpoint/wire.ts";
-import { ACCEPTED_NAMES, policyName } from "../src/base/policy-name.ts";
+import type { Nanos } from "@holdfast/shared/world";
+import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
+import { out } from "@holdfast/shared/endpoint/output";
+import { type InputOf, wire, type WireField } from "@holdfast/shared/endpoint/wire";
+import { ACCEPTED_NAMES, policyName } from "@holdfast/shared/text/policy-name";
 import type { EngineOptions } from "./engine.ts";
 
 const MAX_POLICIES = 1024; // what a token may have

@@ -1,9 +1,9 @@
 // What an engine sees of storage: records below its own mount, and nothing beside them. Reads outside a
 // transaction may come from another process, so they are promises; inside one everything is at hand.
 
-import type { Codec } from "../src/base/codec.ts";
-import type { JsonObject } from "../src/base/json.ts";
-import type { Instant } from "../src/base/world.ts";
+import type { Codec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 
 export interface StorageRecord<T> {
   readonly key: string;

@@ -2,7 +2,7 @@
 // its own leases, proofs of who it is, and where it counts what it does.
 // SOLITUDE is what there is of these around an engine that has no server.
 
-import type { Nanos } from "../src/base/world.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import { type Outbound, OutboundError } from "./outbound.ts";
 
 /** A variable of the server's environment; null where it is not set or empty. */

@@ -1,21 +1,21 @@
 // `npm run gen [-- --check]`: writes what is derived from the declarations and kept in the repository:
-// src/client/api.ts, a typed function for every endpoint, docs/endpoints.md, which says where each is
+// client/api.ts, a typed function for every endpoint, docs/endpoints.md, which says where each is
 // declared and who may call it, and docs/errors.md, which says what every code of an error means. With
 // --check it only tells whether they are up to date (exit code 1 if not).
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { parametersOf, type Endpoint } from "../src/endpoint/endpoint.ts";
-import { inAuth } from "../src/endpoint/auth.ts";
-import { out } from "../src/endpoint/output.ts";
-import type { Schema } from "../src/endpoint/schema.ts";
-import type { Field } from "../src/endpoint/wire.ts";
+import { parametersOf, type Endpoint } from "@holdfast/shared/endpoint/endpoint";
+import { inAuth } from "@holdfast/shared/endpoint/auth";
+import { out } from "@holdfast/shared/endpoint/output";
+import type { Schema } from "@holdfast/shared/endpoint/schema";
+import type { Field } from "@holdfast/shared/endpoint/wire";
 import { errorsPage, productFiles, readErrorCodes } from "./error-codes.ts";
 import { requireRuntime } from "./runtime.ts";
 
 const root = join(import.meta.dirname, "..");
-export const CLIENT_FILE = join(root, "src", "client", "api.ts");
+export const CLIENT_FILE = join(root, "client", "api.ts");
 export const ERRORS_FILE = join(root, "docs", "errors.md");
 export const ENDPOINTS_FILE = join(root, "docs", "endpoints.md");
 
@@ -42,7 +42,9 @@ function importsFor(body: string): string {
   const json = ["JsonObject", "JsonValue"].filter((name) => new RegExp(`\\b${name}\\b`).test(body));
   const paths = ["oneSegment", "restOfPath"].filter((name) => body.includes(`${name}(`));
   return [
-    json.length > 0 ? `import type { ${json.join(", ")} } from "../base/json.ts";\n` : "",
+    json.length > 0
+      ? `import type { ${json.join(", ")} } from "@holdfast/shared/json/json";\n`
+      : "",
     'import type { Caller } from "./client.ts";\n',
     paths.length > 0 ? `import { ${paths.join(", ")} } from "./request-path.ts";\n` : "",
     "\n",

@@ -17,7 +17,9 @@ const args = process.argv.slice(2);
 const options = args.filter((arg) => arg.startsWith("-"));
 const parts = args.filter((arg) => !arg.startsWith("-"));
 
-const found = globSync("{src,sim,soak,tests}/**/*.test.ts", { cwd: root }).toSorted();
+const found = globSync("{src,shared,plugin-sdk,client,engines,sim,soak,tests}/**/*.test.ts", {
+  cwd: root,
+}).toSorted();
 const files = found.filter(
   (file) => parts.length === 0 || parts.some((part) => file.includes(part)),
 );

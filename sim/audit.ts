@@ -3,7 +3,7 @@
 // store gets a chance to mend it.
 
 import type { KeyObject } from "node:crypto";
-import { EMPTY, equalBytes, hex } from "../src/base/bytes.ts";
+import { EMPTY, equalBytes, hex } from "@holdfast/shared/bytes";
 import type { Reads, Row } from "../src/storage/engines/engine.ts";
 import * as heads from "../src/storage/rows/head.ts";
 import { chainEntry, decodeEntry, encodeEntry, firstChain } from "../src/storage/rows/log-entry.ts";

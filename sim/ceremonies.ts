@@ -2,7 +2,7 @@
 // a snapshot. All of it goes on beside the other clients, and none of it may change what they see.
 
 import { MOST_OPERATIONS, LEAST_OPERATIONS } from "../src/barrier/keyring.ts";
-import { equalBytes } from "../src/base/bytes.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
 import { reindexStore } from "../src/storage/reindex.ts";
 import { trimLog } from "../src/storage/trimming.ts";
 import { firstDifference } from "./audit.ts";

@@ -1,7 +1,7 @@
 // A simulated client of one running process. What it does next is drawn from its own stream of the
 // seed: mostly transactions through the views, whose effects the observed store checks.
 
-import { Failure } from "../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import type { Tx, View } from "../src/barrier/view.ts";
 import { Ceremonies } from "./ceremonies.ts";
 import { type Machine, plainCodec, type Running } from "./machine.ts";

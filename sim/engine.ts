@@ -4,8 +4,8 @@
 
 import { deserialize, serialize } from "node:v8";
 import { crc32 } from "node:zlib";
-import { equalBytes } from "../src/base/bytes.ts";
-import { invariant } from "../src/base/invariant.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../src/storage/engines/engine.ts";
 import type { Batch, Engine, Limits, Reads, ReadView } from "../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../src/storage/engines/memory-rows.ts";

@@ -3,9 +3,9 @@
 // what the leader held at that index, and everybody on it must be told as on the leader.
 
 import { Barrier } from "../src/barrier/barrier.ts";
-import { equalBytes } from "../src/base/bytes.ts";
-import { Failure } from "../src/base/failure.ts";
-import type { Log } from "../src/base/log.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
 import { entryTerm } from "../src/crypto/aead.ts";
 import { EngineError, type Reads } from "../src/storage/engines/engine.ts";
 import type { CommittedEntry } from "../src/storage/foreign-entries.ts";

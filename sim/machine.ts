@@ -4,8 +4,8 @@
 import type { KeyObject } from "node:crypto";
 import { Barrier } from "../src/barrier/barrier.ts";
 import type { View } from "../src/barrier/view.ts";
-import type { Log } from "../src/base/log.ts";
-import { hex } from "../src/base/bytes.ts";
+import type { Log } from "@holdfast/shared/log";
+import { hex } from "@holdfast/shared/bytes";
 import { secretKey } from "../src/crypto/aead.ts";
 import { EngineError, type Limits } from "../src/storage/engines/engine.ts";
 import { HEAD_ROW } from "../src/storage/rows/head.ts";

@@ -3,7 +3,7 @@
 // way. Whether a transaction must be refused is predicted here, from the rules alone.
 
 import type { KeyObject } from "node:crypto";
-import { Failure } from "../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import type { Tail } from "../src/storage/rows/head.ts";
 import type { Change as Told } from "../src/storage/watch.ts";
 import {

@@ -1,7 +1,7 @@
 // Known bugs, kept as switches: a simulator that never caught one proves nothing. Each lies in a
 // decorator around a part of the world or of the store; production code has none of them.
 
-import type { Random } from "../src/base/world.ts";
+import type { Random } from "@holdfast/shared/world";
 import type { Batch, Engine, Reads } from "../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../src/storage/engines/memory-rows.ts";
 import type { Changed as Told } from "../src/storage/store.ts";

@@ -1,7 +1,7 @@
 // What clients learn without a transaction: reads of durable state, watches, waits for an index. All
 // that one turn reads must agree on one possible state, and nobody may be told too early or too late.
 
-import { Failure } from "../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import type { View } from "../src/barrier/view.ts";
 import type { ClientOptions } from "./client.ts";
 import { Watching } from "./history.ts";

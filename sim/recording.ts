@@ -1,8 +1,8 @@
 // One transaction as the simulator sees it: what it read is compared at once with the state that
 // all transactions accepted before it have left, what it changed is kept for the history.
 
-import { equalBytes } from "../src/base/bytes.ts";
-import type { Instant } from "../src/base/world.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import type { Instant } from "@holdfast/shared/world";
 import type { Row } from "../src/storage/engines/engine.ts";
 import type { Page } from "../src/storage/key.ts";
 import { type ControlRecord, CORE_SCOPE } from "../src/storage/rows/log-entry.ts";

@@ -2,7 +2,7 @@
 // ever put into the log. No code of the store is used here.
 
 import type { KeyObject } from "node:crypto";
-import type { Instant } from "../src/base/world.ts";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tail } from "../src/storage/rows/head.ts";
 import type { ControlRecord } from "../src/storage/rows/log-entry.ts";
 

@@ -2,8 +2,8 @@
 // next event is taken, and events due at the same instant are taken in an order drawn from the seed.
 // Between two events all promise callbacks run, in the runtime's own order, which does not vary.
 
-import { formatUuid } from "../src/base/uuid.ts";
-import type { Clock, Instant, Nanos, Random, Timer, Timers } from "../src/base/world.ts";
+import { formatUuid } from "@holdfast/shared/text/uuid";
+import type { Clock, Instant, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
 import type { Prng } from "./prng.ts";
 
 /** Simulated nanoseconds since the world began. A double counts 104 days of them exactly. */

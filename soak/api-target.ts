@@ -5,11 +5,11 @@
 import { runServer } from "../src/daemon/server-command.ts";
 import { SystemHost } from "../src/daemon/system-host.ts";
 import type { ServerModule } from "../src/daemon/server-part.ts";
-import { SystemClock } from "../src/base/clock.ts";
-import { SystemFs } from "../src/base/fs.ts";
-import { SystemNet } from "../src/base/net.ts";
-import { SystemRandom } from "../src/base/random.ts";
-import { SystemTimers } from "../src/base/timers.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { SystemFs } from "../src/system/fs.ts";
+import { SystemNet } from "../src/system/net.ts";
+import { SystemRandom } from "../src/system/random.ts";
+import { SystemTimers } from "../src/system/timers.ts";
 import * as server from "../src/server/server.ts";
 import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
 import { type CountingPartOptions, countingType, tickOften } from "./counting-part.ts";

@@ -2,8 +2,8 @@
 // the truth, damage that was told as damage, damage that only the check found, or something bad.
 
 import { createInterface } from "node:readline";
-import { bytesCodec } from "../src/base/codec.ts";
-import { Failure } from "../src/base/failure.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import { EngineError } from "../src/storage/engines/engine.ts";
 import { contentOf, WINDOW } from "./ledger.ts";
 import { openStore } from "./opened.ts";

@@ -2,8 +2,8 @@
 // that outlives the process, rollback looks more often than every minute, and at a step of choice the
 // process ends itself with SIGKILL.
 
-import { anyEngine, type EngineType } from "../plugin-sdk/engine.ts";
-import { MILLISECOND } from "../src/base/duration.ts";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Mounts } from "../src/mounts/mounts.ts";
 import { countingEngine } from "../tests/support/counting-engine.ts";
 import { outsideInFile, type Step } from "../tests/support/outside.ts";

@@ -1,7 +1,7 @@
 // JSON that is dear to read: every limit of threats 3.2 at its edge, one beyond it, and as far beyond as a
 // body can go. Texts only; which endpoint they are sent to is said in hostile-payloads.ts.
 
-import { JSON_LIMITS } from "../src/base/json-limits.ts";
+import { JSON_LIMITS } from "@holdfast/shared/json/json-limits";
 
 export const MOST_BODY = 1024 * 1024; // bytes, the default of max_request_size
 const { depth, keys, elements, tokens, keyBytes, numberBytes } = JSON_LIMITS;

@@ -6,7 +6,7 @@
 // client's counter (read, checked, written back); and the removal of object n − WINDOW with its row.
 
 import { createHash } from "node:crypto";
-import { bytesCodec, jsonCodec } from "../src/base/codec.ts";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import type { Barrier } from "../src/barrier/barrier.ts";
 import type { Tx, View } from "../src/barrier/view.ts";
 

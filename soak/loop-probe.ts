@@ -7,7 +7,7 @@ import { openSync, readSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { JSON_LIMITS } from "../src/base/json-limits.ts";
+import { JSON_LIMITS } from "@holdfast/shared/json/json-limits";
 
 export type ProbeCommand =
   | { readonly ask: "read" }

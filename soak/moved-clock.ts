@@ -2,9 +2,9 @@
 // what is due by the clock alone is looked for by ticking often.
 
 import { createInterface } from "node:readline";
-import { SystemClock } from "../src/base/clock.ts";
-import { SECOND } from "../src/base/duration.ts";
-import type { Clock, Instant, Nanos } from "../src/base/world.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 
 export class MovedClock implements Clock {
   readonly #real = new SystemClock();

@@ -2,11 +2,11 @@
 // are fixed, because what is under test here is the disk and not the secrecy.
 
 import { createHash, createSecretKey, type KeyObject } from "node:crypto";
-import { SystemClock } from "../src/base/clock.ts";
-import { SystemFs } from "../src/base/fs.ts";
-import { type Log, makeLog } from "../src/base/log.ts";
-import { SystemRandom } from "../src/base/random.ts";
-import { SystemTimers } from "../src/base/timers.ts";
+import { SystemClock } from "../src/system/clock.ts";
+import { SystemFs } from "../src/system/fs.ts";
+import { type Log, makeLog } from "@holdfast/shared/log";
+import { SystemRandom } from "../src/system/random.ts";
+import { SystemTimers } from "../src/system/timers.ts";
 import { Barrier } from "../src/barrier/barrier.ts";
 import type { Engine } from "../src/storage/engines/engine.ts";
 import { SqliteEngine } from "../src/storage/engines/sqlite.ts";

@@ -3,16 +3,16 @@
 
 import { auditApi } from "./audit/api.ts";
 import { browserApi } from "./browser/api.ts";
-import type { Endpoint } from "./endpoint/endpoint.ts";
+import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import { identityApi } from "./identity/api.ts";
 import { introspectionApi } from "./introspection/api.ts";
 import { loggersApi } from "./introspection/api-loggers.ts";
-import { approleType } from "./engines/approle/approle.ts";
-import { cloudaType } from "./engines/clouda/clouda.ts";
-import { cloudbType } from "./engines/cloudb/cloudb.ts";
-import { cubbyholePaths } from "./engines/cubbyhole/engine.ts";
-import { kvEngine } from "./engines/kv/kv.ts";
-import { userpassType } from "./engines/userpass/userpass.ts";
+import { approleType } from "@holdfast/engines/approle/approle";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
+import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
+import { cubbyholePaths } from "@holdfast/engines/cubbyhole/engine";
+import { kvEngine } from "@holdfast/engines/kv/kv";
+import { userpassType } from "@holdfast/engines/userpass/userpass";
 import { leasesApi, olderLeasesApi } from "./leases/api.ts";
 import { orphansApi } from "./mounts/api-orphans.ts";
 import { mountsApi } from "./mounts/api.ts";

@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Secret } from "../src/base/secret.ts";
+import { Secret } from "@holdfast/shared/secret";
 import { decodeWithOtp } from "../src/crypto/otp.ts";
-import { ROOT_NAMESPACE } from "../src/endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { SealKeeper } from "../src/seal/keeper.ts";
 import { MemoryDisk } from "../src/storage/engines/memory.ts";
 import { type MadeBarrier, sealedBarrier } from "./support/made-barrier.ts";

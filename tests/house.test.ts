@@ -11,7 +11,7 @@ import { depth, fileName, openingComment, switchedOffTests } from "./house/files
 import { casesApart, casesListed, casesNamed } from "./house/cases.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
 import { strayPointers } from "./house/pointers.ts";
-import { importDirection } from "./house/rooms.ts";
+import { importDirection, type Packages } from "./house/rooms.ts";
 import { importsOf, readCode } from "./house/source.ts";
 import { pooledMemory, worldUse } from "./house/world.ts";
 
@@ -29,13 +29,14 @@ function walk(folder: string): string[] {
     .toSorted();
 }
 
-const files = ["src", "sim", "soak", "bench", "tests"].flatMap(walk);
+const WORKSPACES = ["shared", "plugin-sdk", "client", "engines"];
+const files = ["src", ...WORKSPACES, "sim", "soak", "bench", "tests"].flatMap(walk);
 const scripts = files.filter((path) => path.endsWith(".ts"));
-const manifest = readManifest(read("package.json"));
-const packages = {
-  shipped: Object.keys(manifest.dependencies),
-  forTests: Object.keys(manifest.devDependencies),
-};
+const manifestOf = (workspace: string) => readManifest(read(join(workspace, "package.json")));
+const packages: Packages = (workspace) => ({
+  shipped: Object.keys(manifestOf(workspace).dependencies),
+  forTests: Object.keys(manifestOf("").devDependencies), // tests run from the whole house
+});
 
 type Check = (path: string, source: string) => string[];
 type Case = readonly [path: string, source: string];
@@ -52,7 +53,10 @@ interface Rule {
 const rules: Readonly<Record<string, Rule>> = {
   "imports point one way": {
     check: (path, source) =>
-      importDirection(path, source, { shipped: ["openpgp"], forTests: ["fast-check"] }),
+      importDirection(path, source, (workspace) => ({
+        shipped: workspace === "" ? ["openpgp"] : [],
+        forTests: ["fast-check"],
+      })),
     violations: [
       ["src/base/a.ts", 'import { b } from "../crypto/b.ts";'],
       ["src/base/a.ts", 'import type { B } from "../storage/b.ts";'],
@@ -69,9 +73,18 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/core/a.ts", 'import { b } from "../http/b.ts";'],
       ["src/http/a.ts", 'import { Tokens } from "../tokens/tokens.ts";'],
       ["src/cli/a.ts", 'import { b } from "../core/b.ts";'],
-      ["src/client/a.ts", 'import { b } from "../cli/b.ts";'],
-      ["src/engines/kv/a.ts", 'import { b } from "../../barrier/b.ts";'],
-      ["src/engines/kv/a.ts", 'import { b } from "../aws/b.ts";'],
+      ["client/a.ts", 'import { b } from "../src/cli/b.ts";'],
+      ["client/a.ts", 'import { b } from "@holdfast/plugin-sdk/b";'],
+      ["engines/kv/a.ts", 'import { b } from "../../src/barrier/b.ts";'],
+      ["engines/kv/a.ts", 'import { b } from "../aws/b.ts";'],
+      ["engines/kv/a.ts", 'import { b } from "openpgp";'],
+      ["engines/kv/a.ts", 'import { b } from "../../shared/b.ts";'],
+      ["plugin-sdk/a.ts", 'import { b } from "../src/core/pipeline.ts";'],
+      ["plugin-sdk/a.ts", 'import type { B } from "@holdfast/engines/kv/b";'],
+      ["plugin-sdk/a.ts", 'import { b } from "@holdfast/plugin-sdk/b";'],
+      ["shared/a.ts", 'import { b } from "@holdfast/plugin-sdk/b";'],
+      ["src/core/a.ts", 'import { b } from "@holdfast/engines/kv/b";'],
+      ["src/core/a.ts", 'import { b } from "../../shared/failure.ts";'],
       ["src/server/a.ts", 'import { b } from "../cli/b.ts";'],
       ["src/core/a.ts", 'import { b } from "../server/b.ts";'],
       ["src/stuff/a.ts", ""],
@@ -86,15 +99,17 @@ const rules: Readonly<Record<string, Rule>> = {
     innocent: [
       ["src/tokens/a.ts", 'import type { Policy } from "../policies/policy.ts";'],
       ["src/tokens/a.ts", 'import { b } from "../barrier/b.ts";\nimport { c } from "./c.ts";'],
-      ["src/policies/a.ts", 'import { b } from "../policy/b.ts";'],
+      ["src/policies/a.ts", 'import { b } from "../acl/b.ts";'],
       ["src/crypto/a.ts", 'import { readKey } from "openpgp";'],
       ["src/crypto/a.test.ts", 'import fc from "fast-check";\nimport { W } from "../../sim/w.ts";'],
       [
         "src/base/a.ts",
         '// import { b } from "../crypto/b.ts";\nconst s = `from "../crypto/b.ts"`;',
       ],
-      ["src/engines/kv/a.ts", 'import { b } from "../../../plugin-sdk/b.ts";'],
-      ["src/engines/kv/a.ts", 'import { b } from "./b.ts";'],
+      ["engines/kv/a.ts", 'import { b } from "@holdfast/plugin-sdk/b";'],
+      ["engines/kv/a.ts", 'import { b } from "@holdfast/shared/b";'],
+      ["engines/kv/a.ts", 'import { b } from "./b.ts";'],
+      ["src/core/a.ts", 'import { b } from "@holdfast/shared/b";'],
       [
         "src/main.ts",
         'import { serve } from "./daemon/run.ts";\nconst c = import("./cli/run.ts");',
@@ -103,7 +118,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     on: scripts,
   },
-  "the real world is reached through base/ alone": {
+  "the real world is reached through system/ alone": {
     check: worldUse,
     violations: [
       ["src/core/a.ts", "const now = Date.now();"],
@@ -138,13 +153,17 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/core/a.ts", 'import { spawn } from "node:child_process";'],
       ["src/core/a.ts", 'import { Worker } from "node:worker_threads";'],
       ["src/core/a.ts", 'import { DatabaseSync } from "node:sqlite";'],
+      ["plugin-sdk/storage.ts", 'import { readFileSync } from "node:fs";'],
+      ["plugin-sdk/storage.ts", "const now = Date.now();"],
+      ["engines/kv/a.ts", 'const home = process.env["HOME"];'],
+      ["shared/a.ts", "const now = Date.now();"],
       ["src/storage/log.ts", 'import { DatabaseSync } from "node:sqlite";'],
       ["src/storage/engines/sqlite-writer.ts", "const now = Date.now();"],
       ["src/core/a.ts", 'const fs = process.getBuiltinModule("node:fs");'],
       ["src/core/a.ts", 'globalThis["setTimeout"](f, 5);'],
       ["src/core/a.ts", 'import { createServer } from "node:module";'],
-      ["src/base/random.ts", "const now = Date.now();"],
-      ["src/base/clock.ts", "const n = Math.random();"],
+      ["src/system/random.ts", "const now = Date.now();"],
+      ["src/system/clock.ts", "const n = Math.random();"],
     ],
     innocent: [
       ["src/core/a.ts", "// Date.now() would be wrong here\nconst s = 'setTimeout(f)';"],
@@ -155,7 +174,7 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/core/a.ts", 'import type { Socket } from "node:net";'],
       ["src/core/a.ts", 'import { createHmac } from "node:crypto";'],
       ["src/core/a.test.ts", "const now = Date.now();"],
-      ["src/base/clock.ts", "Date.now(); process.hrtime.bigint();"],
+      ["src/system/clock.ts", "Date.now(); process.hrtime.bigint();"],
       ["src/storage/engines/sqlite-writer.ts", 'import { Worker } from "node:worker_threads";'],
       ["src/storage/engines/sqlite.ts", 'import { DatabaseSync } from "node:sqlite";'],
       ["src/main.ts", "run(process.argv, process.env);"],
@@ -264,11 +283,7 @@ for (const [name, { check, violations, innocent, on }] of Object.entries(rules))
 }
 
 test("the walk sees the house", () => {
-  for (const path of [
-    "src/base/world.ts",
-    "src/storage/engines/engine.ts",
-    "tests/house.test.ts",
-  ]) {
+  for (const path of ["shared/world.ts", "src/storage/engines/engine.ts", "tests/house.test.ts"]) {
     assert.ok(files.includes(path), path);
   }
 });
@@ -321,12 +336,14 @@ test("packages: the checks find what was planted and nothing else", () => {
   const integrity = `sha512-${"A".repeat(86)}==`;
   const good = { version: "1.0.0", integrity, resolved: "https://registry.npmjs.org/a/-/a.tgz" };
   const locked = (entry: object) =>
-    lockfile("l", JSON.stringify({ packages: { "": {}, a: entry } }));
+    lockfile("l", JSON.stringify({ packages: { "": { workspaces: ["w"] }, w: {}, a: entry } }));
   assert.deepEqual(locked(good), []);
   assert.equal(locked({ ...good, integrity: undefined }).length, 1);
   assert.equal(locked({ ...good, integrity: "sha1-AAAA" }).length, 1);
   assert.equal(locked({ ...good, hasInstallScript: true }).length, 1);
   assert.equal(locked({ ...good, link: true }).length, 1);
+  assert.deepEqual(locked({ link: true, resolved: "w" }), [], "a workspace of the house");
+  assert.ok(locked({ link: true, resolved: "elsewhere" }).length > 0);
   for (const resolved of ["git+ssh://git@a/b.git", "http://registry.npmjs.org/a", "file:../a"]) {
     assert.equal(locked({ ...good, resolved }).length, 1, resolved);
   }
@@ -336,11 +353,13 @@ test("packages: the checks find what was planted and nothing else", () => {
 });
 
 test("dependencies have exact versions, checksums, no install scripts, and a written reason", () => {
-  const source = read("package.json");
-  assert.deepEqual(exactVersions("package.json", source), []);
   assert.deepEqual(lockfile("package-lock.json", read("package-lock.json")), []);
   const page = "docs/dependencies.md";
-  assert.deepEqual(documented(source, page, read(page)), []);
+  for (const workspace of ["", ...WORKSPACES]) {
+    const path = join(workspace, "package.json");
+    assert.deepEqual(exactVersions(path, read(path)), []);
+    assert.deepEqual(documented(read(path), page, read(page)), []);
+  }
 });
 
 const FAILURES = `

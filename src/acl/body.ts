@@ -1,11 +1,11 @@
 // The body of a `path` block: every key that may stand there, and what is accepted for it. A control
 // that is accepted and not enforced is worse than none, so what we do not enforce is refused.
 
-import { parseDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { Pieces, type Sliced } from "../base/sliced.ts";
-import { parseTime } from "../base/time.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { parseDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { Pieces, type Sliced } from "@holdfast/shared/sliced";
+import { parseTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { ACCEPTED_WORDS, bitOf, settled, SHORTHANDS } from "./capability.ts";
 import { inPath } from "./failure.ts";
 import {

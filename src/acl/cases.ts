@@ -2,10 +2,10 @@
 // hold them itself, since a server refuses keys that it does not know; they stand in a
 // document of their own, `test "name" { path = "…" operation = "…" want = true }`, in HCL or JSON.
 
-import { parseDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { type JsonObject, type JsonValue, rawNumber } from "../base/json.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { parseDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { type JsonObject, type JsonValue, rawNumber } from "@holdfast/shared/json/json";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { type AclCapability, CAPABILITIES } from "./capability.ts";
 import { CompiledAcl } from "./compile.ts";
 import type { AclQuestion } from "./decide.ts";

@@ -2,8 +2,8 @@
 // of rules. Pure: the time is handed in, and the result says for which times it holds. Policy by
 // policy, so that whoever has a thousand of them can give way to others in between.
 
-import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
-import type { Instant } from "../base/world.ts";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
+import type { Instant } from "@holdfast/shared/world";
 import type { AclDocument } from "./document.ts";
 import { MergedRule, type Source, type StatedPolicy } from "./merged-rule.ts";
 import { type Pattern, patternInside, patternOf } from "./pattern.ts";

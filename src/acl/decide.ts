@@ -1,8 +1,8 @@
 // May this be done? The one rule that decides for a path, and what it says. docs/policies/acl.md has it in words.
 
-import type { JsonObject } from "../base/json.ts";
-import type { Sliced } from "../base/sliced.ts";
-import type { Nanos } from "../base/world.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Sliced } from "@holdfast/shared/sliced";
+import type { Nanos } from "@holdfast/shared/world";
 import { type AclCapability, bitOf, bitsOf, wordsOf } from "./capability.ts";
 import type { CompiledAcl } from "./compile.ts";
 import type { MergedRule, PolicyRef } from "./merged-rule.ts";

@@ -9,7 +9,7 @@ import { CompiledAcl } from "./compile.ts";
 import { decide } from "./decide.ts";
 import { type AclDocument, parseAclDocument } from "./document.ts";
 import { PolicyFailure } from "./failure.ts";
-import { policyName } from "../base/policy-name.ts";
+import { policyName } from "@holdfast/shared/text/policy-name";
 
 function refusal(text: string): PolicyFailure {
   try {

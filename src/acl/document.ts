@@ -1,7 +1,7 @@
 // The text of an ACL policy, in HCL or JSON, to its rules. Strict: whatever is not understood is
 // refused by name, line and column, because a rule that is misread is a hole.
 
-import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { readRule } from "./body.ts";
 import { inPath, notParsed, type UnknownKey, unbalancedTemplate, unknownKeys } from "./failure.ts";
 import type { AclRule } from "./rule.ts";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { type AclCapability, CAPABILITIES } from "./capability.ts";
 import { CompiledAcl, type CompileOptions, type PolicyInForce } from "./compile.ts";
 import { type AclQuestion, decide } from "./decide.ts";

@@ -2,8 +2,8 @@
 // in the way, which other rules matched and lost, and the smallest rule that would allow it. Pure. For
 // those who may know; whoever was denied is told nothing of it.
 
-import { showDuration } from "../base/duration.ts";
-import { showTime } from "../base/time.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
 import { bitOf, wordsOf } from "./capability.ts";
 import type { CompiledAcl, LeftOut } from "./compile.ts";
 import {

@@ -1,7 +1,7 @@
 // How an ACL policy document is refused: in the words that clients of such servers look for, with
 // line and column. Texts name keys, words and labels of the policy, which are no secrets.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { type DocumentFailure, showName } from "../document/document-failure.ts";
 import type { Position } from "../document/hcl-node.ts";
 

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { damagedDocuments, documents } from "../../tests/support/damaged-documents.ts";
 import { parseAclDocument } from "./document.ts";
 import { parseDocument } from "../document/document.ts";

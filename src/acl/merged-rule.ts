@@ -1,9 +1,9 @@
 // All blocks with one label, from one document or several policies of a token, as the one rule that
 // they are together, with the policies it came from.
 
-import type { JsonObject } from "../base/json.ts";
-import type { Sliced } from "../base/sliced.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Sliced } from "@holdfast/shared/sliced";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { DENY, settled } from "./capability.ts";
 import {
   mergeParameters,

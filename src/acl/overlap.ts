@@ -2,7 +2,7 @@
 // only what agrees with it so far is looked at. A few that begin alike stand together, told apart when
 // they are asked for: a place for every segment of every pattern would be large.
 
-import type { Sliced } from "../base/sliced.ts";
+import type { Sliced } from "@holdfast/shared/sliced";
 import type { Pattern } from "./pattern.ts";
 
 /** A pattern in segments. */

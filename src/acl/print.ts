@@ -1,6 +1,6 @@
 // A rule as it would be written in HCL: for suggestions, which people copy into their policies.
 
-import { showDuration } from "../base/duration.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
 import type { ParameterRules } from "./parameters/parameters.ts";
 import type { Wrapping } from "./rule.ts";
 import type { RuleValue } from "./parameters/value.ts";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { CompiledAcl } from "./compile.ts";
 import { decide } from "./decide.ts";
 import { parseAclDocument } from "./document.ts";

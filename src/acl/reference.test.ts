@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { atOnce } from "../base/sliced.ts";
+import { atOnce } from "@holdfast/shared/sliced";
 import { type AclCapability, CAPABILITIES } from "./capability.ts";
 import { CompiledAcl } from "./compile.ts";
 import { capabilitiesOn, decide } from "./decide.ts";

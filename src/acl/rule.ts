@@ -1,6 +1,6 @@
 // One `path` block as it was written, checked. What several of them mean together: acl-compile.ts.
 
-import type { Instant, Nanos } from "../base/world.ts";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { ParameterRules } from "./parameters/parameters.ts";
 import type { Pattern } from "./pattern.ts";
 import type { Template } from "./template.ts";

@@ -2,8 +2,8 @@
 // and grants less there, or binds the request. Whoever leaves such a policy out has more rights than
 // with it, now or when some of the rules have ended.
 
-import { Pieces, type Sliced } from "../base/sliced.ts";
-import type { Instant } from "../base/world.ts";
+import { Pieces, type Sliced } from "@holdfast/shared/sliced";
+import type { Instant } from "@holdfast/shared/world";
 import type { CompiledAcl } from "./compile.ts";
 import { LISTING, SUDO } from "./decide.ts";
 import type { MergedRule, Source } from "./merged-rule.ts";

@@ -2,8 +2,8 @@
 // and for no other path. It takes over what held on that path so far, grants and constraints, since it
 // hides the rule that they came from. For those who may ask why, never for the caller.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
 import { bitOf, bitsOf, wordsOf } from "./capability.ts";
 import type { CompiledAcl } from "./compile.ts";
 import {

@@ -1,7 +1,7 @@
 // What a document says that is legal and hardly ever meant. Users lose days on these, so the answer
 // to the write names them.
 
-import { Pieces, type Sliced } from "../base/sliced.ts";
+import { Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { bitsOf } from "./capability.ts";
 import { keyOf, labelOf, type Pattern, patternOf } from "./pattern.ts";
 import { PrefixTree } from "./prefix-tree.ts";

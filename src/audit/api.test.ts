@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
 import { madeAudit } from "../../tests/support/made-audit.ts";
-import { Failure } from "../base/failure.ts";
-import { serve } from "../endpoint/endpoint.ts";
-import { Reply } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { serve } from "@holdfast/shared/endpoint/endpoint";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
 import { auditApi } from "./api.ts";
 
 async function served(t: TestContext) {

@@ -1,11 +1,11 @@
 // Every endpoint of the room: devices, hashing of a known value, the check of a trail, and the
 // headers that are recorded. All of them are for operators of the whole server.
 
-import { reply } from "../endpoint/reply.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { type Field, wire } from "../endpoint/wire.ts";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { type Field, wire } from "@holdfast/shared/endpoint/wire";
 import type { Audit, ListedDevice } from "./audit.ts";
 import { canonicalOptions, type OptionTexts } from "./options.ts";
 

@@ -21,9 +21,10 @@ import {
   recordsOf,
   until,
 } from "../../tests/support/made-audit.ts";
-import { AppendError, SystemAppendFiles } from "../base/append-file.ts";
-import { Failure } from "../base/failure.ts";
-import type { AppendFile } from "../base/world.ts";
+import { AppendError } from "../base/append-error.ts";
+import { SystemAppendFiles } from "../system/append-file.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { AppendFile } from "@holdfast/shared/world";
 import { Audit } from "./audit.ts";
 
 const SECOND = 1_000_000_000n;

@@ -2,9 +2,9 @@
 // are written at the same time; the first that has it lets the request go on, and one that hangs or
 // fails holds up nobody as long as another works.
 
-import { describe } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos } from "../base/world.ts";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos } from "@holdfast/shared/world";
 import { freshKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";

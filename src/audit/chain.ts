@@ -6,7 +6,7 @@
 // checked by itself, and it is how the chain goes on over restarts, rotation and failed writes.
 
 import { timingSafeEqual } from "node:crypto";
-import { utf8 } from "../base/bytes.ts";
+import { utf8 } from "@holdfast/shared/bytes";
 import type { Hmac } from "../crypto/hmac.ts";
 import type { LineBuffer } from "./devices/line-buffer.ts";
 import { quote } from "./json-text.ts";

@@ -1,7 +1,7 @@
 // Which devices there are: those in storage, made over the API, and those that the configuration
 // declares. It makes and forgets them; opening and closing is up to the room.
 
-import { describe } from "../base/failure.ts";
+import { describe } from "@holdfast/shared/failure";
 import { Device, type DeviceParts, type DeviceRecord } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 import { deviceDeclared, deviceExists, deviceUnknown, fileInUse, pathInvalid } from "./failures.ts";

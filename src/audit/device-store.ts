@@ -3,9 +3,9 @@
 // machine's files ended.
 
 import type { KeyObject } from "node:crypto";
-import { alloc, wipe } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import type { Random } from "../base/world.ts";
+import { alloc, wipe } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import type { Random } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
 import type { ChainHead } from "./chain.ts";

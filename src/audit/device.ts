@@ -1,9 +1,9 @@
 // One audit device: its record in storage, its keys, and the way of a record into it.
 
 import type { KeyObject } from "node:crypto";
-import { base64 } from "../base/bytes.ts";
-import type { Log } from "../base/log.ts";
-import type { AppendFiles, Clock, Random, Timers } from "../base/world.ts";
+import { base64 } from "@holdfast/shared/bytes";
+import type { Log } from "@holdfast/shared/log";
+import type { AppendFiles, Clock, Random, Timers } from "@holdfast/shared/world";
 import { deriveKey } from "../crypto/aead.ts";
 import { Attempt } from "./attempt.ts";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";

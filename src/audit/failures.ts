@@ -1,6 +1,6 @@
 // Every way this room refuses. Texts hold names of options and devices, never their values.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * Text that clients match on.

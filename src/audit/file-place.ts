@@ -2,7 +2,7 @@
 // file of the server's among its data or its programs, by whatever path leads there.
 
 import { basename, dirname, join } from "node:path";
-import type { AppendFiles, DirectoryFacts } from "../base/world.ts";
+import type { AppendFiles, DirectoryFacts } from "@holdfast/shared/world";
 import { fileForbidden, fileRefused } from "./failures.ts";
 
 export interface FilePlaces {

@@ -3,8 +3,8 @@
 // and nowhere else. The hashes of tokens are remembered, by a blinded digest and never by the token.
 
 import { hash, type KeyObject } from "node:crypto";
-import type { Random } from "../base/world.ts";
-import { hex } from "../base/bytes.ts";
+import type { Random } from "@holdfast/shared/world";
+import { hex } from "@holdfast/shared/bytes";
 import { BoundedCache } from "./bounded-cache.ts";
 import { Hmac } from "../crypto/hmac.ts";
 

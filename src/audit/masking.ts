@@ -2,7 +2,7 @@
 // every text and every run of bytes as a hash. The work is bounded whatever the caller sent: after so
 // many single hashes the rest of each open list or object becomes one.
 
-import { isRawNumber, type JsonValue } from "../base/json.ts";
+import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import type { Veil } from "./hasher.ts";
 import { escapeUnseen, quote } from "./json-text.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { optionTexts, readOptions } from "./options.ts";
 
 const SECOND = 1_000_000_000n;

@@ -3,9 +3,9 @@
 // trail comes to be kept in another way than its operator believes.
 
 import { normalize } from "node:path";
-import { parseDuration, showDuration } from "../base/duration.ts";
-import { isObject, isRawNumber, type JsonValue } from "../base/json.ts";
-import type { Address, Nanos } from "../base/world.ts";
+import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
+import { isObject, isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import type { Address, Nanos } from "@holdfast/shared/world";
 import type { Rotation } from "./devices/file.ts";
 import type { SocketTarget } from "./devices/socket.ts";
 import { FACILITIES, type Facility, type SyslogTarget } from "./devices/syslog.ts";

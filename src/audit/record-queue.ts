@@ -2,9 +2,9 @@
 // is no room for more bytes a request stands in line with its record unmade, so that it holds no more
 // than it does anyway, and is let in as the device gets on.
 
-import { describe } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos } from "../base/world.ts";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Attempt } from "./attempt.ts";
 
 const MOST_RECORDS = 16_384;

@@ -3,10 +3,10 @@ import test from "node:test";
 import fc from "fast-check";
 import { aRequest } from "../../tests/support/made-audit.ts";
 import { FakeClock, START } from "../../tests/support/fake-world.ts";
-import { CanonicalPath } from "../base/canonical-path.ts";
-import { SystemRandom } from "../base/random.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { SystemRandom } from "../system/random.ts";
 import { freshKey } from "../crypto/aead.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import { Hasher } from "./hasher.ts";
 import { type RecordFormat, Records } from "./record.ts";
 

@@ -2,14 +2,14 @@
 // the hashing. Request and response of one request share their middle part, which is made once.
 // docs/formats/audit.md describes the members.
 
-import type { CanonicalPath } from "../base/canonical-path.ts";
-import { isObject, type JsonValue } from "../base/json.ts";
-import { RenewedMap } from "../base/renewed-map.ts";
-import { showTime } from "../base/time.ts";
-import type { Clock, Instant } from "../base/world.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
-import type { WrapInfo } from "../endpoint/reply.ts";
-import type { Caller } from "../endpoint/request.ts";
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { RenewedMap } from "@holdfast/shared/renewed-map";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Clock, Instant } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import type { WrapInfo } from "@holdfast/shared/endpoint/reply";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import type { Veil } from "./hasher.ts";

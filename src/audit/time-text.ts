@@ -1,8 +1,8 @@
 // Times as records show them: nanoseconds, always nine digits. Two thousand records share a second,
 // so the text before the fraction is kept.
 
-import { showTime } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 
 const SECOND = 1_000_000_000n;
 

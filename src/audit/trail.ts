@@ -2,8 +2,8 @@
 // trail may have gigabytes, and requests go on meanwhile.
 
 import { dirname, join } from "node:path";
-import { concat, text } from "../base/bytes.ts";
-import type { AppendFiles, Timers } from "../base/world.ts";
+import { concat, text } from "@holdfast/shared/bytes";
+import type { AppendFiles, Timers } from "@holdfast/shared/world";
 import type { ChainHead } from "./chain.ts";
 import type { Device } from "./device.ts";
 import { rotatedFiles } from "./devices/rotated-files.ts";

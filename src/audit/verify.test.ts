@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { text } from "../base/bytes.ts";
-import { SystemRandom } from "../base/random.ts";
+import { text } from "@holdfast/shared/bytes";
+import { SystemRandom } from "../system/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { Chain, type ChainEvent } from "./chain.ts";
 import { Hmac } from "../crypto/hmac.ts";

@@ -2,9 +2,9 @@
 // next one; a record waits no longer than the device's time-out. A device that failed or hangs refuses
 // at once instead of collecting records, and is tried again by itself.
 
-import { describe, OwnError } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
+import { describe, OwnError } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Attempt } from "./attempt.ts";
 import type { Sink, SinkSource } from "./devices/sink.ts";
 import { type Entry, failedBefore, RecordQueue, tellFailed } from "./record-queue.ts";

@@ -14,8 +14,8 @@ import {
   unsealed,
 } from "../../tests/support/made-barrier.ts";
 import { TREE_KEY } from "../../tests/support/made-store.ts";
-import { jsonCodec } from "../base/codec.ts";
-import { Failure } from "../base/failure.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import { UNREAD_CONTROLS } from "../storage/control-records.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";
 import { HEAD_ROW } from "../storage/rows/head.ts";

@@ -12,9 +12,9 @@ import {
   ROOT_KEY,
   unsealed,
 } from "../../tests/support/made-barrier.ts";
-import { utf8 } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { Failure } from "../base/failure.ts";
+import { utf8 } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import { deriveKey, entryTerm, openEntry, secretKey } from "../crypto/aead.ts";
 import { decodeEntry } from "../storage/rows/log-entry.ts";
 import { KEYRING_PATH, TREE_KEY_PATH } from "./barrier.ts";

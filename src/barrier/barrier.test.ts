@@ -14,9 +14,9 @@ import {
 } from "../../tests/support/made-barrier.ts";
 import { IDENTITY, TREE_KEY } from "../../tests/support/made-store.ts";
 import { tamper } from "../../tests/support/watched-engine.ts";
-import { text, utf8 } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { Failure } from "../base/failure.ts";
+import { text, utf8 } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import { entryTerm, openEntry } from "../crypto/aead.ts";
 import { decodeEntry } from "../storage/rows/log-entry.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";

@@ -3,11 +3,11 @@
 // counts, and rotates. Which shares or seals lead to the root key is seal/'s business.
 
 import type { KeyObject } from "node:crypto";
-import { wipe } from "../base/bytes.ts";
-import { describe } from "../base/failure.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Instant, Nanos, Random, Timer, Timers } from "../base/world.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Instant, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
 import {
   deriveKey,
   entryTerm,

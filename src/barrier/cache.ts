@@ -2,8 +2,8 @@
 // and is told of every commit before anybody reads on. The bytes are its own: whatever leaves is
 // wiped, since a key may be among them.
 
-import { wipe } from "../base/bytes.ts";
-import { RecentMap } from "../base/recent-map.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { RecentMap } from "@holdfast/shared/recent-map";
 
 const ENTRY_COST = 1024; // of buffer, map and path, as measured in resident memory
 

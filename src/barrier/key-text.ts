@@ -1,7 +1,7 @@
 // Base64 of key bytes, from bytes to bytes. A JavaScript string cannot be wiped, so a key is never
 // one; and a table indexed by key bits would show them through the cache, so there is none.
 
-import { alloc, wipe } from "../base/bytes.ts";
+import { alloc, wipe } from "@holdfast/shared/bytes";
 
 /** All ones when low ≤ x ≤ high, else zero. */
 function within(x: number, low: number, high: number): number {

@@ -5,7 +5,7 @@ import { createSecretKey, type KeyObject } from "node:crypto";
 import test from "node:test";
 import fc from "fast-check";
 import { FlakyRandom, START } from "../../tests/support/fake-world.ts";
-import { showTime } from "../base/time.ts";
+import { showTime } from "@holdfast/shared/text/time";
 import { Keyring, LEAST_OPERATIONS, MOST_OPERATIONS } from "./keyring.ts";
 
 const DAY = 86_400_000_000_000n;

@@ -2,12 +2,12 @@
 // and how many entries each key has sealed; knows nothing of storage.
 
 import type { KeyObject } from "node:crypto";
-import { concat, text, utf8, wipe } from "../base/bytes.ts";
-import { parseDuration, showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { invariant } from "../base/invariant.ts";
-import { parseTime, showTime } from "../base/time.ts";
-import type { Instant, Nanos, Random } from "../base/world.ts";
+import { concat, text, utf8, wipe } from "@holdfast/shared/bytes";
+import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
 import { keyFromText, keyText } from "./key-text.ts";
 

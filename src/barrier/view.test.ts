@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
-import { jsonCodec } from "../base/codec.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { InvariantError } from "@holdfast/shared/invariant";
 import { decodeEntry } from "../storage/rows/log-entry.ts";
 import type { Tx, View } from "./view.ts";
 

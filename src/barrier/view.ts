@@ -1,9 +1,9 @@
 // What a room sees of storage: records below its own prefix, decoded, with the barrier in between.
 // `view.write(tx => …)` is the only way anything is ever written.
 
-import type { Codec } from "../base/codec.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Instant } from "../base/world.ts";
+import type { Codec } from "@holdfast/shared/codec";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
 import type { Page } from "../storage/key.ts";
 import type { Store, WriteOptions } from "../storage/store.ts";
 import type { StoreTx } from "../storage/transaction.ts";

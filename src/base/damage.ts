@@ -1,7 +1,7 @@
 // A stored setting that is damaged is named and counted where it is read; it must not keep the others,
 // or the node, from opening.
 
-import { Failure } from "./failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /** What the read gives, or the fallback where the stored bytes are not what was written. */
 export function unlessDamaged<T>(read: () => T, fallback: T): T {

@@ -3,8 +3,8 @@
 
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
-import { OwnError, Failure } from "./failure.ts";
-import { FORBIDDEN } from "./failures.ts";
+import { OwnError, Failure } from "@holdfast/shared/failure";
+import { FORBIDDEN } from "@holdfast/shared/failures";
 
 const CODES = new Set(["EACCES", "EPERM", "EROFS"]);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { InvariantError } from "./invariant.ts";
+import { InvariantError } from "@holdfast/shared/invariant";
 import { Histogram, Registry, SECONDS_BUCKETS } from "./metrics.ts";
 
 const op = { name: "op", values: ["read", "list"] } as const;

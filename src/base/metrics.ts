@@ -3,9 +3,9 @@
 // that no caller can make the number of series grow or put a secret into one. Which instruments
 // there are is introspection/'s business.
 
-import { jsonSeries, type Labels, type Series, writeSeries } from "./exposition.ts";
-import { invariant } from "./invariant.ts";
-import type { JsonObject } from "./json.ts";
+import { jsonSeries, type Labels, type Series, writeSeries } from "@holdfast/shared/exposition";
+import { invariant } from "@holdfast/shared/invariant";
+import type { JsonObject } from "@holdfast/shared/json/json";
 
 export interface Label {
   readonly name: string;

@@ -2,9 +2,9 @@
 // is something to do. One run at a time; a run that fails is told and comes again after a pause that grows;
 // closing waits for what has begun, and nothing follows it.
 
-import { describe } from "./failure.ts";
-import type { Log } from "./log.ts";
-import type { Nanos, Timer, Timers } from "./world.ts";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 
 export interface RecurringOptions {
   /** What is logged of a run that fails: "could not …". */

@@ -1,10 +1,10 @@
 // The endpoints of browser settings: CORS, and the headers of the console.
 
-import { fold } from "../base/fold.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { fold } from "@holdfast/shared/text/fold";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { Browser } from "./browser.ts";
 
 const endpoint = endpointsOf<Browser>();

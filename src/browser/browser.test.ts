@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { madeBarrier, sealedBarrier } from "../../tests/support/made-barrier.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { Browser } from "./browser.ts";
 
 const ORIGIN = "https://console.example.com";

@@ -1,7 +1,7 @@
 // Headers of the console's pages: the defaults, and what operators put beside or in place
 // of them. They go out under /ui/ only, never with an answer of the API.
 
-import { jsonCodec } from "../base/codec.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
 import * as failures from "./failures.ts";
 import { isHeaderName, isHeaderValue } from "./header-syntax.ts";
 

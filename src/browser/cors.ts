@@ -2,7 +2,7 @@
 // to a browser. An origin is compared as a whole and exactly; "null", which any sandboxed frame can
 // send, is never allowed.
 
-import { jsonCodec } from "../base/codec.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
 import * as failures from "./failures.ts";
 import { isHeaderName } from "./header-syntax.ts";
 

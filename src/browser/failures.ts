@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code cors-origins-missing CORS was switched on without an origin.

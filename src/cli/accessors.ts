@@ -1,9 +1,9 @@
 // Accessors as people give them: whole, or the beginning of one that no other token has.
 
-import { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
-import { isUuid } from "../base/uuid.ts";
-import type { Client } from "../client/client.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Client } from "@holdfast/client/client";
 import { digitsOf, isAccessorPrefix } from "./accessor-prefix.ts";
 import { shown } from "./terminal/value.ts";
 import { listPages } from "./token-listing.ts";

@@ -1,9 +1,9 @@
 // What to do next, for each way in which a request fails. One sentence with the command to type.
 
-import { Failure } from "../base/failure.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Told } from "../client/environment.ts";
-import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Told } from "@holdfast/client/environment";
+import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
 import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";

@@ -1,6 +1,6 @@
 // A failure that was understood where it happened: what to do next comes with it.
 
-import { Failure, type FailureKind } from "../base/failure.ts";
+import { Failure, type FailureKind } from "@holdfast/shared/failure";
 
 /**
  * What the command line and its client refuse by themselves:

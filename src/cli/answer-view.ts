@@ -1,8 +1,8 @@
 // Any answer of the API as people see it: lease, token and wrapping of an envelope, then its data, and
 // credentials of a cloud once more as lines for a shell.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { Answer } from "../client/client.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Answer } from "@holdfast/client/client";
 import { credentialVariables, exportLines } from "./credential-variables.ts";
 import type { Output, View } from "./terminal/output.ts";
 

@@ -2,13 +2,13 @@
 // by itself while a server starts is tried again; what does not, such as a certificate that is not
 // trusted, is told at once.
 
-import { SECOND, showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
-import { isObject } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import type { Client } from "../client/client.ts";
-import { ConnectionFailure, type ConnectionProblem } from "../client/connection-failure.ts";
+import { SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { isObject } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Client } from "@holdfast/client/client";
+import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
 import type { Context } from "./command.ts";
 import { pause } from "./pause.ts";
 

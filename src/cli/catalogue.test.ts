@@ -8,7 +8,7 @@ import { COMMAND_NAMES, findCommand, GROUPS, loadAll, loadCommand } from "./cata
 import { commandHelp, groupHelp, overview } from "./help.ts";
 import { flagName } from "./flag.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
-import { VERSION } from "../base/version.ts";
+import { VERSION } from "../system/version.ts";
 
 test("every command has the name it is found by", async () => {
   for (const name of COMMAND_NAMES) {

@@ -1,11 +1,11 @@
 // A client token cannot use acl/token, which is for management. What its policies let it make is made at
 // auth/token/create: a token that ends with it.
 
-import { Failure } from "../base/failure.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { Secret } from "../base/secret.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Client } from "../client/client.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
 import type { Context } from "./command.ts";
 
 /** What can be said there. A token without policies would be given all of the caller's. */

@@ -2,8 +2,8 @@
 // completion are derived from it. A command gives its data to `out` and throws a Failure; lines on
 // standard error and exit codes are run.ts's.
 
-import type { Clock, Fs, Timers } from "../base/world.ts";
-import type { Client } from "../client/client.ts";
+import type { Clock, Fs, Timers } from "@holdfast/shared/world";
+import type { Client } from "@holdfast/client/client";
 import type { Argument, Arguments, ArgumentValues } from "./argument.ts";
 import type { ChildCommands, PassedSignal } from "./child-command.ts";
 import type { Flag, Flags, FlagValues } from "./flag.ts";

@@ -1,7 +1,7 @@
 // Credentials of the clouds under the names by which the providers' own tools look for them in the
 // environment.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { shellWord } from "../base/shell-text.ts";
 
 export interface CredentialVariables {

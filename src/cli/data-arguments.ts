@@ -2,9 +2,9 @@
 // (name=@file) or from standard input (name=-), so that no secret needs to stand on a command line. Both
 // are taken byte for byte; on a terminal name=- asks without echo.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { parseExact } from "../client/exact-json.ts";
-import type { Query } from "../client/client.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { parseExact } from "@holdfast/client/exact-json";
+import type { Query } from "@holdfast/client/client";
 import type { Context } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 

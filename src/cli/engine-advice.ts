@@ -1,6 +1,6 @@
 // What to do next where a request on mounts, leases, wrapping, logins or secrets is refused.
 
-import type { ApiError } from "../client/api-error.ts";
+import type { ApiError } from "@holdfast/client/api-error";
 
 /** Null where there is nothing to say that is special to them. */
 export function onEngineRefusal(error: ApiError, command: string): string | null {

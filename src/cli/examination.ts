@@ -2,19 +2,19 @@
 // server's state, its clock, our token, audit, versions. Each finding says what to do next. What
 // cannot be looked at because something before it failed is left out.
 
-import { describe, Failure } from "../base/failure.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { DAY, SECOND, showDuration } from "../base/duration.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Told } from "../client/environment.ts";
-import { isLocal } from "../client/server-address.ts";
-import { probeTls } from "../client/tls-probe.ts";
-import { tokenFileProblem } from "../client/token-file.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { DAY, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Told } from "@holdfast/client/environment";
+import { isLocal } from "@holdfast/client/server-address";
+import { probeTls } from "@holdfast/client/tls-probe";
+import { tokenFileProblem } from "@holdfast/client/token-file";
 import { adviceFor, another } from "./advice.ts";
 import type { Context } from "./command.ts";
 import { onGovernedDenial } from "./policy-advice.ts";
 import { checkToken, type TokenCheck } from "./token-check.ts";
-import { VERSION } from "../base/version.ts";
+import { VERSION } from "../system/version.ts";
 
 export interface Finding {
   readonly check: string;

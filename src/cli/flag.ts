@@ -1,10 +1,10 @@
 // Kinds of flags: what they take, how they read it, how help and completion show them. A refusal names
 // the flag and what it accepts and does not repeat the value: it may be a secret in the wrong place.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import type { AskedWords } from "./argument.ts";
-import { parseDuration } from "../base/duration.ts";
-import type { Nanos } from "../base/world.ts";
+import { parseDuration } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
 import { UsageError } from "./usage-error.ts";
 
 export interface Flag<T> {

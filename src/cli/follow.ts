@@ -1,11 +1,11 @@
 // Follows a read of the server by blocking queries: each answer that may be new, until
 // the caller stops. What changed between two answers is for the caller to find.
 
-import { MINUTE, SECOND, showDuration } from "../base/duration.ts";
-import type { Failure, FailureKind } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
-import { ApiError } from "../client/api-error.ts";
-import { ConnectionFailure } from "../client/connection-failure.ts";
+import { MINUTE, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import type { Failure, FailureKind } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
+import { ApiError } from "@holdfast/client/api-error";
+import { ConnectionFailure } from "@holdfast/client/connection-failure";
 import type { Context } from "./command.ts";
 import { pause } from "./pause.ts";
 import type { Held } from "./token-listing.ts";

@@ -1,11 +1,11 @@
 // The lease of credentials that a running command uses: renewed while it runs, ended when it ends.
 
-import { showDuration, SECOND } from "../base/duration.ts";
-import { describe } from "../base/failure.ts";
-import { isObject, type JsonValue } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Client } from "../client/client.ts";
+import { showDuration, SECOND } from "@holdfast/shared/text/duration";
+import { describe } from "@holdfast/shared/failure";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
 import type { Context } from "./command.ts";
 import { pause } from "./pause.ts";
 import { Interrupted } from "./terminal/prompt.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { inspectionText } from "./inspection-view.ts";
 
 const place = { name: "shop", namespace_id: "root", path: "secret/shop/*", line: 3, column: 1 };

@@ -1,7 +1,7 @@
 // The answer of sys/inspect/request for people, who may be woken up by it: first whether and why, then by
 // which line, what else was looked at, and what to write to change it.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { table } from "./terminal/table.ts";
 import { oneLine } from "./terminal/text.ts";
 import { shown } from "./terminal/value.ts";

@@ -1,6 +1,6 @@
 // What the command line is handed from outside. The streams of a process fit; so do those of a test.
 
-import type { Clock, Fs, Timers } from "../base/world.ts";
+import type { Clock, Fs, Timers } from "@holdfast/shared/world";
 import type { ChildCommands, PassedSignal } from "./child-command.ts";
 import type { OutputStream } from "./terminal/output.ts";
 import type { InputStream } from "./terminal/prompt.ts";

@@ -1,6 +1,6 @@
 // The encryption key in use as people see it.
 
-import { isObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { View } from "./terminal/output.ts";
 
 export function keyStatusView(data: JsonValue | undefined): View {

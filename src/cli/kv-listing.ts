@@ -1,9 +1,9 @@
 // Lists of a kv mount. Those that go into folders come page by page, and are reads with a parameter: the
 // verb for them is not carried over HTTP/1.1.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Client } from "../client/client.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
 
 export interface Listing {
   readonly recursive: boolean;

@@ -1,8 +1,8 @@
 // What can be set on a secret apart from its data.
 
-import { showDuration } from "../base/duration.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
 import { flag } from "./flag.ts";
 
 export const METADATA_FLAGS = {

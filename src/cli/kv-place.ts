@@ -1,11 +1,11 @@
 // Where a key lies: which mount serves the path that a person typed, of which version, and what of the
 // path is the key. The server is asked, since a mount may have several segments.
 
-import { Failure } from "../base/failure.ts";
-import { isObject } from "../base/json.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Client } from "../client/client.ts";
-import { restOfPath } from "../client/request-path.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
+import { restOfPath } from "@holdfast/client/request-path";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { flag } from "./flag.ts";
 import { governedDenial } from "./policy-advice.ts";

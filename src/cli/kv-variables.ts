@@ -1,12 +1,12 @@
 // Members of key/value secrets as variables of an environment. What they are called follows from their
 // names by one rule, and nothing is guessed where two would get the same name.
 
-import type { JsonValue } from "../base/json.ts";
-import type { Client } from "../client/client.ts";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type { Client } from "@holdfast/client/client";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { findKv } from "./kv-place.ts";
 import { recordOf } from "./kv-versions.ts";
-import { rawText } from "../client/exact-json.ts";
+import { rawText } from "@holdfast/client/exact-json";
 
 type Variables = readonly (readonly [name: string, value: string])[];
 

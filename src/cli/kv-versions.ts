@@ -1,9 +1,9 @@
 // Versions of a secret: on the command line, and as the answers tell of them.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { Instant } from "../base/world.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Answer, Client } from "../client/client.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Answer, Client } from "@holdfast/client/client";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { flag, ValueFlag } from "./flag.ts";
 import type { KvPlace } from "./kv-place.ts";

@@ -1,7 +1,7 @@
 // Leases as people see them.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { Instant } from "../base/world.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 import { longTime } from "./relative-time.ts";
 import type { View } from "./terminal/output.ts";
 

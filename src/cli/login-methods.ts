@@ -1,8 +1,8 @@
 // Ways to log in: what each asks of the person, and of the API. Passwords come from a prompt, a file or
 // standard input, never from the command line.
 
-import type { JsonObject } from "../base/json.ts";
-import { oneSegment, restOfPath } from "../client/request-path.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { oneSegment, restOfPath } from "@holdfast/client/request-path";
 import { readValue, type Sources } from "./data-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 

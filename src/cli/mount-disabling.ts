@@ -1,11 +1,11 @@
 // Follows a mount that the server disables: tells how many of its leases are revoked, and can be left
 // and taken up again at any time, since the server goes on by itself.
 
-import { MILLISECOND, MINUTE, SECOND, showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { JsonValue } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import { ApiError } from "../client/api-error.ts";
+import { MILLISECOND, MINUTE, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import { ApiError } from "@holdfast/client/api-error";
 import { AdvisedFailure } from "./advised-failure.ts";
 import type { Context } from "./command.ts";
 import { leasesLeft } from "./mount-state.ts";

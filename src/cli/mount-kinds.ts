@@ -1,10 +1,10 @@
 // The two kinds of mounts: where they are on the wire, what they are called, and the settings that both
 // share.
 
-import { showDuration } from "../base/duration.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import { restOfPath } from "../client/request-path.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import { restOfPath } from "@holdfast/client/request-path";
 import { flag } from "./flag.ts";
 import { UsageError } from "./usage-error.ts";
 

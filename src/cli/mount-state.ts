@@ -1,7 +1,7 @@
 // What the API says of a mount that is not at work: it is being disabled or moved, how many leases are
 // left, and what is the matter with it.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 
 /** What stands in its way, which may be long; null where nothing does. */
 export function troubleOf({ trouble }: JsonObject): string | null {

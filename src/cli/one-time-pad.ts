@@ -1,10 +1,10 @@
 // Takes a one-time password off a token that the server covered with it.
 
 import { isUtf8 } from "node:buffer";
-import { fromBase64, wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
-import { Secret } from "../base/secret.ts";
-import { ownBytes } from "../client/own-bytes.ts";
+import { fromBase64, wipe } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
+import { Secret } from "@holdfast/shared/secret";
+import { ownBytes } from "@holdfast/client/own-bytes";
 
 export function uncover(encoded: string, otp: Secret<string>): Secret<string> {
   const token = fromBase64(encoded.trim());

@@ -1,6 +1,6 @@
 // Waits a while, unless Ctrl-C comes first.
 
-import type { Nanos } from "../base/world.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Context } from "./command.ts";
 import { Interrupted } from "./terminal/prompt.ts";
 

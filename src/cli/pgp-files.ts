@@ -1,6 +1,6 @@
 // PGP public keys out of files, as the API takes them: armoured text as it is, anything else in base64.
 
-import { base64 } from "../base/bytes.ts";
+import { base64 } from "@holdfast/shared/bytes";
 import type { UserFiles } from "./user-file.ts";
 
 const MAX_KEY = 64 * 1024; // what the server reads of one

@@ -1,6 +1,6 @@
 // What to do next where a request on policies is refused, or a governing policy refuses a request.
 
-import type { ApiError } from "../client/api-error.ts";
+import type { ApiError } from "@holdfast/client/api-error";
 
 const POLICY_PATH = /^sys\/polic(?:ies\/(acl|rgp|egp)|y)\/(.+)$/;
 

@@ -1,8 +1,8 @@
 // The three kinds of policies as commands name them, and where the API keeps each.
 
-import { ApiError } from "../client/api-error.ts";
-import type { Client } from "../client/client.ts";
-import { restOfPath } from "../client/request-path.ts";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
+import { restOfPath } from "@holdfast/client/request-path";
 import { flag } from "./flag.ts";
 
 export const POLICY_KINDS = ["acl", "rgp", "egp"] as const;

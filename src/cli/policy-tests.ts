@@ -1,8 +1,8 @@
 // Tests of policy documents, run without a server: those inside RGPs and EGPs, and cases for ACL
 // documents. Reading a document is a test of it as well.
 
-import { Failure } from "../base/failure.ts";
-import type { Instant } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Instant } from "@holdfast/shared/world";
 import { readAclCases, runAclCases, type NamedDocument } from "../acl/cases.ts";
 import { parseAclDocument } from "../acl/document.ts";
 import { type Programs, runTests } from "../program/program.ts";

@@ -2,8 +2,8 @@
 // new shares must be entered before they become valid: if the answer that carries them is lost, the
 // old ones still open the server.
 
-import { isObject, type JsonObject } from "../base/json.ts";
-import type { Secret } from "../base/secret.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Secret } from "@holdfast/shared/secret";
 import type { Context } from "./command.ts";
 import { askShares, keepCancelNonce, notRunning, shareLines, tellProgress } from "./shares.ts";
 import type { View } from "./terminal/output.ts";

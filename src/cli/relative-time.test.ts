@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY, HOUR, MINUTE, SECOND } from "../base/duration.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { longTime, relative, shortTime } from "./relative-time.ts";
 
 const NOW = 1_772_359_200n * SECOND; // 2026-03-01T10:00:00Z

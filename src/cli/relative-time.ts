@@ -1,11 +1,11 @@
 // Instants as people ask for them: how long ago, how long still. Exact times are for programs, which
 // get them from -format json.
 
-import { DAY, HOUR, MINUTE, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { JsonValue } from "../base/json.ts";
-import { parseTime } from "../base/time.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import { parseTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { NONE, shown } from "./terminal/value.ts";
 
 const UNITS: readonly (readonly [Nanos, string])[] = [

@@ -2,12 +2,12 @@
 // line that says what went wrong and one that says what to do. The one table of exit codes of client
 // commands: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 permission denied.
 
-import { SystemClock } from "../base/clock.ts";
-import { Failure } from "../base/failure.ts";
-import { SystemFs } from "../base/fs.ts";
-import { SystemTimers } from "../base/timers.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Told } from "../client/environment.ts";
+import { SystemClock } from "../system/clock.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { SystemFs } from "../system/fs.ts";
+import { SystemTimers } from "../system/timers.ts";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Told } from "@holdfast/client/environment";
 import { adviceFor } from "./advice.ts";
 import { readArguments } from "./argument.ts";
 import { findCommand, loadCommand, type Group } from "./catalogue.ts";

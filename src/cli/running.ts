@@ -1,8 +1,8 @@
 // What a command has at hand while it runs; made on demand, closed at the end.
 
-import { showDuration } from "../base/duration.ts";
-import { Client, type Watcher } from "../client/client.ts";
-import { Transport } from "../client/transport.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { Client, type Watcher } from "@holdfast/client/client";
+import { Transport } from "@holdfast/client/transport";
 import type { PassedSignal } from "./child-command.ts";
 import type { Context } from "./command.ts";
 import type { CliIo, CliWorld } from "./io.ts";

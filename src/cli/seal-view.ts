@@ -1,6 +1,6 @@
 // The state of a server's seal as people see it.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import type { View } from "./terminal/output.ts";
 import { shown } from "./terminal/value.ts";
 

@@ -1,7 +1,7 @@
 // Lengths that an answer gives in seconds, for people.
 
-import { SECOND, showDuration } from "../base/duration.ts";
-import type { JsonValue } from "../base/json.ts";
+import { SECOND, showDuration } from "@holdfast/shared/text/duration";
+import type { JsonValue } from "@holdfast/shared/json/json";
 import { shown } from "./terminal/value.ts";
 
 export function secondsText(value: JsonValue | undefined): string {

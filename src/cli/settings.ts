@@ -3,8 +3,8 @@
 
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import type { Fs, Nanos } from "../base/world.ts";
-import type { Secret } from "../base/secret.ts";
+import type { Fs, Nanos } from "@holdfast/shared/world";
+import type { Secret } from "@holdfast/shared/secret";
 import {
   ClientEnvironment,
   DEFAULT_TIMEOUT,
@@ -13,16 +13,16 @@ import {
   type ClientSetting,
   type Environment,
   type Told,
-} from "../client/environment.ts";
+} from "@holdfast/client/environment";
 import {
   DEFAULT_ADDRESS,
   parseServerAddress,
   type ServerAddress,
-} from "../client/server-address.ts";
-import { addressesOf, sameServer } from "../client/token-address.ts";
-import { readTokenFile, tokenFilePath } from "../client/token-file.ts";
-import type { TlsChoice } from "../client/transport.ts";
-import { showDuration } from "../base/duration.ts";
+} from "@holdfast/client/server-address";
+import { addressesOf, sameServer } from "@holdfast/client/token-address";
+import { readTokenFile, tokenFilePath } from "@holdfast/client/token-file";
+import type { TlsChoice } from "@holdfast/client/transport";
+import { showDuration } from "@holdfast/shared/text/duration";
 import { flag, type FlagValues } from "./flag.ts";
 import { UsageError } from "./usage-error.ts";
 import type { UserFiles } from "./user-file.ts";

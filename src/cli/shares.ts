@@ -1,8 +1,8 @@
 // Key shares: where they come from, how many a ceremony still needs, how new ones are shown.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import { Secret } from "../base/secret.ts";
-import { ApiError } from "../client/api-error.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import { ApiError } from "@holdfast/client/api-error";
 import { AdvisedFailure } from "./advised-failure.ts";
 import type { Context } from "./command.ts";
 import { progressBar } from "./terminal/activity.ts";

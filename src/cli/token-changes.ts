@@ -1,6 +1,6 @@
 // What is different between two lists of tokens, or two readings of one.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { shown } from "./terminal/value.ts";
 
 export interface TokenChange {

@@ -2,9 +2,9 @@
 // endpoints that the server has decides; the route is looked up before the token, so that 404 says
 // nothing about the token.
 
-import { isObject } from "../base/json.ts";
-import { ApiError } from "../client/api-error.ts";
-import type { Client } from "../client/client.ts";
+import { isObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
 import { governedDenial } from "./policy-advice.ts";
 
 const SELF = "acl/token/self";

@@ -1,10 +1,10 @@
 // What a new token is given on the command line, as the members of a request.
 
-import { showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
-import { parseTime } from "../base/time.ts";
-import { isUuid } from "../base/uuid.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { parseTime } from "@holdfast/shared/text/time";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import { flag, type FlagValues } from "./flag.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -1,8 +1,8 @@
 // The list of tokens, page by page: one answer never has to hold all of them.
 
-import { isObject, type JsonObject } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import type { Answer, Client, Query } from "../client/client.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Answer, Client, Query } from "@holdfast/client/client";
 import { beginsWith, digitsOf, stretchesOf, type Stretch } from "./accessor-prefix.ts";
 import { shown } from "./terminal/value.ts";
 

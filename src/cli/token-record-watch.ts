@@ -1,7 +1,7 @@
 // One token, followed: printed whole, then what is new about it.
 
-import type { JsonObject } from "../base/json.ts";
-import { ApiError } from "../client/api-error.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
 import type { Context } from "./command.ts";
 import { follow } from "./follow.ts";
 import { indexOf, type Held } from "./token-listing.ts";

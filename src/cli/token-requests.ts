@@ -1,9 +1,9 @@
 // What several token commands ask of the server.
 
-import { Failure } from "../base/failure.ts";
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { Secret } from "../base/secret.ts";
-import type { Client } from "../client/client.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Secret } from "@holdfast/shared/secret";
+import type { Client } from "@holdfast/client/client";
 
 /** The token of an answer. */
 export function tokenOf(body: JsonValue | undefined): JsonObject {

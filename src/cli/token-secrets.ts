@@ -1,12 +1,12 @@
 // Secrets of tokens on their way in and out: from a file, standard input or a prompt, never from the
 // command line; to a file of their own, for their owner alone, where that is asked for.
 
-import { wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
-import { Secret } from "../base/secret.ts";
-import { isUuid } from "../base/uuid.ts";
-import { ownBytes } from "../client/own-bytes.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import { ownBytes } from "@holdfast/client/own-bytes";
 import type { Context } from "./command.ts";
 import { flag } from "./flag.ts";
 import { shown } from "./terminal/value.ts";

@@ -1,9 +1,9 @@
 // A token as people see it: lines for one, a table for many. Secrets are hidden
 // unless a command says that this is where they are told.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { isOver } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import type { Context } from "./command.ts";
 import { flag } from "./flag.ts";
 import { instantOf, longTime, shortTime } from "./relative-time.ts";

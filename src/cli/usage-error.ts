@@ -1,6 +1,6 @@
 // The command line itself is wrong: exit code 2, and a look at the help is the next step.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code usage The command line is wrong.

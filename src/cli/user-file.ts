@@ -20,8 +20,8 @@ import {
 } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { dirname, join } from "node:path";
-import { alloc, concat, wipe } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { alloc, concat, wipe } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 
 export interface UserFiles {
   /** The whole file; a Failure that names it when it cannot be read or is too large. */

@@ -1,8 +1,8 @@
 // A wrapping token on its way in: from a file, standard input or a prompt. It works once, but whoever
 // sees it first has what it wraps: a command line is seen by every process of the machine.
 
-import { Secret } from "../base/secret.ts";
-import { isUuid } from "../base/uuid.ts";
+import { Secret } from "@holdfast/shared/secret";
+import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Context } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 

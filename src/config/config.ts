@@ -1,10 +1,10 @@
 // The configuration as the server takes it: typed, with defaults, paths made absolute. Whoever has a
 // Config need not doubt any part of it.
 
-import type { JsonObject } from "../base/json.ts";
-import type { LogLevel } from "../base/log.ts";
-import type { Secret } from "../base/secret.ts";
-import type { Nanos } from "../base/world.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { LogLevel } from "@holdfast/shared/log";
+import type { Secret } from "@holdfast/shared/secret";
+import type { Nanos } from "@holdfast/shared/world";
 import type { HeaderTable, Table } from "./fields.ts";
 
 export interface Config {

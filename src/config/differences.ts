@@ -2,7 +2,7 @@
 // declaration says that they take effect at the start.
 
 import { isDeepStrictEqual } from "node:util";
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { Config } from "./config.ts";
 import type { Fields } from "./schema.ts";
 import { SETTINGS } from "./settings.ts";

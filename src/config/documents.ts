@@ -3,9 +3,9 @@
 
 import { isUtf8 } from "node:buffer";
 import { join, resolve } from "node:path";
-import { text as textOf } from "../base/bytes.ts";
-import { describe, OwnError } from "../base/failure.ts";
-import type { Fs } from "../base/world.ts";
+import { text as textOf } from "@holdfast/shared/bytes";
+import { describe, OwnError } from "@holdfast/shared/failure";
+import type { Fs } from "@holdfast/shared/world";
 import { parseDocument } from "../document/document.ts";
 import { DocumentFailure } from "../document/document-failure.ts";
 import { type BodyShape, shapeDocument } from "../document/document-shape.ts";

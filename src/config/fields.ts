@@ -1,9 +1,9 @@
 // The kinds of values that settings have. Each says in its refusal what would be accepted. Numbers
 // and booleans may also be written as text, because that is what a substitution gives.
 
-import { parseDuration } from "../base/duration.ts";
-import { Secret } from "../base/secret.ts";
-import type { Nanos } from "../base/world.ts";
+import { parseDuration } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
+import type { Nanos } from "@holdfast/shared/world";
 import { showName } from "../document/document-failure.ts";
 import type { Value } from "../document/hcl-node.ts";
 import { Refusal } from "./problem.ts";

@@ -1,7 +1,7 @@
 // What files say, file by file, and several files as one: later single values win, lists are joined,
 // blocks are added, replaced, or replaced by name, as their declaration says.
 
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import type { Place } from "./problem.ts";
 import { entryOf, type Fields } from "./schema.ts";
 

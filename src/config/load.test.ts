@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { HOUR, MINUTE, SECOND } from "../base/duration.ts";
-import { Secret } from "../base/secret.ts";
+import { HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
 import { memoryFiles } from "../../tests/support/memory-files.ts";
 import { type Loaded, loadConfig, type Sources } from "./load.ts";
 import { ConfigFailure, showProblem } from "./problem.ts";

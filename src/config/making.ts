@@ -1,8 +1,8 @@
 // From settled values to a Config: what settings mean together, and what does not go together.
 
 import { resolve, join } from "node:path";
-import { readRange } from "../base/addresses.ts";
-import type { JsonObject } from "../base/json.ts";
+import { readRange } from "@holdfast/shared/text/addresses";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { baseUrl, isHost, isNetwork } from "./address.ts";
 import { cloudsOf } from "./cloud-config.ts";
 import type { AuditDeviceConfig, Config, Directories, SealSettings } from "./config.ts";

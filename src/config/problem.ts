@@ -2,7 +2,7 @@
 // file with three mistakes is mended in one go. Texts name keys and never repeat values, since any
 // value may be a credential in the wrong place.
 
-import { Failure, OwnError } from "../base/failure.ts";
+import { Failure, OwnError } from "@holdfast/shared/failure";
 import type { Position } from "../document/hcl-node.ts";
 
 /** A place in a file, or in what stands in for one: a variable of the environment, a flag. */

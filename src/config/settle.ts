@@ -1,9 +1,9 @@
 // From what was found to every value there is: defaults fill the gaps. Also the same as plain JSON
 // without secrets, for operators who ask the server what it runs with.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import { showDuration } from "../base/duration.ts";
-import { Secret } from "../base/secret.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
 import { type FoundBody, NOTHING } from "./found.ts";
 import type { Entry, Fields, Settled, Values } from "./schema.ts";
 

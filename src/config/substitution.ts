@@ -2,9 +2,9 @@
 // was put in is never shown in a message. `$${` stands for the characters `${`.
 
 import { isUtf8 } from "node:buffer";
-import { text as textOf, wipe } from "../base/bytes.ts";
-import { describe } from "../base/failure.ts";
-import type { Fs } from "../base/world.ts";
+import { text as textOf, wipe } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
+import type { Fs } from "@holdfast/shared/world";
 import { showName } from "../document/document-failure.ts";
 import type { StringValue } from "../document/hcl-node.ts";
 import { Refusal } from "./problem.ts";

@@ -1,7 +1,7 @@
 // Refusals on /acl/ in the words that clients of the ACL API match on: one text
 // for whoever may not, and machine words with underscores.
 
-import type { Failure } from "../base/failure.ts";
+import type { Failure } from "@holdfast/shared/failure";
 import { broaderWord, methodNotAllowed, permissionDenied, tokenExpired } from "./failures.ts";
 import type { Passage } from "./passage.ts";
 import type { TokenLookup } from "./seams.ts";

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
-import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { AskedRequest } from "./asked.ts";
 import type { Incoming } from "./incoming.ts";
 import { Passage } from "./passage.ts";

@@ -1,9 +1,9 @@
 // What a handler is told of its request: the passage without its credential, headers and body.
 
-import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Clock, Nanos } from "../base/world.ts";
-import type { Capability } from "../endpoint/access.ts";
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Clock, Nanos } from "@holdfast/shared/world";
+import type { Capability } from "@holdfast/shared/endpoint/access";
 import type { Question } from "../endpoint/decision.ts";
 import type {
   Asked,
@@ -14,10 +14,10 @@ import type {
   Operation,
   Remote,
   WrapForm,
-} from "../endpoint/request.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+} from "@holdfast/shared/endpoint/request";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Home, programInput } from "../policies/program-request.ts";
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import { homeOf } from "../endpoint/parts.ts";
 import { describedInput } from "./input.ts";
 import { namedValues } from "./router.ts";

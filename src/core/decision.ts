@@ -1,9 +1,9 @@
 // The right of a caller to do something somewhere, by its policies.
 
-import type { Capability } from "../endpoint/access.ts";
+import type { Capability } from "@holdfast/shared/endpoint/access";
 import type { Decision } from "../endpoint/decision.ts";
-import type { Asked } from "../endpoint/request.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import type { Asked } from "@holdfast/shared/endpoint/request";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { capabilityFor } from "./operation.ts";
 import type { Passage } from "./passage.ts";
 import type { Decisions } from "./seams.ts";

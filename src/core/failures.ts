@@ -1,6 +1,6 @@
 // Every way the pipeline refuses. Texts that clients match on are kept.
 
-import { Failure, type FailureKind, type FailureOptions } from "../base/failure.ts";
+import { Failure, type FailureKind, type FailureOptions } from "@holdfast/shared/failure";
 
 /**
  * @code not-initialised The server is not initialised.

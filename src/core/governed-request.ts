@@ -1,8 +1,8 @@
 // A request on its way as governing policies are told of it: the passage without its credential.
 
-import type { Instant } from "../base/world.ts";
-import type { Asked } from "../endpoint/request.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import type { Instant } from "@holdfast/shared/world";
+import type { Asked } from "@holdfast/shared/endpoint/request";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { GovernedRequest } from "../policies/program-request.ts";
 import { capabilityOn } from "./decision.ts";
 import type { Passage } from "./passage.ts";

@@ -1,11 +1,16 @@
 // A request as the pipeline takes it from http/, and what it gives back. Sockets, headers' spellings
 // and status numbers are http's; who may do what is not.
 
-import type { Failure } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
-import type { Family } from "../endpoint/endpoint.ts";
-import type { Reply } from "../endpoint/reply.ts";
-import type { ListenerTraits, Operation, Remote, WrapForm } from "../endpoint/request.ts";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Family } from "@holdfast/shared/endpoint/endpoint";
+import type { Reply } from "@holdfast/shared/endpoint/reply";
+import type {
+  ListenerTraits,
+  Operation,
+  Remote,
+  WrapForm,
+} from "@holdfast/shared/endpoint/request";
 
 export interface Incoming {
   /** A fresh UUID: request_id of the envelope, of the header and of both audit records. */

@@ -6,7 +6,7 @@ import {
   isAtOrBelow,
   type NamespaceRef,
   ROOT_NAMESPACE,
-} from "../endpoint/request.ts";
+} from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { Passage } from "./passage.ts";
 import type { Route } from "./router.ts";

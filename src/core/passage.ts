@@ -1,22 +1,22 @@
 // One request on its way through the pipeline: what is known of it so far. Stages add to it; audit
 // records and the outcome are told from it, wherever the way ended.
 
-import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Instant } from "../base/world.ts";
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import type { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 import type { AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision } from "../endpoint/decision.ts";
-import type { Served } from "../endpoint/endpoint.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Judgement } from "../endpoint/judgement.ts";
 import { type Home, homeOf } from "../endpoint/parts.ts";
-import { Reply } from "../endpoint/reply.ts";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import {
   type Caller,
   type MountRef,
   type NamespaceRef,
   ROOT_NAMESPACE,
-} from "../endpoint/request.ts";
+} from "@holdfast/shared/endpoint/request";
 import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "./operation.ts";
 import type { Query } from "../base/query.ts";

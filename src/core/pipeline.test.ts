@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf, serve } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { Reply, reply } from "../endpoint/reply.ts";
-import { wire } from "../endpoint/wire.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf, serve } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { Reply, reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { SmallHouse } from "../../tests/support/small-house.ts";
 
 const endpoint = endpointsOf<{ present: boolean; fault: (() => unknown) | null }>();

@@ -1,22 +1,22 @@
 // The way of one request: a stage per line in #pass, in the order of docs/decisions/0007. Whatever refuses
 // throws a Failure; #refuse has it recorded, and http/ turns it into a status.
 
-import { EMPTY, text } from "../base/bytes.ts";
-import { CanonicalPath, isSegment, splitTarget } from "../base/canonical-path.ts";
-import { describe, Failure } from "../base/failure.ts";
-import { traceOf } from "../base/fault.ts";
-import { invariant } from "../base/invariant.ts";
-import type { JsonObject } from "../base/json.ts";
-import { readJson } from "../base/json-reader.ts";
-import type { Log } from "../base/log.ts";
+import { EMPTY, text } from "@holdfast/shared/bytes";
+import { CanonicalPath, isSegment, splitTarget } from "@holdfast/shared/text/canonical-path";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { traceOf } from "@holdfast/shared/fault";
+import { invariant } from "@holdfast/shared/invariant";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { readJson } from "@holdfast/shared/json/json-reader";
+import type { Log } from "@holdfast/shared/log";
 import { parseQuery } from "../base/query.ts";
-import type { Clock, Instant, Timers } from "../base/world.ts";
+import type { Clock, Instant, Timers } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
-import type { Served } from "../endpoint/endpoint.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
-import { Reply } from "../endpoint/reply.ts";
-import type { Asked, Caller } from "../endpoint/request.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { programInput } from "../policies/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { inAclWords } from "./acl-words.ts";

@@ -3,9 +3,9 @@
 // that of the path, not of the number of routes. What a declaration says of the case of a parameter is
 // done here, so that a path has its one form before anybody looks at it.
 
-import { fold } from "../base/fold.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Method, Served } from "../endpoint/endpoint.ts";
+import { fold } from "@holdfast/shared/text/fold";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Method, Served } from "@holdfast/shared/endpoint/endpoint";
 
 export type Methods = ReadonlyMap<Method, Served>;
 

@@ -1,10 +1,10 @@
 // Where a path leads: to a declaration of the server, to a mount and what its type declares, or nowhere;
 // and the one form of the path, as it is read there.
 
-import { MAX_SEGMENTS } from "../base/canonical-path.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Served } from "../endpoint/endpoint.ts";
-import type { MountRef, NamespaceRef, Operation } from "../endpoint/request.ts";
+import { MAX_SEGMENTS } from "@holdfast/shared/text/canonical-path";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { MountRef, NamespaceRef, Operation } from "@holdfast/shared/endpoint/request";
 import { describedInput } from "./input.ts";
 import { methodOf } from "./operation.ts";
 import { namedValues, type Route, Router } from "./router.ts";

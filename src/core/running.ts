@@ -1,8 +1,8 @@
 // The requests that are being answered now: for whoever wants to see them, and for the seal, which
 // waits for them, and so does a mount that goes.
 
-import { RenewedMap } from "../base/renewed-map.ts";
-import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";
+import { RenewedMap } from "@holdfast/shared/renewed-map";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 
 export interface RunningRequest {
   readonly id: string;

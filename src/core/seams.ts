@@ -1,15 +1,21 @@
 // What the pipeline asks of the rooms. Each room has a class that fits; server.ts puts them together.
 
-import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { Nanos } from "../base/world.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
-import type { Served } from "../endpoint/endpoint.ts";
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import type { Nanos } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision, Question } from "../endpoint/decision.ts";
 import type { Judgement } from "../endpoint/judgement.ts";
-import type { LeaseOffer, LoginOffer } from "../endpoint/lease.ts";
-import type { Leased, Reply, WrapInfo } from "../endpoint/reply.ts";
-import type { Asked, Caller, MountRef, NamespaceRef, Origin } from "../endpoint/request.ts";
+import type { LeaseOffer, LoginOffer } from "@holdfast/shared/endpoint/lease";
+import type { Leased, Reply, WrapInfo } from "@holdfast/shared/endpoint/reply";
+import type {
+  Asked,
+  Caller,
+  MountRef,
+  NamespaceRef,
+  Origin,
+} from "@holdfast/shared/endpoint/request";
 import type { ProgramInput } from "../program/program-input.ts";
 import type { Governor } from "../policies/governing-places.ts";
 import type { Route } from "./router.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf, serve } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf, serve } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
 import { SmallHouse } from "../../tests/support/small-house.ts";
 
 const endpoint = endpointsOf<null>();

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createHmac, createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { InvariantError } from "../base/invariant.ts";
-import { SystemRandom } from "../base/random.ts";
-import type { Random } from "../base/world.ts";
+import { InvariantError } from "@holdfast/shared/invariant";
+import { SystemRandom } from "../system/random.ts";
+import type { Random } from "@holdfast/shared/world";
 import {
   deriveKey,
   ENTRY_OVERHEAD,

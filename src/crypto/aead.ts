@@ -3,9 +3,9 @@
 
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { asBuffer, EMPTY, utf8, wipe } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Random } from "../base/world.ts";
+import { asBuffer, EMPTY, utf8, wipe } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Random } from "@holdfast/shared/world";
 
 // The one mode in the house. It authenticates: a mode that does not would let whoever writes the
 // disk learn plaintext from how a bad entry fails.

@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code otp-length-mismatch The one-time password is not as long as the token.

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import test from "node:test";
 import fc from "fast-check";
-import { InvariantError } from "../base/invariant.ts";
-import { SystemRandom } from "../base/random.ts";
+import { InvariantError } from "@holdfast/shared/invariant";
+import { SystemRandom } from "../system/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { Hmac } from "./hmac.ts";
 

@@ -4,8 +4,8 @@
 // blocks that the definition asks for, in memory that does not move and is wiped at the end.
 
 import { hash, type KeyObject } from "node:crypto";
-import { alloc, asBuffer, concat, utf8, wipe } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
+import { alloc, asBuffer, concat, utf8, wipe } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 import { exportKey } from "./aead.ts";
 
 const BLOCK = 64;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Failure } from "../base/failure.ts";
-import { InvariantError } from "../base/invariant.ts";
-import { SystemRandom } from "../base/random.ts";
-import type { Random } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { InvariantError } from "@holdfast/shared/invariant";
+import { SystemRandom } from "../system/random.ts";
+import type { Random } from "@holdfast/shared/world";
 import { decodeWithOtp, encodeWithOtp, makeOtp } from "./otp.ts";
 
 const random = new SystemRandom();

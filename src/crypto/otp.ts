@@ -2,10 +2,10 @@
 // that carries the token is worthless to whoever did not start the ceremony.
 
 import { isUtf8 } from "node:buffer";
-import { alloc, fromBase64, wipe } from "../base/bytes.ts";
+import { alloc, fromBase64, wipe } from "@holdfast/shared/bytes";
 import { otpLengthMismatch } from "./failures.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Random } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Random } from "@holdfast/shared/world";
 import { drawBelow } from "./uniform.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

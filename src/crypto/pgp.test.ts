@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import * as openpgp from "openpgp";
-import { Failure } from "../base/failure.ts";
-import type { Instant } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Instant } from "@holdfast/shared/world";
 import { encryptTo, fingerprint, readPublicKey } from "./pgp.ts";
 
 const HOUR = 3_600_000;

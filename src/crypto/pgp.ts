@@ -7,9 +7,9 @@
 // It also keeps copies of the plaintext that cannot be wiped: the caller wipes its own.
 
 import type { Key } from "openpgp";
-import { alloc, asBuffer, fromBase64, text } from "../base/bytes.ts";
+import { alloc, asBuffer, fromBase64, text } from "@holdfast/shared/bytes";
 import { pgpKeyRefused, type PgpProblem } from "./failures.ts";
-import type { Instant } from "../base/world.ts";
+import type { Instant } from "@holdfast/shared/world";
 
 const MAX_INPUT_CHARS = 64 * 1024;
 const ARMOR = "-----BEGIN PGP ";

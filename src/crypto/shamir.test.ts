@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { combine, split } from "shamir-secret-sharing";
 import vectors from "../../tests/vectors/shamir.json" with { type: "json" };
-import { Failure } from "../base/failure.ts";
-import { InvariantError } from "../base/invariant.ts";
-import { SystemRandom } from "../base/random.ts";
-import type { Random } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { InvariantError } from "@holdfast/shared/invariant";
+import { SystemRandom } from "../system/random.ts";
+import type { Random } from "@holdfast/shared/world";
 import { combineShares, invert, multiply, splitSecret } from "./shamir.ts";
 
 const random = new SystemRandom();

@@ -7,10 +7,10 @@
 // from malformed ones, which the caller learns anyway. Masks are written `0 - bit`, not `-bit`:
 // minus zero is a floating-point number, and the engine would leave its integer path for it.
 
-import { alloc, concat, wipe } from "../base/bytes.ts";
+import { alloc, concat, wipe } from "@holdfast/shared/bytes";
 import { sharesOutOfRange, thresholdOutOfRange } from "./failures.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Random } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Random } from "@holdfast/shared/world";
 import { drawBelow } from "./uniform.ts";
 
 const POLYNOMIAL = 0x11b; // x^8 + x^4 + x^3 + x + 1

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InvariantError } from "../base/invariant.ts";
-import { SystemRandom } from "../base/random.ts";
-import type { Random } from "../base/world.ts";
+import { InvariantError } from "@holdfast/shared/invariant";
+import { SystemRandom } from "../system/random.ts";
+import type { Random } from "@holdfast/shared/world";
 import { drawBelow } from "./uniform.ts";
 
 /** Hands out the given bytes one after the other, and throws when they are used up. */

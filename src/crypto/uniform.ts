@@ -1,8 +1,8 @@
 // Random numbers below a bound, each equally likely. Taking a byte modulo the bound would favour the
 // small ones; bytes beyond the largest multiple of the bound are thrown away instead.
 
-import { invariant } from "../base/invariant.ts";
-import type { Random } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Random } from "@holdfast/shared/world";
 
 /** A number from 0 to `bound` − 1, with `bound` from 1 to 256. */
 export function drawBelow(random: Random, bound: number): number {

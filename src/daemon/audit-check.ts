@@ -2,9 +2,9 @@
 // them can, and nobody should learn that at night with the last share in hand. Nothing is made.
 
 import { readOptions } from "../audit/options.ts";
-import { describe } from "../base/failure.ts";
+import { describe } from "@holdfast/shared/failure";
 import { handOver } from "../base/forbidden.ts";
-import type { Fs } from "../base/world.ts";
+import type { Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import type { Host } from "./host.ts";
 import { writingProblem } from "./written-file.ts";

@@ -2,10 +2,10 @@
 // library on what it could not read may quote a key, so they are not passed on.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { wipe } from "../base/bytes.ts";
-import { DAY } from "../base/duration.ts";
-import { describe } from "../base/failure.ts";
-import type { Instant } from "../base/world.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { DAY } from "@holdfast/shared/text/duration";
+import { describe } from "@holdfast/shared/failure";
+import type { Instant } from "@holdfast/shared/world";
 import type { TlsConfig } from "../config/config.ts";
 import type { Files } from "../config/documents.ts";
 

@@ -2,9 +2,9 @@
 // reload when one has changed.
 
 import { createHash } from "node:crypto";
-import { wipe } from "../base/bytes.ts";
-import { SECOND } from "../base/duration.ts";
-import type { Nanos, Timer, Timers } from "../base/world.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import type { Files } from "../config/documents.ts";
 

@@ -1,7 +1,7 @@
 // A certificate for --dev-tls, from an authority made for the occasion. The authority's key is
 // forgotten as soon as it has signed: nobody can make a second certificate of it.
 
-import type { Instant } from "../base/world.ts";
+import type { Instant } from "@holdfast/shared/world";
 
 export interface DevCertificate {
   readonly authority: string; // PEM

@@ -3,15 +3,15 @@
 // this one. The engines are then told of them as an operator would do it, by the API.
 
 import { join } from "node:path";
-import { SECOND } from "../base/duration.ts";
-import { OwnError } from "../base/failure.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { OwnError } from "@holdfast/shared/failure";
 import { devCloudsAbsent, devCloudsFailed } from "./failures.ts";
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { Secret } from "../base/secret.ts";
-import type { Fs, Timers } from "../base/world.ts";
-import { Client } from "../client/client.ts";
-import { parseServerAddress } from "../client/server-address.ts";
-import { Transport } from "../client/transport.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import type { Fs, Timers } from "@holdfast/shared/world";
+import { Client } from "@holdfast/client/client";
+import { parseServerAddress } from "@holdfast/client/server-address";
+import { Transport } from "@holdfast/client/transport";
 import type { Helper, Host } from "./host.ts";
 
 export interface DevClouds {

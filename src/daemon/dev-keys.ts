@@ -2,10 +2,10 @@
 // token, in clear, in a file of mode 0600. That is what makes such a directory unfit for real secrets.
 
 import { join } from "node:path";
-import { text, utf8, wipe } from "../base/bytes.ts";
-import type { Failure } from "../base/failure.ts";
+import { text, utf8, wipe } from "@holdfast/shared/bytes";
+import type { Failure } from "@holdfast/shared/failure";
 import { devKeysDamaged, devKeysMissing } from "./failures.ts";
-import type { Fs } from "../base/world.ts";
+import type { Fs } from "@holdfast/shared/world";
 
 export interface DevKeys {
   readonly unsealKey: string;

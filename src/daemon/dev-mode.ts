@@ -2,10 +2,10 @@
 // by itself. Insecure by definition.
 
 import { join, resolve } from "node:path";
-import { utf8 } from "../base/bytes.ts";
+import { utf8 } from "@holdfast/shared/bytes";
 import { shellWord } from "../base/shell-text.ts";
 import { devCloudsTokenless, devTokenDiffers } from "./failures.ts";
-import type { Fs, World } from "../base/world.ts";
+import type { Fs, World } from "@holdfast/shared/world";
 import { parseHostPort } from "../config/address.ts";
 import { showBanner } from "./banner.ts";
 import type { DevClouds } from "./dev-clouds.ts";

@@ -1,9 +1,9 @@
 // The dump that SIGUSR2 asks for: what an operator needs to see of a process that behaves oddly. Fixed
 // facts only, so that no secret can get in: no configuration values, no environment, no request data.
 
-import { showDuration } from "../base/duration.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos } from "../base/world.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import type { Host } from "./host.ts";
 import type { ServerPart } from "./server-part.ts";

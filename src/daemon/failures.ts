@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure, type FailureOptions } from "../base/failure.ts";
+import { Failure, type FailureOptions } from "@holdfast/shared/failure";
 
 /**
  * @code reload-failed A part of the configuration could not be loaded again; what was in effect

@@ -2,7 +2,7 @@
 // certificates as links and turn them to the next version. Nothing that a caller of the API names is
 // read through this.
 
-import type { FileInfo, Fs } from "../base/world.ts";
+import type { FileInfo, Fs } from "@holdfast/shared/world";
 import type { Host } from "./host.ts";
 
 export class FollowedFiles implements Fs {

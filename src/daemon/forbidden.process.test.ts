@@ -7,7 +7,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { SystemClock } from "../base/clock.ts";
+import { SystemClock } from "../system/clock.ts";
 import { makeDevCertificate } from "./dev-certificate.ts";
 
 const SCRIPT = join(import.meta.dirname, "..", "..", "tests", "support", "server-as-nobody.ts");

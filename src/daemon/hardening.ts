@@ -2,8 +2,8 @@
 // about once, at the start.
 
 import { dirname } from "node:path";
-import { Failure } from "../base/failure.ts";
-import type { FileInfo, Fs } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { FileInfo, Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import type { Host } from "./host.ts";
 

@@ -2,9 +2,9 @@
 // closed to others. Checked at every start: a link can be laid while the server is down.
 
 import { dirname } from "node:path";
-import { describe } from "../base/failure.ts";
+import { describe } from "@holdfast/shared/failure";
 import { handOver } from "../base/forbidden.ts";
-import type { FileInfo, Fs } from "../base/world.ts";
+import type { FileInfo, Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import { type Area, areasOf, overlaps, writtenFiles } from "../config/directories.ts";
 import type { Host } from "./host.ts";

@@ -1,11 +1,11 @@
 // The life of a server process: its log, the server, what it announces, reloads, and its end.
 
-import { utf8 } from "../base/bytes.ts";
-import { describe } from "../base/failure.ts";
+import { utf8 } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
 import { reloadFailed } from "./failures.ts";
-import { traceOf } from "../base/fault.ts";
-import type { Log } from "../base/log.ts";
-import type { World } from "../base/world.ts";
+import { traceOf } from "@holdfast/shared/fault";
+import type { Log } from "@holdfast/shared/log";
+import type { World } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
@@ -23,7 +23,7 @@ import { Reloads } from "./reloads.ts";
 import type { ServerModule, ServerPart } from "./server-part.ts";
 import { serve } from "./serving.ts";
 import type { Signals } from "./signals.ts";
-import { BUILD_DATE, VERSION } from "../base/version.ts";
+import { BUILD_DATE, VERSION } from "../system/version.ts";
 
 export const BAD_CONFIGURATION = 2;
 

@@ -1,8 +1,8 @@
 // The log of the process: where its lines go, how it changes on a reload.
 
-import { type Log, type LogDial, makeLog } from "../base/log.ts";
-import { LogFile } from "../base/log-file.ts";
-import type { Clock } from "../base/world.ts";
+import { type Log, type LogDial, makeLog } from "@holdfast/shared/log";
+import { LogFile } from "../system/log-file.ts";
+import type { Clock } from "@holdfast/shared/world";
 import type { LogConfig } from "../config/config.ts";
 import type { Host } from "./host.ts";
 

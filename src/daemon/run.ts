@@ -1,10 +1,10 @@
 // The real surroundings of `holdfast server`.
 
-import { SystemClock } from "../base/clock.ts";
-import { SystemFs } from "../base/fs.ts";
-import { SystemNet } from "../base/net.ts";
-import { SystemRandom } from "../base/random.ts";
-import { SystemTimers } from "../base/timers.ts";
+import { SystemClock } from "../system/clock.ts";
+import { SystemFs } from "../system/fs.ts";
+import { SystemNet } from "../system/net.ts";
+import { SystemRandom } from "../system/random.ts";
+import { SystemTimers } from "../system/timers.ts";
 import type { Environment } from "../config/substitution.ts";
 import { sealIntrinsics } from "./intrinsics.ts";
 import { runServer } from "./server-command.ts";

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { OwnError } from "../base/failure.ts";
-import { SECOND } from "../base/duration.ts";
+import { OwnError } from "@holdfast/shared/failure";
+import { SECOND } from "@holdfast/shared/text/duration";
 import {
   CONFIG_FILE,
   fakeDaemon,
@@ -16,7 +16,7 @@ import {
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import { SERVER_USAGE } from "./flags.ts";
 import { runServer } from "./server-command.ts";
-import { VERSION } from "../base/version.ts";
+import { VERSION } from "../system/version.ts";
 
 function started(daemon: FakeDaemon, ...args: string[]) {
   const ended = runServer(args, daemon);

@@ -1,7 +1,7 @@
 // `holdfast server`: from arguments to an exit code. 0 normal, 1 failure at run time, 2 bad
 // configuration or arguments, 3 the storage is in use by another process.
 
-import { describe, OwnError } from "../base/failure.ts";
+import { describe, OwnError } from "@holdfast/shared/failure";
 import { isForbidden } from "../base/forbidden.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";

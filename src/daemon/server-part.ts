@@ -1,7 +1,7 @@
 // What the daemon needs of the server it runs.
 
-import type { Log, LogDial } from "../base/log.ts";
-import type { Fs, World } from "../base/world.ts";
+import type { Log, LogDial } from "@holdfast/shared/log";
+import type { Fs, World } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import type { Initialised, InitOptions } from "../seal/init.ts";
 import type { UnsealRequest } from "../seal/keeper.ts";

@@ -1,10 +1,10 @@
 // A server that is up, until it stops: by a signal, or because its storage failed. Reloads and dumps
 // on the way.
 
-import { describe } from "../base/failure.ts";
-import { SECOND } from "../base/duration.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos, Timers } from "../base/world.ts";
+import { describe } from "@holdfast/shared/failure";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import type { ServerPart } from "./server-part.ts";
 import type { Signals } from "./signals.ts";
 

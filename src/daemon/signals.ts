@@ -1,7 +1,7 @@
 // Signals, from the first moment of the process on. What they do is said by whoever runs the server.
 
-import { MILLISECOND } from "../base/duration.ts";
-import type { Clock, Nanos } from "../base/world.ts";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { Host, SignalName } from "./host.ts";
 
 // A terminal sends Ctrl-C to the whole group, and npm passes on what it gets: one key press arrives

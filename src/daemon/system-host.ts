@@ -1,6 +1,6 @@
 // The real process and host.
 
-import { OwnError } from "../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 import { isRefusal, whyNoSocket } from "../base/forbidden.ts";
 import {
   accessSync,

@@ -4,11 +4,11 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { text, utf8 } from "../base/bytes.ts";
-import { describe } from "../base/failure.ts";
-import { Secret } from "../base/secret.ts";
-import type { Fs } from "../base/world.ts";
-import { forgetAddresses, rememberAddresses } from "../client/token-address.ts";
+import { text, utf8 } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
+import { Secret } from "@holdfast/shared/secret";
+import type { Fs } from "@holdfast/shared/world";
+import { forgetAddresses, rememberAddresses } from "@holdfast/client/token-address";
 import type { Host } from "./host.ts";
 
 const NAME = ".holdfast-token";

@@ -1,9 +1,9 @@
 // `holdfast server --validate`: everything that can be known before a start, as a table. Nothing is
 // changed: a store that is not there is not made.
 
-import { describe, Failure } from "../base/failure.ts";
-import type { World } from "../base/world.ts";
-import { utf8 } from "../base/bytes.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { World } from "@holdfast/shared/world";
+import { utf8 } from "@holdfast/shared/bytes";
 import { showHostPort } from "../config/address.ts";
 import type { Config, ListenerConfig } from "../config/config.ts";
 import { ownFiles } from "../config/directories.ts";

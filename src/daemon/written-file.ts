@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { handOver } from "../base/forbidden.ts";
-import type { Fs } from "../base/world.ts";
+import type { Fs } from "@holdfast/shared/world";
 import type { Host } from "./host.ts";
 
 /** Null when it can be. What may not even be looked at throws, and says why. */

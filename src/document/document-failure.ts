@@ -1,7 +1,7 @@
 // Every way in which a document's text is refused. Texts name keys, which are no secrets, but never
 // values: a configuration file may hold a credential, and messages travel into logs.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import type { Position } from "./hcl-node.ts";
 
 /** "At line:column: what", as clients know it; the position also as numbers, for an editor. */

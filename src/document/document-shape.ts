@@ -2,7 +2,7 @@
 // about it: which keys are blocks, and with how many labels. JSON cannot tell `{"path": {"a": {}}}`
 // from an object in an object, and guessing by the looks of it is how parsers misread documents.
 
-import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { alreadySet, showName, tooLarge, wrongShape } from "./document-failure.ts";
 import type {
   Attribute,

@@ -1,7 +1,7 @@
 // A document whose notation is not told beforehand: JSON if its first character is a brace, HCL
 // otherwise, and the same tree for both. HCL never begins with a brace, so the choice is no guess.
 
-import { atOnce, type Sliced } from "../base/sliced.ts";
+import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 import { type BodyShape, slicedShape } from "./document-shape.ts";
 import type { Body } from "./hcl-node.ts";
 import { readHcl } from "./hcl-parser.ts";

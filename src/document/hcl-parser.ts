@@ -1,7 +1,7 @@
 // HCL text to tree, after the grammar of HCL 1: strict, without recovery, the
 // first thing that does not fit ends it. Goes no deeper than the limit, so the stack cannot overflow.
 
-import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { alreadySet, attributeAndBlock, showName, tooDeep, tooLarge } from "./document-failure.ts";
 import { NO_COMMENTS, type Token } from "./hcl-lexer.ts";
 import type {

@@ -4,7 +4,7 @@
 // commas, breaks and indentation, `:`, how text was escaped. Goes as deep as the tree does, which the
 // parsers have bounded.
 
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import {
   type Body,
   type Comment,

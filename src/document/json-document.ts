@@ -2,7 +2,7 @@
 // the last of two equal keys and rounds numbers. It yields attributes only; document-shape.ts finds
 // the blocks. Null is refused: HCL has no word for it, and the two notations say the same things.
 
-import { atOnce, Pieces, type Sliced } from "../base/sliced.ts";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { alreadySet, type DocumentFailure, syntaxError, tooDeep } from "./document-failure.ts";
 import type { Attribute, Body, Key, Position, Value } from "./hcl-node.ts";
 import type { SourceText } from "./source-text.ts";

@@ -1,6 +1,6 @@
 // How parameters of the query under /acl/ are refused: in the words that clients of the ACL API match on.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 function parameter(message: string): Failure {
   return new Failure("invalid", "invalid_parameter", message);

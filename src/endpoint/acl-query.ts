@@ -1,12 +1,12 @@
 // Parameters of the query under /acl/: how each is spelt and refused. An empty
 // value is as none, but for what is true or false, where the bare name is true, and for `cas`.
 
-import { parseBoolean } from "../base/boolean.ts";
-import { parseTokenDuration, showDuration } from "../base/duration.ts";
-import type { JsonValue } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import type { Schema } from "./schema.ts";
-import type { Field } from "./wire.ts";
+import { parseBoolean } from "@holdfast/shared/text/boolean";
+import { parseTokenDuration, showDuration } from "@holdfast/shared/text/duration";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Schema } from "@holdfast/shared/endpoint/schema";
+import type { Field } from "@holdfast/shared/endpoint/wire";
 import * as failures from "./acl-query-failures.ts";
 
 const MOST_PER_PAGE = 2 ** 31 - 1;

@@ -1,14 +1,14 @@
 // What is audited: a request and its answer as the pipeline knows them, in clear. The audit room hashes
 // what must not be readable.
 
-import type { CanonicalPath } from "../base/canonical-path.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { AuthBlock } from "./auth.ts";
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { Decision } from "./decision.ts";
 import type { Judgement } from "./judgement.ts";
-import type { WrapInfo } from "./reply.ts";
-import type { Caller, NamespaceRef, Operation, Remote } from "./request.ts";
+import type { WrapInfo } from "@holdfast/shared/endpoint/reply";
+import type { Caller, NamespaceRef, Operation, Remote } from "@holdfast/shared/endpoint/request";
 
 /** It does not change between the call for the request and the one for its response. */
 export interface AuditedRequest {

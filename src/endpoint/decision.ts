@@ -1,10 +1,10 @@
 // What is asked of policies, and what they answer. The pipeline asks, the policies room decides, the
 // audit trail tells.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import type { Capability } from "./access.ts";
-import type { NamespaceRef } from "./request.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Capability } from "@holdfast/shared/endpoint/access";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 
 /** Of a field: its first name, and the one form of all spellings of a value. */
 export interface Reading {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { MINUTE } from "../base/duration.ts";
-import { access } from "./access.ts";
-import { endpointsOf } from "./endpoint.ts";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor } from "./help.ts";
-import { out } from "./output.ts";
-import { wire } from "./wire.ts";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 
 const endpoint = endpointsOf<null>();
 const name = wire.path("name").string("What it is called");

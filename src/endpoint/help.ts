@@ -1,14 +1,14 @@
 // Help on a path in words, from its declarations: for ?help=1 and for the command line. What is
 // written here depends on the declarations alone, never on what is stored.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import type { Access } from "./access.ts";
-import { inAuth } from "./auth.ts";
-import type { Method } from "./endpoint.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { Access } from "@holdfast/shared/endpoint/access";
+import { inAuth } from "@holdfast/shared/endpoint/auth";
+import type { Method } from "@holdfast/shared/endpoint/endpoint";
 import { type Described, openapiDocument } from "./openapi.ts";
-import { out } from "./output.ts";
-import type { Schema } from "./schema.ts";
-import type { Field, Source } from "./wire.ts";
+import { out } from "@holdfast/shared/endpoint/output";
+import type { Schema } from "@holdfast/shared/endpoint/schema";
+import type { Field, Source } from "@holdfast/shared/endpoint/wire";
 
 export interface Help {
   readonly help: string;

@@ -1,6 +1,6 @@
 // The parts of the OpenAPI document that all operations share: envelope, refusals, ways to send a token.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 
 function failing(description: string): JsonObject {
   const schema = { $ref: "#/components/schemas/Errors" };

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { SECOND } from "../base/duration.ts";
-import type { JsonObject } from "../base/json.ts";
-import { access } from "./access.ts";
-import { inAuth } from "./auth.ts";
-import { endpointsOf } from "./endpoint.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { access } from "@holdfast/shared/endpoint/access";
+import { inAuth } from "@holdfast/shared/endpoint/auth";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor } from "./help.ts";
 import { openapiDocument, pathsOf } from "./openapi.ts";
-import { out, TextBody } from "./output.ts";
-import { wire } from "./wire.ts";
+import { out, TextBody } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 
 const endpoint = endpointsOf<null>();
 const path = wire.path("path").string("Where it is");

@@ -2,14 +2,14 @@
 // and the same declarations give the same text. LIST is no verb that OpenAPI knows: a list stands
 // under its path with a slash at the end, as GET with list=true, marked x-service-list.
 
-import type { JsonObject } from "../base/json.ts";
-import { inAuth } from "./auth.ts";
-import type { Endpoint, Method } from "./endpoint.ts";
-import { parametersOf } from "./endpoint.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { inAuth } from "@holdfast/shared/endpoint/auth";
+import type { Endpoint, Method } from "@holdfast/shared/endpoint/endpoint";
+import { parametersOf } from "@holdfast/shared/endpoint/endpoint";
 import { COMPONENTS } from "./openapi-components.ts";
-import { out } from "./output.ts";
-import type { Schema } from "./schema.ts";
-import type { Field } from "./wire.ts";
+import { out } from "@holdfast/shared/endpoint/output";
+import type { Schema } from "@holdfast/shared/endpoint/schema";
+import type { Field } from "@holdfast/shared/endpoint/wire";
 
 /** A declaration without its handler: an Endpoint, or a Served one. */
 export interface Described extends Omit<Endpoint<never>, "handler" | "exists"> {

@@ -1,7 +1,7 @@
 // The one refusal of wrapping tokens: used, expired, unknown or no wrapping token at all. The pipeline
 // and the room say it in the same words, or the difference would tell which of them it was.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code wrapping-token-invalid The wrapping token is not valid: used up, expired or never there.

@@ -2,10 +2,10 @@
 // socket behind it is the wire's; whether it may pass at all is decided in reception.ts.
 
 import type { Readable } from "node:stream";
-import type { Failure } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
-import type { ListenerTraits, Remote, WrapForm } from "../endpoint/request.ts";
+import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
 import { readJsonBody } from "./body.ts";
 import type { LargeBodies } from "./large-bodies.ts";
 import type { RequestHeaders } from "./request-headers.ts";

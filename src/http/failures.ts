@@ -1,10 +1,10 @@
 // Refusals of the HTTP front: what was wrong with a request before anybody looked at its path. None
 // repeats a header's value; it may be a secret in the wrong place.
 
-import { showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { CLIENT_ENDED } from "../endpoint/request.ts";
-import type { Nanos } from "../base/world.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
+import type { Nanos } from "@holdfast/shared/world";
 
 /**
  * @code request-malformed The request is not valid HTTP.

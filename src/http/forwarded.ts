@@ -2,7 +2,7 @@
 // operator named, and is read from its end: what stands further left was written by the client.
 
 import { BlockList, isIP, isIPv6 } from "node:net";
-import type { Remote } from "../endpoint/request.ts";
+import type { Remote } from "@holdfast/shared/endpoint/request";
 import { plainAddress } from "./connection-book.ts";
 import { badHeader } from "./failures.ts";
 import { isLoopbackAddress, refused } from "./listener-settings.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test, { afterEach, describe } from "node:test";
-import { SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { Reply } from "../endpoint/reply.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import {
   dataOf,

@@ -4,9 +4,9 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Failure } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
-import type { Remote } from "../endpoint/request.ts";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Remote } from "@holdfast/shared/endpoint/request";
 import { SMALL_CHUNK } from "./body.ts";
 import { ChunkWatch } from "./chunk-watch.ts";
 import type { Busy, Seated } from "./connection-book.ts";

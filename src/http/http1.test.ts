@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import test, { afterEach, beforeEach, describe } from "node:test";
-import { Reply } from "../endpoint/reply.ts";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import {
   dataOf,
   errorsOf,

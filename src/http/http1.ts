@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Remote } from "../endpoint/request.ts";
+import type { Remote } from "@holdfast/shared/endpoint/request";
 import { Http1Connection } from "./http1-connection.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import type { Reception } from "./reception.ts";

@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { Nanos } from "../base/world.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Arrival, Exchange, Wire } from "./exchange.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { endInPieces } from "./pieces.ts";

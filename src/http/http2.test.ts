@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { connect, constants, type ClientHttp2Session, type OutgoingHttpHeaders } from "node:http2";
 import test, { after, afterEach, before, describe } from "node:test";
-import { SECOND } from "../base/duration.ts";
-import { Reply } from "../endpoint/reply.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import { CertificateFiles, TestAuthority } from "../../tests/support/certificates.ts";
 import {
   dataOf,

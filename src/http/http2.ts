@@ -10,8 +10,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { Nanos } from "../base/world.ts";
-import type { Remote } from "../endpoint/request.ts";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { Busy, Seated } from "./connection-book.ts";
 import { Http2Wire } from "./http2-wire.ts";
 import type { ListenerLimits } from "./listener-settings.ts";

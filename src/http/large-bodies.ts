@@ -1,7 +1,7 @@
 // Large bodies go on one in a turn of the event loop. Reading one takes up to 30 ms, and as many as come in
 // together would otherwise be read together, with everybody else waiting for all of them.
 
-import type { Timers } from "../base/world.ts";
+import type { Timers } from "@holdfast/shared/world";
 
 const LARGE = 8 * 1024; // bytes; below, reading takes less than half a millisecond
 

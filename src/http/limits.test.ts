@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test, { afterEach, describe } from "node:test";
-import { MILLISECOND, SECOND } from "../base/duration.ts";
-import { Reply } from "../endpoint/reply.ts";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import {
   dataOf,
   errorsOf,

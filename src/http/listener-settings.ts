@@ -1,11 +1,11 @@
 // What can be set for a listener, and the defaults. Numbers come from part 3.3 of the threats; every
 // one has a name here and a test at the limit and one beyond it.
 
-import type { Failure } from "../base/failure.ts";
+import type { Failure } from "@holdfast/shared/failure";
 import { listenerInvalid } from "./failures.ts";
-import { SECOND } from "../base/duration.ts";
-import type { Nanos } from "../base/world.ts";
-import type { ListenerTraits } from "../endpoint/request.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
 
 export interface ListenerLimits {
   readonly connections: number; // of all listeners together

@@ -7,13 +7,13 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from "node:tls";
-import { clientOf } from "../base/client-address.ts";
-import { HOUR, MINUTE } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
-import { forbidden } from "../base/failures.ts";
+import { clientOf } from "@holdfast/shared/text/client-address";
+import { HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { forbidden } from "@holdfast/shared/failures";
 import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
-import type { Address, Nanos, Timer } from "../base/world.ts";
-import type { Remote } from "../endpoint/request.ts";
+import type { Address, Nanos, Timer } from "@holdfast/shared/world";
+import type { Remote } from "@holdfast/shared/endpoint/request";
 import {
   type Busy,
   type ConnectionBook,

@@ -1,9 +1,9 @@
 // What the HTTP front is handed: the pipeline, the world, and the rules that rooms keep.
 
-import type { Log } from "../base/log.ts";
-import type { Clock, Fs, Nanos, Random, Timers } from "../base/world.ts";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Fs, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Core } from "../core/incoming.ts";
-import type { Operation } from "../endpoint/request.ts";
+import type { Operation } from "@holdfast/shared/endpoint/request";
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -2,8 +2,8 @@
 // the block as it is. The next that asks for one of the size gets it: so we ask, and overwrite. Which block
 // that is cannot be known; several are taken, since a few reads may have come between.
 
-import { alloc } from "../base/bytes.ts";
-import type { Timers } from "../base/world.ts";
+import { alloc } from "@holdfast/shared/bytes";
+import type { Timers } from "@holdfast/shared/world";
 
 const READ_BLOCK = 64 * 1024;
 const BLOCKS = 8;

@@ -1,12 +1,12 @@
 // The way of one request through a listener: what its head alone says against it, then the pipeline,
 // then the answer. It knows no socket; wires bring requests here and carry answers away.
 
-import { describe, Failure } from "../base/failure.ts";
-import { traceOf } from "../base/fault.ts";
-import type { Nanos } from "../base/world.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { traceOf } from "@holdfast/shared/fault";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Outcome } from "../core/incoming.ts";
-import { JSON_TYPE } from "../endpoint/output.ts";
-import type { ListenerTraits } from "../endpoint/request.ts";
+import { JSON_TYPE } from "@holdfast/shared/endpoint/output";
+import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
 import { checkAnnounced } from "./body.ts";
 import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
 import {

@@ -1,12 +1,12 @@
 // The headers of a request, read once, from the raw list: Node's own object joins or drops repeated
 // ones, and a repeated credential or length is how two readers come to see two requests.
 
-import { foldedUuid } from "../base/uuid.ts";
-import { DAY, parseDuration, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { isUuid } from "../base/uuid.ts";
-import type { Nanos } from "../base/world.ts";
-import type { WrapForm } from "../endpoint/request.ts";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import { DAY, parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Nanos } from "@holdfast/shared/world";
+import type { WrapForm } from "@holdfast/shared/endpoint/request";
 import {
   badHeader,
   contradiction,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure, type FailureKind } from "../base/failure.ts";
-import { rawNumber } from "../base/json.ts";
+import { Failure, type FailureKind } from "@holdfast/shared/failure";
+import { rawNumber } from "@holdfast/shared/json/json";
 import type { Outcome } from "../core/incoming.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
-import { TextBody } from "../endpoint/output.ts";
-import { Reply } from "../endpoint/reply.ts";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import { TextBody } from "@holdfast/shared/endpoint/output";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import { PLAIN } from "../../tests/support/http-front.ts";
 import { answerTo, type Answer } from "./respond.ts";
 import { STATUS } from "./status.ts";

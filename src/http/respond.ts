@@ -1,11 +1,11 @@
 // From what the pipeline says to an answer: status, headers of its own and the text of the body, in one
 // of the three shapes that an endpoint declares. What every answer carries is added by response-headers.ts.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { statusNotFinal } from "./failures.ts";
 import type { Outcome } from "../core/incoming.ts";
-import { JSON_TYPE, TextBody } from "../endpoint/output.ts";
-import type { Leased, Reply } from "../endpoint/reply.ts";
+import { JSON_TYPE, TextBody } from "@holdfast/shared/endpoint/output";
+import type { Leased, Reply } from "@holdfast/shared/endpoint/reply";
 import { RETRY_AFTER, STATUS } from "./status.ts";
 
 export interface Answer {

@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { SECOND } from "../base/duration.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
 import {
   dataOf,
   get,

@@ -1,7 +1,7 @@
 // The HTTP front: any number of listeners over one pipeline. They share the count of connections and the
 // clock hand that ends what takes too long.
 
-import type { Address, Nanos } from "../base/world.ts";
+import type { Address, Nanos } from "@holdfast/shared/world";
 import { ConnectionBook } from "./connection-book.ts";
 import { HttpListener } from "./listener.ts";
 import {

@@ -1,7 +1,7 @@
 // A unix socket's file outlives a process that was killed, and then stands in the way of the next one.
 
 import { connect } from "node:net";
-import type { Fs } from "../base/world.ts";
+import type { Fs } from "@holdfast/shared/world";
 
 /** Removes it if nobody listens behind it; true when the address is free now. */
 export async function removeStale(path: string, fs: Fs): Promise<boolean> {

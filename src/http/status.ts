@@ -1,6 +1,6 @@
 // The one table from what went wrong to HTTP's number for it.
 
-import type { FailureKind } from "../base/failure.ts";
+import type { FailureKind } from "@holdfast/shared/failure";
 
 export const STATUS: Readonly<Record<FailureKind, number>> = {
   invalid: 400,

@@ -3,8 +3,8 @@
 // many connections the hand looks at some at a time, and ends a few at a time: thousands that came
 // together are over together, and nobody else is to wait until all of them are ended (T-N03).
 
-import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
-import { MILLISECOND } from "../base/duration.ts";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 
 const ROUND: Nanos = 500n * MILLISECOND; // limits are held to within this
 const LEAST_AT_ONCE = 64;

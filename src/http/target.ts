@@ -1,7 +1,7 @@
 // Where a request target leads: to the API, to the console, or nowhere. By hand and on the raw text:
 // the API's part of it is passed on untouched, and is read once, by the pipeline.
 
-import { CanonicalPath, splitTarget } from "../base/canonical-path.ts";
+import { CanonicalPath, splitTarget } from "@holdfast/shared/text/canonical-path";
 import { malformed, nothingHere } from "./failures.ts";
 
 /** A target in absolute form (RFC 9112, 3.2.2) in its parts; null for every other. */

@@ -3,10 +3,10 @@
 
 import { constants } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
-import { wipe } from "../base/bytes.ts";
-import type { Failure } from "../base/failure.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import type { Failure } from "@holdfast/shared/failure";
 import { tlsFileInvalid, tlsFileMissing } from "./failures.ts";
-import type { Fs } from "../base/world.ts";
+import type { Fs } from "@holdfast/shared/world";
 import type { TlsSettings } from "./listener-settings.ts";
 
 const MAX_FILE = 1024 * 1024;

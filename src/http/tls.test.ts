@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import test, { after, afterEach, before, describe } from "node:test";
 import { connect, type ConnectionOptions, type PeerCertificate, type TLSSocket } from "node:tls";
-import { SECOND } from "../base/duration.ts";
-import { Reply } from "../endpoint/reply.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import { CertificateFiles, TestAuthority, type Pem } from "../../tests/support/certificates.ts";
 import {
   dataOf,

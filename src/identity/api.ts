@@ -1,9 +1,9 @@
 // The two documents by which a provider checks identity tokens (OpenID Connect discovery): for
 // everybody, in the form that the standard gives them and without an envelope of ours.
 
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
 import { type Identity, ISSUER_PATH } from "./identity.ts";
 
 const endpoint = endpointsOf<Identity>();

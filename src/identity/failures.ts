@@ -1,6 +1,6 @@
 // What this room refuses.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code audience-missing An identity token needs an audience.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import { test } from "node:test";
-import { bytesCodec } from "../base/codec.ts";
-import { Failure } from "../base/failure.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import {
   crashed,
   type MadeBarrier,

@@ -4,11 +4,11 @@
 // public halves makes nothing.
 
 import type { KeyObject } from "node:crypto";
-import { utf8, wipe } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
-import { SECOND } from "../base/duration.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Clock, Instant, Nanos, Random } from "../base/world.ts";
+import { utf8, wipe } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
 import * as failures from "./failures.ts";
 import {

@@ -2,9 +2,9 @@
 // A pure value; identity.ts keeps it. A key is published before it signs, so that whoever keeps a copy
 // of the list knows it by then, and is listed until the last token that it signed has ended.
 
-import { type Codec, jsonCodec } from "../base/codec.ts";
-import { DAY, HOUR, MINUTE } from "../base/duration.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
+import { DAY, HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 
 /** How long one signs. */
 export const KEY_LIFE: Nanos = 90n * DAY;

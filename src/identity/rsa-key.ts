@@ -9,9 +9,9 @@ import {
   type KeyObject,
   sign,
 } from "node:crypto";
-import { asBuffer, utf8, wipe } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Instant } from "../base/world.ts";
+import { asBuffer, utf8, wipe } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
 import type { PublicKey } from "./key-ring.ts";
 
 const BITS = 2048;

@@ -1,10 +1,10 @@
 // The endpoints of introspection: metrics, OpenAPI, the host, running requests, reload.
 
-import { showTime } from "../base/time.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { JSON_TYPE, out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { JSON_TYPE, out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { Introspection } from "./introspection.ts";
 
 const endpoint = endpointsOf<Introspection>();

@@ -2,7 +2,7 @@
 // by words of ours; a role or a user never becomes a label.
 
 import type { Counter, Family, Histogram, Label, Registry } from "../base/metrics.ts";
-import type { Clock } from "../base/world.ts";
+import type { Clock } from "@holdfast/shared/world";
 
 const TYPE = { name: "mount_type", values: ["clouda", "cloudb"] };
 const IAM_AND_STS =

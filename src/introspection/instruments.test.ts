@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { FakeClock } from "../../tests/support/fake-world.ts";
-import type { RuntimeReading } from "../base/runtime-stats.ts";
+import type { RuntimeReading } from "../system/runtime-stats.ts";
 import { type InstrumentSources, Instruments } from "./instruments.ts";
 
 const RUNTIME: RuntimeReading = {

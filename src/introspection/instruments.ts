@@ -11,8 +11,8 @@ import {
   type NamedCounters,
   Registry,
 } from "../base/metrics.ts";
-import type { LoopDelay, RuntimeReading } from "../base/runtime-stats.ts";
-import type { Clock } from "../base/world.ts";
+import type { LoopDelay, RuntimeReading } from "../system/runtime-stats.ts";
+import type { Clock } from "@holdfast/shared/world";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { CloudInstruments } from "./cloud-instruments.ts";
 

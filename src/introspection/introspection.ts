@@ -2,16 +2,16 @@
 // requests, logs, versions. The room keeps nothing; it asks those who know, and cuts the answer down
 // to what its caller may see.
 
-import { EXPOSITION_TYPE } from "../base/exposition.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { LogThreshold } from "../base/log.ts";
+import { EXPOSITION_TYPE } from "@holdfast/shared/exposition";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { LogThreshold } from "@holdfast/shared/log";
 import type { Registry } from "../base/metrics.ts";
-import { RecentMap } from "../base/recent-map.ts";
-import type { HostReading, RuntimeReading } from "../base/runtime-stats.ts";
-import type { Instant } from "../base/world.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
+import type { HostReading, RuntimeReading } from "../system/runtime-stats.ts";
+import type { Instant } from "@holdfast/shared/world";
 import { type Described, openapiDocument } from "../endpoint/openapi.ts";
-import { JSON_TYPE, TextBody } from "../endpoint/output.ts";
-import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { JSON_TYPE, TextBody } from "@holdfast/shared/endpoint/output";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { VersionHistory } from "./version-history.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { batchOf, bytes, engineContract } from "../../tests/contract/engine.ts";
 import { FakeClock } from "../../tests/support/fake-world.ts";
-import { MILLISECOND } from "../base/duration.ts";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { Histogram } from "../base/metrics.ts";
 import type { Batch } from "../storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../storage/engines/memory.ts";

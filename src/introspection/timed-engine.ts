@@ -2,7 +2,7 @@
 // else goes to the engine inside, unchanged.
 
 import type { Histogram } from "../base/metrics.ts";
-import type { Clock, Nanos } from "../base/world.ts";
+import type { Clock, Nanos } from "@holdfast/shared/world";
 import type * as engines from "../storage/engines/engine.ts";
 
 const NANOS = 1e9;

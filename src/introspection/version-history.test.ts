@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
-import { DAY, HOUR } from "../base/duration.ts";
+import { DAY, HOUR } from "@holdfast/shared/text/duration";
 import { VersionHistory } from "./version-history.ts";
 
 async function storage() {

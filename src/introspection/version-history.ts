@@ -1,8 +1,8 @@
 // Which versions of the server have run on this storage, and since when: a record is written when a
 // node is unsealed by a version that is not yet among them.
 
-import { jsonCodec } from "../base/codec.ts";
-import { showTime } from "../base/time.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { showTime } from "@holdfast/shared/text/time";
 import type { View } from "../barrier/view.ts";
 
 export interface InstalledVersion {

@@ -1,14 +1,14 @@
 // The endpoints of leases. Those under the older paths are the same handlers with
 // the same access: one of them must never be the easier way (T-D02).
 
-import { showTime } from "../base/time.ts";
-import { access } from "../endpoint/access.ts";
-import { type Endpoint, endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import type { Asked, NamespaceRef } from "../endpoint/request.ts";
-import { wire } from "../endpoint/wire.ts";
-import { MINUTE } from "../base/duration.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import { access } from "@holdfast/shared/endpoint/access";
+import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Lease } from "./lease.ts";
 import type { Leases } from "./leases.ts";
 import { inSeconds } from "./lifetime.ts";

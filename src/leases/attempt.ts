@@ -1,12 +1,12 @@
 // One try to end a secret outside: the engine is asked, has so long for it, and what it says is sorted
 // into what the schedule of further tries goes by. Only what the engine calls a success is one (T-I07).
 
-import { MINUTE, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos, Timers } from "../base/world.ts";
-import type { LeaseFacts } from "../../plugin-sdk/engine.ts";
-import { isPermanent, isThrottled } from "../../plugin-sdk/failure.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timers } from "@holdfast/shared/world";
+import type { LeaseFacts } from "@holdfast/plugin-sdk/engine";
+import { isPermanent, isThrottled } from "@holdfast/plugin-sdk/failure";
 import * as failures from "./failures.ts";
 import type { LeaseMounts } from "./given.ts";
 import type { Lease } from "./lease.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Failure } from "../base/failure.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { PermanentFailure, ThrottledFailure } from "../../plugin-sdk/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { PermanentFailure, ThrottledFailure } from "@holdfast/plugin-sdk/failure";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import {
   DAY,

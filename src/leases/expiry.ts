@@ -2,10 +2,10 @@
 // the first row of its order is looked at, one timer is armed for the earliest of them, and what is due
 // is claimed a few at a time, oldest first, mount by mount in turn.
 
-import { MINUTE, SECOND } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Instant, Nanos, Timer, Timers } from "../base/world.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Instant, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { Lease } from "./lease.ts";
 import { mountOfTime, TIMES } from "./lease-keys.ts";

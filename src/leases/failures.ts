@@ -1,6 +1,6 @@
 // Every way this room refuses. Clients match on some of the texts.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code lease-not-found There is no such lease.

@@ -1,8 +1,8 @@
 // What this room is given by others.
 
 import type { Tx } from "../barrier/view.ts";
-import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
+import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import type { LeaseOwner } from "./lease.ts";
 import type { MountTtls } from "./lifetime.ts";
 

@@ -1,7 +1,7 @@
 // How many leases have ids that begin in some way. Counted once by looking at them all, and from then on
 // by what changes: a quota on a path is asked at every issue.
 
-import type { Timers } from "../base/world.ts";
+import type { Timers } from "@holdfast/shared/world";
 import { RECORDS, recordsOf } from "./lease-keys.ts";
 import type { LeaseRows } from "./lease-rows.ts";
 

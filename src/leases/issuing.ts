@@ -2,14 +2,14 @@
 // order and the removal of the write-ahead records that it settles. Until then the secret is nobody's: if
 // the transaction fails it is ended at once, and where that fails too, rollback finds the record.
 
-import { bytesCodec } from "../base/codec.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Log } from "../base/log.ts";
-import type { Instant, Random } from "../base/world.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import type { Instant, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { LeaseOffer } from "../endpoint/lease.ts";
-import type { Leased } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
+import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
+import type { Leased } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
 import type { Attempted } from "./attempt.ts";
 import * as failures from "./failures.ts";
 import type { LeaseMounts, LeaseOwners } from "./given.ts";

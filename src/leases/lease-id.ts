@@ -3,9 +3,9 @@
 // itself, so that an id of another namespace is refused without a look at whether there is such a
 // lease (T-D02).
 
-import type { Random } from "../base/world.ts";
+import type { Random } from "@holdfast/shared/world";
 import { drawBelow } from "../crypto/uniform.ts";
-import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

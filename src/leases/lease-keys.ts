@@ -2,8 +2,8 @@
 // mount whose leases cannot be revoked never stands in front of another's, and everything of a mount is
 // found without a further index.
 
-import { invariant } from "../base/invariant.ts";
-import type { Instant } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
 import type { Lease, LeaseOwner, LeasePlace } from "./lease.ts";
 
 /** In the order of ids: the record. */

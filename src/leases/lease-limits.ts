@@ -1,8 +1,8 @@
 // How many leases there may be at a time: counted here, bounded by quotas. A new one is counted from
 // before it is written, so that those that come at the same time are not one too many together.
 
-import type { Timers } from "../base/world.ts";
-import type { MountRef } from "../endpoint/request.ts";
+import type { Timers } from "@holdfast/shared/world";
+import type { MountRef } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { LeaseLimit, LeaseLimits, LeaseMounts } from "./given.ts";
 import type { IdCounts } from "./id-counts.ts";

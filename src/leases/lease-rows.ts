@@ -2,11 +2,11 @@
 // order or in none. A row by mount counts them, and says how late it was: at a restart the time of
 // leases does not begin before that.
 
-import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Instant } from "../base/world.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { type Lease, leaseCodec, type LeaseOwner, type LeasePlace } from "./lease.ts";
 import * as keys from "./lease-keys.ts";

@@ -3,9 +3,9 @@
 // wall's time. Forward steps are followed as soon as they are small, or have lasted: a machine that was
 // suspended is ahead for good, a mistake is set right within minutes.
 
-import { MINUTE, SECOND } from "../base/duration.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Instant, Nanos } from "../base/world.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 
 const SMALL: Nanos = SECOND;
 const PATIENCE: Nanos = 5n * MINUTE;

@@ -1,8 +1,8 @@
 // A lease as it is stored: what was handed out, to whom, until when, and what ending it takes.
 
-import { type Codec, jsonCodec } from "../base/codec.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Instant } from "../base/world.ts";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 
 export interface LeasePlace {
   readonly namespaceId: string;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Failure } from "../base/failure.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { ThrottledFailure } from "../../plugin-sdk/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { ThrottledFailure } from "@holdfast/plugin-sdk/failure";
 import {
   isThere,
   issue,

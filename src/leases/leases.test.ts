@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Failure } from "../base/failure.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import {
   askedFor,
   DAY,

@@ -2,13 +2,13 @@
 // Here the parts are put together and opened; leases are of class local, those of
 // shared mounts too.
 
-import type { Log } from "../base/log.ts";
-import type { Clock, Instant, Random, Timers } from "../base/world.ts";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Instant, Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import type { LeaseOffer } from "../endpoint/lease.ts";
-import type { Asked, NamespaceRef } from "../endpoint/request.ts";
-import type { MountFacts } from "../../plugin-sdk/engine.ts";
-import type { OwnLeases } from "../../plugin-sdk/surroundings.ts";
+import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
+import type { Asked, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { OwnLeases } from "@holdfast/plugin-sdk/surroundings";
 import { attempt } from "./attempt.ts";
 import { LeaseExpiry } from "./expiry.ts";
 import * as failures from "./failures.ts";

@@ -1,8 +1,8 @@
 // How long a secret lives: whole seconds, never less than one, never more than the
 // least maximum there is. Nothing in here means "for ever" (T-J01).
 
-import { SECOND, showDuration } from "../base/duration.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { SECOND, showDuration } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 
 /** What a role or the engine says; absent, null or 0: nothing. */
 export interface Wished {

@@ -1,8 +1,8 @@
 // The leases of one mount, as its engine may ask for them: how many a path has given, and their end.
 
-import type { Timers } from "../base/world.ts";
-import type { MountFacts } from "../../plugin-sdk/engine.ts";
-import type { OwnLeases } from "../../plugin-sdk/surroundings.ts";
+import type { Timers } from "@holdfast/shared/world";
+import type { MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { OwnLeases } from "@holdfast/plugin-sdk/surroundings";
 import type { LeaseRows } from "./lease-rows.ts";
 import type { StuckLeases } from "./stuck-leases.ts";
 import type { Sweeps } from "./sweeps.ts";

@@ -2,8 +2,8 @@
 // together are a few thousand commits. A secret that is ended outside and not yet written down here is
 // ended again after a crash, which has no effect.
 
-import { Failure } from "../base/failure.ts";
-import type { Instant, Random } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Instant, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { Attempted } from "./attempt.ts";
 import * as failures from "./failures.ts";

@@ -1,9 +1,9 @@
 // Lets a lease live on: never beyond its maximum counted from its issue, and never once it is over.
 
-import type { Instant, Nanos } from "../base/world.ts";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
-import type { Renewal } from "../../plugin-sdk/engine.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { Renewal } from "@holdfast/plugin-sdk/engine";
 import { factsOf } from "./attempt.ts";
 import * as failures from "./failures.ts";
 import type { LeaseMount, LeaseMounts } from "./given.ts";

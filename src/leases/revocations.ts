@@ -2,9 +2,9 @@
 // another's; at most 8 at once of one mount, since providers throttle well before that, and 64 of all.
 // A lease is here once, however many ask for its end: they share what comes of it.
 
-import { MILLISECOND, MINUTE } from "../base/duration.ts";
-import { RenewedMap } from "../base/renewed-map.ts";
-import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
+import { MILLISECOND, MINUTE } from "@holdfast/shared/text/duration";
+import { RenewedMap } from "@holdfast/shared/renewed-map";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Attempted } from "./attempt.ts";
 import * as failures from "./failures.ts";

@@ -1,11 +1,11 @@
 // Ends leases because somebody asks for it: one, all below a prefix, all of a mount or of a namespace.
 // Queued, it is sure to happen and no more; at once, it is done when it is answered.
 
-import { MILLISECOND } from "../base/duration.ts";
-import type { Log } from "../base/log.ts";
-import type { Instant, Nanos, Timers } from "../base/world.ts";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
+import type { Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { LeaseLogins, RevocationResult } from "./given.ts";
 import type { Lease, LeaseOwner, LeasePlace } from "./lease.ts";

@@ -2,8 +2,8 @@
 // the first five failures; after the sixth, or at once when the engine says that it never will, it is
 // irrevocable and tried once a day. A provider that throttles is waited for; that is no failure.
 
-import { DAY, SECOND } from "../base/duration.ts";
-import type { Instant, Nanos, Random } from "../base/world.ts";
+import { DAY, SECOND } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Attempted } from "./attempt.ts";
 import type { Lease } from "./lease.ts";
 

@@ -1,8 +1,8 @@
 // Leases that could not be revoked, for those who have to look after them (T-J07).
 
-import type { Instant, Timers } from "../base/world.ts";
+import type { Instant, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LeaseMounts, LeaseNamespaces } from "./given.ts";
 import type { LeaseRows } from "./lease-rows.ts";
 

@@ -2,10 +2,10 @@
 // it is written with the cause, in one transaction; the leases, of which there may be any number, follow
 // a few at a time, also after a restart.
 
-import type { Log } from "../base/log.ts";
-import { jsonCodec } from "../base/codec.ts";
+import type { Log } from "@holdfast/shared/log";
+import { jsonCodec } from "@holdfast/shared/codec";
 import { Recurring } from "../base/recurring.ts";
-import type { Instant, Random, Timers } from "../base/world.ts";
+import type { Instant, Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { Lease, LeaseOwner } from "./lease.ts";
 import { ownerSweepKey, SWEEPS } from "./lease-keys.ts";

@@ -1,11 +1,11 @@
 // Looks through all leases for what nothing stands behind: rows without a record, and leases whose owner
 // is gone. Neither comes about but by damage or a fault; it is slow, and runs when somebody asks for it.
 
-import { describe } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Instant, Timers } from "../base/world.ts";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Instant, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { LeaseOwners } from "./given.ts";
 import { placeBelow, RECORDS, recordsOf } from "./lease-keys.ts";
 import { FOLDERS, type LeaseRows } from "./lease-rows.ts";

@@ -1,10 +1,10 @@
 // A mount as answers show it.
 
-import { out, type OutputOf } from "../endpoint/output.ts";
+import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { defaultTtlOf, maxTtlOf, type ServerTtls } from "./mount-config.ts";
 import type { MountRecord } from "./mount-record.ts";
 import type { ShownMount } from "./mounts-given.ts";
-import { SECOND } from "../base/duration.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
 
 const text = (help: string) => out.string(help);
 const texts = (help: string) => out.optional(out.list(out.string("Name."), help));

@@ -1,9 +1,9 @@
 // Endpoints that every mount has whose engine makes something outside: what of it could not be removed.
 
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "./failures.ts";
 import type { Orphans } from "./orphans.ts";
 

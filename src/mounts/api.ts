@@ -1,12 +1,12 @@
 // The endpoints of mounts: the same for secret engines below sys/mounts and
 // for auth methods below sys/auth, where changes need `sudo`.
 
-import { SECOND } from "../base/duration.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out, type Output } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import { wire } from "../endpoint/wire.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, type Output } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { mountOutput, showMount, showTuning, tuningOutput } from "./api-mount-view.ts";
 import { CONFIG_FIELDS, configField, readConfig } from "./config-fields.ts";
 import type { MountKind } from "./mount-record.ts";

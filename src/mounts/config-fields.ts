@@ -1,13 +1,13 @@
 // What can be tuned, as it stands on the wire: in the body of tune, and inside `config` when a mount is
 // made. Older clients send "" for what they leave alone.
 
-import { fold } from "../base/fold.ts";
-import { parseDuration, SECOND, showDuration } from "../base/duration.ts";
+import { fold } from "@holdfast/shared/text/fold";
+import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { fieldInvalid } from "./failures.ts";
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { canonicalMembers } from "../endpoint/members.ts";
-import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
-import { LOCKOUT_FIELDS, readLockout } from "../../plugin-sdk/lockout.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { canonicalMembers } from "@holdfast/shared/endpoint/members";
+import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
+import { LOCKOUT_FIELDS, readLockout } from "@holdfast/plugin-sdk/lockout";
 import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "./mount-config.ts";
 
 const LONGEST = 10 * 365 * 24 * 3600; // seconds: ten years

@@ -1,8 +1,8 @@
 // Work of an engine that must end: told so by a signal, and left behind where it does not listen.
 
-import type { Failure } from "../base/failure.ts";
+import type { Failure } from "@holdfast/shared/failure";
 import { jobDeadline, jobStopped } from "./failures.ts";
-import type { Nanos, Timers } from "../base/world.ts";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 
 export interface Deadline {
   readonly timers: Timers;

@@ -2,7 +2,7 @@
 // leases revoked, engine closed, storage wiped, and only then forgotten. What cannot be revoked stops
 // it there; it is tried again when somebody asks, and after the next unseal.
 
-import type { Log } from "../base/log.ts";
+import type { Log } from "@holdfast/shared/log";
 import type { Tx, View } from "../barrier/view.ts";
 import { evacuate, type EvacuationParts, stopped } from "./evacuation.ts";
 import * as failures from "./failures.ts";

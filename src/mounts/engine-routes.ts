@@ -1,10 +1,10 @@
 // The endpoints of engine types: one table for each type and set of options, however many mounts there
 // are of it.
 
-import type { Failure } from "../base/failure.ts";
-import type { Method, Served } from "../endpoint/endpoint.ts";
-import { serveMounted } from "../endpoint/endpoint.ts";
-import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Method, Served } from "@holdfast/shared/endpoint/endpoint";
+import { serveMounted } from "@holdfast/shared/endpoint/endpoint";
+import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import * as failures from "./failures.ts";
 
 export interface FoundRoute {

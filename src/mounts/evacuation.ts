@@ -1,10 +1,10 @@
 // What has to happen outside before a mount can go or move: everything that its engine has made there
 // is undone or revoked. Repeated until nothing has come in meanwhile.
 
-import { MINUTE, SECOND } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos, Timers } from "../base/world.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import { within } from "./deadline.ts";
 import * as failures from "./failures.ts";
 import type { Mount } from "./open-mount.ts";

@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure, type FailureOptions, type FailureKind } from "../base/failure.ts";
+import { Failure, type FailureOptions, type FailureKind } from "@holdfast/shared/failure";
 
 /**
  * @code mount-path The path of a mount is not valid.

@@ -2,9 +2,9 @@
 // Their ids come out of the namespace's, so that they are the same on every node and after every start.
 
 import { hash } from "node:crypto";
-import { uuidOfDigits } from "../base/uuid.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
+import { uuidOfDigits } from "@holdfast/shared/text/uuid";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { DEFAULT_CONFIG } from "./mount-config.ts";
 import { segmentsOf } from "./mount-path.ts";
 import type { MountKind, MountRecord } from "./mount-record.ts";

@@ -1,7 +1,7 @@
 // Work on a mount that goes on after the answer: disabling it, moving it. It holds nothing that has to
 // survive: the mark is in the mount's record, and whoever opens the room after a crash begins it again.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { mountJobFailed } from "./failures.ts";
 
 export interface Job {

@@ -1,9 +1,9 @@
 // What can be tuned of a mount: the values as they are kept, and what goes together.
 
-import { SECOND } from "../base/duration.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Nanos } from "../base/world.ts";
-import { type LockoutConfig, readLockout, shownLockout } from "../../plugin-sdk/lockout.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import { type LockoutConfig, readLockout, shownLockout } from "@holdfast/plugin-sdk/lockout";
 import * as failures from "./failures.ts";
 import { checkHeaders } from "./passed-headers.ts";
 

@@ -1,7 +1,7 @@
 // Where a mount may be. Every operation reads the path that it is given here.
 
-import { withoutSlashes } from "../base/slashes.ts";
-import { isSegment } from "../base/canonical-path.ts";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import { isSegment } from "@holdfast/shared/text/canonical-path";
 import { RESERVED_NAMES } from "../endpoint/parts.ts";
 import * as failures from "./failures.ts";
 import type { MountKind } from "./mount-record.ts";

@@ -2,8 +2,8 @@
 // path, which a transaction finds without a search; and beside the namespaces an entry by uuid, so that
 // the table is loaded, and followed, without a look at what the mounts hold.
 
-import { type Codec, jsonCodec } from "../base/codec.ts";
-import type { EngineOptions } from "../../plugin-sdk/engine.ts";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
+import type { EngineOptions } from "@holdfast/plugin-sdk/engine";
 import type { MountConfig } from "./mount-config.ts";
 
 export type MountKind = "secret" | "auth";

@@ -3,7 +3,7 @@
 
 import { unlessDamaged } from "../base/damage.ts";
 import type { Tx, View } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import * as failures from "./failures.ts";
 import { segmentsOf } from "./mount-path.ts";

@@ -1,8 +1,8 @@
 // Mounts as callers see them who do not administer them: those that their policies reach.
 
-import { isSegment } from "../base/canonical-path.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Asked, Caller, NamespaceRef } from "../endpoint/request.ts";
+import { isSegment } from "@holdfast/shared/text/canonical-path";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Asked, Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { showMount } from "./api-mount-view.ts";
 import * as failures from "./failures.ts";
 import type { Mounts } from "./mounts.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jsonCodec } from "../base/codec.ts";
-import { Failure } from "../base/failure.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
 import { MountStorage } from "./mount-storage.ts";
 import { WriteAheadLog } from "./write-ahead.ts";

@@ -2,9 +2,9 @@
 // What comes after that, from a request that still ran, is refused: it would write into what is being
 // wiped.
 
-import type { Codec } from "../base/codec.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Instant } from "../base/world.ts";
+import type { Codec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type {
   EngineStorage,
@@ -12,7 +12,7 @@ import type {
   EngineWriteOptions,
   StoragePage,
   StorageRecord,
-} from "../../plugin-sdk/storage.ts";
+} from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
 import type { WriteAheadLog } from "./write-ahead.ts";
 

@@ -1,11 +1,11 @@
 // The mounts in memory, as far as they are durable, with their engines: found by every request, changed
 // by few. It follows the stored rows, whoever has changed them.
 
-import { SECOND } from "../base/duration.ts";
-import type { Nanos } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { MountTree } from "./mount-tree.ts";
 import { ENTRIES, type MountKind, type MountRecord } from "./mount-record.ts";
 import type { MountRows } from "./mount-rows.ts";

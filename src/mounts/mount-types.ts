@@ -1,9 +1,9 @@
 // Which types of engines there are, and what a request to mount one of them comes to.
 
-import { hex } from "../base/bytes.ts";
-import type { Random } from "../base/world.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
-import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
+import { hex } from "@holdfast/shared/bytes";
+import type { Random } from "@holdfast/shared/world";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import { sortedOptions } from "./engine-routes.ts";
 import * as failures from "./failures.ts";
 import { changed, checkConfig, DEFAULT_CONFIG, type ServerTtls } from "./mount-config.ts";

@@ -1,13 +1,13 @@
 // What the room of mounts is given, and what it is asked for and tells.
 
-import type { Log } from "../base/log.ts";
-import type { Clock, Random, Timers } from "../base/world.ts";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
-import type { Served } from "../endpoint/endpoint.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
-import type { EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
-import type { Surroundings } from "../../plugin-sdk/surroundings.ts";
+import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
 import type { Routes } from "./engine-routes.ts";
 import type { MountLeases, MountLogins, RequestsLeft } from "./evacuation.ts";
 import type { FixedMount } from "./fixed-mounts.ts";

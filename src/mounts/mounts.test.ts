@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { refused, until } from "../../tests/support/made-namespaces.ts";
 import {
   type MadeMounts,

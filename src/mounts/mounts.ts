@@ -1,15 +1,15 @@
 // Mounts: which there are, what they are tuned to, and how they come and go. Requests
 // find them in memory (mount-table.ts); changes are decided inside a transaction, on the rows.
 
-import { SECOND } from "../base/duration.ts";
-import type { Nanos } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import { type Served, serve } from "../endpoint/endpoint.ts";
-import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type Served, serve } from "@holdfast/shared/endpoint/endpoint";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
-import { SOLITUDE } from "../../plugin-sdk/surroundings.ts";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
 import { orphansApi } from "./api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";

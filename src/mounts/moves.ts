@@ -2,15 +2,15 @@
 // revoked first; data lies below the namespace, so that across namespaces it moves too, slice by slice,
 // each in one transaction. The mark in the record takes a move over crashes and seals.
 
-import { withoutSlashes } from "../base/slashes.ts";
-import { bytesCodec, type Codec, jsonCodec } from "../base/codec.ts";
-import { describe, Failure } from "../base/failure.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Log } from "../base/log.ts";
-import { uuidBytes } from "../base/uuid.ts";
-import type { Random } from "../base/world.ts";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import { bytesCodec, type Codec, jsonCodec } from "@holdfast/shared/codec";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import { uuidBytes } from "@holdfast/shared/text/uuid";
+import type { Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { evacuate, type EvacuationParts, stopped } from "./evacuation.ts";
 import * as failures from "./failures.ts";
 import { Jobs } from "./jobs.ts";

@@ -1,15 +1,15 @@
 // One mount of the table and the engine behind it: opened when the mount comes into the table, opened
 // anew when its options or its place in storage change, closed before it goes.
 
-import { describe, Failure } from "../base/failure.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Log } from "../base/log.ts";
-import { uuidBytes } from "../base/uuid.ts";
-import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import { uuidBytes } from "@holdfast/shared/text/uuid";
+import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
-import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
-import type { EngineGiven, EngineType, MountFacts } from "../../plugin-sdk/engine.ts";
-import type { Surroundings } from "../../plugin-sdk/surroundings.ts";
+import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineGiven, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
 import type { EngineRoutes, Routes } from "./engine-routes.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./mount-config.ts";
 import { segmentsOf } from "./mount-path.ts";

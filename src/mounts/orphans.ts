@@ -1,10 +1,10 @@
 // Write-ahead records that rollback could not undo for a day: what of them operators see, and how they
 // are given up.
 
-import { showTime } from "../base/time.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Clock } from "../base/world.ts";
-import type { MountRef } from "../endpoint/request.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Clock } from "@holdfast/shared/world";
+import type { MountRef } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { Table } from "./mount-table.ts";
 import { recordsOf } from "./rollback.ts";

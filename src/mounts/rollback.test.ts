@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { DAY, HOUR, MINUTE, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { refused, until } from "../../tests/support/made-namespaces.ts";
 import { madeMounts, Stage, toyAt } from "../../tests/support/made-mounts.ts";
 

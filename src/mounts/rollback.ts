@@ -2,10 +2,10 @@
 // work of engines. A record whose undoing fails is tried ever more rarely and, after a day, is an orphan
 // that operators are told of.
 
-import { DAY, HOUR, MINUTE, SECOND } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { type Deadline, within } from "./deadline.ts";
 import * as failures from "./failures.ts";
 import type { Mount } from "./open-mount.ts";

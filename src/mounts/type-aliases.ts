@@ -1,7 +1,7 @@
 // Older names of types of engines, for existing clients, and what each of them stands for.
 
-import type { JsonObject } from "../base/json.ts";
-import { isObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { isObject } from "@holdfast/shared/json/json";
 import type { TypeAlias } from "./mounts-given.ts";
 
 export const TYPE_ALIASES: ReadonlyMap<string, TypeAlias> = new Map([

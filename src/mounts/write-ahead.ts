@@ -2,13 +2,13 @@
 // Whoever settles one removes it; what is left after a crash is undone by rollback.ts.
 
 import { createHash } from "node:crypto";
-import { type Codec, jsonCodec } from "../base/codec.ts";
-import type { JsonObject } from "../base/json.ts";
-import { DAY, HOUR, MINUTE } from "../base/duration.ts";
-import { uuidOfDigits } from "../base/uuid.ts";
-import type { Clock, Instant, Nanos, Random } from "../base/world.ts";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { DAY, HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import { uuidOfDigits } from "@holdfast/shared/text/uuid";
+import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import type { WriteAhead, WriteAheadRecord } from "../../plugin-sdk/engine.ts";
+import type { WriteAhead, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import * as failures from "./failures.ts";
 
 /** A record with how its undoing goes. */

@@ -2,12 +2,12 @@
 // slash at the end, so that it can be sent as a namespace header as it is; keys of the list, and the
 // path in the address, are relative to the namespace of the request.
 
-import type { JsonValue } from "../base/json.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out, type Output } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import { type Field, wire } from "../endpoint/wire.ts";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, type Output } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { type Field, wire } from "@holdfast/shared/endpoint/wire";
 import { METADATA_LIMITS, type MetadataPatch, readPatch } from "./custom-metadata.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { nameOf, type NamespaceRecord } from "./record.ts";

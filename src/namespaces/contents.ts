@@ -1,7 +1,7 @@
 // What has to go before a namespace can: rooms tell how, in an order, and last of all whatever is
 // still stored below its id is removed here.
 
-import type { Timers } from "../base/world.ts";
+import type { Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 
 export interface NamespaceContents {

@@ -1,7 +1,7 @@
 // What operators note about a namespace: short texts by name. Small, because a list of namespaces
 // carries them all.
 
-import { isObject, type JsonValue } from "../base/json.ts";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import * as failures from "./failures.ts";
 import type { Metadata } from "./record.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { jsonCodec } from "../base/codec.ts";
-import { SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
 import type { MadeBarrier } from "../../tests/support/made-barrier.ts";
 import { madeNamespaces, refused, restarted, until } from "../../tests/support/made-namespaces.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "./contents.ts";
 
 const root = ROOT_NAMESPACE;

@@ -2,10 +2,10 @@
 // their records removed. It holds nothing that has to survive: the mark is in storage, and whoever
 // opens the room after a crash starts it again.
 
-import { MINUTE, SECOND } from "../base/duration.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos, Timers } from "../base/world.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import type { NamespaceContents } from "./contents.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;

@@ -1,8 +1,8 @@
 // Short ids: part of every storage key of a namespace, so few characters; random, so that they tell
 // nothing of how many there are.
 
-import { invariant } from "../base/invariant.ts";
-import type { Random } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Random } from "@holdfast/shared/world";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 const LENGTH = 8; // 40 bits

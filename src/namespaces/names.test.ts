@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { CanonicalPath } from "../base/canonical-path.ts";
-import { Failure } from "../base/failure.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { Failure } from "@holdfast/shared/failure";
 import { refused } from "../../tests/support/made-namespaces.ts";
 import { readNames } from "./names.ts";
 

@@ -1,7 +1,7 @@
 // What a namespace may be called, and how deep they nest. Every operation reads the
 // path it is given here, so that no spelling of a reserved word ever means something else (T-D01).
 
-import { isSegment } from "../base/canonical-path.ts";
+import { isSegment } from "@holdfast/shared/text/canonical-path";
 import { RESERVED_NAMES } from "../endpoint/parts.ts";
 import * as failures from "./failures.ts";
 

@@ -1,11 +1,11 @@
 // The tree of namespaces: found by every request, changed by few. Requests see what is durable, from
 // memory; changes are decided inside a transaction, on the rows, where nothing interleaves.
 
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Random, Timers } from "../base/world.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type NamespaceContents, StoredContents } from "./contents.ts";
 import { checkMetadata, type MetadataPatch, patched } from "./custom-metadata.ts";
 import { type Doomed, Emptying } from "./emptying.ts";

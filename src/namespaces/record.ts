@@ -1,7 +1,7 @@
 // A namespace as it is stored, and where. The row of a namespace is also the claim on its name: one
 // row that cannot disagree with itself, and that a transaction finds without a search.
 
-import { type Codec, jsonCodec } from "../base/codec.ts";
+import { type Codec, jsonCodec } from "@holdfast/shared/codec";
 
 export type Metadata = Readonly<Record<string, string>>;
 

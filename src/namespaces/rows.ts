@@ -1,9 +1,9 @@
 // Namespaces as a transaction sees them: found by name, row by row, from root. Memory shows what is
 // durable; what was accepted a moment ago is known only here.
 
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import type { Tx } from "../barrier/view.ts";
-import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import { nameOf, type NamespaceRecord, recordCodec, rowOf } from "./record.ts";
 

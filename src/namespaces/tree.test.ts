@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type NamespaceRecord, rowOf } from "./record.ts";
 import { Tree } from "./tree.ts";
 

@@ -1,7 +1,7 @@
 // The namespaces in memory, as far as they are durable. Finding one costs what its path is long, not
 // what there are of them.
 
-import { type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { MAX_PATH } from "./names.ts";
 import { nameOf, type NamespaceRecord } from "./record.ts";
 

@@ -7,8 +7,8 @@ import {
   isWithin,
   readAddress,
   readRange,
-} from "../base/addresses.ts";
-import { invariant } from "../base/invariant.ts";
+} from "@holdfast/shared/text/addresses";
+import { invariant } from "@holdfast/shared/invariant";
 
 export type AddressKind =
   | "public"

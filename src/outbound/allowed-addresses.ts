@@ -1,7 +1,7 @@
 // Which addresses may be called: the public network, and of the rest what the
 // server's configuration lists, what dev mode opens, and what a machine asks about itself.
 
-import { type AddressRange, isWithin, readRange } from "../base/addresses.ts";
+import { type AddressRange, isWithin, readRange } from "@holdfast/shared/text/addresses";
 import { type AddressKind, insideOf, type PlacedAddress, placeOf } from "./address-kinds.ts";
 
 export interface Destination {

@@ -12,8 +12,8 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls";
-import type { Net, Nanos, Timers } from "../base/world.ts";
-import { OutboundError } from "../../plugin-sdk/outbound.ts";
+import type { Net, Nanos, Timers } from "@holdfast/shared/world";
+import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import type { AllowedAddresses, Destination } from "./allowed-addresses.ts";
 import type { Resolve } from "./system-resolver.ts";
 

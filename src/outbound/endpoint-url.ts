@@ -3,7 +3,7 @@
 
 import { isIP } from "node:net";
 import { endpointInvalid } from "./failures.ts";
-import { OutboundError } from "../../plugin-sdk/outbound.ts";
+import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import type { Destination } from "./allowed-addresses.ts";
 
 const LONGEST = 2048;

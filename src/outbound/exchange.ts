@@ -2,13 +2,13 @@
 // limits, encoded or cut off is none.
 
 import { type ClientRequest, type IncomingMessage, request as ask } from "node:http";
-import { concat, utf8 } from "../base/bytes.ts";
-import type { Nanos, Timers } from "../base/world.ts";
+import { concat, utf8 } from "@holdfast/shared/bytes";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import {
   type OutboundAnswer,
   OutboundError,
   type OutboundRequest,
-} from "../../plugin-sdk/outbound.ts";
+} from "@holdfast/plugin-sdk/outbound";
 import type { Connections } from "./connections.ts";
 import { sentHeaders } from "./request-headers.ts";
 

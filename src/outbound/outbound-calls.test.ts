@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { FakeClock, FakeTimers } from "../../tests/support/fake-world.ts";
 import {
   answer,
@@ -84,7 +84,7 @@ test("an address that does not answer is left for the next one", async (t) => {
     },
   });
   t.after(() => calls.close());
-  const { SystemNet } = await import("../base/net.ts");
+  const { SystemNet } = await import("../system/net.ts");
   const real = new SystemNet();
   const url = new URL("http://name.example/");
   const { signal } = new AbortController();

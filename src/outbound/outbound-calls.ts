@@ -1,14 +1,14 @@
 // The one way out of the server for engines: each mount gets its own, and connections are
 // shared by nobody else. What may be called is in allowed-addresses.ts, how in dialling.ts and exchange.ts.
 
-import type { Net, Timers } from "../base/world.ts";
+import type { Net, Timers } from "@holdfast/shared/world";
 import {
   type EndpointRules,
   type Outbound,
   type OutboundAnswer,
   OutboundError,
   type OutboundRequest,
-} from "../../plugin-sdk/outbound.ts";
+} from "@holdfast/plugin-sdk/outbound";
 import { placeOf } from "./address-kinds.ts";
 import { AllowedAddresses, type Destination } from "./allowed-addresses.ts";
 import { Connections } from "./connections.ts";

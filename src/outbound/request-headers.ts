@@ -1,7 +1,7 @@
 // Headers of a request that goes out. What frames a message or steers a connection is this room's: an
 // engine may repeat what is so anyway (libraries that sign a request do), and change nothing.
 
-import { OutboundError } from "../../plugin-sdk/outbound.ts";
+import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // Visible characters, blanks and tabs in the middle; no control character, nothing beyond one byte.

@@ -2,16 +2,16 @@
 // management. Policies neither grant nor deny here.
 
 import { createHash } from "node:crypto";
-import { Failure } from "../base/failure.ts";
-import { access } from "../endpoint/access.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { access } from "@holdfast/shared/endpoint/access";
 import * as query from "../endpoint/acl-query.ts";
 import { notHere } from "../endpoint/acl-query-failures.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out, type OutputOf } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
-import { type Field, type InputOf, wire } from "../endpoint/wire.ts";
-import { policyName } from "../base/policy-name.ts";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
+import { type Field, type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+import { policyName } from "@holdfast/shared/text/policy-name";
 import { DEFAULT, ROOT } from "./built-in.ts";
 import * as failures from "./failures.ts";
 import type { Policies } from "./policies.ts";

@@ -1,14 +1,14 @@
 // The endpoints that tell what a token may do.
 
-import { withoutFirstSlash } from "../base/slashes.ts";
-import { foldedUuid } from "../base/uuid.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out, type OutputOf } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import type { Asked, Caller } from "../endpoint/request.ts";
-import { wire } from "../endpoint/wire.ts";
+import { withoutFirstSlash } from "@holdfast/shared/text/slashes";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { CapabilityQueries, Decider } from "./capability-queries.ts";
 import * as failures from "./failures.ts";
 

@@ -1,12 +1,12 @@
 // The endpoints of RGPs and EGPs.
 
-import { atOnce } from "../base/sliced.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
+import { atOnce } from "@holdfast/shared/sliced";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import type { GoverningKind } from "../endpoint/judgement.ts";
-import { out } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
 import { keysOf, listEndpoints, type Shelf } from "./api-listing.ts";
 import { absent } from "./failures.ts";
 import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts";

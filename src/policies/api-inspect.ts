@@ -1,14 +1,14 @@
 // The endpoint that tells what would become of a request, and why.
 
-import { withoutFirstSlash, withoutSlashes } from "../base/slashes.ts";
-import { foldedUuid } from "../base/uuid.ts";
-import { isObject, type JsonValue } from "../base/json.ts";
-import { canonicalTime, parseTime } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out, type OutputOf } from "../endpoint/output.ts";
-import { type Field, wire } from "../endpoint/wire.ts";
+import { withoutFirstSlash, withoutSlashes } from "@holdfast/shared/text/slashes";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { canonicalTime, parseTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
+import { type Field, wire } from "@holdfast/shared/endpoint/wire";
 import type { Explanation, RulePlace } from "../acl/explain.ts";
 import * as failures from "./failures.ts";
 import { ENFORCEMENT_LEVELS } from "./governing-record.ts";

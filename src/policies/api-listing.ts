@@ -1,11 +1,11 @@
 // Lists that are alike for all kinds of policies: those in a folder of names, and those with documents.
 
-import type { JsonObject } from "../base/json.ts";
-import { atOnce } from "../base/sliced.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { atOnce } from "@holdfast/shared/sliced";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
 import { listing, prefix } from "./policy-fields.ts";
 import { more, openPage, SHOWN } from "./policy-pages.ts";
 import type { NamePage, Names } from "./policy-rows.ts";

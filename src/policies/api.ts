@@ -1,10 +1,10 @@
 // The endpoints of ACL policies, and their older form under sys/policy.
 
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
 import { keysOf, listEndpoints } from "./api-listing.ts";
 import { absent } from "./failures.ts";
 import type { Policies } from "./policies.ts";

@@ -1,7 +1,7 @@
 // What was used last, bounded by number and by cost, so that no caller can make it grow: the least
 // recently used goes first. The newest always stays, or the largest would be made anew each time.
 
-import { RecentMap } from "../base/recent-map.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
 
 export interface CacheBounds {
   readonly entries: number;

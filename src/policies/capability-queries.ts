@@ -1,12 +1,17 @@
 // What a token may do, for those who ask: the words for paths, which rule they come
 // from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
 
-import { MAX_PATH } from "../base/canonical-path.ts";
-import { invariant } from "../base/invariant.ts";
-import { MILLISECOND } from "../base/duration.ts";
-import type { Pace } from "../base/sliced.ts";
-import type { Nanos } from "../base/world.ts";
-import { type Asked, type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
+import { MAX_PATH } from "@holdfast/shared/text/canonical-path";
+import { invariant } from "@holdfast/shared/invariant";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Pace } from "@holdfast/shared/sliced";
+import type { Nanos } from "@holdfast/shared/world";
+import {
+  type Asked,
+  type Caller,
+  isAtOrBelow,
+  type NamespaceRef,
+} from "@holdfast/shared/endpoint/request";
 import { wordsOf } from "../acl/capability.ts";
 import type { CompiledAcl } from "../acl/compile.ts";
 import { wordsOn } from "../acl/decide.ts";

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Sliced } from "../base/sliced.ts";
-import { type Caller, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import type { Sliced } from "@holdfast/shared/sliced";
+import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { CompiledAcl, PolicyInForce } from "../acl/compile.ts";
 import { decide } from "../acl/decide.ts";
 import { parseAclDocument } from "../acl/document.ts";

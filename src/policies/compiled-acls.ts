@@ -3,12 +3,12 @@
 // for another. Told of every change of a policy, it forgets what the change reaches.
 
 import { createHash } from "node:crypto";
-import { RecentMap } from "../base/recent-map.ts";
-import { type Sliced, stretch, type Turns } from "../base/sliced.ts";
-import type { Clock, Instant, Nanos } from "../base/world.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
+import { type Sliced, stretch, type Turns } from "@holdfast/shared/sliced";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { AclCompiler, type CompiledAcl, type PolicyInForce } from "../acl/compile.ts";
-import { policyName } from "../base/policy-name.ts";
+import { policyName } from "@holdfast/shared/text/policy-name";
 import type { Directives } from "../acl/template.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import { DEFAULT, ROOT } from "./built-in.ts";

@@ -1,7 +1,7 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
-import { ACCEPTED_NAMES } from "../base/policy-name.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { ACCEPTED_NAMES } from "@holdfast/shared/text/policy-name";
 import { showName } from "../document/document-failure.ts";
 import type { TestOutcome } from "../program/program.ts";
 

@@ -2,7 +2,7 @@
 // others. A namespace is read at its first request, in slices, and followed from then on, so that a
 // change counts for the next request. Programs are governing.ts's.
 
-import type { Timers } from "../base/world.ts";
+import type { Timers } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
 import type { GoverningKind } from "../endpoint/judgement.ts";
 import { EgpIndex, type EgpPath, readEgpPaths } from "../program/egp-paths.ts";

@@ -1,10 +1,10 @@
 // The RGPs and EGPs of every namespace: kept, read and written. What a program means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is governing.ts.
 
-import type { Clock, Timers } from "../base/world.ts";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
-import { isPolicyName } from "../base/policy-name.ts";
+import { isPolicyName } from "@holdfast/shared/text/policy-name";
 import { checkEgpPath, readEgpPaths, showEgpPath } from "../program/egp-paths.ts";
 import { loadPrograms } from "../program/load.ts";
 import type { ProgramInput } from "../program/program-input.ts";

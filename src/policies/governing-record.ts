@@ -1,8 +1,8 @@
 // A stored governing policy: what an ACL policy has, its level, and for an EGP the paths it guards.
 // RGPs hang on tokens by name, EGPs on paths.
 
-import { text as textOf, utf8 } from "../base/bytes.ts";
-import type { Codec } from "../base/codec.ts";
+import { text as textOf, utf8 } from "@holdfast/shared/bytes";
+import type { Codec } from "@holdfast/shared/codec";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { fromStored, type PolicyRecord, type StoredPolicy, toStored } from "./policy-record.ts";
 

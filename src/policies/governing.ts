@@ -2,11 +2,11 @@
 // Which ones apply is governors.ts's; a request that none applies to is let
 // through without waiting for anything.
 
-import { Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Instant, Nanos } from "../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import type { EnforcementLevel, GoverningKind, Judgement } from "../endpoint/judgement.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { MAX_STEPS_TOGETHER } from "../program/limits.ts";
 import { loadPrograms } from "../program/load.ts";
 import type { ProgramInput } from "../program/program-input.ts";

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { utf8 } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
-import { Failure } from "../base/failure.ts";
+import { utf8 } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import type { GoverningKind } from "../endpoint/judgement.ts";
-import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { SystemTimers } from "../base/timers.ts";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { SystemTimers } from "../system/timers.ts";
 import {
   crashed,
   type MadeBarrier,

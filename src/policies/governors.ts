@@ -1,9 +1,9 @@
 // Which RGPs and EGPs a request has to pass, in which order. Asked for every request
 // of a client, so that what is found is remembered until any of them changes.
 
-import { invariant } from "../base/invariant.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
-import { policyName } from "../base/policy-name.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { policyName } from "@holdfast/shared/text/policy-name";
 import { EgpIndex, type EgpMatch } from "../program/egp-paths.ts";
 import {
   GoverningPlaces,

@@ -2,14 +2,19 @@
 // somebody describes. Nothing is executed, counted or logged. For
 // those who may know everything about policies: a caller never learns this of its own denial.
 
-import { withoutSlashes } from "../base/slashes.ts";
-import { isSegment, MAX_PATH, MAX_SEGMENTS } from "../base/canonical-path.ts";
-import { invariant } from "../base/invariant.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Clock, Instant, Nanos } from "../base/world.ts";
-import type { Access, Capability } from "../endpoint/access.ts";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import { isSegment, MAX_PATH, MAX_SEGMENTS } from "@holdfast/shared/text/canonical-path";
+import { invariant } from "@holdfast/shared/invariant";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { Access, Capability } from "@holdfast/shared/endpoint/access";
 import type { Question } from "../endpoint/decision.ts";
-import { type Caller, isAtOrBelow, type NamespaceRef, type Remote } from "../endpoint/request.ts";
+import {
+  type Caller,
+  isAtOrBelow,
+  type NamespaceRef,
+  type Remote,
+} from "@holdfast/shared/endpoint/request";
 import { explain, type Explanation } from "../acl/explain.ts";
 import type { ProgramInput } from "../program/program-input.ts";
 import type { Turns } from "./compiled-acls.ts";

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
-import { utf8 } from "../base/bytes.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { utf8 } from "@holdfast/shared/bytes";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import {
   crashed,
   type MadeBarrier,

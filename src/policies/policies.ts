@@ -1,12 +1,12 @@
 // The ACL policies of every namespace: kept, read and written. What a document means is the leaf
 // policy/; who may write one is the pipeline's; what they say of a request is rights.ts.
 
-import { inSlices, type Sliced, type Turns } from "../base/sliced.ts";
-import type { Clock } from "../base/world.ts";
+import { inSlices, type Sliced, type Turns } from "@holdfast/shared/sliced";
+import type { Clock } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { readAclDocument } from "../acl/document.ts";
-import { isPolicyName, policyName } from "../base/policy-name.ts";
+import { isPolicyName, policyName } from "@holdfast/shared/text/policy-name";
 import { warningsOf } from "../acl/warnings.ts";
 import * as builtIn from "./built-in.ts";
 import * as failures from "./failures.ts";

@@ -1,11 +1,11 @@
 // Members of a request that writes or lists policies. What is missing is refused in words that
 // clients know, which the room has; a patch leaves alone what it does not name.
 
-import { withoutFirstSlash } from "../base/slashes.ts";
-import type { JsonValue } from "../base/json.ts";
-import { canonicalTime, parseTime } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
-import { type Field, fieldOf, wire } from "../endpoint/wire.ts";
+import { withoutFirstSlash } from "@holdfast/shared/text/slashes";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import { canonicalTime, parseTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
+import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
 import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
 import { plainPolicyText } from "./policy-text.ts";
 

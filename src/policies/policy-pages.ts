@@ -1,7 +1,7 @@
 // Pages of lists that show more of each policy than its name: bounded by what is read for them, since
 // a document may have a quarter of a megabyte.
 
-import type { Sliced } from "../base/sliced.ts";
+import type { Sliced } from "@holdfast/shared/sliced";
 import type { Names } from "./policy-rows.ts";
 
 /** What one page may cost. */

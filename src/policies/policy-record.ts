@@ -1,8 +1,8 @@
 // A stored ACL policy: its text and what is kept beside it. The compiled form is never stored.
 
-import { text as textOf, utf8 } from "../base/bytes.ts";
-import type { Codec } from "../base/codec.ts";
-import type { Instant } from "../base/world.ts";
+import { text as textOf, utf8 } from "@holdfast/shared/bytes";
+import type { Codec } from "@holdfast/shared/codec";
+import type { Instant } from "@holdfast/shared/world";
 
 export interface PolicyRecord {
   readonly text: string;

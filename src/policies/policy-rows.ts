@@ -1,9 +1,9 @@
 // The rows of one kind of policy: a record by its name, and for one that ends by itself a row in the
 // order of ends. What has ended is gone for every reader at once; its rows go with a later write.
 
-import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec, type Codec } from "../base/codec.ts";
-import type { Clock, Instant } from "../base/world.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec, type Codec } from "@holdfast/shared/codec";
+import type { Clock, Instant } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 

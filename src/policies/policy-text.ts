@@ -1,8 +1,8 @@
 // The text of a policy as callers send it: as it is, or in base64. Short plain text may be base64 by
 // accident, so the decoded form counts only if it is a document and the text itself is not.
 
-import { fromBase64 } from "../base/bytes.ts";
-import { atOnce, type Sliced } from "../base/sliced.ts";
+import { fromBase64 } from "@holdfast/shared/bytes";
+import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 import { textMissing } from "./failures.ts";
 
 export interface GivenPolicy<D> {

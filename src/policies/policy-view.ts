@@ -1,7 +1,7 @@
 // Policies as callers see them: the members of reads, of trials and of lists.
 
-import { showTime } from "../base/time.ts";
-import { out, type Output, type OutputOf } from "../endpoint/output.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import { out, type Output, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { readEgpPaths } from "../program/egp-paths.ts";
 import { ENFORCEMENT_LEVELS, type GoverningRecord } from "./governing-record.ts";
 import type { PolicyRecord } from "./policy-record.ts";

@@ -1,7 +1,7 @@
 // What one write makes of a policy: its next version. The same for all kinds, and for a trial that
 // stores nothing.
 
-import type { Clock, Instant, Nanos } from "../base/world.ts";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 

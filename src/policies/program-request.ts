@@ -3,9 +3,9 @@
 // metadata of a token are those of its origin: what a caller has chosen for its child says nothing about
 // who it is.
 
-import type { JsonObject } from "../base/json.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { Caller, NamespaceRef, Remote } from "../endpoint/request.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Caller, NamespaceRef, Remote } from "@holdfast/shared/endpoint/request";
 import type { ProgramInput, ProgramToken } from "../program/program-input.ts";
 
 /** What the path of a request belongs to; empty texts for nothing. */

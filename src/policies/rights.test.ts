@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { MILLISECOND, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import { type MadeBarrier, madeBarrier } from "../../tests/support/made-barrier.ts";
 import { Policies } from "./policies.ts";

@@ -1,11 +1,11 @@
 // What the policies of a token say: asked for every request, so that policies are parsed and compiled
 // once and found again. A change of a policy counts for the next request.
 
-import { invariant } from "../base/invariant.ts";
-import { inSlices, Pieces, type Sliced } from "../base/sliced.ts";
-import type { Clock } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import { inSlices, Pieces, type Sliced } from "@holdfast/shared/sliced";
+import type { Clock } from "@holdfast/shared/world";
 import type { Decision, Question } from "../endpoint/decision.ts";
-import { type Caller, isAtOrBelow, type NamespaceRef } from "../endpoint/request.ts";
+import { type Caller, isAtOrBelow, type NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { DENY } from "../acl/capability.ts";
 import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../acl/compile.ts";
 import { capabilitiesOn, decideBy, decidingRule, preparationOf } from "../acl/decide.ts";

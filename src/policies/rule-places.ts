@@ -1,7 +1,7 @@
 // Warnings about rules whose path leads nowhere: no mount is there, or no such
 // path in the mount. Policies may be written before what they are about, so it is never more than that.
 
-import type { Sliced } from "../base/sliced.ts";
+import type { Sliced } from "@holdfast/shared/sliced";
 import type { AclRule } from "../acl/rule.ts";
 import { showName } from "../document/document-failure.ts";
 

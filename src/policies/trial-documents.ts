@@ -1,11 +1,11 @@
 // Documents that come with a question and are only tried: read as they would be at a write, and never
 // stored. An ACL policy or RGP among them counts as if the token carried it, an EGP on its paths.
 
-import { inSlices, type Pace } from "../base/sliced.ts";
+import { inSlices, type Pace } from "@holdfast/shared/sliced";
 import type { EnforcementLevel } from "../endpoint/judgement.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { readAclDocument } from "../acl/document.ts";
-import { policyName } from "../base/policy-name.ts";
+import { policyName } from "@holdfast/shared/text/policy-name";
 import { readEgpPaths } from "../program/egp-paths.ts";
 import type { Programs } from "../program/program.ts";
 import * as failures from "./failures.ts";

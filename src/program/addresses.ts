@@ -1,6 +1,6 @@
 // Addresses and ranges for `ip_in`, with its refusals.
 
-import { isWithin, readAddress, readRange } from "../base/addresses.ts";
+import { isWithin, readAddress, readRange } from "@holdfast/shared/text/addresses";
 import { Problem } from "./meter.ts";
 
 /** Whether an address lies in a range such as `10.0.0.0/8`, or is the one that is given instead. */

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { BOMB_DATA, BOMBS, nestedLoops } from "../../tests/support/program-bombs.ts";
 import { processorTime } from "../../tests/support/processor-time.ts";
 import { MAX_STEPS } from "./limits.ts";

@@ -1,7 +1,7 @@
 // A program that has been read, checked and planned: how a run of it goes, and what the run says.
 
 import { type CelResult, celType, isCelError } from "@bufbuild/cel";
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import { MAX_STEPS } from "./limits.ts";
 import { placeOf } from "./lowering.ts";
 import type { Meter } from "./meter.ts";

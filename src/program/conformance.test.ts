@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tests } from "@bufbuild/cel-spec/testdata/conformance.js";
-import type { JsonValue } from "../base/json.ts";
-import { Failure } from "../base/failure.ts";
-import { isObject } from "../base/json.ts";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject } from "@holdfast/shared/json/json";
 import { loadPrograms } from "./load.ts";
 import { testInput } from "./test-input.ts";
 

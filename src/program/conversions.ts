@@ -3,9 +3,9 @@
 // one.
 
 import type { CelValue } from "@bufbuild/cel";
-import { parseDuration, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { parseTime } from "../base/time.ts";
+import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { parseTime } from "@holdfast/shared/text/time";
 import { MAX_TEXT } from "./limits.ts";
 import { Problem } from "./meter.ts";
 import { isDuration, isInt, isText, isTimestamp, nanosOf, type Native } from "./native.ts";

@@ -1,7 +1,7 @@
 // The three forms in which a program is written, told apart by their beginning. Gives
 // trees and places; what names mean is the checker's.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { SourceText } from "../document/source-text.ts";
 import { notRead } from "./failures.ts";
 import { readJsonProgram } from "./json-program.ts";

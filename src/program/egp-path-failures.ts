@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * @code egp-paths-missing An EGP has no paths.

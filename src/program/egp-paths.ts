@@ -1,8 +1,8 @@
 // The paths of EGPs: how they are written, and which of them a request's path meets. All
 // that match count, so this is a walk and not a contest as among the rules of ACL policies.
 
-import { isSegment } from "../base/canonical-path.ts";
-import type { Failure } from "../base/failure.ts";
+import { isSegment } from "@holdfast/shared/text/canonical-path";
+import type { Failure } from "@holdfast/shared/failure";
 import { egpPathInvalid, egpPathsMissing } from "./egp-path-failures.ts";
 import { PrefixTree } from "../acl/prefix-tree.ts";
 import { showName } from "../document/document-failure.ts";

@@ -1,7 +1,7 @@
 // How the document of a governing policy is refused: line and column first, as
 // `line:column: what`. Texts name what stands in the document, which is no secret.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { DocumentFailure, showName } from "../document/document-failure.ts";
 import type { Position } from "../document/hcl-node.ts";
 import { nearest } from "../base/nearest.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { BlockList, isIPv6 } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { isInRange } from "./addresses.ts";
 import { loadPrograms } from "./load.ts";
 import { Meter } from "./meter.ts";

@@ -2,8 +2,8 @@
 // "expression": "…"}`. Expressions stand inside JSON strings, so a fault in one is told with the place
 // of its string.
 
-import { type JsonObject, type JsonValue, rawNumber } from "../base/json.ts";
-import { reachesPrototype } from "../base/json-limits.ts";
+import { type JsonObject, type JsonValue, rawNumber } from "@holdfast/shared/json/json";
+import { reachesPrototype } from "@holdfast/shared/json/json-limits";
 import { showName } from "../document/document-failure.ts";
 import type { Body, Position, Value } from "../document/hcl-node.ts";
 import { parseJson } from "../document/json-document.ts";

@@ -5,7 +5,7 @@ import { type Meter, Problem } from "./meter.ts";
 import { isDuration, isList, isText, isTimestamp, nanosOf, type Native } from "./native.ts";
 import { matchesGlob, matchesPath } from "./path-match.ts";
 import type { WallClock } from "./zones.ts";
-import { SECOND } from "../base/duration.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
 
 /** Those of the longer addresses take four times as long. */
 function unitsFor(range: string): number {

@@ -16,8 +16,8 @@ import {
   type Timestamp,
   TimestampSchema,
 } from "@bufbuild/protobuf/wkt";
-import { SECOND } from "../base/duration.ts";
-import type { Nanos } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
 import { MAX_ELEMENTS, MAX_TEXT } from "./limits.ts";
 import { type Meter, Problem } from "./meter.ts";
 import type { Zones } from "./zones.ts";

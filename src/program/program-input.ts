@@ -3,8 +3,8 @@
 // CEL are made from it by request-view.ts, part by part, when a program first asks. The secret itself,
 // responses and other requests are not in it on purpose.
 
-import type { JsonObject } from "../base/json.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 
 export type ReplicationMode = "disabled" | "bootstrapping" | "primary" | "secondary";
 

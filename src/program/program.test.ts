@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Failure } from "../base/failure.ts";
-import type { JsonObject } from "../base/json.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { loadPrograms } from "./load.ts";
 import { type Verdict, runTests } from "./program.ts";
 import { testInput } from "./test-input.ts";

@@ -9,7 +9,7 @@
 // Everything after loadPrograms() is synchronous. Keep what it gave (one per room is enough: each
 // call makes an engine of its own, about 1 ms) rather than awaiting it per request.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { ProgramInput } from "./program-input.ts";
 import { testInput } from "./test-input.ts";
 

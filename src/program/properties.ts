@@ -1,11 +1,11 @@
 // Every property that a program can name, its kind, and where it comes from. The one
 // table for what is checked at write, what a run reads, and what tests may give.
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
-import { isObject } from "../base/json.ts";
-import { SECOND } from "../base/duration.ts";
-import { showTime } from "../base/time.ts";
-import type { Nanos } from "../base/world.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import { isObject } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Kind } from "./kinds.ts";
 import type { ProgramInput, ProgramToken } from "./program-input.ts";
 

@@ -2,7 +2,7 @@
 // asks and kept for the others that judge the same request.
 
 import { celMap, type CelValue } from "@bufbuild/cel";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "@holdfast/shared/json/json";
 import type { ProgramInput } from "./program-input.ts";
 import { isProperty, type Plain, type Property, ROOTS, type Shape } from "./properties.ts";
 import { celOf, durationOf, timestampOf } from "./values.ts";

@@ -1,7 +1,7 @@
 // A rule document in its one layout. Only blanks between things are changed: comments stay where they
 // are, and the text of expressions and tests stays as it is but for the indentation of its lines.
 
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import {
   depthsOf,
   type RuleComment,

@@ -1,13 +1,13 @@
 // Requests that nobody made: what a test of a policy gives, laid over a plain one, and the plain one
 // itself, on which every new policy is tried once. Names are those that programs use.
 
-import { parseDuration, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
+import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
 import { testInputInvalid as refused } from "./failures.ts";
-import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../base/json.ts";
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { nearest } from "../base/nearest.ts";
-import { parseTime } from "../base/time.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { parseTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { showName } from "../document/document-failure.ts";
 import type { ProgramInput, ProgramToken, ReplicationMode } from "./program-input.ts";
 import { isProperty, ROOTS, type Shape } from "./properties.ts";

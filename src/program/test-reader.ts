@@ -1,8 +1,8 @@
 // The body of a test: `input = { … }` and `want = true`. Values are written as in JSON or as in HCL:
 // keys with or without quotes, `=` or `:`, commas where one likes them.
 
-import { isObject, type JsonObject, type JsonValue, rawNumber } from "../base/json.ts";
-import { reachesPrototype } from "../base/json-limits.ts";
+import { isObject, type JsonObject, type JsonValue, rawNumber } from "@holdfast/shared/json/json";
+import { reachesPrototype } from "@holdfast/shared/json/json-limits";
 import { showName } from "../document/document-failure.ts";
 import type { SourceText } from "../document/source-text.ts";
 import { syntax, tooDeep, unknown } from "./failures.ts";

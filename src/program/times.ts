@@ -2,8 +2,8 @@
 // which of its overloads.
 
 import type { CelValue } from "@bufbuild/cel";
-import { SECOND } from "../base/duration.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { Problem } from "./meter.ts";
 import { isDuration, isTimestamp, nanosOf } from "./native.ts";
 import { durationOf, timestampOf } from "./values.ts";

@@ -1,6 +1,6 @@
 // A program on requests that nobody made, before it judges any that somebody did.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { syntax } from "./failures.ts";
 import type { Program } from "./program.ts";
 import { testInput } from "./test-input.ts";

@@ -5,9 +5,9 @@ import { type CelInput, celList, type CelList, celMap, type CelValue } from "@bu
 import { create } from "@bufbuild/protobuf";
 import { reflect, type ReflectMessage } from "@bufbuild/protobuf/reflect";
 import { DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { SECOND } from "../base/duration.ts";
-import { isRawNumber, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 
 const MIN_INT = -(2n ** 63n);
 const MAX_INT = 2n ** 63n - 1n;

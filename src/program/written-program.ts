@@ -1,7 +1,7 @@
 // A program as it was read, before any name in it means something: rules and `main` with their places,
 // and the tests that a document may carry.
 
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { SourceText } from "../document/source-text.ts";
 import type { Node } from "./node.ts";
 

@@ -1,10 +1,10 @@
 // The endpoints of lease-count quotas.
 
-import { withoutSlashes } from "../base/slashes.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { LeaseQuotas } from "./lease-quotas.ts";
 
 const endpoint = endpointsOf<LeaseQuotas>();

@@ -1,11 +1,11 @@
 // The endpoints of rate-limit quotas.
 
-import { withoutSlashes } from "../base/slashes.ts";
-import { DAY, SECOND } from "../base/duration.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import { DAY, SECOND } from "@holdfast/shared/text/duration";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { Quotas } from "./quotas.ts";
 
 const endpoint = endpointsOf<Quotas>();

@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 /**
  * Too many requests. The time to wait is in whole seconds: finer ones would tell of others' work.

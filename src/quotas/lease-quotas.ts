@@ -3,7 +3,7 @@
 
 import { unlessDamaged } from "../base/damage.ts";
 import type { View } from "../barrier/view.ts";
-import type { MountRef } from "../endpoint/request.ts";
+import type { MountRef } from "@holdfast/shared/endpoint/request";
 import * as quotas from "./quota.ts";
 import { QuotaChoice } from "./quota-choice.ts";
 import { QuotaRecords } from "./quota-records.ts";

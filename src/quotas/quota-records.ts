@@ -1,7 +1,7 @@
 // The stored records of one kind of quota, which are shared: by name, one to a path. What follows from
 // them is their room's.
 
-import type { Codec } from "../base/codec.ts";
+import type { Codec } from "@holdfast/shared/codec";
 import type { View } from "../barrier/view.ts";
 import * as failures from "./failures.ts";
 import { checkName } from "./quota.ts";

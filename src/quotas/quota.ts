@@ -2,10 +2,10 @@
 // request; a namespace or a mount with a slash at its end; a path below a mount without one, or with
 // a star at its end for all that begins so.
 
-import { withoutSlashes } from "../base/slashes.ts";
-import { isSegment } from "../base/canonical-path.ts";
-import { jsonCodec } from "../base/codec.ts";
-import type { Nanos } from "../base/world.ts";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import { isSegment } from "@holdfast/shared/text/canonical-path";
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { Nanos } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
 
 /** What a path of this server leads to. */

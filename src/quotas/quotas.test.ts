@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
-import { CanonicalPath } from "../base/canonical-path.ts";
-import { SECOND } from "../base/duration.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
-import { Failure } from "../base/failure.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { Failure } from "@holdfast/shared/failure";
 import type { PlaceKind, QuotaAsked } from "./quota.ts";
 import { Quotas } from "./quotas.ts";
 

@@ -2,14 +2,14 @@
 // for itself. A request is counted before its token, its body or its rights are looked at, by an
 // address and a canonical path, so that no spelling has a counter of its own.
 
-import type { CanonicalPath } from "../base/canonical-path.ts";
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { unlessDamaged } from "../base/damage.ts";
-import { SECOND } from "../base/duration.ts";
-import type { Clock } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Clock } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { type Meter, Meters, type Verdict } from "./buckets.ts";
-import { clientOf } from "../base/client-address.ts";
+import { clientOf } from "@holdfast/shared/text/client-address";
 import * as failures from "./failures.ts";
 import * as quotas from "./quota.ts";
 import { QuotaChoice } from "./quota-choice.ts";

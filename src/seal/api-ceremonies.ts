@@ -2,11 +2,11 @@
 // shares for old ones. The listener says who may start and feed them; whoever started an attempt, or has
 // update and sudo, may cancel it.
 
-import type { Secret } from "../base/secret.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import type { Secret } from "@holdfast/shared/secret";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { SealDesk } from "./api.ts";
 import type { RekeyProgress, RekeyResult, VerificationProgress } from "./rekey-answers.ts";
 import type { Rekeying } from "./rekeying.ts";

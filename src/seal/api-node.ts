@@ -1,10 +1,10 @@
 // Endpoints that tell how the node is and who leads.
 
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import { wire } from "../endpoint/wire.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { anyState, type SealDesk } from "./api.ts";
 import { HEALTH_CODES, healthStatus } from "./health.ts";
 

@@ -1,13 +1,13 @@
 // Endpoints of the seal and its data keys. Health and leadership are in api-node.ts, the ceremonies in
 // api-ceremonies.ts. No shares, keys or tokens are ever logged here: they are in the answer alone.
 
-import { showDuration } from "../base/duration.ts";
-import { showTime } from "../base/time.ts";
-import type { Clock } from "../base/world.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { wire } from "../endpoint/wire.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Clock } from "@holdfast/shared/world";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "./failures.ts";
 import type { HealthFacts } from "./health.ts";
 import type { Initialised } from "./init.ts";

@@ -1,9 +1,9 @@
 // What the ceremonies have in common beside collecting: whose attempt it is, and how long it may hold the
 // one place there is for its kind. Pure.
 
-import { sameBytes, utf8 } from "../base/bytes.ts";
-import type { Failure } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
+import { sameBytes, utf8 } from "@holdfast/shared/bytes";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Collection } from "./collection.ts";
 import { cancelDenied, wrongCancelNonce, wrongNonce } from "./failures.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InvariantError } from "../base/invariant.ts";
+import { InvariantError } from "@holdfast/shared/invariant";
 import { type Collection, collect, progressOf, sets, step } from "./collection.ts";
 
 const share = (byte: number) => Buffer.alloc(33, byte);

@@ -3,8 +3,8 @@
 // with all that is there. When as many came as three whole sets have, they are dropped. Pure: shares
 // that are no longer needed come back in `dropped`, and whoever performs the step wipes them.
 
-import { sameBytes } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
+import { sameBytes } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 
 const MOST_SETS = 3;
 /** Bounds the sets of one try: 6435 at most, 8 of 16 with the newest among them. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { text, utf8 } from "../base/bytes.ts";
-import { parseTime } from "../base/time.ts";
+import { text, utf8 } from "@holdfast/shared/bytes";
+import { parseTime } from "@holdfast/shared/text/time";
 import {
   checkShares,
   decodeConfig,

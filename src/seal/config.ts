@@ -2,10 +2,10 @@
 // Whoever can write the disk can change it, so nothing rests on it but how many shares to wait for:
 // wrong numbers make shares combine to a wrong key.
 
-import { text, utf8 } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
-import { parseTime, showTime } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
+import { text, utf8 } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import * as failures from "./failures.ts";
 

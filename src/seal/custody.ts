@@ -3,9 +3,9 @@
 // the shares of neither side open them.
 
 import type { KeyObject } from "node:crypto";
-import { sameBytes, wipe } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
-import type { Random, Timers } from "../base/world.ts";
+import { sameBytes, wipe } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import type { Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { exportKey, openEntry, sealEntry, secretKey } from "../crypto/aead.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";

@@ -1,6 +1,6 @@
 // Every way this room refuses. Texts never hold what was given: it may be a share in the wrong field.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 // --- state of the node ---
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Secret } from "../base/secret.ts";
+import { Secret } from "@holdfast/shared/secret";
 import { type Event, NONE, type State, step } from "./generate-root.ts";
 
 const share = (byte: number) => Buffer.alloc(33, byte);

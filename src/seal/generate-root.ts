@@ -2,10 +2,10 @@
 // secondary. How the token will be covered is fixed when the attempt starts and shares carry its
 // nonce, so that nobody can put in their own key between two shares (T-F03). Pure.
 
-import type { Failure } from "../base/failure.ts";
-import type { Secret } from "../base/secret.ts";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Secret } from "@holdfast/shared/secret";
 import type { PublicKey } from "../crypto/pgp.ts";
-import type { Nanos } from "../base/world.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import { type Cancelling, type Nonces, refuseCancel, refuseNonce } from "./attempt.ts";
 import * as collection from "./collection.ts";
 import * as failures from "./failures.ts";

@@ -1,7 +1,7 @@
 // What every ceremony stands on, handed to it by the keeper.
 
-import type { Log } from "../base/log.ts";
-import type { Clock, Random, Timers } from "../base/world.ts";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Store } from "../storage/store.ts";
 import type { SealConfig } from "./config.ts";

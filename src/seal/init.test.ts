@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { OwnError } from "../base/failure.ts";
-import { SystemRandom } from "../base/random.ts";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { OwnError } from "@holdfast/shared/failure";
+import { SystemRandom } from "../system/random.ts";
 import type { Tx } from "../barrier/view.ts";
 import { exportKey, freshKey } from "../crypto/aead.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";

@@ -2,8 +2,8 @@
 // keys and shares that come of them. The transaction is the keeper's.
 
 import type { KeyObject } from "node:crypto";
-import { Secret } from "../base/secret.ts";
-import type { Instant, Random } from "../base/world.ts";
+import { Secret } from "@holdfast/shared/secret";
+import type { Instant, Random } from "@holdfast/shared/world";
 import { freshKey } from "../crypto/aead.ts";
 import { fingerprint, type PublicKey, readPublicKey } from "../crypto/pgp.ts";
 import {

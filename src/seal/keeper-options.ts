@@ -1,8 +1,8 @@
 // What the keeper is given, and what it asks of the rooms behind it.
 
 import type { KeyObject } from "node:crypto";
-import type { Log } from "../base/log.ts";
-import type { Clock, Random, Timers } from "../base/world.ts";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import type { Barrier } from "../barrier/barrier.ts";
 import type { Tx } from "../barrier/view.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { jsonCodec } from "../base/codec.ts";
-import { Failure, OwnError } from "../base/failure.ts";
-import { SystemRandom } from "../base/random.ts";
-import { SystemTimers } from "../base/timers.ts";
-import type { Timer, Timers } from "../base/world.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { Failure, OwnError } from "@holdfast/shared/failure";
+import { SystemRandom } from "../system/random.ts";
+import { SystemTimers } from "../system/timers.ts";
+import type { Timer, Timers } from "@holdfast/shared/world";
 import { freshKey } from "../crypto/aead.ts";
 import { longestBlock } from "../../tests/support/processor-time.ts";
 import {

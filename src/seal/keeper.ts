@@ -6,11 +6,11 @@
 // another. Attempts live in memory only and are gone when the node seals.
 
 import type { KeyObject } from "node:crypto";
-import { hex, wipe } from "../base/bytes.ts";
-import { jsonCodec } from "../base/codec.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos, Timer } from "../base/world.ts";
+import { hex, wipe } from "@holdfast/shared/bytes";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timer } from "@holdfast/shared/world";
 import type { KeyStatus } from "../barrier/barrier.ts";
 import type { Rotation } from "../barrier/keyring.ts";
 import { alreadyInitialised } from "../storage/failures.ts";

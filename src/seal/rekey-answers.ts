@@ -1,8 +1,8 @@
 // What a rekey tells its callers, and the backup it may leave behind: shapes only.
 
-import { base64, fromBase64, hex } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Secret } from "../base/secret.ts";
+import { base64, fromBase64, hex } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Secret } from "@holdfast/shared/secret";
 import * as collection from "./collection.ts";
 import type { Collecting, Plan, State, Verifying } from "./rekey.ts";
 import type { ShownShares } from "./share.ts";

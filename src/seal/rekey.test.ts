@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SystemRandom } from "../base/random.ts";
+import { SystemRandom } from "../system/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { type Event, NONE, type Plan, type State, step } from "./rekey.ts";
 

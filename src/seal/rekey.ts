@@ -3,9 +3,9 @@
 // leaves the present shares valid. Pure; the performer makes keys and stores them.
 
 import type { KeyObject } from "node:crypto";
-import type { Failure } from "../base/failure.ts";
+import type { Failure } from "@holdfast/shared/failure";
 import type { PublicKey } from "../crypto/pgp.ts";
-import type { Nanos } from "../base/world.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import { type Cancelling, type Nonces, refuseCancel, refuseNonce } from "./attempt.ts";
 import * as collection from "./collection.ts";
 import type { Scheme } from "./config.ts";

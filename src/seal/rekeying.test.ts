@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { SystemRandom } from "../base/random.ts";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { SystemRandom } from "../system/random.ts";
 import { exportKey, freshKey } from "../crypto/aead.ts";
 import type { RekeyResult } from "./rekey-answers.ts";
 import type { Rekeying } from "./rekeying.ts";

@@ -3,11 +3,11 @@
 // the keyring and the key of the trees, which the root key seals.
 
 import type { KeyObject } from "node:crypto";
-import { wipe } from "../base/bytes.ts";
-import { jsonCodec } from "../base/codec.ts";
-import { describe, Failure } from "../base/failure.ts";
-import { invariant } from "../base/invariant.ts";
-import { Secret } from "../base/secret.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import { Secret } from "@holdfast/shared/secret";
 import { freshKey } from "../crypto/aead.ts";
 import { fingerprint } from "../crypto/pgp.ts";
 import { type Cancelling, isForgotten, isStalled } from "./attempt.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jsonCodec } from "../base/codec.ts";
-import { SystemRandom } from "../base/random.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { SystemRandom } from "../system/random.ts";
 import { freshKey } from "../crypto/aead.ts";
 import { decodeWithOtp } from "../crypto/otp.ts";
 import {

@@ -1,9 +1,9 @@
 // Performs the ceremony of generate-root.ts: checks the shares, makes the token, covers it. What is
 // made is handed in, so that the operation token of a DR secondary comes from the same code.
 
-import { EMPTY, wipe } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
-import { Secret } from "../base/secret.ts";
+import { EMPTY, wipe } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import { Secret } from "@holdfast/shared/secret";
 import type { Tx } from "../barrier/view.ts";
 import { encodeWithOtp, makeOtp } from "../crypto/otp.ts";
 import { encryptTo, fingerprint, readPublicKey } from "../crypto/pgp.ts";

@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { inspect } from "node:util";
-import { SystemRandom } from "../base/random.ts";
-import type { Random } from "../base/world.ts";
+import { SystemRandom } from "../system/random.ts";
+import type { Random } from "@holdfast/shared/world";
 import { exportKey, freshKey, sealEntry, secretKey } from "../crypto/aead.ts";
 import {
   crash,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SystemRandom } from "../base/random.ts";
+import { SystemRandom } from "../system/random.ts";
 import { exportKey } from "../crypto/aead.ts";
 import { failure, makeOperator } from "../../tests/support/sealed-node.ts";
 import { combineKey, parseShare, readPublicKeys, shareOutFreshKey } from "./share.ts";

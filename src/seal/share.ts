@@ -2,9 +2,9 @@
 // from text, and put together again. Whether the result is the right key is custody.ts's to find out.
 
 import type { KeyObject } from "node:crypto";
-import { alloc, base64, fromBase64, fromHex, hex, wipe } from "../base/bytes.ts";
-import { Secret } from "../base/secret.ts";
-import type { Instant, Random, Timers } from "../base/world.ts";
+import { alloc, base64, fromBase64, fromHex, hex, wipe } from "@holdfast/shared/bytes";
+import { Secret } from "@holdfast/shared/secret";
+import type { Instant, Random, Timers } from "@holdfast/shared/world";
 import { secretKey } from "../crypto/aead.ts";
 import { encryptTo, type PublicKey, readPublicKey } from "../crypto/pgp.ts";
 import { combineShares, splitSecret } from "../crypto/shamir.ts";

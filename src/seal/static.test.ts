@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { utf8 } from "../base/bytes.ts";
+import { utf8 } from "@holdfast/shared/bytes";
 import { exportKey } from "../crypto/aead.ts";
 import { failure } from "../../tests/support/sealed-node.ts";
 import { readStaticKey } from "./static.ts";

@@ -3,7 +3,7 @@
 // wiped. Reading the file is the caller's business.
 
 import type { KeyObject } from "node:crypto";
-import { alloc, concat, wipe } from "../base/bytes.ts";
+import { alloc, concat, wipe } from "@holdfast/shared/bytes";
 import { keyFromText } from "../barrier/key-text.ts";
 import { secretKey } from "../crypto/aead.ts";
 import { staticKeyUnreadable } from "./failures.ts";

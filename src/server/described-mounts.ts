@@ -2,10 +2,10 @@
 // each type with a parameter in its place.
 
 import type { Described } from "../endpoint/openapi.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { MountRecord } from "../mounts/mount-record.ts";
 import type { Mounts } from "../mounts/mounts.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
 
 /** A namespace that has more is described by type: the document would be of no use to anybody. */
 const MOST_DESCRIBED = 100;

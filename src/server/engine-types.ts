@@ -3,14 +3,14 @@
 import type { FixedMount } from "../mounts/fixed-mounts.ts";
 import type { DefaultMount, TypeAlias } from "../mounts/mounts-given.ts";
 import { TYPE_ALIASES } from "../mounts/type-aliases.ts";
-import { approleType } from "../engines/approle/approle.ts";
-import { cloudaType } from "../engines/clouda/clouda.ts";
-import { cloudbType } from "../engines/cloudb/cloudb.ts";
-import type { PrivateSpaces } from "../engines/cubbyhole/cubbyhole.ts";
-import { cubbyholeEngine } from "../engines/cubbyhole/engine.ts";
-import { kvEngine } from "../engines/kv/kv.ts";
-import { userpassType } from "../engines/userpass/userpass.ts";
-import { anyEngine, type EngineType } from "../../plugin-sdk/engine.ts";
+import { approleType } from "@holdfast/engines/approle/approle";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
+import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
+import type { PrivateSpaces } from "@holdfast/engines/cubbyhole/cubbyhole";
+import { cubbyholeEngine } from "@holdfast/engines/cubbyhole/engine";
+import { kvEngine } from "@holdfast/engines/kv/kv";
+import { userpassType } from "@holdfast/engines/userpass/userpass";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 
 export function builtInTypes(): EngineType<unknown>[] {
   return [

@@ -1,6 +1,6 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 export function reloadFailed(message: string): Failure {
   return new Failure("invalid", "reload-failed", message);

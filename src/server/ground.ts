@@ -1,13 +1,13 @@
 // What the server stands on, by its configuration: the storage engine and the key of an auto seal.
 
 import type { KeyObject } from "node:crypto";
-import { wipe } from "../base/bytes.ts";
-import { describe, Failure } from "../base/failure.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { describe, Failure } from "@holdfast/shared/failure";
 import { sealKeyUnreadable } from "./failures.ts";
 import { isForbidden } from "../base/forbidden.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Log } from "../base/log.ts";
-import type { Fs, World } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import type { Fs, World } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import { readStaticKey } from "../seal/static.ts";
 import { type Engine, StorageLocked } from "../storage/engines/engine.ts";

@@ -1,8 +1,8 @@
 // What holds on this node, for operators who ask: the configuration with the defaults that depend on it or
 // on the machine put in, and what the process has open.
 
-import type { JsonObject } from "../base/json.ts";
-import type { Fs } from "../base/world.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 
 /** As it could be written in a file, without secrets. Blocks that were left out are there as well. */

@@ -1,6 +1,6 @@
 // The levels of the server's logs by component, for those who change them while it runs.
 
-import type { LogDial, LogThreshold } from "../base/log.ts";
+import type { LogDial, LogThreshold } from "@holdfast/shared/log";
 
 /** Components that have a log of their own (`log.child`). */
 export const LOGS = [

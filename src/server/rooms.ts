@@ -1,11 +1,11 @@
 // The rooms behind the seal, each with what it needs of the others: this is where they meet.
 
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { join } from "node:path";
-import { SystemAppendFiles } from "../base/append-file.ts";
-import type { Log } from "../base/log.ts";
-import { Secret } from "../base/secret.ts";
-import type { World } from "../base/world.ts";
+import { SystemAppendFiles } from "../system/append-file.ts";
+import type { Log } from "@holdfast/shared/log";
+import { Secret } from "@holdfast/shared/secret";
+import type { World } from "@holdfast/shared/world";
 import { Audit } from "../audit/audit.ts";
 import { SystemConnector } from "../audit/devices/connector.ts";
 import { placeOf } from "../outbound/address-kinds.ts";
@@ -13,7 +13,7 @@ import type { Barrier } from "../barrier/barrier.ts";
 import { Browser } from "../browser/browser.ts";
 import type { Config } from "../config/config.ts";
 import { homeOf } from "../endpoint/parts.ts";
-import type { MountRef, NamespaceRef } from "../endpoint/request.ts";
+import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { Router } from "../core/router.ts";
 import { Identity } from "../identity/identity.ts";
 import type { Instruments } from "../introspection/instruments.ts";
@@ -41,8 +41,8 @@ import { TokenDesk } from "../tokens/token-desk.ts";
 import { Tokens } from "../tokens/tokens.ts";
 import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { Wrapping } from "../wrapping/wrapping.ts";
-import type { EngineType, MountFacts } from "../../plugin-sdk/engine.ts";
-import type { EnvironmentVariables } from "../../plugin-sdk/surroundings.ts";
+import type { EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/surroundings";
 import { declaredDevices } from "./audit-devices.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";

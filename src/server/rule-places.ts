@@ -5,7 +5,7 @@ import type { GovernedPlaces } from "../policies/governed-places.ts";
 import type { DeclaredAccess, InspectionOptions } from "../policies/inspection.ts";
 import type { RulePlaces } from "../policies/rule-places.ts";
 import { isPart } from "../endpoint/parts.ts";
-import type { NamespaceRef } from "../endpoint/request.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 

@@ -1,11 +1,11 @@
 // The composition root: builds every room, in order, and puts them together; nothing else does.
 
-import { SECOND } from "../base/duration.ts";
-import { describe, type Failure } from "../base/failure.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { describe, type Failure } from "@holdfast/shared/failure";
 import { reloadFailed, reloadUnknown } from "./failures.ts";
-import type { Log, LogDial } from "../base/log.ts";
-import { RuntimeStats } from "../base/runtime-stats.ts";
-import type { Fs, World } from "../base/world.ts";
+import type { Log, LogDial } from "@holdfast/shared/log";
+import { RuntimeStats } from "../system/runtime-stats.ts";
+import type { Fs, World } from "@holdfast/shared/world";
 import type { Audit } from "../audit/audit.ts";
 import { auditApi } from "../audit/api.ts";
 import { Barrier } from "../barrier/barrier.ts";
@@ -14,9 +14,9 @@ import { browserApi } from "../browser/api.ts";
 import type { Config } from "../config/config.ts";
 import { Pipeline } from "../core/pipeline.ts";
 import { Running } from "../core/running.ts";
-import { access, type Capability } from "../endpoint/access.ts";
-import type { Operation } from "../endpoint/request.ts";
-import { type Served, serve } from "../endpoint/endpoint.ts";
+import { access, type Capability } from "@holdfast/shared/endpoint/access";
+import type { Operation } from "@holdfast/shared/endpoint/request";
+import { type Served, serve } from "@holdfast/shared/endpoint/endpoint";
 import { type Bound, HttpServer } from "../http/server.ts";
 import { identityApi } from "../identity/api.ts";
 import { introspectionApi } from "../introspection/api.ts";
@@ -51,7 +51,7 @@ import type { TokenDesk } from "../tokens/token-desk.ts";
 import { AddressLimit } from "../tokens/address-limit.ts";
 import type { Tokens } from "../tokens/tokens.ts";
 import { wrappingApi } from "../wrapping/api.ts";
-import type { EngineType } from "../../plugin-sdk/engine.ts";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { declaredDevices } from "./audit-devices.ts";
 import { DescribedMounts } from "./described-mounts.ts";
 import { makeServerDirectory, openEngine, sealKeyOf } from "./ground.ts";

@@ -3,7 +3,7 @@ import test from "node:test";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import { bytes, madeStore } from "../../tests/support/made-store.ts";
 import type { WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import type { Batch } from "./engines/engine.ts";
 import { HEAD_ROW } from "./rows/head.ts";
 import { slotOf } from "./rows/merkle.ts";

@@ -1,8 +1,8 @@
 // The state after everything accepted: what is durable, with the writes on their way laid over it.
 // Transactions and repairs read here; reads outside a transaction only what is durable.
 
-import { equalBytes } from "../base/bytes.ts";
-import type { Log } from "../base/log.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import type { Log } from "@holdfast/shared/log";
 import type { Engine, Leaf, Range, Row, SumRow } from "./engines/engine.ts";
 import { entryMissing } from "./failures.ts";
 import { afterKey, checkKey, classOf } from "./key.ts";

@@ -6,7 +6,7 @@ import { fakeWorld, nextTurn } from "../../tests/support/fake-world.ts";
 import { bytes, madeStore, TREE_KEY } from "../../tests/support/made-store.ts";
 import { filledStore, tamperings, VICTIM } from "../../tests/support/tampering.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
-import type { Clock } from "../base/world.ts";
+import type { Clock } from "@holdfast/shared/world";
 import { checkStore } from "./check.ts";
 import { TAIL_ROW } from "./rows/head.ts";
 

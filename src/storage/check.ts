@@ -3,8 +3,8 @@
 // of the log. Leaves cover keys, so that a key that vanished from the data is found by name.
 
 import type { KeyObject } from "node:crypto";
-import { equalBytes, utf8 } from "../base/bytes.ts";
-import type { Clock, Timers } from "../base/world.ts";
+import { equalBytes, utf8 } from "@holdfast/shared/bytes";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import type { LeafRow, ReadView } from "./engines/engine.ts";
 import {
   decodeHead,

@@ -2,8 +2,8 @@
 // engine transaction of data, leaves, sums, log entries and head. One commit runs at a time, in the
 // order in which transactions were accepted; nothing is told durable before its commit is.
 
-import { invariant } from "../base/invariant.ts";
-import type { Clock, Nanos } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Nanos } from "@holdfast/shared/world";
 import {
   type Batch,
   CommitConflict,

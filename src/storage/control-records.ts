@@ -2,7 +2,7 @@
 // it was read. It is kept in a row of its own, in the same transaction as its entry, because a sealed
 // node cannot read it yet and a crash must not lose it. Such rows are of class ignored: each node's own.
 
-import { concat } from "../base/bytes.ts";
+import { concat } from "@holdfast/shared/bytes";
 import * as failures from "./failures.ts";
 import { type ControlRecord, CORE_SCOPE, type LogEntry } from "./rows/log-entry.ts";
 import { u8 } from "./rows/row-bytes.ts";

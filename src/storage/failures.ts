@@ -1,7 +1,7 @@
 // Every way this room refuses.
 
-import { Failure } from "../base/failure.ts";
-import { hex, utf8 } from "../base/bytes.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { hex, utf8 } from "@holdfast/shared/bytes";
 import { sha256 } from "./rows/merkle.ts";
 
 /**

@@ -21,8 +21,8 @@ import {
   TREE_KEY,
 } from "../../tests/support/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { text } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { text } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import { UNREAD_CONTROLS } from "./control-records.ts";
 import type { CommittedEntry } from "./foreign-entries.ts";

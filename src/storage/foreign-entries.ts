@@ -3,7 +3,7 @@
 // show that an entry is whole and the next one; that its trees are right is seen in tip.ts.
 
 import type { KeyObject } from "node:crypto";
-import { concat, equalBytes } from "../base/bytes.ts";
+import { concat, equalBytes } from "@holdfast/shared/bytes";
 import { EngineError, type Reads } from "./engines/engine.ts";
 import * as failures from "./failures.ts";
 import { isLegalKey } from "./key.ts";

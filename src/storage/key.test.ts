@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { Failure } from "../base/failure.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { InvariantError } from "@holdfast/shared/invariant";
 import type { Range } from "./engines/engine.ts";
 import { afterKey, afterPrefix, checkKey, classOf, compareKeys, hasClass } from "./key.ts";
 import { OrderedMap } from "./engines/ordered-map.ts";

@@ -2,7 +2,7 @@
 // ranges and listings over their order (that of their UTF-8 bytes, in every engine).
 
 import { storageKeyTooLong } from "./failures.ts";
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import type { Range } from "./engines/engine.ts";
 
 /**

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { InvariantError } from "@holdfast/shared/invariant";
 import { assertLeads, assertUp, begin, changeRole, type Event, heldOf } from "./life.ts";
 import { isInitialised, isLocked, Life, type State, step } from "./life.ts";
 

@@ -8,7 +8,7 @@
 // Beside the state a store has a role: it leads, that is, makes log entries of its own, or it follows
 // somebody who does, locked or unlocked, and of its own writes takes those of class ignored.
 
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import {
   alreadyInitialised,
   storageFailed,

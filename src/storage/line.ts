@@ -1,7 +1,7 @@
 // Back-pressure: writers that find too much on its way to the disk wait in line, and are let in again
 // in order, a few at a time, so that everything else has its turn in between.
 
-import type { Timers } from "../base/world.ts";
+import type { Timers } from "@holdfast/shared/world";
 
 /** About 5 ms of transactions. */
 const AT_ONCE = 128;

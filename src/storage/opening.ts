@@ -4,8 +4,8 @@
 // only on an operator's word (`repair`), and said. Also how a store begins, and whether it has begun.
 
 import type { KeyObject } from "node:crypto";
-import { concat, equalBytes } from "../base/bytes.ts";
-import { uuidBytes } from "../base/uuid.ts";
+import { concat, equalBytes } from "@holdfast/shared/bytes";
+import { uuidBytes } from "@holdfast/shared/text/uuid";
 import type { Engine, Reads, SumRow } from "./engines/engine.ts";
 import { headDamaged } from "./failures.ts";
 import {

@@ -1,7 +1,7 @@
 // Writes that are accepted and on their way to the disk. Later transactions see them; reads outside
 // a transaction do not, because a crash could still take them back.
 
-import { RenewedMap } from "../base/renewed-map.ts";
+import { RenewedMap } from "@holdfast/shared/renewed-map";
 import type { Leaf, Range, Row } from "./engines/engine.ts";
 import { classOf } from "./key.ts";
 import { slotOf } from "./rows/merkle.ts";

@@ -2,7 +2,7 @@
 // looked up in storage each costs as much as sealing half an entry. They are those of everything
 // accepted; this node is the only writer, so nothing else changes them but repairs, which clear this.
 
-import { RecentMap } from "../base/recent-map.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
 import type { Leaf } from "./engines/engine.ts";
 import type { LeafChange } from "./tip.ts";
 

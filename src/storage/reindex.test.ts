@@ -6,8 +6,8 @@ import { fakeWorld, FakeTimers, FakeClock, nextTurn } from "../../tests/support/
 import { bytes, madeStore, openedStore, TREE_KEY } from "../../tests/support/made-store.ts";
 import { filledStore, leafOf, tamperings, VICTIM } from "../../tests/support/tampering.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { hex, text } from "../base/bytes.ts";
-import type { Clock } from "../base/world.ts";
+import { hex, text } from "@holdfast/shared/bytes";
+import type { Clock } from "@holdfast/shared/world";
 import { HEAD_ROW } from "./rows/head.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { reindexStore } from "./reindex.ts";

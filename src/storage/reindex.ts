@@ -3,8 +3,8 @@
 // between leaves nothing worse than before; it is simply run again. It believes the data: a key that
 // vanished loses its leaf here, which is why the report names it.
 
-import { equalBytes } from "../base/bytes.ts";
-import type { Clock, Timers } from "../base/world.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import { wrongSlots } from "./check.ts";
 import type { Leaf, LeafRow, SumRow } from "./engines/engine.ts";
 import { afterKey, afterPrefix, classOf, hasClass } from "./key.ts";

@@ -1,7 +1,7 @@
 // Who waits for which accepted transaction to become durable. Transactions are numbered in the order
 // in which they are accepted; that number is not the index, which only some of them take.
 
-import { RenewedMap } from "../base/renewed-map.ts";
+import { RenewedMap } from "@holdfast/shared/renewed-map";
 
 interface Waiting {
   readonly resolve: () => void;

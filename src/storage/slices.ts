@@ -1,6 +1,6 @@
 // Long work on the event loop, cut into slices of about 5 ms so that requests go on in between.
 
-import type { Clock, Nanos, Timers } from "../base/world.ts";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 
 const SLICE: Nanos = 5_000_000n;
 

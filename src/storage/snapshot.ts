@@ -1,7 +1,7 @@
 // A consistent copy of everything stored, streamed: all data rows as of one index, and what is needed
 // to go on from there. Log, leaves and sums are left out; they are made anew from the data.
 
-import type { Clock, Timers } from "../base/world.ts";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import type { ReadView, Row } from "./engines/engine.ts";
 import {
   decodeHead,

@@ -2,8 +2,8 @@
 // so that revocation still works when nothing else does. A deletion that writes (it
 // marks something deleted) has the upper half of the reserve; the lower is for what revokes.
 
-import type { Log } from "../base/log.ts";
-import type { Clock, Nanos } from "../base/world.ts";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { Engine } from "./engines/engine.ts";
 import { storageFull } from "./failures.ts";
 import type { StoredChange } from "./transaction.ts";

@@ -11,8 +11,8 @@ import {
   TREE_KEY,
 } from "../../tests/support/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { text } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { text } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { CommitConflict, EngineError } from "./engines/engine.ts";
 import { HEAD_ROW } from "./rows/head.ts";
 import { slotOf } from "./rows/merkle.ts";

@@ -11,8 +11,8 @@ import {
   TREE_KEY,
 } from "../../tests/support/made-store.ts";
 import { WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { text } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { text } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { decodeEntry, followsFrom } from "./rows/log-entry.ts";
 import type { Store } from "./store.ts";
 

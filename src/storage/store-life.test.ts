@@ -13,9 +13,9 @@ import {
 } from "../../tests/support/made-store.ts";
 import type { MadeStore } from "../../tests/support/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { text } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { text } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
+import { InvariantError } from "@holdfast/shared/invariant";
 import { decodeHead, encodeHead, HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "./rows/head.ts";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import { slotOf } from "./rows/merkle.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../tests/support/made-store.ts";
 import { type ModelChange, StoreModel } from "../../tests/support/store-model.ts";
 import { WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { hex, text } from "../base/bytes.ts";
+import { hex, text } from "@holdfast/shared/bytes";
 import { HEAD_ROW } from "./rows/head.ts";
 import type { StoreTx } from "./transaction.ts";
 

@@ -11,8 +11,8 @@ import { bytes, IDENTITY, openedStore, TREE_KEY } from "../../tests/support/made
 import type { MadeStore } from "../../tests/support/made-store.ts";
 import { type ModelChange, StoreModel } from "../../tests/support/store-model.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
-import { hex, text } from "../base/bytes.ts";
-import { SystemFs } from "../base/fs.ts";
+import { hex, text } from "@holdfast/shared/bytes";
+import { SystemFs } from "../system/fs.ts";
 import { slotOf } from "./rows/merkle.ts";
 import { reindexStore } from "./reindex.ts";
 import { SqliteEngine } from "./engines/sqlite.ts";

@@ -3,9 +3,9 @@
 // store is locked: it reads, and writes rows of class ignored only.
 
 import type { KeyObject } from "node:crypto";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Timers } from "../base/world.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import { type CheckOptions, type CheckReport, checkStore } from "./check.ts";
 import type { ControlReader } from "./control-records.ts";
 import {

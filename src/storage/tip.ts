@@ -2,9 +2,9 @@
 // the changes of a transaction into all the rows that must be written together.
 
 import type { KeyObject } from "node:crypto";
-import { EMPTY, equalBytes } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Instant } from "../base/world.ts";
+import { EMPTY, equalBytes } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
 import type { Batch, Leaf, LogRow, SumRow } from "./engines/engine.ts";
 import { proofMissing, treesDiffer } from "./failures.ts";
 import type { ReadEntry } from "./foreign-entries.ts";

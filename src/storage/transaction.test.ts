@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { Failure } from "../base/failure.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { InvariantError } from "@holdfast/shared/invariant";
 import type { Range, Row } from "./engines/engine.ts";
 import { compareKeys } from "./key.ts";
 import { CORE_SCOPE } from "./rows/log-entry.ts";

@@ -2,8 +2,8 @@
 // its writes are collected and handed on only when the function has returned.
 
 import { storageEntryTooLarge, storageTransactionTooLarge } from "./failures.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Instant } from "../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
 import type { Range, Row } from "./engines/engine.ts";
 import { checkKey, classOf, listNames, type Page, rangeOf } from "./key.ts";
 import { type ControlRecord, CORE_SCOPE, SCOPE_BYTES } from "./rows/log-entry.ts";

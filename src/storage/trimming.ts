@@ -1,7 +1,7 @@
 // How long the log is kept: everything that a known secondary has not
 // acknowledged, but never more than a size or an age, and never less than 16,384 entries.
 
-import type { Clock, Instant, Nanos, Timers } from "../base/world.ts";
+import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { LogRow } from "./engines/engine.ts";
 import type { Head, Tail } from "./rows/head.ts";
 import { decodeEntryHeader } from "./rows/log-entry.ts";

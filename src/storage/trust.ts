@@ -2,8 +2,8 @@
 // acknowledged, whatever waits is refused, and `failed` resolves so that the process can seal and
 // exit. An orderly close refuses in the same places, with another text. The life knows which it is.
 
-import { describe } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
+import { describe } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
 import { EngineError } from "./engines/engine.ts";
 import { storageFailed } from "./failures.ts";
 import { assertUp, type Life } from "./life.ts";

@@ -2,7 +2,7 @@
 // what is parked: a key is looked up under itself and its parent folders, where a place of that length is
 // watched at all; an index at the top of a heap.
 
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 
 export interface Change {
   readonly index: bigint;

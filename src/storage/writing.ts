@@ -3,10 +3,10 @@
 // life.ts; the reading half is store.ts.
 
 import type { KeyObject } from "node:crypto";
-import { equalBytes } from "../base/bytes.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Log } from "../base/log.ts";
-import type { Clock, Timers } from "../base/world.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Timers } from "@holdfast/shared/world";
 import { AcceptedState } from "./accepted-state.ts";
 import { type Accepted, Committer, leavesHead } from "./committer.ts";
 import { type ControlReader, ControlReaders, unreadRow } from "./control-records.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { FakeClock } from "../../tests/support/fake-world.ts";
 import { AddressLimit } from "./address-limit.ts";
 

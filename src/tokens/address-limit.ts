@@ -2,10 +2,10 @@
 // nobody has, logins that fail. Secrets have 122 random bits, so this is about load and not about guessing.
 // In the memory of this node alone, for a bounded number of addresses.
 
-import { clientOf } from "../base/client-address.ts";
-import { SECOND } from "../base/duration.ts";
-import { RecentMap } from "../base/recent-map.ts";
-import type { Clock, Nanos } from "../base/world.ts";
+import { clientOf } from "@holdfast/shared/text/client-address";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { RecentMap } from "@holdfast/shared/recent-map";
+import type { Clock, Nanos } from "@holdfast/shared/world";
 import { tooOften } from "./failures.ts";
 
 export interface AddressLimitOptions {

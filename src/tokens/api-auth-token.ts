@@ -2,15 +2,15 @@
 // servers know them. Rights are those of policies on these paths. In the namespace of the request; only
 // what a token does with itself goes to where it lives.
 
-import { foldedUuid } from "../base/uuid.ts";
-import { isUuid } from "../base/uuid.ts";
-import { access } from "../endpoint/access.ts";
-import { inAuth } from "../endpoint/auth.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { reply, type Reply } from "../endpoint/reply.ts";
-import type { Asked } from "../endpoint/request.ts";
-import { type InputOf, wire } from "../endpoint/wire.ts";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import { access } from "@holdfast/shared/endpoint/access";
+import { inAuth } from "@holdfast/shared/endpoint/auth";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply, type Reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
+import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import type { AuthTokens, Given } from "./auth-tokens.ts";
 import { authOf, factsOf, summaryOf, tokenFacts } from "./token-view.ts";
 import type { Token } from "./token.ts";

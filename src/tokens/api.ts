@@ -1,13 +1,13 @@
 // The endpoints of the ACL API, in its order, and the forced collection. What decides here is the ACL API
 // alone: management, own secret, any valid token; policies neither grant nor deny.
 
-import { foldedUuid } from "../base/uuid.ts";
-import { access } from "../endpoint/access.ts";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import { access } from "@holdfast/shared/endpoint/access";
 import * as query from "../endpoint/acl-query.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import { type InputOf, wire } from "../endpoint/wire.ts";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import { tokenFields } from "./body-fields.ts";
 import { accessorMismatch } from "./failures.ts";
 

@@ -1,13 +1,13 @@
 // The tokens as clients of `auth/token` handle them: what a caller may
 // give to a token that it makes, and how long that lives. The tokens are those of the ACL API.
 
-import { showDuration } from "../base/duration.ts";
-import { invariant } from "../base/invariant.ts";
-import { someNames } from "../base/some-names.ts";
-import { isOver } from "../base/time.ts";
-import type { Clock, Instant, Nanos } from "../base/world.ts";
-import type { Asked, Caller, NamespaceRef, Origin } from "../endpoint/request.ts";
-import { policyName } from "../base/policy-name.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { invariant } from "@holdfast/shared/invariant";
+import { someNames } from "@holdfast/shared/text/some-names";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
+import type { Asked, Caller, NamespaceRef, Origin } from "@holdfast/shared/endpoint/request";
+import { policyName } from "@holdfast/shared/text/policy-name";
 import type { FairTurns } from "./fair-turns.ts";
 import { inherited } from "./origin.ts";
 import { callerGone } from "./query-failures.ts";

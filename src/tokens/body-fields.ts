@@ -1,15 +1,15 @@
 // Members of a token in a request's body. The whole record may be sent back as it was read, so those
 // that only the server sets are known here too, and ignored.
 
-import { foldedUuid } from "../base/uuid.ts";
-import { parseTokenDuration, showDuration } from "../base/duration.ts";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import { parseTokenDuration, showDuration } from "@holdfast/shared/text/duration";
 import { invalidParameter as refused } from "./failures.ts";
-import { fold } from "../base/fold.ts";
-import { isObject, isRawNumber, type JsonValue } from "../base/json.ts";
-import { parseTime, showTime } from "../base/time.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { Schema } from "../endpoint/schema.ts";
-import { type Field, foldedPolicies, wire } from "../endpoint/wire.ts";
+import { fold } from "@holdfast/shared/text/fold";
+import { isObject, isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Schema } from "@holdfast/shared/endpoint/schema";
+import { type Field, foldedPolicies, wire } from "@holdfast/shared/endpoint/wire";
 
 function body<T>(
   name: string,

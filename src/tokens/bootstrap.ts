@@ -1,9 +1,9 @@
 // The door to the first management token: open to its first caller, or spent. While it is open the
 // log says so every hour, so that no server has a forgotten open door.
 
-import { jsonCodec } from "../base/codec.ts";
-import type { Log } from "../base/log.ts";
-import type { Nanos, Timer, Timers } from "../base/world.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { Log } from "@holdfast/shared/log";
+import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 
 /** Below shared/. */

@@ -1,14 +1,14 @@
 // Going through the door to the first management token: once, and once more for each reset that an
 // operator has allowed by a file on this host.
 
-import { text } from "../base/bytes.ts";
-import { describe, Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import { Secret } from "../base/secret.ts";
-import { isUuid } from "../base/uuid.ts";
-import type { Fs } from "../base/world.ts";
+import { text } from "@holdfast/shared/bytes";
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { Secret } from "@holdfast/shared/secret";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Fs } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import { type Remote, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { type Remote, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type BootstrapUse, putBootstrap, readBootstrap } from "./bootstrap.ts";
 import * as failures from "./failures.ts";
 import type { Minting } from "./minting.ts";

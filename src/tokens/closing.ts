@@ -3,10 +3,10 @@
 // lets none of its tokens in (see lookup.ts); here they go for good, a few at a time, also after a crash,
 // since the rows that lead to them go with them.
 
-import type { Failure } from "../base/failure.ts";
-import type { Timers } from "../base/world.ts";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { NamespaceRef, Origin } from "../endpoint/request.ts";
+import type { NamespaceRef, Origin } from "@holdfast/shared/endpoint/request";
 import type { EndedToken } from "./expiry.ts";
 import { prefixNotLogins, closingStopped } from "./failures.ts";
 import type { Token } from "./token.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bytesCodec } from "../base/codec.ts";
+import { bytesCodec } from "@holdfast/shared/codec";
 import { START } from "../../tests/support/fake-world.ts";
 import {
   CLIENT,

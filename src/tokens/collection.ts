@@ -1,12 +1,12 @@
 // Removes what is over for good: expired tokens some time after their expiry, and one-time tokens that
 // nobody exchanged. The oldest expiry goes first, from ordered rows.
 
-import { MINUTE } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
 import { Recurring } from "../base/recurring.ts";
-import { isOver } from "../base/time.ts";
-import type { Nanos, Timers } from "../base/world.ts";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { OneTimeRows } from "./one-time-rows.ts";
 import type { Token } from "./token.ts";

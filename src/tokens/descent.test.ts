@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { jsonCodec } from "../base/codec.ts";
-import type { Caller } from "../endpoint/request.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 import {
   CLIENT,
   HOUR,

@@ -2,11 +2,11 @@
 // children, and theirs, then go a few at a time, also after a restart. Where no time may pass, settled()
 // waits for that. A token that is let go keeps nothing of its parent.
 
-import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
-import type { Log } from "../base/log.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import type { Log } from "@holdfast/shared/log";
 import { Recurring } from "../base/recurring.ts";
-import type { Timers } from "../base/world.ts";
+import type { Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { EndedToken, TokenEnding } from "./expiry.ts";
 import type { Token } from "./token.ts";

@@ -2,9 +2,9 @@
 // refused at once without this, by the clock; after it they stay refused even if the clock is set
 // back. The record stays until it is collected.
 
-import type { Log } from "../base/log.ts";
+import type { Log } from "@holdfast/shared/log";
 import { Recurring } from "../base/recurring.ts";
-import type { Clock, Nanos, Timers } from "../base/world.ts";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { TokenRows } from "./token-rows.ts";
 

@@ -1,8 +1,8 @@
 // Every way this room refuses. No text holds a secret; codes have underscores, as /acl/ tells them,
 // and texts are those that clients of this API know.
 
-import { Failure } from "../base/failure.ts";
-import { shortName, someNames } from "../base/some-names.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { shortName, someNames } from "@holdfast/shared/text/some-names";
 
 /**
  * All problems at once, in the form that clients of this API know.

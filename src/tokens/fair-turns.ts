@@ -1,8 +1,8 @@
 // Long work in short stretches, whoever does it: all of it together takes a few milliseconds of each
 // turn of the event loop, in the order in which it asked, so that other requests go on between.
 
-import { MILLISECOND } from "../base/duration.ts";
-import type { Clock, Nanos, Timers } from "../base/world.ts";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 
 const STRETCH: Nanos = 10n * MILLISECOND;
 // What follows a turn (the answer, its record) is not ours to measure, so they are counted as well.

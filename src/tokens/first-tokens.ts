@@ -1,10 +1,10 @@
 // The first management token and the one made from key shares: what the keeper of the seal asks of
 // this room, inside transactions of its own, before anything else of it is open.
 
-import type { Secret } from "../base/secret.ts";
-import type { Random } from "../base/world.ts";
+import type { Secret } from "@holdfast/shared/secret";
+import type { Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { FirstTokens } from "../seal/keeper-options.ts";
 import { putBootstrap } from "./bootstrap.ts";
 import type { Minting } from "./minting.ts";

@@ -1,9 +1,9 @@
 // Lists of tokens: which order, where a page starts and ends, what its cursor is. Pages
 // come straight from the ordered rows; one without a filter costs what it gives, whatever is stored.
 
-import { isUuid } from "../base/uuid.ts";
-import type { Clock, Nanos } from "../base/world.ts";
-import { SECOND } from "../base/duration.ts";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Clock, Nanos } from "@holdfast/shared/world";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { FairTurns } from "./fair-turns.ts";
 import { callerGone, cursorMalformed } from "./query-failures.ts";
 import type { Token } from "./token.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CanonicalPath } from "../base/canonical-path.ts";
-import type { LoginOffer } from "../endpoint/lease.ts";
-import { type Asked, type MountRef, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
+import { type Asked, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { ASKED } from "../../tests/support/answering.ts";
 import { HOUR, madeTokens, MINUTE, refused, TEAM } from "../../tests/support/made-tokens.ts";
 import { LoginTokens } from "./login-tokens.ts";

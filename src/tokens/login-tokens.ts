@@ -2,12 +2,12 @@
 // The method says what its role grants; how long that may last is bounded by the mount and by the
 // server, as for every token of `auth/token`.
 
-import { showDuration } from "../base/duration.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Clock, Nanos } from "../base/world.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
-import type { LoginOffer } from "../endpoint/lease.ts";
-import type { Asked, MountRef, Origin } from "../endpoint/request.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Nanos } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
+import type { Asked, MountRef, Origin } from "@holdfast/shared/endpoint/request";
 import { provedName } from "./origin.ts";
 import type { Tokens } from "./tokens.ts";
 import { authOf } from "./token-view.ts";

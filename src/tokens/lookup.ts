@@ -1,13 +1,13 @@
 // Finds the owner of a secret, by its salted hash. Owners are kept in memory until their token
 // changes, so that a change counts for the next request.
 
-import { AddressRanges } from "../base/address-ranges.ts";
-import { Failure } from "../base/failure.ts";
-import type { Log } from "../base/log.ts";
-import { isOver } from "../base/time.ts";
-import type { Clock } from "../base/world.ts";
+import { AddressRanges } from "@holdfast/shared/text/address-ranges";
+import { Failure } from "@holdfast/shared/failure";
+import type { Log } from "@holdfast/shared/log";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Clock } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LoginMounts } from "./closing.ts";
 import { RECORD_UNUSABLE } from "./failures.ts";
 import { originOf } from "./origin.ts";

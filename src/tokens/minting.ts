@@ -1,7 +1,7 @@
 // Makes tokens inside a transaction: identifiers, times, indexes and all their rows at once.
 
-import { Secret } from "../base/secret.ts";
-import type { Random } from "../base/world.ts";
+import { Secret } from "@holdfast/shared/secret";
+import type { Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { secretInUse, secretUnusable } from "./failures.ts";
 import { checkNewToken, type Lifetimes, type NewToken } from "./new-token.ts";

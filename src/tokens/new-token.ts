@@ -1,9 +1,9 @@
 // What is asked for when a token is made, and how long it may live.
 
-import { showDuration } from "../base/duration.ts";
-import { isOver } from "../base/time.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { Origin } from "../endpoint/request.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Origin } from "@holdfast/shared/endpoint/request";
 import { parentGone, tokenInvalid } from "./failures.ts";
 import type { TokenTerms } from "./token-terms.ts";
 import { checkShape, type GivenShape, type TokenShape } from "./token-shape.ts";

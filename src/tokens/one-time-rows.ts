@@ -6,10 +6,10 @@
 //
 // The secret itself is nowhere: it is told once, by whoever made it.
 
-import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { isOver } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { digits, type TokenPlace } from "./token-keys.ts";
 

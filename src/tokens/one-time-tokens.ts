@@ -1,13 +1,13 @@
 // One-time tokens: a secret that is good for one exchange, within ten minutes, for the token it was
 // made for. Each token has at most one.
 
-import { MINUTE } from "../base/duration.ts";
-import { Secret } from "../base/secret.ts";
-import { isUuid } from "../base/uuid.ts";
-import { isOver } from "../base/time.ts";
-import type { Instant, Nanos, Random } from "../base/world.ts";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import type { Caller } from "../endpoint/request.ts";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 import { denied, oneTimeSecretInvalid } from "./failures.ts";
 import type { OneTimeRows } from "./one-time-rows.ts";
 import type { Salt } from "./salt.ts";

@@ -1,7 +1,7 @@
 // Who is behind a token (see Origin): kept in its record, found for records that say nothing of it, and
 // the one name that no other mount gives to anybody (T-B27).
 
-import type { Caller, Origin } from "../endpoint/request.ts";
+import type { Caller, Origin } from "@holdfast/shared/endpoint/request";
 import type { Token } from "./token.ts";
 
 /** Nobody has vouched for anything. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { MINUTE, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
-import { type Asked, type Caller, ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
+import { type Asked, type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { FakeClock, FakeTimers, FlakyRandom } from "../../tests/support/fake-world.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { ParkedQueries, type ParkedOptions, type Seen, type Watched } from "./parked.ts";

@@ -2,11 +2,11 @@
 // has. A parked query is a few entries in sets: it is woken by a change to what it asks about, by one
 // to its own credential, by its time, by its client's leaving and by the seal, and by nothing else.
 
-import { MINUTE, SECOND } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
-import { type Asked, type Caller, CLIENT_ENDED } from "../endpoint/request.ts";
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import { type Asked, type Caller, CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
 import type { FairTurns } from "./fair-turns.ts";
 import { TimerWheel } from "./timer-wheel.ts";
 import * as failures from "./query-failures.ts";

@@ -1,7 +1,7 @@
 // How questions about tokens are refused. The texts are those that clients of the ACL API match on; the
 // words with underscores are stable.
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 function parameter(message: string): Failure {
   return new Failure("invalid", "invalid_parameter", message);

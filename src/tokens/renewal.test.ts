@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { HOUR, MINUTE } from "../base/duration.ts";
-import { Secret } from "../base/secret.ts";
+import { HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
 import { grantedLife, increment, lastMoment, renewedUntil } from "./renewal.ts";
 import type { Token } from "./token.ts";
 import type { TokenTerms } from "./token-terms.ts";

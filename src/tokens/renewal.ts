@@ -1,8 +1,8 @@
 // How long a token of `auth/token` lives: what is granted when it is made, and what a
 // renewal gives. No sum of times ever means "for ever" (T-B14).
 
-import { showDuration } from "../base/duration.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Token } from "./token.ts";
 
 export interface AskedLife {

@@ -3,10 +3,10 @@
 // with global tokens.
 
 import { hash } from "node:crypto";
-import { alloc, wipe } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
-import { foldedUuid } from "../base/uuid.ts";
-import type { Random } from "../base/world.ts";
+import { alloc, wipe } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import type { Random } from "@holdfast/shared/world";
 import type { Tx, ViewReads } from "../barrier/view.ts";
 import { rowMissing } from "./failures.ts";
 

@@ -1,9 +1,9 @@
 // One timer for any number of waits of a few minutes: a ring of slots, one for each twentieth of a
 // second. To add and to remove costs the same however many there are; a tick costs what is due.
 
-import { MILLISECOND } from "../base/duration.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Clock, Nanos, Timer, Timers } from "../base/world.ts";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 
 const TICK: Nanos = 50n * MILLISECOND;
 const SLOTS = 8192; // 6.8 minutes

@@ -1,8 +1,8 @@
 // Callers by the hash of their secret, least recently used out first. Only tokens that are there get
 // in: a stream of made-up secrets must leave nothing behind (T-B25).
 
-import { RecentMap } from "../base/recent-map.ts";
-import type { Caller } from "../endpoint/request.ts";
+import { RecentMap } from "@holdfast/shared/recent-map";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 
 export interface Known {
   readonly caller: Caller;

@@ -1,6 +1,6 @@
 // What an update may change of a token, and what it may only repeat.
 
-import type { Instant, Nanos } from "../base/world.ts";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import { tokenInvalid, tokenModified } from "./failures.ts";
 import type { Token } from "./token.ts";
 import { checkShape, type GivenShape } from "./token-shape.ts";

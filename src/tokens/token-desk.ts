@@ -1,9 +1,9 @@
 // What the endpoints of the ACL API are answered from: the tokens, their lists, and the queries that wait
 // for a change. Opened after the tokens; closed before anybody waits for running requests to end.
 
-import type { Clock, Random, Timers } from "../base/world.ts";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { checkRegion } from "../endpoint/acl-query.ts";
-import type { Asked, Caller } from "../endpoint/request.ts";
+import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
 import { AddressLimit } from "./address-limit.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { parseFilter } from "./filter/filter.ts";

@@ -1,7 +1,7 @@
 // The keys of what is stored for a token. What they are for is told at the head of token-rows.ts.
 
-import type { Instant } from "../base/world.ts";
-import type { Origin } from "../endpoint/request.ts";
+import type { Instant } from "@holdfast/shared/world";
+import type { Origin } from "@holdfast/shared/endpoint/request";
 import type { Token } from "./token.ts";
 
 /** Where the record of a token lies. */

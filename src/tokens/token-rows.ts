@@ -17,10 +17,10 @@
 // Numbers have 20 digits; rows whose key says everything are empty. Global tokens need no order of their
 // own: theirs is that of the records below shared/. Ordered reads are in token-ranges.ts.
 
-import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec, type Codec, jsonCodec } from "../base/codec.ts";
-import { isOver } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec, type Codec, jsonCodec } from "@holdfast/shared/codec";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import type { Tx, View, ViewReads } from "../barrier/view.ts";
 import { changedKeys, derivedKeys } from "./derived-rows.ts";
 import { type Token, tokenCodec } from "./token.ts";

@@ -1,7 +1,7 @@
 // What a token may be, new or changed: its name, type and policies. Problems are collected, so that
 // nobody learns of them one by one.
 
-import { ACCEPTED_NAMES, policyName } from "../base/policy-name.ts";
+import { ACCEPTED_NAMES, policyName } from "@holdfast/shared/text/policy-name";
 import { roleUnknown } from "./failures.ts";
 import type { TokenType } from "./token.ts";
 

@@ -1,8 +1,8 @@
 // What a token made through `auth/token` has beside the record of the ACL API: the token that made it, what
 // was noted, and how its life is bounded. Kept inside the token's record; tokens of /acl/ have none.
 
-import type { Nanos } from "../base/world.ts";
-import type { WrapForm } from "../endpoint/request.ts";
+import type { Nanos } from "@holdfast/shared/world";
+import type { WrapForm } from "@holdfast/shared/endpoint/request";
 import { isTexts } from "./origin.ts";
 import type { Token } from "./token.ts";
 import type { TokenPlace } from "./token-keys.ts";

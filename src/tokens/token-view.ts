@@ -1,11 +1,11 @@
 // Tokens as clients of `auth/token` see them: what a look-up tells, what a list tells
 // of each, and the `auth` of an answer. Seconds are rounded up, since 0 means "does not expire".
 
-import { SECOND } from "../base/duration.ts";
-import { showTime } from "../base/time.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
-import { out, type OutputOf } from "../endpoint/output.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import type { Token } from "./token.ts";
 import { pathOf } from "./token-terms.ts";
 

@@ -1,10 +1,10 @@
 // Makes, changes and ends tokens, each in one transaction. Who may is not decided here.
 
-import { isUuid } from "../base/uuid.ts";
-import { Secret } from "../base/secret.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import { Secret } from "@holdfast/shared/secret";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { TokenEnding } from "./expiry.ts";
 import * as failures from "./failures.ts";
 import type { TokenLookup } from "./lookup.ts";

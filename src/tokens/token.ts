@@ -2,11 +2,11 @@
 // returns it on reads; it is found by its salted hash alone.
 
 import { hash } from "node:crypto";
-import { text as textOf, utf8 } from "../base/bytes.ts";
-import type { Codec } from "../base/codec.ts";
-import { Secret } from "../base/secret.ts";
-import type { Instant, Nanos } from "../base/world.ts";
-import type { Origin } from "../endpoint/request.ts";
+import { text as textOf, utf8 } from "@holdfast/shared/bytes";
+import type { Codec } from "@holdfast/shared/codec";
+import { Secret } from "@holdfast/shared/secret";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Origin } from "@holdfast/shared/endpoint/request";
 import { recordUnusable } from "./failures.ts";
 import { readOrigin } from "./origin.ts";
 import { readTerms, type StoredTerms, storedTerms, type TokenTerms } from "./token-terms.ts";

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import { Secret } from "../base/secret.ts";
-import { ROOT_NAMESPACE } from "../endpoint/request.ts";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import { Secret } from "@holdfast/shared/secret";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { nextTurn } from "../../tests/support/fake-world.ts";
 import { crashed, unsealed } from "../../tests/support/made-barrier.ts";
 import {

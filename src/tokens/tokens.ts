@@ -1,14 +1,14 @@
 // The tokens of the server: one store, whatever the API they are seen through. Here its parts are put
 // together and opened; what a token may do is not decided here.
 
-import { HOUR, MINUTE } from "../base/duration.ts";
-import type { Log } from "../base/log.ts";
-import type { Secret } from "../base/secret.ts";
-import { someNames } from "../base/some-names.ts";
-import { isUuid } from "../base/uuid.ts";
-import type { Clock, Nanos, Random, Timers } from "../base/world.ts";
+import { HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
+import type { Secret } from "@holdfast/shared/secret";
+import { someNames } from "@holdfast/shared/text/some-names";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import type { Caller, NamespaceRef } from "../endpoint/request.ts";
+import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { BootstrapDoor, type BootstrapUse } from "./bootstrap.ts";
 import { Bootstrapping, type ResetFile } from "./bootstrapping.ts";
 import { Closing, type LoginMounts } from "./closing.ts";

@@ -2,7 +2,7 @@
 // before anything runs, so that of parallel requests no more get through than there are uses.
 
 import type { Tx } from "../barrier/view.ts";
-import type { Caller } from "../endpoint/request.ts";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 import type { Token } from "./token.ts";
 import type { TokenPlace, TokenRows } from "./token-rows.ts";
 

@@ -1,7 +1,7 @@
 // The ways in which `auth/token` refuses, beside those of the tokens themselves. What is unknown, over,
 // deleted or of another namespace is refused alike (T-B13, T-B22).
 
-import { Failure } from "../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 function denied(code: string, why: string): Failure {
   const texts = ["permission denied", why];

@@ -1,10 +1,10 @@
 // Tokens as callers of the ACL API see them: the record of 13 members, the stub of lists with 11, the
 // one-time token. The secret stands in the record and nowhere else.
 
-import { showDuration } from "../base/duration.ts";
-import { showTime } from "../base/time.ts";
-import type { Instant } from "../base/world.ts";
-import { out, type OutputOf } from "../endpoint/output.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
+import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { contentHash, type Token } from "./token.ts";
 
 const id = out.string("Identifies the token: a UUID in lower case.");

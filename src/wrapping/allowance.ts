@@ -10,7 +10,7 @@
 // as he likes, so what bounds one of them bounds nobody: see ownerOf. The last quarter of a namespace is
 // kept for management, which has to get on when somebody has filled the rest.
 
-import { jsonCodec } from "../base/codec.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
 import type { Tx, ViewReads } from "../barrier/view.ts";
 
 /** A token, or the owner of several (see ownerOf). */

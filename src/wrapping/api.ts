@@ -1,14 +1,14 @@
 // The endpoints of response wrapping. A wrapping token comes as the credential of the
 // request, or in its body beside the credential of somebody who may unwrap.
 
-import { foldedUuid } from "../base/uuid.ts";
-import { SECOND } from "../base/duration.ts";
-import { showTime } from "../base/time.ts";
-import { access } from "../endpoint/access.ts";
-import { endpointsOf } from "../endpoint/endpoint.ts";
-import { out, type Output } from "../endpoint/output.ts";
-import { reply } from "../endpoint/reply.ts";
-import { wire } from "../endpoint/wire.ts";
+import { foldedUuid } from "@holdfast/shared/text/uuid";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, type Output } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { ttlMissing } from "./failures.ts";
 import type { Unwrapped } from "./wrapped-answer.ts";
 import type { Wrapping } from "./wrapping.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { rawNumber } from "../base/json.ts";
+import { rawNumber } from "@holdfast/shared/json/json";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
 import { refused } from "../../tests/support/made-tokens.ts";
 import {

@@ -10,12 +10,12 @@
 //
 // A wrapped answer lies in the space of its wrapping token, and counts as its maker's.
 
-import { EMPTY } from "../base/bytes.ts";
-import { bytesCodec, jsonCodec } from "../base/codec.ts";
-import type { JsonObject } from "../base/json.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { objectCodec } from "../base/object-codec.ts";
 import type { Tx, View } from "../barrier/view.ts";
-import type { Caller } from "../endpoint/request.ts";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 import { Allowance, type Holder, type Storing } from "./allowance.ts";
 import { cubbyholeFull, cubbyholesTooLarge, wrappingsFull } from "./failures.ts";
 import { ownerOf } from "./owner.ts";

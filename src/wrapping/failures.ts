@@ -1,8 +1,8 @@
 // Refusals of wrapping, beside the one that wrapping tokens share with the pipeline.
 
-import { showDuration } from "../base/duration.ts";
-import { Failure } from "../base/failure.ts";
-import type { Nanos } from "../base/world.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
 import type { Exhausted } from "./allowance.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Whose the things are that a token stores.
 
 import { hash } from "node:crypto";
-import type { Caller } from "../endpoint/request.ts";
+import type { Caller } from "@holdfast/shared/endpoint/request";
 import type { Holder } from "./allowance.ts";
 
 /**

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import test from "node:test";
-import { SystemRandom } from "../base/random.ts";
-import type { Random } from "../base/world.ts";
+import { SystemRandom } from "../system/random.ts";
+import type { Random } from "@holdfast/shared/world";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
 import { SigningKey } from "./signing-key.ts";
 

@@ -10,11 +10,11 @@ import {
   sign,
   verify,
 } from "node:crypto";
-import { asBuffer, concat, utf8, wipe } from "../base/bytes.ts";
-import { bytesCodec } from "../base/codec.ts";
-import { invariant } from "../base/invariant.ts";
-import { RecentMap } from "../base/recent-map.ts";
-import type { Random } from "../base/world.ts";
+import { asBuffer, concat, utf8, wipe } from "@holdfast/shared/bytes";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { invariant } from "@holdfast/shared/invariant";
+import { RecentMap } from "@holdfast/shared/recent-map";
+import type { Random } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
 
 /** Below the room's prefix in shared/. */

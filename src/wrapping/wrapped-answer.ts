@@ -1,8 +1,8 @@
 // A wrapped answer as it is kept, and back: what its caller would have got in the envelope.
 
-import { isObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import type { AuthBlock } from "../endpoint/auth.ts";
-import { type Leased, Reply } from "../endpoint/reply.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import { type Leased, Reply } from "@holdfast/shared/endpoint/reply";
 
 /** What stands under `data`: an answer that has no envelope is kept as the data of one. */
 export type Unwrapped = JsonObject | readonly JsonValue[] | undefined;

@@ -1,9 +1,9 @@
 // Wrapping tokens in the form of a JWT: a compact JWS, ES512. Whoever gets one reads in it
 // where it can be unwrapped; the secret is a claim of its own, and `jti` no more than a reference.
 
-import { alloc, text, utf8 } from "../base/bytes.ts";
-import { SECOND } from "../base/duration.ts";
-import type { Instant, Nanos } from "../base/world.ts";
+import { alloc, text, utf8 } from "@holdfast/shared/bytes";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos } from "@holdfast/shared/world";
 
 /** The only header there is: no token chooses its own algorithm. */
 const HEADER = encode({ alg: "ES512", typ: "JWT" });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { rawNumber } from "../base/json.ts";
+import { rawNumber } from "@holdfast/shared/json/json";
 import { CubbyholeContents } from "./cubbyhole-contents.ts";
-import { Reply } from "../endpoint/reply.ts";
-import type { WrapForm } from "../endpoint/request.ts";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import type { WrapForm } from "@holdfast/shared/endpoint/request";
 import {
   ASKING,
   holding,

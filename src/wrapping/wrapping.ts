@@ -2,13 +2,13 @@
 // of a token of its own, made in one transaction with it and ended in one with its reading: of any number
 // of unwraps at once one gets it.
 
-import { SECOND } from "../base/duration.ts";
-import { Secret } from "../base/secret.ts";
-import { showTime } from "../base/time.ts";
-import type { Clock, Instant, Nanos, Random } from "../base/world.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Clock, Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import type { Reply, WrapInfo } from "../endpoint/reply.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Reply, WrapInfo } from "@holdfast/shared/endpoint/reply";
 import {
   type Asked,
   type Caller,
@@ -16,7 +16,7 @@ import {
   type NamespaceRef,
   type Origin,
   type WrapForm,
-} from "../endpoint/request.ts";
+} from "@holdfast/shared/endpoint/request";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import type { NewToken } from "../tokens/new-token.ts";
 import type { Token } from "../tokens/token.ts";

@@ -3,11 +3,11 @@
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { anyEngine } from "../../plugin-sdk/engine.ts";
-import { SystemClock } from "../../src/base/clock.ts";
-import { Failure } from "../../src/base/failure.ts";
-import { SystemFs } from "../../src/base/fs.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
+import { anyEngine } from "@holdfast/plugin-sdk/engine";
+import { SystemClock } from "../../src/system/clock.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { SystemFs } from "../../src/system/fs.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
 import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";

@@ -14,10 +14,10 @@ import {
   generateFromSurface,
   typeOf,
 } from "../../scripts/gen.ts";
-import { access } from "../../src/endpoint/access.ts";
-import { endpointsOf } from "../../src/endpoint/endpoint.ts";
-import { out, TextBody } from "../../src/endpoint/output.ts";
-import { wire } from "../../src/endpoint/wire.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out, TextBody } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
 
 const endpoint = endpointsOf<object>();
 const sample = [
@@ -102,7 +102,7 @@ test("what was made runs: it asks the client for just that", async () => {
   const { stripTypeScriptTypes } = await import("node:module");
   const source = stripTypeScriptTypes(made).replace(
     "./request-path.ts",
-    new URL("../../src/client/request-path.ts", import.meta.url).href,
+    new URL("../../client/request-path.ts", import.meta.url).href,
   );
   const module = await import(`data:text/javascript,${encodeURIComponent(source)}`);
   const calls: unknown[] = [];
@@ -130,7 +130,7 @@ test("two endpoints of one name are refused", () => {
   assert.equal(typeOf({ type: "object" }), "JsonObject");
 });
 
-test("src/client/api.ts is up to date: `node scripts/gen.ts` makes it", async () => {
+test("client/api.ts is up to date: `node scripts/gen.ts` makes it", async () => {
   assert.equal(readFileSync(CLIENT_FILE, "utf8"), await generateFromSurface());
 });
 

@@ -3,11 +3,11 @@
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { SystemClock } from "../../src/base/clock.ts";
-import { SECOND } from "../../src/base/duration.ts";
-import { SystemFs } from "../../src/base/fs.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
-import type { Nanos, Timers } from "../../src/base/world.ts";
+import { SystemClock } from "../../src/system/clock.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { SystemFs } from "../../src/system/fs.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import { AUTH, SECRETS } from "../../src/cli/mount-kinds.ts";
 import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";

@@ -1,7 +1,7 @@
 // Mounts of the small server: their table, tuning, moves, and disabling that takes as long as a test
 // wants, with leases that get fewer. What a kv mount holds is kv-fake.ts's.
 
-import { parseDuration, SECOND } from "../../src/base/duration.ts";
+import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
 import { FakeKv } from "./kv-fake.ts";
 import type { Answered, Seen } from "./fake-server.ts";
 

@@ -1,7 +1,7 @@
 // Policies of the small server: kept in memory, with versions and check-and-set as the real one has them.
 // ACL documents are read by the product's own parser, so that refusals have their texts.
 
-import { Failure } from "../../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { parseAclDocument } from "../../src/acl/document.ts";
 import type { Answered, Seen } from "./fake-server.ts";
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { anyEngine } from "../../plugin-sdk/engine.ts";
+import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import { countingEngine } from "../support/counting-engine.ts";
 import { RawClient } from "../support/http-front.ts";
 import { Outside } from "../support/outside.ts";

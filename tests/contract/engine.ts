@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import fc from "fast-check";
 import { afterKey, compareKeys } from "../../src/storage/key.ts";
-import { InvariantError } from "../../src/base/invariant.ts";
+import { InvariantError } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
 import type { Batch, Engine, Range } from "../../src/storage/engines/engine.ts";
 import { assertSameRows, catchUp, followerOf, sent } from "../support/followed-store.ts";

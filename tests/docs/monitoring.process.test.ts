@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import type { RuntimeReading } from "../../src/base/runtime-stats.ts";
+import type { RuntimeReading } from "../../src/system/runtime-stats.ts";
 import { Instruments } from "../../src/introspection/instruments.ts";
 import { FakeClock } from "../support/fake-world.ts";
 import { call } from "../support/http-client.ts";

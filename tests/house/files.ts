@@ -3,10 +3,14 @@
 import { basename } from "node:path";
 import { lineAt, readCode } from "./source.ts";
 
-/** `src/room/file.ts` is normal, `src/room/family/file.ts` the deepest. */
+/** Folders of the product: the server's, and the workspaces beside it. */
+export const PRODUCT = /^(?:src|shared|plugin-sdk|client|engines)\//;
+
+/** `src/room/file.ts` is normal, `src/room/family/file.ts` the deepest; engines are rooms as well. */
 export function depth(path: string): string[] {
-  const tooDeep = path.startsWith("src/") && path.split("/").length > 4;
-  return tooDeep ? [`${path}: deeper than src/room/family/file.ts`] : [];
+  const rooms = path.startsWith("engines/") || path.startsWith("src/");
+  const tooDeep = PRODUCT.test(path) && path.split("/").length > (rooms ? 4 : 3);
+  return tooDeep ? [`${path}: deeper than a room's family`] : [];
 }
 
 const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|services?|types|index|mod)$/;
@@ -14,7 +18,7 @@ const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.process)?(?:\.test)?\.ts$/;
 
 /** A file is named for its subject, in kebab case. */
 export function fileName(path: string): string[] {
-  if (!path.startsWith("src/")) return [];
+  if (!PRODUCT.test(path)) return [];
   const name = basename(path);
   const parts = path.split("/").map((part) => part.split(".")[0] ?? "");
   if (parts.some((part) => SAYS_NOTHING.test(part))) {
@@ -23,7 +27,7 @@ export function fileName(path: string): string[] {
   return path.endsWith(".ts") && !KEBAB_CASE.test(name) ? [`${path}: not in kebab-case`] : [];
 }
 
-const EXPLAINED = /^(?:src|sim|soak|bench)\//;
+const EXPLAINED = /^(?:src|shared|plugin-sdk|client|engines|sim|soak|bench)\//;
 const OPENINGS: Readonly<Record<string, RegExp>> = {
   ts: /^(?:#!.*\n)?(?:\/\/|\/\*)/,
   c: /^(?:\/\/|\/\*)/,

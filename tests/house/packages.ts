@@ -12,9 +12,11 @@ export function readManifest(source: string): Manifest {
   return { ...none, ...(JSON.parse(source) as Partial<Manifest>) };
 }
 
+/** Direct dependencies, without our own workspaces. */
 function directOf(source: string): [name: string, version: string][] {
   const { dependencies, devDependencies, optionalDependencies } = readManifest(source);
-  return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
+  const all = { ...dependencies, ...devDependencies, ...optionalDependencies };
+  return Object.entries(all).filter(([name]) => !name.startsWith("@holdfast/"));
 }
 
 /** A range, a tag, an address or a folder would let another content in under the same line. */
@@ -29,13 +31,16 @@ interface Locked {
   readonly resolved?: string;
   readonly integrity?: string;
   readonly link?: boolean;
+  readonly workspaces?: readonly string[];
   readonly hasInstallScript?: boolean;
 }
 
 export function lockfile(path: string, source: string): string[] {
   const { packages } = JSON.parse(source) as { packages: Record<string, Locked> };
+  const workspaces = packages[""]?.workspaces ?? [];
   return Object.entries(packages).flatMap(([name, entry]) => {
-    if (name === "") return []; // ourselves
+    if (name === "" || workspaces.includes(name)) return []; // ourselves
+    if (entry.link === true && workspaces.includes(entry.resolved ?? "")) return [];
     const { version = "", resolved = "", integrity = "" } = entry;
     const wrong: string[] = [];
     if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity)) wrong.push("has no sha512 checksum");

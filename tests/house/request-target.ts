@@ -1,7 +1,8 @@
-// T-A05: a request's path and query are read once, by base/, for the pipeline. A second reader would sooner
+// T-A05: a request's path and query are read once, for the pipeline. A second reader would sooner
 // or later read them differently, and then a guard judges another path than a handler serves.
 // T-B21: secrets are not compared with operators, whose time tells how much of a guess was right.
 
+import { PRODUCT } from "./files.ts";
 import { lineAt, readCode } from "./source.ts";
 
 /** Who may call what. Everybody else takes what the pipeline found. */
@@ -11,13 +12,14 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
     what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
     // Addresses of others: of servers that commands call, and of clouds that engines call.
     files:
-      /^src\/(?:client\/|cli\/|outbound\/|config\/cloud-config\.ts$|engines\/cloud(?:a\/sdk-handler|b\/bearer-calls|b\/token|\/provider-error)\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$)/,
+      /^(?:client\/|plugin-sdk\/surroundings\.ts$|engines\/cloud(?:a\/sdk-handler|b\/bearer-calls|b\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$))/,
   },
   {
     // Documents of policies come percent-encoded from their provider.
     what: /\bdecodeURI(?:Component)?\b|(?<![.\w$#]|function\s+)unescape\s*\(/g,
     // Commands read what a person typed, and what they sent themselves.
-    files: /^src\/(?:cli\/.*|base\/(?:canonical-path|query)|engines\/clouda\/sdk-policies)\.ts$/,
+    files:
+      /^(?:src\/(?:cli\/.*|base\/query)|shared\/text\/canonical-path|engines\/clouda\/sdk-policies)\.ts$/,
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,
@@ -28,7 +30,7 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
 
 /** Readings of a request's target by a file that is not its reader. Tests are free. */
 export function targetReading(path: string, source: string): string[] {
-  if (!path.startsWith("src/") || path.endsWith(".test.ts")) return [];
+  if (!PRODUCT.test(path) || path.endsWith(".test.ts")) return [];
   const { text } = readCode(source);
   return READERS.filter(({ files }) => !files.test(path)).flatMap(({ what }) =>
     Array.from(text.matchAll(what), (match) => {
@@ -45,12 +47,12 @@ const COMPARED = [
 ];
 
 export function secretComparison(path: string, source: string): string[] {
-  if (!path.startsWith("src/") || path.endsWith(".test.ts")) return [];
+  if (!PRODUCT.test(path) || path.endsWith(".test.ts")) return [];
   const { text } = readCode(source);
   return COMPARED.flatMap((pattern) =>
     Array.from(text.matchAll(pattern), (match) => {
       const place = `${path}:${lineAt(text, match.index)}`;
-      return `${place}: a secret is compared with an operator: use sameBytes() of base/bytes.ts`;
+      return `${place}: a secret is compared with an operator: use sameBytes() of shared/bytes.ts`;
     }),
   );
 }

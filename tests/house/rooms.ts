@@ -1,4 +1,5 @@
-// Which room may import which. The plan of the house in one table; a new room is a new row.
+// Which room may import which, and which workspace. The plan of the house in one table; a new room is a
+// new row.
 
 import { posix } from "node:path";
 import { importsOf, readCode } from "./source.ts";
@@ -29,17 +30,28 @@ const BELOW_ROOMS = [...FOUNDATION, "endpoint", ...POLICIES_AS_VALUES];
 const BELOW_SERVER = [
   ...BELOW_ROOMS,
   ...ROOMS,
+  "system",
   "core",
   "http",
-  "engines",
+  "@engines",
   "outbound",
-  "plugin-sdk",
+  "@plugin-sdk",
   "config",
   "surface.ts",
 ];
 
+/** Workspaces, by what each may import; "@" tells them from rooms. Everybody may import the first. */
+const WORKSPACES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["@shared", []],
+  ["@plugin-sdk", []],
+  ["@client", []],
+  ["@engines", ["@plugin-sdk"]], // so that one could move into a plugin
+]);
+
 const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
+  ...WORKSPACES,
   ["base", []],
+  ["system", ["base"]], // the real machine behind the interfaces of shared/world.ts
   ["crypto", FOUNDATION.slice(0, 1)],
   ["storage", FOUNDATION.slice(0, 2)],
   ["barrier", FOUNDATION.slice(0, 3)],
@@ -50,55 +62,71 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ...ROOMS.map((room): [string, string[]] => [
     room,
     // Those that call engines speak their language.
-    ["mounts", "leases"].includes(room) ? [...BELOW_ROOMS, "plugin-sdk"] : BELOW_ROOMS,
+    ["mounts", "leases"].includes(room) ? [...BELOW_ROOMS, "@plugin-sdk"] : BELOW_ROOMS,
   ]),
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room
-  ["engines", ["base", "endpoint", "plugin-sdk"]], // so that one could move into a plugin
-  ["outbound", ["base", "plugin-sdk"]],
-  ["client", ["base"]],
-  ["cli", ["base", "client", ...POLICIES_AS_VALUES]],
+  ["outbound", ["base", "@plugin-sdk"]],
+  ["cli", ["base", "system", "@client", ...POLICIES_AS_VALUES]],
   ["config", ["base", "document"]],
-  ["surface.ts", ["endpoint", "engines", ...ROOMS]], // every declaration, without a server around it
+  ["surface.ts", ["endpoint", "@engines", ...ROOMS]], // every declaration, without a server around it
   ["server", BELOW_SERVER],
-  ["daemon", [...BELOW_SERVER, "server", "client"]], // the process around the server
-  ["main.ts", ["base", "cli", "daemon"]],
+  ["daemon", [...BELOW_SERVER, "server", "@client"]], // the process around the server
+  ["main.ts", ["base", "system", "cli", "daemon"]],
 ]);
 
+/** Packages of others that a workspace declares; "" is the server's own. */
+export type Packages = (workspace: string) => {
+  readonly shipped: readonly string[];
+  readonly forTests: readonly string[];
+};
+
+/** `@shared` for a file of that workspace, a room's name for one of the server, null for the rest. */
+function placeOf(path: string): string | null {
+  const [top = "", room = ""] = path.split("/");
+  if (top === "src") return room;
+  return WORKSPACES.has(`@${top}`) ? `@${top}` : null;
+}
+
 /** The direction of imports, and that packages are declared where they are needed. */
-export function importDirection(
-  path: string,
-  source: string,
-  packages: { readonly shipped: readonly string[]; readonly forTests: readonly string[] },
-): string[] {
-  const [top, room = ""] = path.split("/");
-  if (top !== "src") return [];
-  const may = MAY_IMPORT.get(room);
-  if (may === undefined) return [`${path}: src/${room} is not in the plan of the house`];
+export function importDirection(path: string, source: string, packages: Packages): string[] {
+  const place = placeOf(path);
+  if (place === null) return [];
+  const may = MAY_IMPORT.get(place);
+  if (may === undefined) return [`${path}: src/${place} is not in the plan of the house`];
   const isTest = path.endsWith(".test.ts");
 
   return importsOf(readCode(source)).flatMap(({ to, typeOnly, line }) => {
     const refuse = (what: string) => [`${path}:${line}: ${what}`];
     if (to === null) return refuse("a computed import() cannot be checked");
     if (to.startsWith("node:")) return [];
-    if (!to.startsWith(".")) {
-      const known = isTest ? [...packages.shipped, ...packages.forTests] : packages.shipped;
+    const workspace = /^@holdfast\/([^/]+)/.exec(to)?.[1];
+    if (!to.startsWith(".") && workspace === undefined) {
+      const { shipped, forTests } = packages(place.startsWith("@") ? place.slice(1) : "");
+      const known = isTest ? [...shipped, ...forTests] : shipped;
       const name = to.split("/", to.startsWith("@") ? 2 : 1).join("/");
       return known.includes(name) ? [] : refuse(`${name} is not among the dependencies`);
     }
     const target = posix.join(posix.dirname(path), to);
-    const [targetTop = "", targetRoom = ""] = target.split("/");
+    const [targetTop = ""] = target.split("/");
     // Tests may lean on the simulator and on the contract tests; the product may not.
     if (isTest && (targetTop === "sim" || targetTop === "tests")) return [];
-    const goal = targetTop === "src" ? targetRoom : targetTop;
-    if (goal === room) {
-      const apart = room === "engines" && !sameEngine(path, target);
+    const goal = workspace === undefined ? placeOf(target) : `@${workspace}`;
+    if (isTest && goal === "system") return []; // nor is a fake better than the real part
+    if (goal === place) {
+      if (workspace !== undefined) return refuse(`${goal} names itself; write a relative path`);
+      const apart = place === "@engines" && !sameEngine(path, target);
       return apart ? refuse(`an engine may not import another (${target})`) : [];
     }
-    if (may.includes(goal)) return [];
-    // A record's type may be named across rooms; http is shown it by the endpoint's output.
-    if (typeOnly && ROOMS.includes(goal) && ROOMS.includes(room)) return [];
-    return refuse(`${room} may not import ${goal}`);
+    if (goal === null) return refuse(`${place} may not import ${target}`);
+    if (workspace === undefined && (goal.startsWith("@") || place.startsWith("@"))) {
+      return refuse(`${target} is in another workspace; it has a name`);
+    }
+    if (goal === "@shared" || may.includes(goal)) return [];
+    // A record's type may be named across rooms; http is shown it by the endpoint's output. What the
+    // machine is asked has its type beside its answer.
+    if (typeOnly && [...ROOMS, "system"].includes(goal) && ROOMS.includes(place)) return [];
+    return refuse(`${place} may not import ${goal}`);
   });
 }
 
@@ -106,6 +134,6 @@ export function importDirection(
 const SHARED_BY_ENGINES = "cloud";
 
 function sameEngine(path: string, target: string): boolean {
-  const engine = target.split("/")[2];
-  return path.split("/")[2] === engine || engine === SHARED_BY_ENGINES;
+  const engine = target.split("/")[1];
+  return path.split("/")[1] === engine || engine === SHARED_BY_ENGINES;
 }

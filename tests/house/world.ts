@@ -1,7 +1,8 @@
 // The built-ins that reach the real world: time, timers, randomness, files, sockets, processes. Each
-// belongs to one file, everything else is handed an interface of base/world.ts; otherwise the
+// belongs to one file, everything else is handed an interface of shared/world.ts; otherwise the
 // simulator would run something else than the product.
 
+import { PRODUCT } from "./files.ts";
 import { importsOf, lineAt, readCode } from "./source.ts";
 
 export type Use =
@@ -24,26 +25,26 @@ interface Permission {
 
 /** The whole list of exceptions. A new row needs a reason that a reviewer accepts. */
 export const PERMISSIONS: readonly Permission[] = [
-  { file: /^src\/base\/clock\.ts$/, may: ["time"], why: "it is the clock" },
+  { file: /^src\/system\/clock\.ts$/, may: ["time"], why: "it is the clock" },
   {
-    file: /^src\/base\/timers\.ts$/,
+    file: /^src\/system\/timers\.ts$/,
     may: ["time", "timers"],
     why: "long waits go in stages, measured on the monotonic clock",
   },
-  { file: /^src\/base\/random\.ts$/, may: ["randomness"], why: "it is the source" },
+  { file: /^src\/system\/random\.ts$/, may: ["randomness"], why: "it is the source" },
   {
-    file: /^src\/base\/bytes\.ts$/,
+    file: /^shared\/bytes\.ts$/,
     may: ["randomness"],
     why: "the process's own key for comparing in constant time; it decides nothing",
   },
   {
-    file: /^src\/base\/runtime-stats\.ts$/,
+    file: /^src\/system\/runtime-stats\.ts$/,
     may: ["time"],
     why: "delay and use of the event loop are measured by the runtime; they decide nothing",
   },
-  { file: /^src\/base\/fs\.ts$/, may: ["files"], why: "it is the file system" },
+  { file: /^src\/system\/fs\.ts$/, may: ["files"], why: "it is the file system" },
   {
-    file: /^src\/base\/log-file\.ts$/,
+    file: /^src\/system\/log-file\.ts$/,
     may: ["files"],
     why: "the log must be writable when nothing else is",
   },
@@ -68,7 +69,7 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "the runtime makes RSA keys from its own source; no simulator runs what they sign",
   },
   {
-    file: /^src\/base\/append-file\.ts$/,
+    file: /^src\/system\/append-file\.ts$/,
     may: ["files"],
     why: "files that only grow, reached without ever waiting for a disk in the main thread",
   },
@@ -77,16 +78,16 @@ export const PERMISSIONS: readonly Permission[] = [
     may: ["sockets", "processes"],
     why: "the ways out of audit records: local and datagram sockets, and the system's logger program",
   },
-  { file: /^src\/base\/net\.ts$/, may: ["sockets"], why: "it is the network" },
+  { file: /^src\/system\/net\.ts$/, may: ["sockets"], why: "it is the network" },
   {
-    file: /^src\/http\/[a-z0-9-]+\.ts$/,
+    file: /^src\/http\/(?:[a-z0-9]+\/)?[a-z0-9-]+\.ts$/,
     may: ["sockets"],
     why: "HTTP and TLS need the sockets themselves: half-closing, resetting, the bytes before the parser",
   },
   {
     file: /^src\/outbound\/(connections|dialling|endpoint-url|exchange|system-resolver)\.ts$/,
     may: ["sockets"],
-    why: "HTTP and TLS as a client, and the system's name service; connections come from base/net.ts",
+    why: "HTTP and TLS as a client, and the system's name service; connections come from system/net.ts",
   },
   {
     file: /^src\/storage\/engines\/sqlite[a-z-]*\.ts$/,
@@ -94,14 +95,14 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "storage engines are a part of the world themselves",
   },
   {
-    file: /^src\/client\/(transport|tls-probe)\.ts$/,
+    file: /^client\/(transport|tls-probe)\.ts$/,
     may: ["sockets"],
     why: "the client's own way to the server; no simulator runs the command line",
   },
   {
     file: /^src\/cli\/user-file\.ts$/,
     may: ["files"],
-    why: "files that a user names may be links and pipes, which base/fs.ts refuses",
+    why: "files that a user names may be links and pipes, which system/fs.ts refuses",
   },
   {
     file: /^src\/cli\/child-command\.ts$/,
@@ -144,9 +145,9 @@ const NAMES: readonly [Use, RegExp][] = [
   ],
 ];
 
-/** Uses of the real world in src/ by a file that has no permission for them. Tests are free. */
+/** Uses of the real world in the product by a file that has no permission for them. Tests are free. */
 export function worldUse(path: string, source: string): string[] {
-  if (!path.startsWith("src/") || path.endsWith(".test.ts")) return [];
+  if (!PRODUCT.test(path) || path.endsWith(".test.ts")) return [];
   const code = readCode(source);
   const used = [
     ...importsOf(code).flatMap(({ to, typeOnly, line }) =>
@@ -176,12 +177,12 @@ export function worldUse(path: string, source: string): string[] {
  */
 export function pooledMemory(path: string, source: string): string[] {
   const { text } = readCode(source);
-  const product = path.startsWith("src/") && !path.endsWith(".test.ts");
+  const product = PRODUCT.test(path) && !path.endsWith(".test.ts");
   const pooled = product
     ? /\ballocUnsafe(?:Slow)?\b|\bBuffer\s*\.\s*concat\b/g
     : /\ballocUnsafe(?:Slow)?\b/g;
   return Array.from(text.matchAll(pooled), (match) => {
     const place = `${path}:${lineAt(text, match.index)}`;
-    return `${place}: ${match[0]}: use alloc() or concat() of base/bytes.ts`;
+    return `${place}: ${match[0]}: use alloc() or concat() of shared/bytes.ts`;
   });
 }

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test, { after, before, suite } from "node:test";
-import type { Served } from "../../src/endpoint/endpoint.ts";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { everyEndpoint } from "../../src/surface.ts";
 import type { Answer } from "../support/http-client.ts";
 import { MovableClock } from "../support/sealed-node.ts";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import test from "node:test";
-import { SystemRandom } from "../../src/base/random.ts";
+import { SystemRandom } from "../../src/system/random.ts";
 import {
   aclServer,
   type AclServer,
@@ -20,8 +20,8 @@ import {
   UNKNOWN,
 } from "../support/acl-server.ts";
 import { type Answer, at } from "../support/http-client.ts";
-import { SystemClock } from "../../src/base/clock.ts";
-import type { Instant } from "../../src/base/world.ts";
+import { SystemClock } from "../../src/system/clock.ts";
+import type { Instant } from "@holdfast/shared/world";
 
 /** How many queries wait on the server, by what it says itself. */
 async function parked(server: AclServer): Promise<number> {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { type Answer, at } from "../support/http-client.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import {
   aclServer,
   type AclServer,

@@ -1,6 +1,6 @@
 // What the cloud engines rotate by themselves at times of a schedule: rotation_schedule and
 // rotation_window, of static roles and of both root credentials. Periods: clouda-static.test.ts,
-// src/engines/clouda/root-rotation.test.ts. Time begins at midnight, UTC.
+// engines/clouda/root-rotation.test.ts. Time begins at midnight, UTC.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,11 +1,11 @@
 // Roles of clouda: cases C1 to C12 and C39 of docs/cases/cloud-engines.md, through HTTP. Every rule by itself is in
-// src/engines/clouda/roles.test.ts.
+// engines/clouda/roles.test.ts.
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineGiven } from "../../plugin-sdk/engine.ts";
-import { cloudaType } from "../../src/engines/clouda/clouda.ts";
-import { oldRoleCodec } from "../../src/engines/clouda/stored-role.ts";
+import { anyEngine, type EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
+import { oldRoleCodec } from "@holdfast/engines/clouda/stored-role";
 import { cloudaServer, DEPLOY_ROLE, READ_ONLY } from "../support/cloud-server.ts";
 import { absent, dataOf, done, keysOf, refused } from "../support/engine-server.ts";
 import { type Answer, at } from "../support/http-client.ts";

@@ -3,10 +3,10 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineGiven } from "../../plugin-sdk/engine.ts";
-import { cloudaType } from "../../src/engines/clouda/clouda.ts";
-import { emptyRole, type Role } from "../../src/engines/clouda/role.ts";
-import { roleCodec } from "../../src/engines/clouda/stored-role.ts";
+import { anyEngine, type EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
+import { emptyRole, type Role } from "@holdfast/engines/clouda/role";
+import { roleCodec } from "@holdfast/engines/clouda/stored-role";
 import { RawClient } from "../fakes/clouda/raw-client.ts";
 import {
   type CloudAServer,

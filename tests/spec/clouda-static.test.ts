@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { showTime } from "../../src/base/time.ts";
+import { showTime } from "@holdfast/shared/text/time";
 import { type CloudAServer, cloudaServer } from "../support/cloud-server.ts";
 import {
   absent,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineType } from "../../plugin-sdk/engine.ts";
-import type { Outbound } from "../../plugin-sdk/outbound.ts";
-import type { CloudB } from "../../src/engines/cloudb/engine.ts";
-import { cloudbType } from "../../src/engines/cloudb/cloudb.ts";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
+import type { Outbound } from "@holdfast/plugin-sdk/outbound";
+import type { CloudB } from "@holdfast/engines/cloudb/engine";
+import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
 import type { FakeCloudB } from "../fakes/cloudb/fake.ts";
 import type { Surface } from "../fakes/cloudb/model.ts";
 import { type CloudBServer, cloudbServer } from "../support/cloudb-server.ts";

@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import test from "node:test";
-import { anyEngine, type EngineGiven } from "../../plugin-sdk/engine.ts";
-import { OutboundError } from "../../plugin-sdk/outbound.ts";
+import { anyEngine, type EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import { countingEngine } from "../support/counting-engine.ts";
 import { DAY, engineServer, type EngineServer, HOUR, until } from "../support/engine-server.ts";
 import { at } from "../support/http-client.ts";

@@ -2,7 +2,7 @@
 // request: used where programs are evaluated and over HTTP. The rest of those cases is about writing,
 // and about what a real request is told.
 
-import type { JsonObject } from "../../src/base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { EnforcementLevel, GoverningKind } from "../../src/endpoint/judgement.ts";
 
 export interface GivenProgram {

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PermanentFailure } from "../../plugin-sdk/failure.ts";
-import { Failure } from "../../src/base/failure.ts";
+import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
+import { Failure } from "@holdfast/shared/failure";
 import {
   absent,
   dataOf,

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../../src/base/failure.ts";
-import type { Nanos } from "../../src/base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
 import {
   dataOf,
   DAY,

@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine } from "../../plugin-sdk/engine.ts";
-import { Failure } from "../../src/base/failure.ts";
-import { userpassType } from "../../src/engines/userpass/userpass.ts";
+import { anyEngine } from "@holdfast/plugin-sdk/engine";
+import { Failure } from "@holdfast/shared/failure";
+import { userpassType } from "@holdfast/engines/userpass/userpass";
 import {
   dataOf,
   done,

@@ -3,11 +3,11 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineType } from "../../plugin-sdk/engine.ts";
-import { access } from "../../src/endpoint/access.ts";
-import { endpointsOf } from "../../src/endpoint/endpoint.ts";
-import { out } from "../../src/endpoint/output.ts";
-import { reply } from "../../src/endpoint/reply.ts";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
 import { dataOf, done, engineServer, refused } from "../support/engine-server.ts";
 import { at } from "../support/http-client.ts";
 

@@ -6,16 +6,16 @@
 import assert from "node:assert/strict";
 import test, { suite } from "node:test";
 import fc from "fast-check";
-import { fold } from "../../src/base/fold.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../src/base/json.ts";
-import { Secret } from "../../src/base/secret.ts";
+import { fold } from "@holdfast/shared/text/fold";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
 import {
   type Endpoint,
   serve,
   type Served,
   type ServedField,
-} from "../../src/endpoint/endpoint.ts";
-import { canonicalOf } from "../../src/endpoint/members.ts";
+} from "@holdfast/shared/endpoint/endpoint";
+import { canonicalOf } from "@holdfast/shared/endpoint/members";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 import { ObservedPipeline } from "../support/observed-pipeline.ts";
 

@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { Failure } from "../../src/base/failure.ts";
-import type { JsonObject, JsonValue } from "../../src/base/json.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { parseAclDocument } from "../../src/acl/document.ts";
 import { parseHcl } from "../../src/document/hcl-parser.ts";
 import { printHcl } from "../../src/document/hcl-printer.ts";

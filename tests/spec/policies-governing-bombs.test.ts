@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SystemClock } from "../../src/base/clock.ts";
-import type { Nanos } from "../../src/base/world.ts";
+import { SystemClock } from "../../src/system/clock.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import { governedServer } from "../support/governed-server.ts";
 import { at } from "../support/http-client.ts";
 

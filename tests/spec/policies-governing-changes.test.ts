@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test from "node:test";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { governingCodec, governingPolicies } from "../../src/policies/governing-record.ts";
 import { StoppableClock } from "../support/acl-server.ts";
 import { governedServer, type GovernedServer, OVERRIDE } from "../support/governed-server.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import type { JsonObject } from "../../src/base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { type AclCapability, CAPABILITIES } from "../../src/acl/capability.ts";
 import { CompiledAcl } from "../../src/acl/compile.ts";
 import { decide } from "../../src/acl/decide.ts";

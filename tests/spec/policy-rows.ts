@@ -1,7 +1,7 @@
 // The policy table as data: cases 1 to 75 of docs/cases/policies.md, and its worked examples. Used
 // at the decision function and over HTTP, so that neither can be right about another table.
 
-import type { JsonObject } from "../../src/base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { AclCapability } from "../../src/acl/capability.ts";
 
 export interface PolicyRow {

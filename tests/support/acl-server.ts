@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SystemClock } from "../../src/base/clock.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
-import type { Instant, Nanos, Timer } from "../../src/base/world.ts";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { SystemClock } from "../../src/system/clock.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { Instant, Nanos, Timer } from "@holdfast/shared/world";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Answer, at, type CallOptions } from "./http-client.ts";
 import { startServer, type TestServer, type TestServerOptions } from "./test-server.ts";
 

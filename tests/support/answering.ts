@@ -2,13 +2,13 @@
 // handler gives out. For tests of a room's declarations; who may call them is tested elsewhere.
 
 import assert from "node:assert/strict";
-import { CanonicalPath } from "../../src/base/canonical-path.ts";
-import { fold } from "../../src/base/fold.ts";
-import type { JsonValue } from "../../src/base/json.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { fold } from "@holdfast/shared/text/fold";
+import type { JsonValue } from "@holdfast/shared/json/json";
 import { type Given, RequestInput } from "../../src/core/input.ts";
 import { MEANING } from "../../src/core/operation.ts";
-import { type Endpoint, serve, type Served } from "../../src/endpoint/endpoint.ts";
-import { type Asked, type Caller, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { type Endpoint, serve, type Served } from "@holdfast/shared/endpoint/endpoint";
+import { type Asked, type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 
 export const ASKED: Asked = {
   id: "00000000-0000-4000-8000-000000000000",

@@ -2,23 +2,18 @@
 // passes while the engine waits, so that waits of seconds are over in a blink on however slow a machine.
 // Through a whole server: tests/spec/clouda-*.
 
-import type { JsonObject } from "../../src/base/json.ts";
-import { MILLISECOND } from "../../src/base/duration.ts";
-import { SystemNet } from "../../src/base/net.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
-import type { Nanos } from "../../src/base/world.ts";
-import type { Reply } from "../../src/endpoint/reply.ts";
-import { cloudaType } from "../../src/engines/clouda/clouda.ts";
-import type { CloudA } from "../../src/engines/clouda/engine.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import { SystemNet } from "../../src/system/net.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Reply } from "@holdfast/shared/endpoint/reply";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
+import type { CloudA } from "@holdfast/engines/clouda/engine";
 import { OutboundCalls } from "../../src/outbound/outbound-calls.ts";
-import type { Surroundings } from "../../plugin-sdk/surroundings.ts";
-import {
-  type KeptByTests,
-  openEngine,
-  type TestedEngine,
-  testStorage,
-} from "../../plugin-sdk/testing.ts";
-import type { Outbound } from "../../plugin-sdk/outbound.ts";
+import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
+import { type KeptByTests, openEngine, type TestedEngine, testStorage } from "./engine-host.ts";
+import type { Outbound } from "@holdfast/plugin-sdk/outbound";
 import { type FakeCloudA, startFakeCloudA } from "../fakes/clouda/fake.ts";
 import { type FakeClock, type FakeWorld, fakeWorld, nextTurn } from "./fake-world.ts";
 

@@ -2,7 +2,7 @@
 // the engine waits for between two tries goes by as fast as the calls get on.
 
 import assert from "node:assert/strict";
-import type { Nanos } from "../../src/base/world.ts";
+import type { Nanos } from "@holdfast/shared/world";
 import { type FakeCloudB, startFakeCloudB } from "../fakes/cloudb/fake.ts";
 import { EngineServer, type EngineServerOptions, SECOND } from "./engine-server.ts";
 import { nextTurn, START } from "./fake-world.ts";

@@ -2,17 +2,17 @@
 // secret, and takes them away again. It does what a cloud engine does, in the same order, and can be
 // stopped between any two steps (outside.ts). The product does not know it.
 
-import { jsonCodec } from "../../src/base/codec.ts";
-import { Failure } from "../../src/base/failure.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import { SECOND } from "../../src/base/duration.ts";
-import type { Nanos } from "../../src/base/world.ts";
-import { access } from "../../src/endpoint/access.ts";
-import { type Endpoint, endpointsOf } from "../../src/endpoint/endpoint.ts";
-import { out } from "../../src/endpoint/output.ts";
-import { reply } from "../../src/endpoint/reply.ts";
-import { wire } from "../../src/endpoint/wire.ts";
-import type { EngineGiven, EngineType, LeaseFacts, SecretType } from "../../plugin-sdk/engine.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import { access } from "@holdfast/shared/endpoint/access";
+import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import type { EngineGiven, EngineType, LeaseFacts, SecretType } from "@holdfast/plugin-sdk/engine";
 import type { Outside } from "./outside.ts";
 
 /** A role: what its secrets are like. Durations in whole seconds; 0: as the mount says. */

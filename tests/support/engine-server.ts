@@ -2,8 +2,8 @@
 // counts what it makes outside, requests in short form, refusals compared in full, and a crash.
 
 import assert from "node:assert/strict";
-import { anyEngine } from "../../plugin-sdk/engine.ts";
-import type { Nanos } from "../../src/base/world.ts";
+import { anyEngine } from "@holdfast/plugin-sdk/engine";
+import type { Nanos } from "@holdfast/shared/world";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { countingEngine, type CountingOptions } from "./counting-engine.ts";
 import { type Answer, at, type CallOptions, errorsOf } from "./http-client.ts";

@@ -1,9 +1,9 @@
 // A host without a process, and a server that does what a test says: for the daemon's tests.
 
 import { join } from "node:path";
-import type { Fs, Net, World } from "../../src/base/world.ts";
-import { Failure } from "../../src/base/failure.ts";
-import { Secret } from "../../src/base/secret.ts";
+import type { Fs, Net, World } from "@holdfast/shared/world";
+import { Failure } from "@holdfast/shared/failure";
+import { Secret } from "@holdfast/shared/secret";
 import type { Config } from "../../src/config/config.ts";
 import type { Helper, Host, SignalName } from "../../src/daemon/host.ts";
 import type {

@@ -1,9 +1,9 @@
 // Time that stands still until a test moves it, timers that follow it, randomness that can fail, and
 // a log that is kept. For the tests of every room; the simulator has a world of its own.
 
-import type { Clock, Instant, Nanos, Random, Timer, Timers } from "../../src/base/world.ts";
-import { type Log, makeLog } from "../../src/base/log.ts";
-import { SystemRandom } from "../../src/base/random.ts";
+import type { Clock, Instant, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
+import { type Log, makeLog } from "@holdfast/shared/log";
+import { SystemRandom } from "../../src/system/random.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const START: Instant = 1_767_225_600_000_000_000n;

@@ -4,11 +4,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
-import { SystemFs } from "../../src/base/fs.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import { Failure } from "../../src/base/failure.ts";
+import { SystemFs } from "../../src/system/fs.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { Failure } from "@holdfast/shared/failure";
 import type { Core, Incoming, Outcome } from "../../src/core/incoming.ts";
-import { Reply } from "../../src/endpoint/reply.ts";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { ListenerSettings } from "../../src/http/listener-settings.ts";
 import type { BrowserRules, HttpOptions, RequestFacts } from "../../src/http/options.ts";
 import { HttpServer, type Bound } from "../../src/http/server.ts";

@@ -2,13 +2,13 @@
 // the token of a login is good for.
 
 import assert from "node:assert/strict";
-import type { PasswordCost } from "../../src/engines/userpass/passwords.ts";
-import { userpassType } from "../../src/engines/userpass/userpass.ts";
+import type { PasswordCost } from "@holdfast/engines/userpass/passwords";
+import { userpassType } from "@holdfast/engines/userpass/userpass";
 import { type After, type GovernedServer, governedServer } from "./governed-server.ts";
 import { type Answer, at, type CallOptions } from "./http-client.ts";
 import { CHEAP } from "./made-login-engine.ts";
 import type { TestServerOptions } from "./test-server.ts";
-import { anyEngine } from "../../plugin-sdk/engine.ts";
+import { anyEngine } from "@holdfast/plugin-sdk/engine";
 
 /** The built-in method, with passwords that cost nothing: most tests are about something else. */
 const CHEAP_TYPE = "cheap-userpass";

@@ -8,9 +8,9 @@ import type { TestContext } from "node:test";
 import { Audit, type AuditOptions } from "../../src/audit/audit.ts";
 import type { AuditedRequest } from "../../src/endpoint/audited.ts";
 import { SystemConnector } from "../../src/audit/devices/connector.ts";
-import { SystemAppendFiles } from "../../src/base/append-file.ts";
-import { CanonicalPath } from "../../src/base/canonical-path.ts";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { SystemAppendFiles } from "../../src/system/append-file.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { START } from "./fake-world.ts";
 import { madeBarrier } from "./made-barrier.ts";
 

@@ -1,11 +1,11 @@
 // A key/value engine on its own, with requests in short form.
 
 import assert from "node:assert/strict";
-import { Failure } from "../../src/base/failure.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import { type Kv, kvEngine } from "../../src/engines/kv/kv.ts";
-import { type AskOptions, openEngine, type TestedEngine } from "../../plugin-sdk/testing.ts";
-import type { EngineStorage } from "../../plugin-sdk/storage.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { type Kv, kvEngine } from "@holdfast/engines/kv/kv";
+import { type AskOptions, openEngine, type TestedEngine } from "./engine-host.ts";
+import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { type FakeWorld, fakeWorld } from "./fake-world.ts";
 
 export type May = (capability: string, path: string, body?: JsonObject) => boolean;

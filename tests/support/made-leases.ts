@@ -2,18 +2,18 @@
 // engine counts its secrets in a map: for the room's own tests.
 
 import assert from "node:assert/strict";
-import { CanonicalPath } from "../../src/base/canonical-path.ts";
-import { bytesCodec } from "../../src/base/codec.ts";
-import { Failure } from "../../src/base/failure.ts";
-import type { Nanos } from "../../src/base/world.ts";
-import type { LeaseOffer } from "../../src/endpoint/lease.ts";
-import type { Leased } from "../../src/endpoint/reply.ts";
-import type { Asked, Caller, MountRef, NamespaceRef } from "../../src/endpoint/request.ts";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { bytesCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
+import type { Nanos } from "@holdfast/shared/world";
+import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
+import type { Leased } from "@holdfast/shared/endpoint/reply";
+import type { Asked, Caller, MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { LeaseMount, RevocationResult } from "../../src/leases/given.ts";
 import { Leases, type LeasesOptions } from "../../src/leases/leases.ts";
 import { writeAheadKey } from "../../src/mounts/write-ahead-keys.ts";
-import type { EngineType, LeaseFacts, Renewal } from "../../plugin-sdk/engine.ts";
+import type { EngineType, LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
 import { nextTurn } from "./fake-world.ts";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 import { asked } from "./made-namespaces.ts";

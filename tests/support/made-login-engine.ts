@@ -1,13 +1,13 @@
 // A login method over a barrier in memory, in a world that stands still: for the methods' own tests.
 
-import { jsonCodec } from "../../src/base/codec.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { MountStorage } from "../../src/mounts/mount-storage.ts";
 import { WriteAheadLog } from "../../src/mounts/write-ahead.ts";
-import type { EngineGiven, EngineOptions, EngineType } from "../../plugin-sdk/engine.ts";
-import { type LockoutConfig, USUAL_LOCKOUT } from "../../plugin-sdk/lockout.ts";
-import { SOLITUDE } from "../../plugin-sdk/surroundings.ts";
+import type { EngineGiven, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import { type LockoutConfig, USUAL_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
+import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
 import { type Ask, answering } from "./answering.ts";
 import { type MadeBarrier, madeBarrier } from "./made-barrier.ts";
 

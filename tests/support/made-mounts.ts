@@ -2,12 +2,12 @@
 // only counted, and an engine that keeps notes and undoes what it is told to.
 
 import assert from "node:assert/strict";
-import { jsonCodec } from "../../src/base/codec.ts";
-import { Failure } from "../../src/base/failure.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { Failure } from "@holdfast/shared/failure";
 import { Router } from "../../src/core/router.ts";
-import { access } from "../../src/endpoint/access.ts";
-import { endpointsOf } from "../../src/endpoint/endpoint.ts";
-import { out } from "../../src/endpoint/output.ts";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
 import { Mounts } from "../../src/mounts/mounts.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type EngineGiven,
   type EngineType,
   type WriteAheadRecord,
-} from "../../plugin-sdk/engine.ts";
+} from "@holdfast/plugin-sdk/engine";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 
 const note = jsonCodec<{ readonly text: string }>();

@@ -2,12 +2,12 @@
 // them, and requests to call them with.
 
 import assert from "node:assert/strict";
-import { CanonicalPath } from "../../src/base/canonical-path.ts";
-import { Failure } from "../../src/base/failure.ts";
-import type { JsonObject, JsonValue } from "../../src/base/json.ts";
-import { type Method, serve } from "../../src/endpoint/endpoint.ts";
-import { Reply } from "../../src/endpoint/reply.ts";
-import { type Asked, type NamespaceRef, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import { type Method, serve } from "@holdfast/shared/endpoint/endpoint";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import { type Asked, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { namespacesApi } from "../../src/namespaces/api.ts";
 import { Namespaces, type NamespacesOptions } from "../../src/namespaces/namespaces.ts";
 import { nextTurn } from "./fake-world.ts";

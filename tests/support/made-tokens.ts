@@ -1,8 +1,8 @@
 // The room of tokens over a barrier in memory, in a world that stands still: for its own tests.
 
 import assert from "node:assert/strict";
-import { Failure, type FailureKind } from "../../src/base/failure.ts";
-import { type NamespaceRef, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { Failure, type FailureKind } from "@holdfast/shared/failure";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { EndedToken } from "../../src/tokens/expiry.ts";
 import type { Token } from "../../src/tokens/token.ts";
 import { Tokens, type TokensOptions } from "../../src/tokens/tokens.ts";

@@ -1,11 +1,11 @@
 // The room of wrapping over real tokens and private spaces, in a world that stands still.
 
 import assert from "node:assert/strict";
-import { CanonicalPath } from "../../src/base/canonical-path.ts";
-import { Secret } from "../../src/base/secret.ts";
-import type { Nanos } from "../../src/base/world.ts";
-import { Reply } from "../../src/endpoint/reply.ts";
-import type { Asked } from "../../src/endpoint/request.ts";
+import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { Secret } from "@holdfast/shared/secret";
+import type { Nanos } from "@holdfast/shared/world";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
 import { CubbyholeContents } from "../../src/wrapping/cubbyhole-contents.ts";
 import { Wrapping, type WrappingOptions } from "../../src/wrapping/wrapping.ts";
 import { ASKED, MANAGEMENT } from "./answering.ts";

@@ -1,7 +1,7 @@
 // Files that exist in a test only: names and texts, directories where a name says so.
 
-import { Failure } from "../../src/base/failure.ts";
-import type { FileInfo, Fs } from "../../src/base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { FileInfo, Fs } from "@holdfast/shared/world";
 
 export interface MemoryFiles extends Fs {
   readonly texts: Map<string, string>;

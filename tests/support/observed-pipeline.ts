@@ -1,19 +1,19 @@
 // The pipeline with somebody at every place where a request is looked at: what quotas, rules, programs,
 // records and the handler were given of one request. Nothing is decided here; everything is let through.
 
-import { utf8 } from "../../src/base/bytes.ts";
-import { SystemClock } from "../../src/base/clock.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import { makeLog } from "../../src/base/log.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
+import { utf8 } from "@holdfast/shared/bytes";
+import { SystemClock } from "../../src/system/clock.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { makeLog } from "@holdfast/shared/log";
+import { SystemTimers } from "../../src/system/timers.ts";
 import { Pipeline } from "../../src/core/pipeline.ts";
 import { Router } from "../../src/core/router.ts";
 import { Running } from "../../src/core/running.ts";
 import type { AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";
-import type { Served } from "../../src/endpoint/endpoint.ts";
-import { Reply } from "../../src/endpoint/reply.ts";
-import { type Caller, type MountRef, ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import { type Caller, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { ProgramInput } from "../../src/program/program-input.ts";
 
 export interface Observed {

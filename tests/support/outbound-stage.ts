@@ -5,16 +5,16 @@ import { createServer, type Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
-import { SystemNet } from "../../src/base/net.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
-import type { Address, Net, Timers } from "../../src/base/world.ts";
+import { SystemNet } from "../../src/system/net.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { Address, Net, Timers } from "@holdfast/shared/world";
 import { OutboundCalls } from "../../src/outbound/outbound-calls.ts";
 import {
   type Outbound,
   type OutboundAnswer,
   OutboundError,
   type OutboundRequest,
-} from "../../plugin-sdk/outbound.ts";
+} from "@holdfast/plugin-sdk/outbound";
 import type { Pem } from "./certificates.ts";
 
 /** Addresses of the public network, as far as the calls know. */

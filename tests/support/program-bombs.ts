@@ -1,7 +1,7 @@
 // Programs of governing policies that try to hold the server up, with the data that helps them: the
 // tests ask that each ends with its budget, the bench how long that takes.
 
-import type { JsonObject } from "../../src/base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 
 const NUMBERS = Array.from({ length: 5000 }, (_, i) => i);
 const TEN = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";

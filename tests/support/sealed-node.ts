@@ -4,12 +4,12 @@
 import assert from "node:assert/strict";
 import { createHash, type KeyObject } from "node:crypto";
 import { decrypt, generateKey, readMessage, readPrivateKey } from "openpgp";
-import { jsonCodec } from "../../src/base/codec.ts";
-import { SystemClock } from "../../src/base/clock.ts";
-import { Failure, type FailureKind } from "../../src/base/failure.ts";
-import { type Log, makeLog } from "../../src/base/log.ts";
-import { SystemRandom } from "../../src/base/random.ts";
-import type { Instant, Nanos, Random, Timer, Timers } from "../../src/base/world.ts";
+import { jsonCodec } from "@holdfast/shared/codec";
+import { SystemClock } from "../../src/system/clock.ts";
+import { Failure, type FailureKind } from "@holdfast/shared/failure";
+import { type Log, makeLog } from "@holdfast/shared/log";
+import { SystemRandom } from "../../src/system/random.ts";
+import type { Instant, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
 import { Barrier } from "../../src/barrier/barrier.ts";
 import type { Tx } from "../../src/barrier/view.ts";
 import { type Batch, EngineError } from "../../src/storage/engines/engine.ts";

@@ -1,8 +1,8 @@
 // Time for a whole server in a test: it stands still until the test moves it, for timers as well. Short
 // timers stay real, so that what only paces itself gets on.
 
-import { SystemTimers } from "../../src/base/timers.ts";
-import type { Nanos, Timer, Timers } from "../../src/base/world.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { FakeClock, FakeTimers, nextTurn } from "./fake-world.ts";
 
 const SHORT: Nanos = 200_000_000n;

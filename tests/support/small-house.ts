@@ -1,26 +1,26 @@
 // The pipeline among small rooms: tokens and namespaces in maps, rules as text, audit as a list. For
 // tests of the pipeline itself; whatever crosses rooms is tested on the real server.
 
-import { Failure } from "../../src/base/failure.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import { makeLog } from "../../src/base/log.ts";
-import { SystemClock } from "../../src/base/clock.ts";
-import { SystemTimers } from "../../src/base/timers.ts";
-import { utf8 } from "../../src/base/bytes.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { makeLog } from "@holdfast/shared/log";
+import { SystemClock } from "../../src/system/clock.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import { utf8 } from "@holdfast/shared/bytes";
 import type { Incoming, Outcome } from "../../src/core/incoming.ts";
 import { Pipeline } from "../../src/core/pipeline.ts";
 import { Running } from "../../src/core/running.ts";
 import type { AuditedAnswer, AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";
-import type { Served } from "../../src/endpoint/endpoint.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Judgement } from "../../src/endpoint/judgement.ts";
-import { Reply } from "../../src/endpoint/reply.ts";
+import { Reply } from "@holdfast/shared/endpoint/reply";
 import {
   type Caller,
   type ListenerTraits,
   type NamespaceRef,
   ROOT_NAMESPACE,
-} from "../../src/endpoint/request.ts";
+} from "@holdfast/shared/endpoint/request";
 import type { Governor } from "../../src/policies/governing-places.ts";
 
 export interface AskOptions {

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test, { after, before, suite } from "node:test";
-import type { JsonValue } from "../../src/base/json.ts";
-import { type Endpoint, serve, type Served } from "../../src/endpoint/endpoint.ts";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import { type Endpoint, serve, type Served } from "@holdfast/shared/endpoint/endpoint";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 import type { Answer } from "../support/http-client.ts";

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { showTime } from "../../src/base/time.ts";
+import { showTime } from "@holdfast/shared/text/time";
 import { HOUR, MINUTE, SECOND, StoppableClock } from "../support/acl-server.ts";
 import { at } from "../support/http-client.ts";
 import { longestBlock } from "../support/processor-time.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test from "node:test";
-import { Failure } from "../../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { errorsOf } from "../support/http-client.ts";
 import { MovableClock } from "../support/sealed-node.ts";

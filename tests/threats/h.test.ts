@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineType } from "../../plugin-sdk/engine.ts";
-import { access } from "../../src/endpoint/access.ts";
-import { endpointsOf } from "../../src/endpoint/endpoint.ts";
-import { out } from "../../src/endpoint/output.ts";
+import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
 import { dataOf, engineServer } from "../support/engine-server.ts";
 
 const CREDENTIALS = [

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SystemNet } from "../../src/base/net.ts";
-import type { Address } from "../../src/base/world.ts";
+import { SystemNet } from "../../src/system/net.ts";
+import type { Address } from "@holdfast/shared/world";
 import { cloudaServer } from "../support/cloud-server.ts";
 import { dataOf, done, engineServer, refused } from "../support/engine-server.ts";
 

@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Failure } from "../../src/base/failure.ts";
-import type { OutboundRequest } from "../../plugin-sdk/outbound.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { OutboundRequest } from "@holdfast/plugin-sdk/outbound";
 import { type IssueOptions, TestAuthority } from "../support/certificates.ts";
 import { nextTurn } from "../support/fake-world.ts";
 import {

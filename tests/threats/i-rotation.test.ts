@@ -1,10 +1,10 @@
 // Threats I13 to I17 through a whole server: root credentials that are rotated, credentials that nobody has
 // recorded, answers in XML, static roles, and what cloud B must refuse. A process that dies at every single
-// call: src/engines/clouda/root-rotation.test.ts, users.test.ts, tests/spec/cloudb-crash.test.ts.
+// call: engines/clouda/root-rotation.test.ts, users.test.ts, tests/spec/cloudb-crash.test.ts.
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { rootOf } from "../../src/engines/clouda/answer-xml.ts";
+import { rootOf } from "@holdfast/engines/clouda/answer-xml";
 import { cloudaServer } from "../support/cloud-server.ts";
 import { cloudbServer } from "../support/cloudb-server.ts";
 import { dataOf, done, HOUR, MINUTE, refused, SECOND } from "../support/engine-server.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { Failure } from "../../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import {
   dataOf,
   DAY,

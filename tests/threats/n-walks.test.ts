@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test from "node:test";
-import type { JsonObject } from "../../src/base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { at } from "../support/http-client.ts";
 import { longestBlock } from "../support/processor-time.ts";
 import { EVERYTHING, rule, scene, type Scene } from "./scene.ts";

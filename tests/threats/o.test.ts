@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import test from "node:test";
-import { Failure } from "../../src/base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { scene } from "./scene.ts";
 
 const MARKER = "marker-3f9c1d";

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT_NAMESPACE } from "../../src/endpoint/request.ts";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Answer, at, type CallOptions } from "../support/http-client.ts";
 import { nextTurn } from "../support/fake-world.ts";
 import { RawClient, type RawAnswer, request } from "../support/http-front.ts";

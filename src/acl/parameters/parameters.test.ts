@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { processorTime } from "../../../tests/support/processor-time.ts";
-import { type JsonObject, type JsonValue, rawNumber } from "../../base/json.ts";
+import { type JsonObject, type JsonValue, rawNumber } from "@holdfast/shared/json/json";
 import type { AclCapability } from "../capability.ts";
 import { CompiledAcl } from "../compile.ts";
 import { decide } from "../decide.ts";

@@ -1,8 +1,8 @@
 // Rules on the parameters of a request: which must be there, which may not, which values they may
 // have. Top-level names only, without regard to case; nested objects count as a whole.
 
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { atOnce, type Sliced } from "../../base/sliced.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 import { Compared, type Reading, type RuleValue, ValueSet } from "./value.ts";
 
 /** How the values of parameters are read, by folded name. */

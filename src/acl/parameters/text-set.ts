@@ -2,7 +2,7 @@
 // there are (Aho and Corasick). Children of a place stand side by side in the order of their units, so
 // a step is a short search in an array: nothing is hashed, and no choice of texts makes it slow.
 
-import { atOnce, type Sliced } from "../../base/sliced.ts";
+import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 
 const AT_ONCE = 255; // places, a power of two less one
 

@@ -1,8 +1,8 @@
 // Values that rules name for parameters, and whether a value of a request is among them. Numbers
 // compare by value, booleans and text stay distinct, lists and objects compare as a whole.
 
-import { isRawNumber, type JsonValue } from "../../base/json.ts";
-import { atOnce, Pieces, type Sliced } from "../../base/sliced.ts";
+import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { canonicalNumber } from "./number.ts";
 import { PrefixTree } from "../prefix-tree.ts";
 import type { Value } from "../../document/hcl-node.ts";

@@ -7,8 +7,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { aRequest, madeAudit, temporary, until } from "../../../tests/support/made-audit.ts";
-import { SystemClock } from "../../base/clock.ts";
-import { SystemTimers } from "../../base/timers.ts";
+import { SystemClock } from "../../system/clock.ts";
+import { SystemTimers } from "../../system/timers.ts";
 import { SystemConnector } from "./connector.ts";
 
 const connector = new SystemConnector(() => true);

@@ -1,13 +1,13 @@
 // Real ways out for records: TCP, UDP, local stream sockets, and Debian's logger for the local
 // datagram socket of a system log, which the runtime cannot write to by itself.
 
-import { OwnError } from "../../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 import { spawn } from "node:child_process";
 import { createSocket, type SocketOptions } from "node:dgram";
 import { lookup as resolve } from "node:dns";
 import { connect, isIP, isIPv6, type LookupFunction, type NetConnectOpts } from "node:net";
 import type { Writable } from "node:stream";
-import type { Address } from "../../base/world.ts";
+import type { Address } from "@holdfast/shared/world";
 import { type Connector, type Outlet, WrongSocketKind } from "./sink.ts";
 
 const LOGGER = "/usr/bin/logger";

@@ -1,7 +1,7 @@
 // Where the chain of a file ended when the process before this one stopped writing.
 
-import { text } from "../../base/bytes.ts";
-import type { AppendFile } from "../../base/world.ts";
+import { text } from "@holdfast/shared/bytes";
+import type { AppendFile } from "@holdfast/shared/world";
 import { type ChainHead, follows, parseChainLine, parseLine } from "../chain.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 

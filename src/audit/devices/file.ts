@@ -3,12 +3,12 @@
 // never shortened: after a write that failed half-way the chain says so and goes on.
 
 import { dirname, join } from "node:path";
-import { AppendError } from "../../base/append-file.ts";
-import { text } from "../../base/bytes.ts";
-import { describe } from "../../base/failure.ts";
-import { invariant } from "../../base/invariant.ts";
-import type { Log } from "../../base/log.ts";
-import { parseTime, showTime } from "../../base/time.ts";
+import { AppendError } from "../../base/append-error.ts";
+import { text } from "@holdfast/shared/bytes";
+import { describe } from "@holdfast/shared/failure";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Log } from "@holdfast/shared/log";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type {
   AppendFile,
   AppendFiles,
@@ -18,7 +18,7 @@ import type {
   Nanos,
   Timer,
   Timers,
-} from "../../base/world.ts";
+} from "@holdfast/shared/world";
 import { Chain, type ChainEvent, type ChainHead, NO_HEAD } from "../chain.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 import { readTail } from "./file-tail.ts";

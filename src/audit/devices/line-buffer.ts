@@ -1,7 +1,7 @@
 // Lines on their way into one write, in memory that is used again: a fresh text and a fresh buffer
 // for each write cost the collector more than the write costs.
 
-import { EMPTY } from "../../base/bytes.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
 
 const KEPT = 256 * 1024; // bytes; what one large write needed is given back
 

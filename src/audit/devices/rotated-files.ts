@@ -2,8 +2,8 @@
 // record inside, by which they are in order.
 
 import { basename } from "node:path";
-import { showTime } from "../../base/time.ts";
-import type { Instant } from "../../base/world.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 
 const SECOND = 1_000_000_000n;
 

@@ -1,8 +1,8 @@
 // Where records go, as the queue in front of it sees it: something that can be opened, takes whole
 // records, and may fail or hang at any time.
 
-import { OwnError } from "../../base/failure.ts";
-import type { Address } from "../../base/world.ts";
+import { OwnError } from "@holdfast/shared/failure";
+import type { Address } from "@holdfast/shared/world";
 
 /** An open way out. */
 export interface Sink {

@@ -1,8 +1,8 @@
 // Records over a socket: a line each on a stream, a datagram each over UDP. Whoever listens may be
 // gone at any time; the queue in front connects again.
 
-import { utf8 } from "../../base/bytes.ts";
-import type { Address } from "../../base/world.ts";
+import { utf8 } from "@holdfast/shared/bytes";
+import type { Address } from "@holdfast/shared/world";
 import type { Connector, Outlet, Sink, SinkSource } from "./sink.ts";
 
 export type SocketTarget =

@@ -2,8 +2,8 @@
 // the runtime cannot send: then the system's `logger` program, running as long as the device, passes
 // lines on. A stream socket is written to directly, and a remote log over UDP in the form of RFC 5424.
 
-import { showTime } from "../../base/time.ts";
-import type { Address, Clock } from "../../base/world.ts";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Address, Clock } from "@holdfast/shared/world";
 import { type Connector, type Sink, type SinkSource, WrongSocketKind } from "./sink.ts";
 import { datagramSink, lineSink, MOST_DATAGRAM } from "./socket.ts";
 

@@ -1,9 +1,9 @@
 // `holdfast acl bootstrap`, `acl bootstrap status` and `acl bootstrap reset`
 
 import { join } from "node:path";
-import { utf8 } from "../../base/bytes.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
+import { utf8 } from "@holdfast/shared/bytes";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

@@ -1,6 +1,6 @@
 // `holdfast acl token one-time create`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { command } from "../command.ts";
 import { longTime } from "../relative-time.ts";
 import { shown } from "../terminal/value.ts";

@@ -1,6 +1,6 @@
 // `holdfast acl token one-time exchange`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { tokenOf } from "../token-requests.ts";

@@ -1,7 +1,7 @@
 // `holdfast acl token create`
 
-import type { JsonObject } from "../../base/json.ts";
-import type { Client } from "../../client/client.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Client } from "@holdfast/client/client";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

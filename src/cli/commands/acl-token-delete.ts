@@ -1,6 +1,6 @@
 // `holdfast acl token delete`
 
-import { ApiError } from "../../client/api-error.ts";
+import { ApiError } from "@holdfast/client/api-error";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";

@@ -1,6 +1,6 @@
 // `holdfast acl token list`
 
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { isAccessorPrefix } from "../accessor-prefix.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

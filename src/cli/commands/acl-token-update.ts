@@ -1,8 +1,8 @@
 // `holdfast acl token update`
 
-import type { JsonObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Client } from "../../client/client.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";

@@ -1,9 +1,9 @@
 // `holdfast read`, `write`, `patch`, `delete` and `list`: any path of the API.
 
-import { isObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Answer, Ask, Client, Verb } from "../../client/client.ts";
-import { restOfPath, typedPath } from "../../client/request-path.ts";
+import { isObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Answer, Ask, Client, Verb } from "@holdfast/client/client";
+import { restOfPath, typedPath } from "@holdfast/client/request-path";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";

@@ -1,6 +1,6 @@
 // `holdfast audit disable`
 
-import { restOfPath } from "../../client/request-path.ts";
+import { restOfPath } from "@holdfast/client/request-path";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 

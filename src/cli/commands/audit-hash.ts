@@ -1,7 +1,7 @@
 // `holdfast audit hash`
 
-import { Secret } from "../../base/secret.ts";
-import { restOfPath } from "../../client/request-path.ts";
+import { Secret } from "@holdfast/shared/secret";
+import { restOfPath } from "@holdfast/client/request-path";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

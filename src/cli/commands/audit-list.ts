@@ -1,6 +1,6 @@
 // `holdfast audit list`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 

@@ -1,8 +1,8 @@
 // `holdfast completion` and `holdfast completion values`
 
-import { Failure } from "../../base/failure.ts";
-import { isObject, type JsonValue } from "../../base/json.ts";
-import type { Client } from "../../client/client.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Client } from "@holdfast/client/client";
 import { ASKED_WORDS, argument, type AskedWords } from "../argument.ts";
 import { loadAll } from "../catalogue.ts";
 import { command } from "../command.ts";

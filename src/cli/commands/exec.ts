@@ -1,8 +1,8 @@
 // `holdfast exec`
 
-import { isObject } from "../../base/json.ts";
-import type { Answer } from "../../client/client.ts";
-import { typedPath } from "../../client/request-path.ts";
+import { isObject } from "@holdfast/shared/json/json";
+import type { Answer } from "@holdfast/client/client";
+import { typedPath } from "@holdfast/client/request-path";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { NotStarted, signalCode } from "../child-command.ts";

@@ -1,9 +1,9 @@
 // `holdfast kv get`
 
-import { Failure } from "../../base/failure.ts";
-import { isObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Client } from "../../client/client.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";

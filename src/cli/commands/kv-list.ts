@@ -1,7 +1,7 @@
 // `holdfast kv list`
 
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Instant } from "../../base/world.ts";
+import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";

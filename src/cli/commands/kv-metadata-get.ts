@@ -1,7 +1,7 @@
 // `holdfast kv metadata get`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Instant } from "../../base/world.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Instant } from "@holdfast/shared/world";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";

@@ -1,6 +1,6 @@
 // `holdfast kv move` and `holdfast kv copy`
 
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

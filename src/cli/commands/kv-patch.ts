@@ -1,6 +1,6 @@
 // `holdfast kv patch`
 
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { readData } from "../data-arguments.ts";

@@ -1,6 +1,6 @@
 // `holdfast kv rollback`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";

@@ -1,7 +1,7 @@
 // `holdfast kv search`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Client } from "../../client/client.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Client } from "@holdfast/client/client";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

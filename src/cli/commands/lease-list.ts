@@ -1,9 +1,9 @@
 // `holdfast lease list`
 
-import { isObject, type JsonValue } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Client } from "../../client/client.ts";
-import { restOfPath } from "../../client/request-path.ts";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
+import { restOfPath } from "@holdfast/client/request-path";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";

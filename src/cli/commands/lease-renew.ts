@@ -1,6 +1,6 @@
 // `holdfast lease renew`
 
-import { showDuration } from "../../base/duration.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";

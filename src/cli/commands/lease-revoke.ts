@@ -1,6 +1,6 @@
 // `holdfast lease revoke`
 
-import { restOfPath } from "../../client/request-path.ts";
+import { restOfPath } from "@holdfast/client/request-path";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

@@ -1,10 +1,10 @@
 // `holdfast login`
 
-import { describe, Failure } from "../../base/failure.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { Secret } from "../../base/secret.ts";
-import { rememberAddresses } from "../../client/token-address.ts";
-import { probeTokenFile, writeTokenFile } from "../../client/token-file.ts";
+import { describe, Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import { rememberAddresses } from "@holdfast/client/token-address";
+import { probeTokenFile, writeTokenFile } from "@holdfast/client/token-file";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

@@ -1,7 +1,7 @@
 // `holdfast secrets disable` and `holdfast auth disable`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";

@@ -1,6 +1,6 @@
 // `holdfast secrets enable` and `holdfast auth enable`
 
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command, type Command } from "../command.ts";
 import { flag } from "../flag.ts";

@@ -1,6 +1,6 @@
 // `holdfast secrets list` and `holdfast auth list`
 
-import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { command, type Command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { stateOf, troubleOf } from "../mount-state.ts";

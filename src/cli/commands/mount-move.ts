@@ -1,7 +1,7 @@
 // `holdfast secrets move` and `holdfast auth move`
 
-import { SECOND } from "../../base/duration.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";

@@ -1,6 +1,6 @@
 // `holdfast secrets tune` and `holdfast auth tune`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command, type Command } from "../command.ts";
 import {

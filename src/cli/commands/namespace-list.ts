@@ -1,8 +1,8 @@
 // `holdfast namespace list`
 
-import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Client, Query } from "../../client/client.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client, Query } from "@holdfast/client/client";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 

@@ -1,6 +1,6 @@
 // `holdfast namespace lookup`
 
-import { restOfPath } from "../../client/request-path.ts";
+import { restOfPath } from "@holdfast/client/request-path";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 

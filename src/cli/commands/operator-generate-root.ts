@@ -1,7 +1,7 @@
 // `holdfast operator generate-root`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { Secret } from "../../base/secret.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";

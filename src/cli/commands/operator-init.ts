@@ -1,6 +1,6 @@
 // `holdfast operator init`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { readPgpKey, readPgpKeys } from "../pgp-files.ts";

@@ -1,6 +1,6 @@
 // `holdfast operator step-down`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { command } from "../command.ts";
 

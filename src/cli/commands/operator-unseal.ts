@@ -1,7 +1,7 @@
 // `holdfast operator unseal`
 
-import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Secret } from "../../base/secret.ts";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Secret } from "@holdfast/shared/secret";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { sealStatus } from "../awaited-server.ts";

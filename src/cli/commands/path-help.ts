@@ -1,7 +1,7 @@
 // `holdfast path-help`
 
-import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { typedPath } from "../../client/request-path.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { typedPath } from "@holdfast/client/request-path";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 

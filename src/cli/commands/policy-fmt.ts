@@ -1,6 +1,6 @@
 // `holdfast policy fmt`
 
-import { Failure } from "../../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { layOutPolicy } from "../policy-layout.ts";
 import { notationOf } from "../policy-notation.ts";
 import { argument } from "../argument.ts";

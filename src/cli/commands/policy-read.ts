@@ -1,6 +1,6 @@
 // `holdfast policy read`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { KIND_FLAG, NAME_HELP, policyPath } from "../policy-kinds.ts";

@@ -1,9 +1,9 @@
 // `holdfast policy why`
 
-import { showDuration } from "../../base/duration.ts";
-import { Failure } from "../../base/failure.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import type { Client } from "../../client/client.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { Client } from "@holdfast/client/client";
 import { findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

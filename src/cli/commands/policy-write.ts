@@ -1,9 +1,9 @@
 // `holdfast policy write`
 
-import { showDuration } from "../../base/duration.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Answer, Client } from "../../client/client.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Answer, Client } from "@holdfast/client/client";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";

@@ -1,6 +1,6 @@
 // `holdfast status`
 
-import { isObject } from "../../base/json.ts";
+import { isObject } from "@holdfast/shared/json/json";
 import { awaitedStatus, sealStatus } from "../awaited-server.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";

@@ -1,14 +1,14 @@
 // `holdfast acl token export` and `holdfast acl token import`: client tokens with their secrets, from one
 // server to another. What is written is worth as much as the tokens.
 
-import { wipe } from "../../base/bytes.ts";
-import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { Secret } from "../../base/secret.ts";
-import { isUuid } from "../../base/uuid.ts";
-import { ApiError } from "../../client/api-error.ts";
-import type { Client } from "../../client/client.ts";
-import { parseExact } from "../../client/exact-json.ts";
-import { ownBytes } from "../../client/own-bytes.ts";
+import { wipe } from "@holdfast/shared/bytes";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import { isUuid } from "@holdfast/shared/text/uuid";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Client } from "@holdfast/client/client";
+import { parseExact } from "@holdfast/client/exact-json";
+import { ownBytes } from "@holdfast/client/own-bytes";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

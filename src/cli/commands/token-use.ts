@@ -1,11 +1,11 @@
 // `holdfast acl token lookup`, `renew`, `capabilities`, `revoke` and `revoke-self`: what whoever holds a
 // token does with it, as policies allow; management tokens are not needed.
 
-import { showDuration } from "../../base/duration.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { ApiError } from "../../client/api-error.ts";
-import { typedPath } from "../../client/request-path.ts";
-import { forgetAddresses } from "../../client/token-address.ts";
+import { showDuration } from "@holdfast/shared/text/duration";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { ApiError } from "@holdfast/client/api-error";
+import { typedPath } from "@holdfast/client/request-path";
+import { forgetAddresses } from "@holdfast/client/token-address";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";

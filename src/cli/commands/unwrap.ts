@@ -1,8 +1,8 @@
 // `holdfast unwrap`
 
-import { isObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { Secret } from "../../base/secret.ts";
-import type { Client } from "../../client/client.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { Secret } from "@holdfast/shared/secret";
+import type { Client } from "@holdfast/client/client";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";

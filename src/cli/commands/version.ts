@@ -1,7 +1,7 @@
 // `holdfast version`
 
 import { command } from "../command.ts";
-import { VERSION } from "../../base/version.ts";
+import { VERSION } from "../../system/version.ts";
 
 export const version = command({
   name: "version",

@@ -1,6 +1,6 @@
 // `holdfast wrap`
 
-import { MINUTE } from "../../base/duration.ts";
+import { MINUTE } from "@holdfast/shared/text/duration";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";

@@ -1,8 +1,8 @@
 // Shows that something is going on, once it has taken longer than a second, on a terminal only. Work of
 // many requests tells how far it is.
 
-import { MILLISECOND, SECOND } from "../../base/duration.ts";
-import type { Clock, Nanos, Timer, Timers } from "../../base/world.ts";
+import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { OutputStream } from "./output.ts";
 
 const PATIENCE = SECOND;

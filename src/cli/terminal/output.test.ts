@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rawNumber } from "../../base/json.ts";
+import { rawNumber } from "@holdfast/shared/json/json";
 import { flag } from "../flag.ts";
 import { GLOBAL_FLAGS, Settings } from "../settings.ts";
 import { byName, readFlags, readLine } from "../command-line.ts";

@@ -1,8 +1,8 @@
 // What a command prints. Data goes to standard output, in the form that was asked for; hints, warnings
 // and errors go to standard error, so that a pipe carries data alone.
 
-import { Failure } from "../../base/failure.ts";
-import { isObject, type JsonValue } from "../../base/json.ts";
+import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { pairs, table } from "./table.ts";
 import { flow, harmless, oneLine } from "./text.ts";
 import { memberOf, shown } from "./value.ts";

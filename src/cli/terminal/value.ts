@@ -1,7 +1,7 @@
 // One value of an answer as people read it.
 
-import { isObject, type JsonValue } from "../../base/json.ts";
-import { rawText } from "../../client/exact-json.ts";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { rawText } from "@holdfast/client/exact-json";
 
 export const NONE = "<none>";
 

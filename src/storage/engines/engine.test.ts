@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { engineContract } from "../../../tests/contract/engine.ts";
-import { SystemFs } from "../../base/fs.ts";
+import { SystemFs } from "../../system/fs.ts";
 import type { Engine } from "./engine.ts";
 import { MemoryDisk, MemoryEngine } from "./memory.ts";
 import { SqliteEngine } from "./sqlite.ts";

@@ -9,7 +9,7 @@
 //   meta  name → bytes (head, tail, timeline)
 // Keys are text, ordered by their UTF-8 bytes. A slot is tree (1 bit) | page (8) | subpage (8).
 
-import { OwnError } from "../../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 
 export interface Row {
   readonly key: string;

@@ -2,8 +2,8 @@
 // that share one MemoryDisk are nodes of one cluster on one storage.
 
 import { CommitConflict, EngineError } from "./engine.ts";
-import { equalBytes } from "../../base/bytes.ts";
-import { invariant } from "../../base/invariant.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 import { copyBatch, MemoryRows } from "./memory-rows.ts";
 import { HeldView, ReadsBehind } from "./reads-behind.ts";
 import type { Batch, Engine, Limits, Reads, ReadView } from "./engine.ts";

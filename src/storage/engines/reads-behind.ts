@@ -2,7 +2,7 @@
 // engines and the views they hand out have in common.
 
 import type { Leaf, LeafRow, LogRow, Range, Reads, ReadView, Row, SumRow } from "./engine.ts";
-import { invariant } from "../../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 
 export abstract class ReadsBehind implements Reads {
   /** The object that answers now. It throws when there is none. */

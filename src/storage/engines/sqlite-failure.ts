@@ -1,7 +1,7 @@
 // Fail-stop: after the first error of the storage nothing is read, written or acknowledged any more.
 // SQLite itself would go on after a failed sync.
 
-import { OwnError } from "../../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 import { EngineError } from "./engine.ts";
 
 export class FailStop {

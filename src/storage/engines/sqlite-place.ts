@@ -3,11 +3,11 @@
 
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { EMPTY } from "../../base/bytes.ts";
-import { Failure } from "../../base/failure.ts";
+import { EMPTY } from "@holdfast/shared/bytes";
+import { Failure } from "@holdfast/shared/failure";
 import { storageFileMissing, storageNotPrivate } from "../failures.ts";
 import { handOver } from "../../base/forbidden.ts";
-import type { Fs } from "../../base/world.ts";
+import type { Fs } from "@holdfast/shared/world";
 import { EngineError, StorageLocked } from "./engine.ts";
 import { describeSqlite, reasonError } from "./sqlite-failure.ts";
 import { connect, inspectFormat, type Use } from "./sqlite-format.ts";

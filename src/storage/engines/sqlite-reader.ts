@@ -2,9 +2,9 @@
 // transaction: it sees one moment, and its reads cost no lock calls. Which moment, and for whom, is
 // decided in sqlite-readers.ts.
 
-import { OwnError } from "../../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 import { compareKeys } from "../key.ts";
-import { invariant } from "../../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import { EngineError } from "./engine.ts";
 import { connect, pragma } from "./sqlite-format.ts";
 import { inOrderOfSlots, latestSums } from "./sqlite-sums.ts";

@@ -1,11 +1,11 @@
 // The main thread's end of the writer: one request at a time, and the writer's death as an error of
 // whatever was asked. What the requests do is in sqlite-writer.ts.
 
-import { OwnError } from "../../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { CommitConflict } from "./engine.ts";
-import { invariant } from "../../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 import { type FailStop, type Reason, reasonError } from "./sqlite-failure.ts";
 
 export interface WriterOptions {

@@ -4,8 +4,8 @@
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { CommitConflict, type Batch } from "./engine.ts";
-import { equalBytes } from "../../base/bytes.ts";
-import { invariant } from "../../base/invariant.ts";
+import { equalBytes } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 import { unpackBatch } from "./sqlite-batch.ts";
 import { describeSqlite } from "./sqlite-failure.ts";
 import { connect, inspectFormat, pragma, RAISE, SCHEMA } from "./sqlite-format.ts";

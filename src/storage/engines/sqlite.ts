@@ -2,8 +2,8 @@
 // on a connection that is pinned at the state of the last announced commit. It decides when that
 // pin moves and when SQLite's log is copied into the database; see sqlite-readers.ts and -writer.ts.
 
-import type { Fs } from "../../base/world.ts";
-import { invariant } from "../../base/invariant.ts";
+import type { Fs } from "@holdfast/shared/world";
+import { invariant } from "@holdfast/shared/invariant";
 import type { Batch, Engine, Limits, Reads, ReadView } from "./engine.ts";
 import { CommitConflict, EngineError } from "./engine.ts";
 import { HeldView, ReadsBehind } from "./reads-behind.ts";

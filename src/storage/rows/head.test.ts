@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import fc from "fast-check";
-import { hex } from "../../base/bytes.ts";
+import { hex } from "@holdfast/shared/bytes";
 import * as heads from "./head.ts";
 import type { Head } from "./head.ts";
 import { MalformedBytes } from "./row-bytes.ts";

@@ -2,8 +2,8 @@
 // the timeline (which clusters wrote it). Byte layouts: docs/formats/head.md.
 
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
-import { concat, equalBytes, text, utf8 } from "../../base/bytes.ts";
-import { uuidText } from "../../base/uuid.ts";
+import { concat, equalBytes, text, utf8 } from "@holdfast/shared/bytes";
+import { uuidText } from "@holdfast/shared/text/uuid";
 import { ByteReader, MalformedBytes, u32, u64, u8 } from "./row-bytes.ts";
 
 export const HEAD_ROW = "repl/head";

@@ -2,9 +2,9 @@
 // The digests let a reader that was sent only part of the operations (a performance secondary, a
 // filtered one) still follow the chain. Byte layout: docs/formats/log-entry.md.
 
-import { concat, EMPTY, equalBytes, utf8 } from "../../base/bytes.ts";
-import { invariant } from "../../base/invariant.ts";
-import type { Instant } from "../../base/world.ts";
+import { concat, EMPTY, equalBytes, utf8 } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Instant } from "@holdfast/shared/world";
 import { ByteReader, ByteWriter, HashRoom, MalformedBytes, u8 } from "./row-bytes.ts";
 import { HASH_BYTES, sha256, sha256Text } from "./merkle.ts";
 

@@ -3,8 +3,8 @@
 // costs one subtraction and one addition. Byte layouts: docs/formats/merkle.md.
 
 import { hash, type KeyObject } from "node:crypto";
-import { concat, utf8 } from "../../base/bytes.ts";
-import { invariant } from "../../base/invariant.ts";
+import { concat, utf8 } from "@holdfast/shared/bytes";
+import { invariant } from "@holdfast/shared/invariant";
 import { Hmac } from "../../crypto/hmac.ts";
 import type { SumRow } from "../engines/engine.ts";
 import type { Class } from "../key.ts";

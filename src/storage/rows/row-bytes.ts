@@ -1,10 +1,10 @@
 // Strict reading and writing of the binary rows of this folder. A reader refuses input that ends
 // early or late, so that bytes can be understood in one way only.
 
-import { OwnError } from "../../base/failure.ts";
+import { OwnError } from "@holdfast/shared/failure";
 import { isUtf8 } from "node:buffer";
 
-import { invariant } from "../../base/invariant.ts";
+import { invariant } from "@holdfast/shared/invariant";
 
 export class ByteReader {
   readonly #bytes: Buffer;

@@ -2,7 +2,7 @@
 // process busy for days; this bounds any thousand tokens in a row at about 50 ms. Honest filters spend
 // one or two microseconds a token.
 
-import type { Clock } from "../../base/world.ts";
+import type { Clock } from "@holdfast/shared/world";
 import { tooMuchWork } from "./failures.ts";
 
 // In nanoseconds. What one token leaves unused is kept for the next, up to the start: a few tokens

@@ -1,7 +1,7 @@
 // The value of a filter, always text, as a value of the field's type.
 
-import { parseTime } from "../../base/time.ts";
-import type { Instant } from "../../base/world.ts";
+import { parseTime } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import { inapplicable, quoted } from "./failures.ts";
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([

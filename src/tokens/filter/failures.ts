@@ -1,7 +1,7 @@
 // How filters are refused, in the texts that clients match on. The text of a filter
 // is shown in small parts only and in printable ASCII: it ends up on terminals and in logs.
 
-import { Failure } from "../../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 
 const CODE = "invalid_parameter";
 const SHOWN = 128;

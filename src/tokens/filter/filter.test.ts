@@ -9,8 +9,8 @@ import {
   NOW,
   printed,
 } from "../../../tests/support/made-filters.ts";
-import { Failure } from "../../base/failure.ts";
-import type { Clock } from "../../base/world.ts";
+import { Failure } from "@holdfast/shared/failure";
+import type { Clock } from "@holdfast/shared/world";
 import { parseFilter } from "./filter.ts";
 import type { FilteredToken } from "./filtered-token.ts";
 import { PatternMaker } from "./pattern.ts";

@@ -1,7 +1,7 @@
 // The filter of a list request. It belongs to one request: it remembers how much work
 // it has caused.
 
-import type { Clock } from "../../base/world.ts";
+import type { Clock } from "@holdfast/shared/world";
 import { Allowance } from "./allowance.ts";
 import type { FilteredToken, Scene } from "./filtered-token.ts";
 import { readFilter } from "./parser.ts";

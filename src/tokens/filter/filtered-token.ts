@@ -1,7 +1,7 @@
 // What a filter can see of a token, and of the state while one is looked at. Neither the secret nor
 // the hash is here: a filter would tell them letter by letter (T-B09).
 
-import type { Clock, Instant, Nanos } from "../../base/world.ts";
+import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import type { Allowance } from "./allowance.ts";
 
 export interface FilteredToken {

@@ -2,7 +2,7 @@
 // and paths in double quotes.
 
 import { isUtf8 } from "node:buffer";
-import { concat, text as textOf } from "../../base/bytes.ts";
+import { concat, text as textOf } from "@holdfast/shared/bytes";
 import type { Source } from "./source.ts";
 import type { Selector } from "./syntax.ts";
 

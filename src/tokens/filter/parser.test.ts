@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Failure } from "../../base/failure.ts";
+import { Failure } from "@holdfast/shared/failure";
 import { anyExpression, printed } from "../../../tests/support/made-filters.ts";
 import { readFilter } from "./parser.ts";
 

@@ -1,7 +1,7 @@
 // The text of a filter and a place in it. Refusals count as clients are used to: lines and columns
 // from 1, columns in characters, the offset in bytes.
 
-import type { Failure } from "../../base/failure.ts";
+import type { Failure } from "@holdfast/shared/failure";
 import { unreadable } from "./failures.ts";
 
 /** Of the UTF-8 form. */

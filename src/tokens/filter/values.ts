@@ -1,9 +1,9 @@
 // The fields of a token that a filter may name, their types, and the way from a selector to one of
 // them. Names are looked up in these tables alone, never in an object (T-C12).
 
-import { invariant } from "../../base/invariant.ts";
-import { isOver } from "../../base/time.ts";
-import type { Instant } from "../../base/world.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import { isOver } from "@holdfast/shared/text/time";
+import type { Instant } from "@holdfast/shared/world";
 import { notFound, quoted, shown } from "./failures.ts";
 import type { Element, Role, Scene } from "./filtered-token.ts";
 import type { Selector } from "./syntax.ts";

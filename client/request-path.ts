@@ -1,0 +1,40 @@
+// Paths as people and programs write them, in the one spelling that the server takes: composed
+// Unicode, and escapes only where they are needed.
+
+import { Failure } from "@holdfast/shared/failure";
+
+/** One parameter of a path. A slash in it would name something else. */
+export function oneSegment(text: string): string {
+  if (text.includes("/")) {
+    throw new Failure("invalid", "path-segment", "this part of a path may not hold a slash");
+  }
+  return escapeSegment(text);
+}
+
+/** A parameter that takes the rest of a path. */
+export function restOfPath(text: string): string {
+  return text
+    .replace(/^\/+|\/+$/g, "")
+    .split("/")
+    .map(escapeSegment)
+    .join("/");
+}
+
+/** A path that a person typed: "/v1/sys/health" and "sys/health" are the same. */
+export function typedPath(text: string): string {
+  if (text.includes("?") || text.includes("#")) {
+    const message = 'a path may not hold "?" or "#"; parameters are given as name=value after it';
+    throw new Failure("invalid", "path-typed", message);
+  }
+  const path = text.replace(/^\/+/, "").replace(/^v1\//, "");
+  if (path === "") throw new Failure("invalid", "path-typed", "the path is empty");
+  return path.split("/").map(escapeSegment).join("/");
+}
+
+function escapeSegment(text: string): string {
+  try {
+    return encodeURIComponent(text.normalize("NFC"));
+  } catch {
+    throw new Failure("invalid", "path-segment", "a path must be well-formed Unicode");
+  }
+}

@@ -1,0 +1,110 @@
+// The properties of a role one by one: existing clients read, set and clear each at a path of its own.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type { AppRole } from "./approle.ts";
+import { roleFields, roleNameField, shownRole } from "./fields.ts";
+import type { RoleChange } from "./role.ts";
+
+const endpoint = endpointsOf<AppRole>();
+
+type Property = Exclude<keyof typeof roleFields, "localSecretIds" | "roleId">;
+type Shown = keyof ReturnType<typeof shownRole>;
+
+interface Row {
+  /** Last segment of its path. */
+  readonly at: string;
+  readonly property: Property;
+  readonly shown: Shown;
+  /** What clearing it gives. */
+  readonly cleared: RoleChange;
+}
+
+const rows: readonly Row[] = [
+  { at: "policies", property: "policies", shown: "token_policies", cleared: { policies: [] } },
+  { at: "token-ttl", property: "ttl", shown: "token_ttl", cleared: { ttl: 0n } },
+  { at: "token-max-ttl", property: "maxTtl", shown: "token_max_ttl", cleared: { maxTtl: 0n } },
+  { at: "token-num-uses", property: "uses", shown: "token_num_uses", cleared: { uses: 0 } },
+  { at: "period", property: "period", shown: "token_period", cleared: { period: 0n } },
+  {
+    at: "token-bound-cidrs",
+    property: "boundTo",
+    shown: "token_bound_cidrs",
+    cleared: { boundTo: [] },
+  },
+  {
+    at: "bind-secret-id",
+    property: "bindSecretId",
+    shown: "bind_secret_id",
+    cleared: { bindSecretId: true },
+  },
+  {
+    at: "secret-id-ttl",
+    property: "secretIdTtl",
+    shown: "secret_id_ttl",
+    cleared: { secretIdTtl: 0n },
+  },
+  {
+    at: "secret-id-num-uses",
+    property: "secretIdUses",
+    shown: "secret_id_num_uses",
+    cleared: { secretIdUses: 0 },
+  },
+  {
+    at: "secret-id-bound-cidrs",
+    property: "secretIdRanges",
+    shown: "secret_id_bound_cidrs",
+    cleared: { secretIdRanges: [] },
+  },
+];
+
+export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
+  ({ at, property, shown, cleared }) => {
+    const path = `/role/:role_name/${at}`;
+    const field = roleFields[property];
+    const named = property[0]?.toUpperCase() + property.slice(1);
+    return [
+      endpoint({
+        name: `approleRead${named}`,
+        method: "GET",
+        path,
+        summary: `Tell ${shown} of a role.`,
+        access: access.capability,
+        input: { name: roleNameField },
+        output: out.anyObject(`${shown}: ${field.help}`),
+        handler: async ({ roles }, { name }) => {
+          const value: JsonValue = shownRole(await roles.read(name))[shown];
+          return { [shown]: value };
+        },
+      }),
+      endpoint({
+        name: `approleWrite${named}`,
+        method: "POST",
+        path,
+        summary: `Change ${shown} of a role.`,
+        access: access.capability,
+        input: { name: roleNameField, [property]: field },
+        output: out.nothing,
+        handler: async ({ roles }, { name, ...change }) => {
+          await roles.write(String(name), change, { there: true });
+          return undefined;
+        },
+      }),
+      endpoint({
+        name: `approleClear${named}`,
+        method: "DELETE",
+        path,
+        summary: `Set ${shown} of a role back to what a new role has.`,
+        access: access.capability,
+        input: { name: roleNameField },
+        output: out.nothing,
+        handler: async ({ roles }, { name }) => {
+          await roles.write(name, cleared, { there: true });
+          return undefined;
+        },
+      }),
+    ];
+  },
+);

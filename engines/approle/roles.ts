@@ -1,0 +1,86 @@
+// The roles of a mount, by name and by role id. One transaction for each change.
+
+import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { isLoginName } from "@holdfast/plugin-sdk/login-terms";
+import type { EngineTx } from "@holdfast/plugin-sdk/storage";
+import * as failures from "./failures.ts";
+import { goneKey, type Hashes, roleIdKey, roleKey, ROLES, textCodec } from "./keys.ts";
+import { changedRole, newRole, type Role, type RoleChange, roleCodec, roleName } from "./role.ts";
+
+export class Roles {
+  readonly #given: Pick<EngineGiven, "storage" | "random">;
+  readonly #hashes: Hashes;
+
+  constructor(given: Pick<EngineGiven, "storage" | "random">, hashes: Hashes) {
+    this.#given = given;
+    this.#hashes = hashes;
+  }
+
+  /** With an id: this very one. */
+  async has(given: string, id?: string): Promise<boolean> {
+    if (!isLoginName(given)) return false;
+    const role = await this.#given.storage.get(roleKey(given), roleCodec);
+    return role !== null && (id === undefined || role.id === id);
+  }
+
+  async read(given: string): Promise<Role> {
+    const role = await this.#given.storage.get(roleKey(roleName(given)), roleCodec);
+    if (role === null) throw failures.noRole();
+    return role;
+  }
+
+  names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
+    return this.#given.storage.list(ROLES, page);
+  }
+
+  /** Null for one that nobody has. */
+  async byRoleId(roleId: string): Promise<Role | null> {
+    const { storage } = this.#given;
+    const hash = await this.#hashes.known();
+    if (hash === null) return null;
+    const name = await storage.get(roleIdKey(hash(roleId)), textCodec);
+    const role = name === null ? null : await storage.get(roleKey(name), roleCodec);
+    return role?.roleId === roleId ? role : null;
+  }
+
+  /** Makes the role where there is none, unless `there` is asked for. */
+  async write(given: string, change: RoleChange, { there = false } = {}): Promise<void> {
+    const name = roleName(given);
+    const { storage, random } = this.#given;
+    const hash = await this.#hashes.made();
+    const ids = { id: random.uuid(), roleId: random.uuid() };
+    await storage.write((tx) => {
+      const before = tx.get(roleKey(name), roleCodec);
+      if (before === null && there) throw failures.noRole();
+      const role = changedRole(before ?? newRole(name, ids), change);
+      if (role.roleId !== before?.roleId) {
+        const key = roleIdKey(hash(role.roleId));
+        if (tx.get(key, textCodec) !== null) throw failures.roleIdTaken();
+        tx.put(key, name, textCodec);
+        if (before !== null) tx.delete(roleIdKey(hash(before.roleId)));
+      }
+      tx.put(roleKey(name), role, roleCodec);
+    });
+  }
+
+  /** None of its secret ids is good for anything from here on; they are removed bit by bit. */
+  async delete(given: string): Promise<void> {
+    const name = roleName(given);
+    const hash = await this.#hashes.known();
+    if (hash === null) return;
+    const remove = (tx: EngineTx) => {
+      const role = tx.get(roleKey(name), roleCodec);
+      if (role === null) return;
+      tx.delete(roleKey(name));
+      tx.delete(roleIdKey(hash(role.roleId)));
+      tx.put(goneKey(role.id), name, textCodec);
+    };
+    await this.#given.storage.write(remove, { deletion: true });
+  }
+}
+
+/** The same role, if it is still there. */
+export function current(tx: EngineTx, { name, id }: Role): Role | null {
+  const role = tx.get(roleKey(name), roleCodec);
+  return role?.id === id ? role : null;
+}

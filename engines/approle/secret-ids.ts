@@ -1,0 +1,175 @@
+// The secret ids of roles: made, spent, found by themselves or by their accessor, ended, cleared away.
+// One that has expired or has no use left counts for nothing at once, whether it was cleared away or not.
+
+import { Secret } from "@holdfast/shared/secret";
+import type { Instant } from "@holdfast/shared/world";
+import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { isFrom } from "@holdfast/plugin-sdk/login-terms";
+import type { EngineTx } from "@holdfast/plugin-sdk/storage";
+import * as failures from "./failures.ts";
+import * as keys from "./keys.ts";
+import type { Role } from "./role.ts";
+import { current } from "./roles.ts";
+import { newSecretId, type SecretId, secretIdCodec, type SecretIdTerms } from "./secret-id.ts";
+
+const BATCH = 64; // engines differ in how much one commit may change; each takes three rows
+const LEAST_CHOSEN = 16; // characters: what is shorter can be guessed
+const MOST_CHOSEN = 1024;
+
+export interface MadeSecretId {
+  readonly secret: Secret<string>;
+  readonly record: SecretId;
+}
+
+type Given = Pick<EngineGiven, "storage" | "random" | "clock">;
+
+export class SecretIds {
+  readonly #given: Given;
+  readonly #hashes: keys.Hashes;
+
+  constructor(given: Given, hashes: keys.Hashes) {
+    this.#given = given;
+    this.#hashes = hashes;
+  }
+
+  /** Random, unless one was chosen. */
+  async make(role: Role, terms: SecretIdTerms, chosen?: Secret<string>): Promise<MadeSecretId> {
+    const { storage, random } = this.#given;
+    const secret = chosen ?? new Secret(random.uuid());
+    const { length } = secret.reveal();
+    if (length < LEAST_CHOSEN || length > MOST_CHOSEN) throw failures.secretIdInvalid();
+    const hash = (await this.#hashes.made())(secret.reveal());
+    const accessor = random.uuid();
+    const record = await storage.write((tx) => {
+      const now = current(tx, role);
+      if (now === null) throw failures.noRole();
+      if (!now.bindSecretId) throw failures.secretIdsOff();
+      const key = keys.secretKey(role.id, hash);
+      if (tx.get(key, secretIdCodec) !== null) throw failures.secretIdTaken();
+      const made = newSecretId(now, terms, { accessor, now: tx.time });
+      tx.put(key, made, secretIdCodec);
+      tx.put(keys.accessorKey(role.id, accessor), hash, keys.textCodec);
+      if (made.expires !== null) tx.put(keys.endKey(made.expires, hash), key, keys.textCodec);
+      return made;
+    });
+    return { secret, record };
+  }
+
+  /** Takes a use, if it is good there and then; null if not. Of parallel logins with the last use, one
+   *  gets it. */
+  async spend(role: Role, secret: Secret<string>, address: string): Promise<SecretId | null> {
+    const { storage, clock } = this.#given;
+    const hash = (await this.#hashes.known())?.(secret.reveal());
+    if (hash === undefined) return null;
+    const key = keys.secretKey(role.id, hash);
+    const isGood = (found: SecretId | null, now: Instant): found is SecretId =>
+      found !== null && !isOver(found, now) && isFrom(found.ranges, address);
+    const found = await storage.get(key, secretIdCodec);
+    if (!isGood(found, clock.now())) return null;
+    if (found.usesLeft === null) return found;
+    return storage.write((tx) => {
+      const now = tx.get(key, secretIdCodec);
+      if (!isGood(now, tx.time) || current(tx, role) === null) return null;
+      const usesLeft = (now.usesLeft ?? 1) - 1;
+      if (usesLeft === 0) remove(tx, role.id, hash, now);
+      else tx.put(key, { ...now, usesLeft, updated: tx.time }, secretIdCodec);
+      return now;
+    });
+  }
+
+  async bySecret(role: Role, secret: Secret<string>): Promise<SecretId> {
+    const hash = (await this.#hashes.known())?.(secret.reveal());
+    return this.#read(role, hash ?? null);
+  }
+
+  async byAccessor(role: Role, accessor: string): Promise<SecretId> {
+    return this.#read(role, await this.#hashOf(role, accessor));
+  }
+
+  accessors(
+    role: Role,
+    page: { readonly after?: string; readonly limit: number },
+  ): Promise<string[]> {
+    return this.#given.storage.list(keys.accessorsOf(role.id), page);
+  }
+
+  /** What is not there is what was asked for. */
+  async endSecret(role: Role, secret: Secret<string>): Promise<void> {
+    const hash = (await this.#hashes.known())?.(secret.reveal());
+    if (hash !== undefined) await this.#end(role, hash);
+  }
+
+  async endAccessor(role: Role, accessor: string): Promise<void> {
+    const hash = await this.#hashOf(role, accessor);
+    if (hash !== null) await this.#end(role, hash);
+  }
+
+  /** Clears away what has expired, and what deleted roles have left behind. */
+  async tidy(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.#clearExpired())) continue;
+    while (!signal.aborted && (await this.#clearGone())) continue;
+  }
+
+  async #read(role: Role, hash: string | null): Promise<SecretId> {
+    const { storage, clock } = this.#given;
+    const found =
+      hash === null ? null : await storage.get(keys.secretKey(role.id, hash), secretIdCodec);
+    if (found === null || isOver(found, clock.now())) throw failures.noSecretId();
+    return found;
+  }
+
+  #hashOf(role: Role, accessor: string): Promise<string | null> {
+    return /^[0-9a-f-]{36}$/.test(accessor)
+      ? this.#given.storage.get(keys.accessorKey(role.id, accessor), keys.textCodec)
+      : Promise.resolve(null);
+  }
+
+  async #end(role: Role, hash: string): Promise<void> {
+    await this.#given.storage.write((tx) => {
+      const found = tx.get(keys.secretKey(role.id, hash), secretIdCodec);
+      if (found !== null) remove(tx, role.id, hash, found);
+    });
+  }
+
+  /** Whether there may be more. */
+  async #clearExpired(): Promise<boolean> {
+    const { storage, clock } = this.#given;
+    const due = await storage.records(keys.ENDING, keys.textCodec, { limit: BATCH });
+    const now = clock.now();
+    const over = due.filter(({ key }) => BigInt(key.split("/")[1] ?? "0") <= now);
+    if (over.length === 0) return false;
+    await storage.write((tx) => {
+      for (const { key, value } of over) {
+        tx.delete(key);
+        const [, roleUuid = "", hash = ""] = value.split("/");
+        const found = tx.get(value, secretIdCodec);
+        if (found !== null && isOver(found, tx.time)) remove(tx, roleUuid, hash, found);
+      }
+    });
+    return over.length === BATCH;
+  }
+
+  async #clearGone(): Promise<boolean> {
+    const { storage } = this.#given;
+    const [gone] = await storage.keys(keys.GONE, { limit: 1 });
+    if (gone === undefined) return false;
+    const roleUuid = gone.slice(keys.GONE.length);
+    const folder = keys.secretsOf(roleUuid);
+    await storage.write((tx) => {
+      const left = tx.records(folder, secretIdCodec, { limit: BATCH });
+      for (const { key, value } of left) remove(tx, roleUuid, key.slice(folder.length), value);
+      if (left.length < BATCH) tx.delete(gone);
+    });
+    return true;
+  }
+}
+
+function isOver({ expires, usesLeft }: SecretId, now: Instant): boolean {
+  return usesLeft === 0 || (expires !== null && expires <= now);
+}
+
+function remove(tx: EngineTx, roleUuid: string, hash: string, secret: SecretId): void {
+  tx.delete(keys.secretKey(roleUuid, hash));
+  tx.delete(keys.accessorKey(roleUuid, secret.accessor));
+  if (secret.expires !== null) tx.delete(keys.endKey(secret.expires, hash));
+}

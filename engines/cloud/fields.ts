@@ -1,0 +1,155 @@
+// Kinds of fields that clients of the cloud engines write more loosely than the rest of the house does:
+// numbers and switches as texts, texts as numbers.
+
+import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import { Secret } from "@holdfast/shared/secret";
+import { type Source, WireField } from "@holdfast/shared/endpoint/wire";
+
+const MAX_TEXT = 64 * 1024;
+const MAX_ITEMS = 1000;
+/** A hundred years: what is longer is a mistake, and would not fit the dates of the providers. */
+const MAX_SECONDS = 100 * 365 * 24 * 3600;
+
+/** Numbers and switches count as their text. */
+export function text(
+  name: string,
+  help: string,
+  source: Source = "body",
+  max = MAX_TEXT,
+  shown: (found: string) => string = (found) => found,
+): WireField<string> {
+  return new WireField({ source, name }, { ...textKind(max), show: shown }, help);
+}
+
+/** The same without blanks around it, and as `form` has it; `shown` is what rules and programs see. */
+export function trimmed(
+  name: string,
+  help: string,
+  max = MAX_TEXT,
+  form: (text: string) => string = (found) => found,
+  shown: (text: string) => string = (found) => found,
+): WireField<string> {
+  const { accepts, schema, convert } = textKind(max);
+  const trim = (given: JsonValue) => {
+    const found = convert(given);
+    return found === undefined ? undefined : form(found.trim());
+  };
+  const kind = { accepts, schema, convert: trim, show: shown };
+  return new WireField({ source: "body", name }, kind, help);
+}
+
+/** A text that must never be shown again. */
+export function secretText(name: string, help: string, max = MAX_TEXT): WireField<Secret<string>> {
+  const { accepts, schema, convert } = textKind(max);
+  return new WireField(
+    { source: "body", name },
+    {
+      accepts,
+      schema: { ...schema, format: "password" },
+      secret: true,
+      convert: (given) => {
+        const found = convert(given);
+        return found === undefined ? undefined : new Secret(found);
+      },
+      show: (found) => found.reveal(),
+    },
+    help,
+  );
+}
+
+export function toggle(name: string, help: string, source: Source = "body"): WireField<boolean> {
+  return new WireField(
+    { source, name },
+    { accepts: "true or false", schema: { type: "boolean" }, convert: switchOf },
+    help,
+  );
+}
+
+/** A switch of a query: there without a value, it is on. */
+export function flag(name: string, help: string): WireField<boolean> {
+  return new WireField(
+    { source: "param", name },
+    {
+      accepts: "true or false, or there without a value",
+      schema: { type: "boolean" },
+      convert: (given) => (given === "" ? true : switchOf(given)),
+    },
+    help,
+  );
+}
+
+/** In whole seconds; an empty text is 0. What lies between two seconds counts up: nothing becomes 0, which
+ *  often means no limit, by rounding. */
+export function seconds(name: string, help: string, source: Source = "body"): WireField<number> {
+  return new WireField(
+    { source, name },
+    {
+      accepts: "a number of seconds, or a duration such as 90s, 1h30m or 182d",
+      schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
+      convert: (given) => {
+        if (given === "") return 0;
+        const found = secondsOf(given);
+        return found === undefined || found > MAX_SECONDS ? undefined : found;
+      },
+      show: (found) => showDuration(BigInt(found) * SECOND),
+    },
+    help,
+  );
+}
+
+/** An array, or one text with commas between; items are trimmed, empty ones dropped. */
+export function items(name: string, help: string, max = MAX_ITEMS): WireField<readonly string[]> {
+  return new WireField(
+    { source: "body", name },
+    {
+      accepts: `a list of strings, at most ${max} of them`,
+      schema: { type: "array", items: { type: "string" } },
+      convert: (given) => {
+        const whole = Array.isArray(given) ? given : textOf(given)?.split(",", max + 1);
+        if (whole === undefined || whole.length > max) return undefined;
+        const found: string[] = [];
+        for (const part of whole as readonly JsonValue[]) {
+          const item = textOf(part);
+          if (item === undefined) return undefined;
+          if (item.trim() !== "") found.push(item.trim());
+        }
+        return found;
+      },
+    },
+    help,
+  );
+}
+
+/** Undefined for what is no text, number or switch. */
+export function textOf(given: JsonValue): string | undefined {
+  if (typeof given === "string") return given;
+  if (isRawNumber(given)) return given.rawJSON;
+  return typeof given === "number" || typeof given === "boolean" ? String(given) : undefined;
+}
+
+function textKind(max: number) {
+  return {
+    accepts: `a string of at most ${max} characters`,
+    schema: { type: "string" as const, maxLength: max },
+    convert: (given: JsonValue) => {
+      const found = textOf(given);
+      return found === undefined || found.length > max ? undefined : found;
+    },
+  };
+}
+
+function switchOf(given: JsonValue): boolean | undefined {
+  if (given === true || given === 1 || given === "true" || given === "1") return true;
+  if (given === false || given === 0 || given === "false" || given === "0") return false;
+  return undefined;
+}
+
+function secondsOf(given: JsonValue): number | undefined {
+  try {
+    const length = parseDuration(isRawNumber(given) ? Number(given.rawJSON) : given);
+    return Number((length + SECOND - 1n) / SECOND);
+  } catch {
+    return undefined; // the field's own text says what is accepted
+  }
+}

@@ -1,0 +1,141 @@
+// A call to a provider that did not succeed: what it says of itself, whether it may have had its effect
+// all the same, and what our caller is told of it. The provider's text is kept
+// without the secrets that went with the call, whatever form it gives them back in (T-I06).
+
+import { type Failure, OwnError } from "@holdfast/shared/failure";
+import {
+  providerFailed,
+  providerForbidden,
+  providerRefused,
+  providerUnreachable,
+} from "./failures.ts";
+import { ThrottledFailure } from "@holdfast/plugin-sdk/failure";
+
+export type ProviderErrorKind =
+  | "refused" // understood and refused: it had no effect
+  | "forbidden" // our own configuration does not let it be called: it never got there
+  | "throttled" // asked to come back later: it had no effect
+  | "unreachable" // it never got there
+  | "unknown"; // no whole answer, or a server's fault: it may have had its effect
+
+export interface ProviderErrorFacts {
+  /** What was being done, in our words: "creating the user". */
+  readonly step: string;
+  /** As the provider spells it; a word of ours where it said nothing. */
+  readonly code: string;
+  /** Its text as it came. */
+  readonly message: string;
+  /** Of HTTP; 0 where no answer came. */
+  readonly status: number;
+  /** Empty where it gave none. */
+  readonly requestId: string;
+  readonly kind: ProviderErrorKind;
+  /** Whether it says that what the call was about is not there. Default false. */
+  readonly gone?: boolean;
+  /** When it wants to be asked again, in seconds. Default: it does not say. */
+  readonly retryAfter?: number | null;
+  /** It was tried before, and what became of that is not known: it may have had its effect. Default false. */
+  readonly doubtful?: boolean;
+  /** What must not be in any text: keys, tokens and passwords that went with the call. */
+  readonly secrets: readonly string[];
+  /** Its text must be fit to be logged. */
+  readonly cause?: unknown;
+}
+
+const MAX_MESSAGE = 1000;
+const MAX_WORD = 128; // codes and request ids
+const LEAST_SECRET = 6; // what is shorter would blank out ordinary words
+const RETRY_AFTER = 5; // seconds
+const BLANK = "[secret]";
+
+export class ProviderError extends OwnError {
+  readonly step: string;
+  readonly code: string;
+  readonly status: number;
+  readonly requestId: string;
+  readonly kind: ProviderErrorKind;
+  readonly gone: boolean;
+  readonly retryAfter: number | null;
+  readonly doubtful: boolean;
+  /** The provider's text alone, scrubbed. */
+  readonly said: string;
+
+  constructor(facts: ProviderErrorFacts) {
+    const { secrets } = facts;
+    const code = scrubbed(facts.code, secrets, MAX_WORD);
+    const said = scrubbed(facts.message, secrets, MAX_MESSAGE);
+    const requestId = scrubbed(facts.requestId, secrets, MAX_WORD);
+    super(toldOf(facts.step, code, said, requestId), { cause: facts.cause });
+    this.name = "ProviderError";
+    this.step = facts.step;
+    this.code = code;
+    this.status = facts.status;
+    this.requestId = requestId;
+    this.kind = facts.kind;
+    this.gone = facts.gone ?? false;
+    this.retryAfter = facts.retryAfter ?? null;
+    this.doubtful = facts.doubtful ?? false;
+    this.said = said;
+  }
+
+  /** Whether the call certainly had no effect. */
+  get harmless(): boolean {
+    return this.kind !== "unknown" && !this.doubtful;
+  }
+}
+
+/** `more` goes behind the text. `retryAfter` is what a provider that throttles is taken to say where it does
+ *  not: 0 leaves it to whoever tries again. */
+export function failureOf(error: ProviderError, more = "", { retryAfter = 0 } = {}): Failure {
+  const text = `${error.message}${more}`;
+  switch (error.kind) {
+    case "refused":
+      return providerRefused(text);
+    case "forbidden":
+      // A setting of ours, which no second try mends.
+      return providerForbidden(text);
+    case "throttled":
+      return new ThrottledFailure(text, error.retryAfter ?? retryAfter);
+    case "unreachable":
+      return providerUnreachable(text);
+    case "unknown":
+      return providerFailed(text);
+  }
+}
+
+/** A ProviderError as whoever asked us is told of it, by HTTP; every other error as it is. */
+export function toldToCaller(error: unknown): unknown {
+  return error instanceof ProviderError ? failureOf(error, "", { retryAfter: RETRY_AFTER }) : error;
+}
+
+/** Without the secrets, in any of the forms an echo has, nor anything that could steer a terminal. */
+export function scrubbed(text: string, secrets: readonly string[], most = MAX_MESSAGE): string {
+  let clean = text.slice(0, 16 * MAX_MESSAGE); // before the work below, which is done for each secret
+  for (const form of secrets.flatMap(formsOf)) clean = clean.replaceAll(form, BLANK);
+  // A cut could have left the beginning of a secret at the end: the rest is far beyond what is shown.
+  clean = clean.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ").trim();
+  return clean.length > most ? `${clean.slice(0, most)}…` : clean;
+}
+
+function formsOf(secret: string): string[] {
+  if (secret.length < LEAST_SECRET) return [];
+  const bytes = Buffer.from(secret, "utf8");
+  const forms = new Set([
+    secret,
+    encodeURIComponent(secret),
+    encodeURIComponent(secret).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    new URLSearchParams({ "": secret }).toString().slice(1),
+    JSON.stringify(secret).slice(1, -1),
+    secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+    secret.replaceAll("/", "\\/"),
+    bytes.toString("base64"),
+    bytes.toString("base64url"),
+    bytes.toString("hex"),
+  ]);
+  return [...forms].sort((a, b) => b.length - a.length);
+}
+
+function toldOf(step: string, code: string, said: string, requestId: string): string {
+  const parts = [step, code, said].filter((part) => part !== "").join(": ");
+  return requestId === "" ? parts : `${parts} (provider request id ${requestId})`;
+}

@@ -1,0 +1,105 @@
+// The engine of cloud A: credentials of IAM and STS for roles, and keys of existing users that rotate.
+
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { unknownOption } from "./failures.ts";
+import type {
+  EngineOptions,
+  EngineType,
+  LeaseFacts,
+  SecretType,
+  WriteAheadRecord,
+} from "@holdfast/plugin-sdk/engine";
+import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
+import { failureOf, ProviderError } from "../cloud/provider-error.ts";
+import { accountIn } from "./account.ts";
+import { configApi } from "./api-config.ts";
+import { credsApi } from "./api-creds.ts";
+import { rolesApi } from "./api-roles.ts";
+import { staticApi } from "./api-static.ts";
+import { CloudA } from "./engine.ts";
+import { rotateRootWhenDue } from "./root-schedule.ts";
+
+/** Of what unmounting leaves behind: a text is no list of thousands. */
+const MOST_NAMED = 50;
+
+export const cloudaType: EngineType<CloudA> = {
+  type: "clouda",
+  kind: "secret",
+  summary: "Credentials of IAM and STS, made on demand and ended with their leases.",
+  version: "v1.0.0+builtin",
+  paths: () => [...configApi, ...rolesApi, ...credsApi, ...staticApi],
+  checkOptions,
+  open: async (given) => {
+    const engine = new CloudA(given);
+    await engine.open();
+    return engine;
+  },
+  secrets: {
+    iam_user: {
+      // By what holds now, whatever has become of the role.
+      renew: ({ leaseConfig }) => leaseConfig.terms(),
+      revoke: removeUser,
+    },
+    sts: stsSecret(),
+  },
+  undo: {
+    user: undoing((engine, record, signal) => engine.users.undo(record, signal)),
+    rootKey: undoing((engine, record, signal) => engine.rotation.undoKey(record, signal)),
+    oldRootKey: undoing((engine, record, signal) => engine.rotation.undoOldKey(record, signal)),
+    staticKey: undoing((engine, record, signal) => engine.staticRoles.undoKey(record, signal)),
+  },
+  leastUndoAge: 5n * MINUTE,
+  jobDeadline: 90n * SECOND,
+  periodic: async (engine, signal) => {
+    await told(engine.rotation.finish(signal));
+    await rotateRootWhenDue(engine);
+  },
+  abandoned: async ({ staticRoles }) => {
+    const managed = staticRoles.managed();
+    if (managed.length === 0) return null;
+    const named = managed.slice(0, MOST_NAMED).map(([user, role]) => `${role} (user ${user})`);
+    const more = managed.length - named.length;
+    const list = more === 0 ? named.join(", ") : `${named.join(", ")} and ${more} more`;
+    return `${managed.length} static ${managed.length === 1 ? "role" : "roles"}: ${list}`;
+  },
+  close: (engine) => engine.close(),
+  invalidate: (engine, keys) => engine.staticRoles.invalidate(keys),
+};
+
+/** The provider has no way to end them: they end by themselves, and the record goes. */
+function stsSecret(): SecretType<CloudA> {
+  return { renew: null, revoke: async () => {} };
+}
+
+async function removeUser(engine: CloudA, lease: LeaseFacts, signal: AbortSignal): Promise<void> {
+  const { username } = lease.internal;
+  if (typeof username !== "string" || username === "") {
+    throw new PermanentFailure("the lease does not say which user it is about");
+  }
+  // Whoever revokes by force is told what is left.
+  const user = { username, account: accountIn(lease.internal) };
+  await told(engine.users.remove(user, lease.issued, signal), `; user ${username} remains`);
+}
+
+function undoing(
+  undo: (engine: CloudA, record: WriteAheadRecord, signal: AbortSignal) => Promise<void>,
+) {
+  return (engine: CloudA, record: WriteAheadRecord, signal: AbortSignal) =>
+    told(undo(engine, record, signal));
+}
+
+/** `more` goes behind what the provider says. */
+async function told<T>(work: Promise<T>, more = ""): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof ProviderError ? failureOf(error, more) : error;
+  }
+}
+
+function checkOptions(given: EngineOptions): EngineOptions {
+  const [unknown] = Object.keys(given);
+  if (unknown === undefined) return given;
+  const message = `unknown option ${JSON.stringify(unknown)}: clouda has none`;
+  throw unknownOption(message);
+}

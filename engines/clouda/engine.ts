@@ -1,0 +1,61 @@
+// A mount of cloud A: what its parts have in common, and the parts. Endpoints are in api-*.ts.
+
+import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { KeyedMutex } from "../cloud/keyed-mutex.ts";
+import { Clients } from "./clients.ts";
+import { halfPairs } from "./credential-source.ts";
+import { Credentials } from "./creds.ts";
+import { LeaseConfig } from "./lease-config.ts";
+import type { CloudAProvider } from "./provider.ts";
+import { Roles } from "./roles.ts";
+import { RootConfig } from "./root-config.ts";
+import { RootRotation } from "./root-rotation.ts";
+import { StaticRoles } from "./static-roles.ts";
+import { Users } from "./users.ts";
+
+export class CloudA {
+  readonly given: EngineGiven;
+  /** By "user/<IAM user>" for those that hold keys we rotate, by "role/<name>" for writes of roles. */
+  readonly locks = new KeyedMutex();
+  readonly rootConfig: RootConfig;
+  readonly leaseConfig: LeaseConfig;
+  readonly rotation: RootRotation;
+  readonly roles: Roles;
+  readonly staticRoles: StaticRoles;
+  readonly users: Users;
+  readonly credentials: Credentials;
+  readonly clients: Clients;
+
+  constructor(given: EngineGiven) {
+    this.given = given;
+    this.rootConfig = new RootConfig(given);
+    this.leaseConfig = new LeaseConfig(given);
+    this.clients = new Clients(given, this.rootConfig);
+    this.rotation = new RootRotation(this);
+    this.roles = new Roles(this);
+    this.staticRoles = new StaticRoles(this);
+    this.users = new Users(this);
+    this.credentials = new Credentials(this);
+  }
+
+  /** Calls to the provider with the root credentials of now, until the signal ends them. Refuses with an
+   *  "invalid" Failure where there are none. */
+  provider(
+    signal: AbortSignal,
+    options: { readonly patient?: boolean } = {},
+  ): Promise<CloudAProvider> {
+    return this.clients.provider(signal, options);
+  }
+
+  async open(): Promise<void> {
+    const root = await this.rootConfig.read();
+    this.given.metrics.rootRotated(root?.rootKeyCreated ?? null);
+    for (const what of halfPairs(this.given.environment)) this.given.log.warn(what);
+    await this.staticRoles.open();
+  }
+
+  close(): void {
+    this.staticRoles.close();
+    this.clients.close();
+  }
+}

@@ -1,0 +1,30 @@
+// What every list of this engine takes: all names, or a page of them.
+
+import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+
+const PAGE = 1000;
+const MOST_ASKED = 10_000;
+
+export const pageFields = {
+  after: wire.query("after").string("Only what comes after this.").optional(),
+  limit: wire
+    .query("limit")
+    .integer("How many at most; all unless given.", { min: 1, max: MOST_ASKED })
+    .optional(),
+};
+
+/** A list that was cut without being asked for would look like the whole. */
+export async function listed(
+  { after, limit }: InputOf<typeof pageFields>,
+  names: (page: { readonly after?: string; readonly limit: number }) => Promise<string[]>,
+): Promise<string[]> {
+  const pageFrom = (from: string | undefined, most: number) =>
+    names({ limit: most, ...(from === undefined ? {} : { after: from }) });
+  if (limit !== undefined) return pageFrom(after, limit);
+  const all: string[] = [];
+  for (let page: string[], from = after; ; from = page.at(-1)) {
+    page = await pageFrom(from, PAGE);
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
+}

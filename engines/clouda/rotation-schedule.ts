@@ -1,0 +1,95 @@
+// When which static role is next: a list in memory, derived from storage, and one armed timer. What is due
+// is begun oldest first, so many in a second: after a long pause the provider is not stormed.
+
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import type { Clock, Instant, Nanos, Timer, Timers } from "@holdfast/shared/world";
+
+export interface ScheduleOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Does what is due and resolves, always; says by `set` when it is next. */
+  readonly run: (name: string) => Promise<void>;
+}
+
+const PACE: Nanos = SECOND / 2n; // at most two in a second
+/** So that one user about whom the provider is slow does not hold up the others. */
+const MOST_AT_ONCE = 4;
+/** The wall clock may be set: it is looked at again so often. */
+const LONGEST_SLEEP: Nanos = 10n * MINUTE;
+
+export class RotationSchedule {
+  readonly #options: ScheduleOptions;
+  readonly #due = new Map<string, Instant>();
+  readonly #running = new Set<string>();
+  #lastBegun: Nanos | null = null;
+  #timer: Timer | null = null;
+  #open = false;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+  }
+
+  open(): void {
+    this.#open = true;
+    this.#arm();
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#due.clear();
+  }
+
+  set(name: string, due: Instant): void {
+    this.#due.set(name, due);
+    this.#arm();
+  }
+
+  remove(name: string): void {
+    this.#due.delete(name);
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const next = this.#earliest();
+    if (!this.#open || next === null || this.#running.size >= MOST_AT_ONCE) return;
+    const { clock, timers } = this.#options;
+    const wait = next.due - clock.now();
+    const rest = this.#lastBegun === null ? 0n : this.#lastBegun + PACE - clock.elapsed();
+    const delay = wait > rest ? wait : rest;
+    this.#timer = timers.after(delay > LONGEST_SLEEP ? LONGEST_SLEEP : delay, () => this.#wake());
+  }
+
+  #wake(): void {
+    this.#timer = null;
+    const next = this.#earliest();
+    const { clock } = this.#options;
+    if (this.#open && next !== null && next.due <= clock.now()) {
+      this.#lastBegun = clock.elapsed();
+      void this.#begin(next.name);
+    }
+    this.#arm();
+  }
+
+  async #begin(name: string): Promise<void> {
+    this.#running.add(name);
+    try {
+      await this.#options.run(name);
+    } finally {
+      this.#running.delete(name);
+      this.#arm();
+    }
+  }
+
+  #earliest(): { readonly name: string; readonly due: Instant } | null {
+    let first: { name: string; due: Instant } | null = null;
+    for (const [name, due] of this.#due) {
+      if (this.#running.has(name)) continue;
+      if (first === null || due < first.due) first = { name, due };
+    }
+    return first;
+  }
+}

@@ -1,0 +1,75 @@
+// Cloud B: service principals on demand, with the rights of a role, and passwords on applications that
+// are there already. What is made outside is noted before, and ends with its lease.
+
+import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
+import { unknownOption } from "./failures.ts";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import { toldToCaller } from "../cloud/provider-error.ts";
+import { configApi } from "./api-config.ts";
+import { credsApi } from "./api-creds.ts";
+import { rolesApi } from "./api-roles.ts";
+import { CloudB } from "./engine.ts";
+import type { Holder } from "./graph.ts";
+import { textIn } from "./provider-answer.ts";
+
+export const cloudbType: EngineType<CloudB> = {
+  type: "cloudb",
+  kind: "secret",
+  summary: "Credentials of cloud B, made on demand and ended with their leases.",
+  version: "v1.0.0+builtin",
+  paths: () => [...configApi, ...rolesApi, ...credsApi],
+  checkOptions: (options) => {
+    const [unknown] = Object.keys(options);
+    if (unknown === undefined) return options;
+    const message = `unknown option ${JSON.stringify(unknown)}: a mount of cloudb has none`;
+    throw unknownOption(message);
+  },
+  open: (given) => new CloudB(given),
+  secrets: {
+    principal: {
+      renew: ({ issuing }, lease) => issuing.renew(lease),
+      revoke: ({ removal }, lease, signal) => removal.revokePrincipal(lease, signal),
+    },
+    password: {
+      renew: ({ issuing }, lease) => issuing.renew(lease),
+      revoke: ({ removal }, lease, signal) => removal.revokePassword(lease, signal),
+    },
+  },
+  undo: {
+    app: ({ removal }, record, signal) => removal.undoApplication(record, signal),
+    assign: ({ removal }, record, signal) => removal.undoAssignments(record, signal),
+    surplus: ({ removal }, record, signal) => removal.undoSurplus(record, signal),
+    appPassword: ({ removal }, record, signal) => removal.undoPassword(record, signal),
+    deletedItem: ({ removal }, record, signal) => removal.undoDeletedItem(record, signal),
+    rootPassword: ({ leavings }, record, signal) => told(leavings.undo(record, signal)),
+    oldRootPassword: ({ leavings }, { data }, signal) => {
+      const holder: Holder =
+        data["holder"] === "servicePrincipals" ? "servicePrincipals" : "applications";
+      const old = { holder, id: textIn(data, "id"), keyId: textIn(data, "keyId") };
+      return told(leavings.removeOld(old, textIn(data, "tenant"), signal));
+    },
+  },
+  leastUndoAge: 10n * MINUTE, // giving a role can take minutes
+  jobDeadline: 180n * SECOND,
+  periodic: async ({ rotation }, signal) => {
+    await rotation.tick(signal);
+    await rotation.rotateWhenDue();
+  },
+  abandoned: async ({ roles }) => {
+    const names = await roles.managing();
+    if (names.length === 0) return null;
+    const plural = names.length === 1 ? "" : "s";
+    return `${names.length} persisted application${plural} (of roles ${names.slice(0, 20).join(", ")})`;
+  },
+  leave: ({ leavings }, signal) => told(leavings.leave(signal)),
+  close: (engine) => engine.close(),
+  invalidate: ({ connections }) => connections.drop(),
+};
+
+async function told(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw toldToCaller(error);
+  }
+}

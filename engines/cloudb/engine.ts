@@ -1,0 +1,66 @@
+// A mount of cloud B: what its parts have in common, and the parts. Endpoints are in api-*.ts.
+
+import type { Nanos } from "@holdfast/shared/world";
+import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { KeyedMutex } from "../cloud/keyed-mutex.ts";
+import { Config } from "./config.ts";
+import { Connections } from "./connection.ts";
+import { Issuing } from "./issuing.ts";
+import { Lookups } from "./lookups.ts";
+import { Passwords } from "./passwords.ts";
+import { Patience, type PatienceOptions } from "./patience.ts";
+import { Persistence } from "./persistence.ts";
+import { Principals } from "./principals.ts";
+import { Removal } from "./removal.ts";
+import { RoleLeases } from "./role-leases.ts";
+import { Roles } from "./roles.ts";
+import { RootRotation } from "./rotation.ts";
+import { RotationLeavings } from "./rotation-leavings.ts";
+
+export class CloudB {
+  readonly given: EngineGiven;
+  /** By "rotate-root", "role/<name>" for changes of roles, "application/<object id>" for passwords. */
+  readonly locks = new KeyedMutex();
+  readonly config: Config;
+  readonly connections: Connections;
+  readonly rotation: RootRotation;
+  readonly leavings: RotationLeavings;
+  readonly lookups: Lookups;
+  readonly principals: Principals;
+  readonly passwords: Passwords;
+  readonly persistence: Persistence;
+  readonly removal: Removal;
+  readonly roles: Roles;
+  readonly roleLeases: RoleLeases;
+  readonly issuing: Issuing;
+  readonly #closing = new AbortController();
+
+  constructor(given: EngineGiven) {
+    this.given = given;
+    this.config = new Config(given);
+    this.connections = new Connections(given, this.config);
+    this.rotation = new RootRotation(this);
+    this.leavings = new RotationLeavings(this);
+    this.lookups = new Lookups(this);
+    this.principals = new Principals(this);
+    this.passwords = new Passwords(this);
+    this.removal = new Removal(this);
+    this.persistence = new Persistence(this);
+    this.roles = new Roles(this);
+    this.roleLeases = new RoleLeases(given);
+    this.issuing = new Issuing(this);
+  }
+
+  /** Time for one piece of work, which also ends when the engine closes. Whoever takes it says when it is
+   *  done with it. */
+  patience(within: Nanos, options: Partial<Omit<PatienceOptions, "within">> = {}): Patience {
+    const stop = [this.#closing.signal, ...(options.stop ?? [])];
+    return new Patience(this.given, { ...options, within, stop });
+  }
+
+  /** What still runs is cut off; its write-ahead records tell what it has made. */
+  close(): void {
+    this.#closing.abort();
+    this.connections.drop();
+  }
+}

@@ -1,0 +1,59 @@
+// What requests to cubbyhole/ see: the private space of the token that asks, in the namespace of the
+// request. Where it lies, and that it goes with its token, is the server's affair: an engine cannot
+// look beyond its own mount, and a token's end is known elsewhere.
+
+import { invariant } from "@holdfast/shared/invariant";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+
+/** Whose, and where. */
+export interface PrivateSpace {
+  readonly owner: { readonly namespaceId: string; readonly accessor: string };
+  readonly namespaceId: string;
+}
+
+export interface PrivateSpaces {
+  read(space: PrivateSpace, path: string): JsonObject | null;
+  /** Names one level down; `folder` is empty, or ends with a slash. */
+  list(space: PrivateSpace, folder: string): string[];
+  /** It counts as the caller's. */
+  replace(space: PrivateSpace, path: string, value: JsonObject, caller: Caller): Promise<void>;
+  delete(space: PrivateSpace, path: string): Promise<void>;
+}
+
+export class Cubbyhole {
+  readonly #spaces: PrivateSpaces;
+
+  constructor(spaces: PrivateSpaces) {
+    this.#spaces = spaces;
+  }
+
+  read(asked: Asked, path: string): JsonObject | null {
+    return this.#spaces.read(spaceOf(asked), path);
+  }
+
+  /** `folder` is empty for all of it. */
+  list(asked: Asked, folder: string): string[] {
+    return this.#spaces.list(spaceOf(asked), folder === "" ? "" : `${folder}/`);
+  }
+
+  replace(asked: Asked, path: string, value: JsonObject): Promise<void> {
+    return this.#spaces.replace(spaceOf(asked), path, value, callerOf(asked));
+  }
+
+  delete(asked: Asked, path: string): Promise<void> {
+    return this.#spaces.delete(spaceOf(asked), path);
+  }
+}
+
+function callerOf({ caller }: Asked): Caller {
+  invariant(caller !== null, "nobody gets here without a token");
+  return caller;
+}
+
+function spaceOf(asked: Asked): PrivateSpace {
+  const caller = callerOf(asked);
+  const { namespace } = asked;
+  const owner = { namespaceId: caller.namespace.id, accessor: caller.accessor };
+  return { owner, namespaceId: namespace.id };
+}

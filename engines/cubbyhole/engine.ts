@@ -1,0 +1,93 @@
+// The type of the mount that every namespace has at cubbyhole/: fixed, in the cluster's own space.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import { Cubbyhole, type PrivateSpaces } from "./cubbyhole.ts";
+import { absent, noOptions } from "./failures.ts";
+
+const endpoint = endpointsOf<Cubbyhole>();
+
+const path = wire.path("path").string("Name of the entry.");
+const names = out.keys("Names, folders with a slash.");
+
+export const cubbyholePaths = [
+  endpoint({
+    name: "listCubbyhole",
+    method: "LIST",
+    path: "/",
+    summary: "List what the token's own cubbyhole holds.",
+    access: access.capability,
+    input: {},
+    output: names,
+    handler: (cubbyhole, _, asked) => ({ keys: cubbyhole.list(asked, "") }),
+  }),
+  endpoint({
+    name: "listCubbyholeFolder",
+    method: "LIST",
+    path: "/:path+",
+    summary: "List a folder of the token's own cubbyhole.",
+    access: access.capability,
+    input: { path: wire.path("path").string("Name of the folder.") },
+    output: names,
+    handler: (cubbyhole, { path: folder }, asked) => ({ keys: cubbyhole.list(asked, folder) }),
+  }),
+  endpoint({
+    name: "readCubbyhole",
+    method: "GET",
+    path: "/:path+",
+    summary: "Read an entry of the token's own cubbyhole.",
+    access: access.capability,
+    input: { path },
+    output: out.anyObject("As it was written."),
+    handler: (cubbyhole, { path: name }, asked) => {
+      const found = cubbyhole.read(asked, name);
+      if (found === null) throw absent();
+      return found;
+    },
+  }),
+  endpoint({
+    name: "writeCubbyhole",
+    method: "POST",
+    path: "/:path+",
+    summary: "Write an entry of the token's own cubbyhole, in place of what is there.",
+    access: access.capability,
+    exists: (cubbyhole, { path: name = "" }, asked) => cubbyhole.read(asked, name) !== null,
+    input: { path, data: wire.whole("data", "Any object.") },
+    output: out.nothing,
+    handler: async (cubbyhole, { path: name, data }, asked) => {
+      await cubbyhole.replace(asked, name, data);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "deleteCubbyhole",
+    method: "DELETE",
+    path: "/:path+",
+    summary: "Delete an entry of the token's own cubbyhole.",
+    access: access.capability,
+    input: { path },
+    output: out.nothing,
+    handler: async (cubbyhole, { path: name }, asked) => {
+      await cubbyhole.delete(asked, name);
+      return undefined;
+    },
+  }),
+];
+
+export function cubbyholeEngine(spaces: PrivateSpaces): EngineType<Cubbyhole> {
+  return {
+    type: "cubbyhole",
+    kind: "secret",
+    summary: "A private space for each token, which goes with it.",
+    version: "v1.0.0+builtin",
+    paths: () => cubbyholePaths,
+    checkOptions: (options) => {
+      if (Object.keys(options).length > 0) throw noOptions();
+      return {};
+    },
+    open: () => new Cubbyhole(spaces),
+  };
+}

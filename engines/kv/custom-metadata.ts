@@ -1,0 +1,84 @@
+// What callers note about a secret: short texts by name.
+
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { reachesPrototype } from "@holdfast/shared/json/json-limits";
+import type { Field } from "@holdfast/shared/endpoint/wire";
+import * as failures from "./failures.ts";
+import type { CustomMetadata } from "./secret.ts";
+
+const MOST = 64;
+const MOST_NAME = 128; // bytes
+const MOST_VALUE = 512; // bytes
+const ACCEPTED =
+  `an object of strings: at most ${MOST} members, names of 1 to ${MOST_NAME} and values of up to ` +
+  `${MOST_VALUE} bytes`;
+
+type Remake = (before: CustomMetadata | null) => CustomMetadata | null;
+
+const about = {
+  source: "body",
+  name: "custom_metadata",
+  secret: false,
+  required: false,
+  clears: true,
+} as const;
+
+const WHOLE_HELP = "What is noted about the secret; replaces what there was.";
+const PATCH_HELP =
+  "A merge patch: null in place of a text removes it, in place of all removes all.";
+
+/** Of POST. */
+export const wholeMetadata: Field<Remake | undefined> = {
+  ...about,
+  help: WHOLE_HELP,
+  schema: { type: "object", additionalProperties: { type: "string" }, description: WHOLE_HELP },
+  canonical: (given) => checked(readTexts(given)),
+  read: (given) => {
+    if (given === undefined) return undefined;
+    const texts = given === null ? {} : readTexts(given);
+    return () => checked(texts);
+  },
+};
+
+/** Of PATCH. */
+export const metadataPatch: Field<Remake | undefined> = {
+  ...about,
+  help: PATCH_HELP,
+  schema: {
+    type: "object",
+    additionalProperties: { type: "string", nullable: true },
+    nullable: true,
+    description: PATCH_HELP,
+  },
+  read: (given) => {
+    if (given === undefined) return undefined;
+    if (given === null) return () => null;
+    const patch = readTexts(given);
+    return (before) => checked({ ...before, ...patch });
+  },
+};
+
+function readTexts(given: JsonValue): Readonly<Record<string, string | null>> {
+  if (!isObject(given)) throw failures.customMetadataRefused(ACCEPTED);
+  const texts: Record<string, string | null> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const fits = typeof value === "string" || value === null;
+    if (!fits || reachesPrototype(name)) throw failures.customMetadataRefused(ACCEPTED);
+    texts[name] = value;
+  }
+  return texts;
+}
+
+/** Without what is null; none at all is null. */
+function checked(texts: Readonly<Record<string, string | null>>): CustomMetadata | null {
+  const kept: Record<string, string> = {};
+  let count = 0;
+  for (const [name, value] of Object.entries(texts)) {
+    if (value === null) continue;
+    const length = Buffer.byteLength(name);
+    const fits = length >= 1 && length <= MOST_NAME && Buffer.byteLength(value) <= MOST_VALUE;
+    if (!fits || ++count > MOST) throw failures.customMetadataRefused(ACCEPTED);
+    kept[name] = value;
+  }
+  return count === 0 ? null : kept;
+}

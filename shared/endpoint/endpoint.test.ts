@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { InvariantError } from "../invariant.ts";
+import { asked } from "../../tests/support/made-namespaces.ts";
+import { access } from "./access.ts";
+import { endpointsOf, type Method, parametersOf, serve } from "./endpoint.ts";
+import { out } from "./output.ts";
+import { type Fields, wire } from "./wire.ts";
+
+class Shelf {
+  readonly books = new Map([["a", 1]]);
+}
+
+const endpoint = endpointsOf<Shelf>();
+const name = wire.path("name").string("Name.");
+
+function declared(path: string, input: Fields = {}, method: Method = "GET") {
+  return endpoint({
+    name: "x",
+    method,
+    path,
+    summary: "X.",
+    access: access.token,
+    input,
+    output: out.nothing,
+    handler: () => undefined,
+  });
+}
+
+test("what a declaration leaves out is the careful choice", () => {
+  const read = declared("/a");
+  assert.deepEqual(
+    {
+      rootOnly: read.rootOnly,
+      answers: read.answers,
+      onDrSecondary: read.onDrSecondary,
+      family: read.family,
+      audited: read.audited,
+      rateLimited: read.rateLimited,
+      head: read.head,
+      exists: read.exists,
+      description: read.description,
+    },
+    {
+      rootOnly: false,
+      answers: "unsealed",
+      onDrSecondary: false,
+      family: "enveloped",
+      audited: true,
+      rateLimited: true,
+      head: false,
+      exists: null,
+      description: "",
+    },
+  );
+});
+
+test("reads run anywhere and everything else on the active node", () => {
+  for (const method of ["GET", "LIST"] as const) {
+    assert.equal(declared("/a", {}, method).runs, "anywhere");
+  }
+  for (const method of ["POST", "PATCH", "DELETE"] as const) {
+    assert.equal(declared("/a", {}, method).runs, "active");
+  }
+});
+
+test("what a declaration says is kept", () => {
+  const made = endpoint({
+    name: "y",
+    method: "POST",
+    path: "/a",
+    summary: "Y.",
+    description: "More.",
+    access: access.ceremony,
+    rootOnly: true,
+    answers: "always",
+    runs: "here",
+    family: "bare",
+    audited: false,
+    input: {},
+    output: out.nothing,
+    handler: () => undefined,
+  });
+  assert.deepEqual(
+    [made.rootOnly, made.answers, made.runs, made.family, made.audited],
+    [true, "always", "here", "bare", false],
+  );
+  assert.deepEqual([made.access, made.description], [access.ceremony, "More."]);
+});
+
+test("the parameters of a path are found in order", () => {
+  assert.deepEqual(parametersOf("/a/b"), { names: [], rest: false });
+  assert.deepEqual(parametersOf("/a/:b/c/:d"), { names: ["b", "d"], rest: false });
+  assert.deepEqual(parametersOf("/a/:b/:c+"), { names: ["b", "c"], rest: true });
+});
+
+test("a path whose parameters are not those of the declaration does not come to be", () => {
+  assert.ok(declared("/a/:name", { name }));
+  assert.ok(declared("/a/:name+", { name }));
+  assert.ok(declared("/a/:name", { other: name }));
+  const other = wire.path("other").string("Other.");
+  const wrong: readonly [string, Fields][] = [
+    ["a", {}],
+    ["/a/", {}],
+    ["/a/:name", {}],
+    ["/a", { name }],
+    ["/a/:name", { other }],
+    ["/a/:name", { name, other }],
+    ["/a/:name/:name", { name, other }],
+    ["/a/:name+/:other", { name, other }],
+  ];
+  for (const [path, input] of wrong) {
+    assert.throws(() => declared(path, input), InvariantError, path);
+  }
+});
+
+test("served endpoints run against their room, with typed input", async () => {
+  const book = endpoint({
+    name: "book",
+    method: "POST",
+    path: "/books/:name",
+    summary: "Book.",
+    access: access.capability,
+    input: { name, count: wire.body("count").integer("Count.") },
+    output: out.object({ before: out.integer("Before.") }),
+    exists: (shelf, path) => shelf.books.has(path["name"] ?? ""),
+    handler: (shelf, input) => {
+      const before = shelf.books.get(input.name) ?? 0;
+      shelf.books.set(input.name, input.count);
+      return { before };
+    },
+  });
+  const shelf = new Shelf();
+  const [served] = serve(shelf, [book]);
+  assert.ok(served?.exists);
+  assert.equal(served.exists({ name: "b" }, asked()), false);
+  assert.deepEqual(await served.run({ name: "b", count: 3 }, asked()), { before: 0 });
+  assert.deepEqual(await served.run({ name: "a", count: 3 }, asked()), { before: 1 });
+  assert.equal(shelf.books.get("b"), 3);
+  assert.equal(served.exists({ name: "b" }, asked()), true);
+  assert.equal(serve(shelf, [declared("/a")])[0]?.exists, null);
+});

@@ -1,0 +1,240 @@
+// The declaration of an endpoint: everything there is to know about it, once. Routing, validation,
+// access, the place where it runs, OpenAPI, help, the client's types and the table of the access tests
+// are derived from it; a list of paths kept anywhere else is a defect.
+
+import { invariant } from "../invariant.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { Access } from "./access.ts";
+import type { Output, OutputOf } from "./output.ts";
+import type { Reply } from "./reply.ts";
+import type { Asked } from "./request.ts";
+import type { Fields, Folding, InputOf } from "./wire.ts";
+
+/** POST stands for PUT as well. */
+export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
+
+/** How an answer looks: in an envelope, bare, or as clients of the ACL API know it. */
+export type Family = "enveloped" | "bare" | "acl";
+
+export interface Declaration<Room, F extends Fields, O extends Output<unknown>> {
+  /** Stable name: operation id, name of the client's function. */
+  readonly name: string;
+  readonly method: Method;
+  /** Such as /sys/audit/:path+ where ":name" is one segment and ":name+" one or more, with nothing but
+   *  words behind it: /sys/mounts/:path+/tune. "/"
+   *  is the top of a mount. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  /** Reachable in the root namespace only. */
+  readonly rootOnly?: boolean;
+  /** "always": in every state of the node. Default: unsealed. */
+  readonly answers?: "always" | "unsealed";
+  /** Answers on a disaster-recovery secondary too. Default false. */
+  readonly onDrSecondary?: boolean;
+  /** Default: reads anywhere in the cluster, everything else on the active node. "here": never forwarded. */
+  readonly runs?: "here" | "anywhere" | "active";
+  /** Default enveloped. */
+  readonly family?: Family;
+  /** Default true; false only where the node may have no keys to record with, and nothing is told that matters. */
+  readonly audited?: boolean;
+  /** Default true; false where a rate quota must not lock operators out. */
+  readonly rateLimited?: boolean;
+  /** Text for a request without a body, where one is needed. Default: an empty one is `{}`. */
+  readonly bodyMissing?: string;
+  /** Text in front of what is wrong with a body that cannot be read. Default none. */
+  readonly bodyUnreadable?: string;
+  /** Text for the path with a slash at its end. Default: that only lists end in one. */
+  readonly folderText?: string;
+  /** Its path ends with another one's beginning, for which a slash at the end is natural: it is as if it
+   *  were not there, for everybody who looks at the path. Default false. */
+  readonly slashFalls?: boolean;
+  /** Whoever comes with a secret that has expired is told so. Default false. */
+  readonly tellsExpiry?: boolean;
+  /** A way to get a token: EGPs judge it though nobody is known yet. Default false. */
+  readonly login?: boolean;
+  /** Takes wrapping tokens, as a credential too: what it does with one, its handler says, which also
+   *  spends it. Default false. */
+  readonly unwraps?: boolean;
+  /** May answer with a secret that ends: not run where a quota on their number is full. Default false. */
+  readonly issues?: boolean;
+  /** Of an engine: answers also while its mount is being disabled, since its revocations work with what is
+   *  written here. Default false. */
+  readonly whileDisabling?: boolean;
+  /** May answer 202: what it began goes on after the answer. Default false. */
+  readonly later?: boolean;
+  /** The caller may choose the number of the answer, whose body is then the same. Default false. */
+  readonly anyStatus?: boolean;
+  /** HEAD is answered like GET, without the body. Default false. */
+  readonly head?: boolean;
+  readonly input: F;
+  readonly output: O;
+  /** What some values say of others, as older names of whole settings do: whoever decides is given it as if
+   *  it had been written out. Of values in their one form; refuses nothing. Default: nothing. */
+  readonly implied?: (data: JsonObject) => JsonObject;
+  /** For POST: whether what the path names is there, so that "create" or "update" is asked for.
+   *  Without it: "update". Called before the caller's right is known: it only looks. */
+  readonly exists?: (
+    room: Room,
+    path: Readonly<Record<string, string>>,
+    asked: Asked,
+  ) => boolean | Promise<boolean>;
+  handler(
+    room: Room,
+    input: InputOf<F>,
+    asked: Asked,
+  ): HandlerResult<OutputOf<O>> | Promise<HandlerResult<OutputOf<O>>>;
+}
+
+export type HandlerResult<T> = T | Reply<T>;
+
+/** A declaration with its types forgotten: what tables are made of. */
+export interface Endpoint<Room> extends Required<
+  Omit<
+    Declaration<Room, Fields, Output<unknown>>,
+    "handler" | "exists" | "implied" | "input" | "description"
+  >
+> {
+  readonly implied: ((data: JsonObject) => JsonObject) | null;
+  readonly description: string;
+  /** Names of the path's parameters, in order. */
+  readonly parameters: readonly string[];
+  readonly input: Fields;
+  readonly exists:
+    | ((
+        room: Room,
+        path: Readonly<Record<string, string>>,
+        asked: Asked,
+      ) => boolean | Promise<boolean>)
+    | null;
+  readonly handler: (room: Room, input: never, asked: Asked) => unknown;
+}
+
+/** Declares endpoints of one room. */
+export function endpointsOf<Room>() {
+  return <F extends Fields, O extends Output<unknown>>(
+    declared: Declaration<Room, F, O>,
+  ): Endpoint<Room> => {
+    const { path, method, input } = declared;
+    checkPath(path, input);
+    const reads = method === "GET" || method === "LIST";
+    return {
+      description: "",
+      rootOnly: false,
+      answers: "unsealed",
+      onDrSecondary: false,
+      runs: reads ? "anywhere" : "active",
+      family: "enveloped",
+      audited: true,
+      rateLimited: true,
+      head: false,
+      bodyMissing: "",
+      bodyUnreadable: "",
+      folderText: "",
+      slashFalls: false,
+      tellsExpiry: false,
+      login: false,
+      unwraps: false,
+      issues: false,
+      whileDisabling: false,
+      later: false,
+      anyStatus: false,
+      ...declared,
+      parameters: parametersOf(path).names,
+      implied: declared.implied ?? null,
+      exists: declared.exists ?? null,
+    };
+  };
+}
+
+/** A field as it is looked for in a request. */
+export interface ServedField {
+  readonly key: string;
+  readonly field: Fields[string];
+  /** What it may be called there; in a body on /acl/ in lower case, since case does not count there. */
+  readonly names: readonly string[];
+}
+
+/** An endpoint with its room in place. */
+export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
+  readonly fields: readonly ServedField[];
+  /** Fields of query and body by each of their names, in lower case. */
+  readonly byName: ReadonlyMap<string, Fields[string]>;
+  /** How the parameters of the path are brought into their one form, in order. */
+  readonly folds: readonly (Folding | undefined)[];
+  /** The body is the caller's own: no member of it is unknown. */
+  readonly takesAnyBody: boolean;
+  /** A field of its body is declared as a secret: the bytes are overwritten once it has answered. */
+  readonly secretBody: boolean;
+  run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
+  readonly exists:
+    | ((path: Readonly<Record<string, string>>, asked: Asked) => boolean | Promise<boolean>)
+    | null;
+}
+
+export function serve<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Served[] {
+  return endpoints.map((endpoint) => served(endpoint, () => room));
+}
+
+/** The endpoints of a type of engine, whatever mount the request goes to: thousands share one table. */
+export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
+  return endpoints.map((endpoint) =>
+    served(endpoint, ({ mount }) => {
+      invariant(mount !== null, "an engine is reached through a mount");
+      return mount.engine as E; // the router of this type is asked for its own mounts alone
+    }),
+  );
+}
+
+function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: Asked) => Room): Served {
+  const { exists } = endpoint;
+  const fields = Object.entries(endpoint.input).map(([key, field]) => {
+    const folded = endpoint.family === "acl" && field.source === "body";
+    const names = [field.name, ...(field.aliases ?? [])];
+    return { key, field, names: folded ? names.map((name) => name.toLowerCase()) : names };
+  });
+  const named = fields.filter(({ field: { source } }) => source !== "path" && source !== "whole");
+  const byName = named.flatMap(({ field, names }) =>
+    names.map((name) => [name.toLowerCase(), field] as const),
+  );
+  const byPath = new Map(fields.map(({ field }) => [field.name, field.folds]));
+  return {
+    ...endpoint,
+    fields,
+    byName: new Map(byName),
+    folds: endpoint.parameters.map((name) => byPath.get(name)),
+    secretBody: fields.some(({ field }) => field.secret && inBody(field.source)),
+    takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
+    // The types of the two ends were checked against each other at the declaration.
+    run: (input, asked) => endpoint.handler(roomOf(asked), input as never, asked),
+    exists: exists === null ? null : (path, asked) => exists(roomOf(asked), path, asked),
+  };
+}
+
+function inBody(source: Fields[string]["source"]): boolean {
+  return source === "body" || source === "param" || source === "whole";
+}
+
+/** Names of a path's parameters, in order, and whether the last takes several segments. */
+export function parametersOf(path: string): { readonly names: string[]; readonly rest: boolean } {
+  const names = path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
+  const rest = names.at(-1)?.endsWith("+") ?? false;
+  return { names: names.map((name) => name.replace("+", "")), rest };
+}
+
+function checkPath(path: string, input: Fields): void {
+  const bare = path === "/"; // the top of a mount
+  const placed = path.startsWith("/") && !path.endsWith("/");
+  invariant(bare || placed, `path ${path}: one slash, at the front`);
+  invariant(!/\+.*:/.test(path), `path ${path}: only its last parameter takes several segments`);
+  const { names } = parametersOf(path);
+  invariant(new Set(names).size === names.length, `path ${path}: a parameter stands twice`);
+  const declared = Object.values(input).flatMap((field) =>
+    field.source === "path" ? [field.name] : [],
+  );
+  invariant(
+    names.length === declared.length && names.every((name) => declared.includes(name)),
+    `path ${path}: its parameters and the declared path fields differ`,
+  );
+}

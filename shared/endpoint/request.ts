@@ -1,0 +1,168 @@
+// What a handler may know of the request it answers, and who asks.
+
+import type { JsonObject } from "../json/json.ts";
+import type { AddressRanges } from "../text/address-ranges.ts";
+import type { CanonicalPath } from "../text/canonical-path.ts";
+import type { Instant, Nanos } from "../world.ts";
+import type { Capability, ListenerOpenings } from "./access.ts";
+
+export type Operation = "read" | "list" | "update" | "patch" | "delete" | "help";
+
+export interface NamespaceRef {
+  /** "root", or the short id that is part of storage keys. Never reused. */
+  readonly id: string;
+  /** Without slashes at the ends; empty for root. */
+  readonly path: string;
+  /** Index of the write that made it; 0 for root. A policy reaches only children older than itself. */
+  readonly created: bigint;
+}
+
+export const ROOT_NAMESPACE: NamespaceRef = { id: "root", path: "", created: 0n };
+
+/** A token works in its namespace and below: whether one of `above` works in `below`. */
+export function isAtOrBelow(
+  { path: below }: Pick<NamespaceRef, "path">,
+  { path: above }: Pick<NamespaceRef, "path">,
+): boolean {
+  return above === "" || below === above || below.startsWith(`${above}/`);
+}
+
+/** The owner of the token that came with a request. Holds no secret. */
+export interface Caller {
+  readonly accessor: string;
+  readonly type: "management" | "client";
+  readonly name: string; // for people, as its maker has chosen it; may be empty
+  readonly policies: readonly string[]; // as on the token, without the built-in default
+  readonly namespace: NamespaceRef;
+  readonly global: boolean;
+  readonly created: Instant;
+  readonly expires: Instant | null;
+  /** Whether the built-in default policy does not count for it. Default false. */
+  readonly withoutDefault?: boolean | undefined;
+  /** Whether its uses are numbered: each request takes one. Default false. */
+  readonly counted?: boolean | undefined;
+  /** Holds an answer for whoever unwraps it: it opens that and nothing else. Default: it is no such
+   *  token. */
+  readonly wrapping?: WrapForm | undefined;
+  /** Where it is good. Default: anywhere. */
+  readonly boundTo?: AddressRanges | undefined;
+  /** Who is behind it. Default: nobody has vouched for anything, so no name and no metadata. */
+  readonly origin?: Origin | undefined;
+  /** What governing policies may ask of it besides. Default: made through /acl/, which knows none. */
+  readonly terms?: CallerTerms | undefined;
+}
+
+/** Who is behind a token: what a login method has proved, or somebody with the right to say so has
+ *  written. Templates and governing programs trust this and nothing else. A token that makes another
+ *  without that right hands it on. */
+export interface Origin {
+  /** Id of the namespace that it was proved or written in. */
+  readonly namespaceId: string;
+  /** Uuid of the auth mount; null: there was no login. */
+  readonly mount: string | null;
+  /** Path below the mount that was logged in by; empty without a login. */
+  readonly login: string;
+  /** No two names of two mounts are the same; may be empty. */
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** What the login method knows its owner by, where somebody with the right to has written other
+   *  metadata. Default: the metadata. */
+  readonly owner?: Readonly<Record<string, string>> | undefined;
+  /** Without a login: the accessor of the token that handed this on first. Default: it is its own. */
+  readonly first?: string | undefined;
+}
+
+/** How a wrapping token looks: like every other, or signed and telling where it can be unwrapped. */
+export type WrapForm = "token" | "jwt";
+
+export interface CallerTerms {
+  /** Null: as many as one likes. */
+  readonly usesLeft: number | null;
+  readonly period: Nanos | null;
+  readonly longest: Nanos | null;
+  /** Where it was made, as a look-up shows it. */
+  readonly path: string;
+}
+
+export interface Remote {
+  readonly address: string;
+  readonly port: number;
+  readonly loopback: boolean;
+}
+
+/** What the listener that took the request lets pass. */
+export interface ListenerTraits {
+  readonly keyCeremonies: "open" | "token" | "off";
+  readonly openings: ListenerOpenings;
+  readonly maxBody: number; // bytes
+  readonly metricsOnly: boolean;
+}
+
+/** The mount that a request goes to. */
+export interface MountRef {
+  /** Never changes, also not when the mount moves. */
+  readonly uuid: string;
+  readonly accessor: string;
+  readonly type: string;
+  /** With a slash at the end, relative to its namespace: "kv/", "auth/people/". */
+  readonly path: string;
+  readonly namespace: NamespaceRef;
+  /** Members of requests and answers that audit shows in clear. */
+  readonly readable: {
+    readonly request: ReadonlySet<string>;
+    readonly response: ReadonlySet<string>;
+  };
+  /** Headers, by lower-case name, that its engine is told of and may answer with. Default none. */
+  readonly headers?: {
+    readonly request: ReadonlySet<string>;
+    readonly response: ReadonlySet<string>;
+  };
+  /** What its type has opened: the room of its endpoints. */
+  readonly engine: unknown;
+}
+
+/** The code of the reason for which `signal` is aborted where the client may still read an answer. */
+export const CLIENT_ENDED = "client-ended";
+
+export interface Asked {
+  readonly id: string;
+  readonly operation: Operation;
+  readonly namespace: NamespaceRef;
+  /** Relative to the namespace. */
+  readonly path: CanonicalPath;
+  /** Null for what is no mount's: sys/, acl/, auth/token/. */
+  readonly mount: MountRef | null;
+  /** Whether the answer is to be wrapped, and for how long. */
+  readonly wrapTtl: Nanos | null;
+  /** How its wrapping token is to look. Default "token". */
+  readonly wrapForm?: WrapForm | undefined;
+  /** Null where no token was needed and none that is valid was sent. */
+  readonly caller: Caller | null;
+  /** Whether no credential was sent at all. */
+  readonly anonymous: boolean;
+  /** Whether the caller's policies let it do something elsewhere in the namespace of the request: for
+   *  endpoints that act on a second place. Management may. Programs (RGP, EGP) are asked as if it were the request,
+   *  without an override. With a body, for what writes there: rules on parameters and programs judge it as that of
+   *  a write to that path. */
+  may(capability: Exclude<Capability, "sudo">, path: string, body?: JsonObject): Promise<boolean>;
+  readonly remote: Remote;
+  /** A header of the request, where the mount's operators let it pass to the engine; undefined for
+   *  every other. */
+  header(name: string): string | undefined;
+  readonly listener: ListenerTraits;
+  /** Aborted when the client is gone, the time for this request is over, or the client has ended its side
+   *  of the connection (CLIENT_ENDED), in which case it may still read an answer. */
+  readonly signal: AbortSignal;
+  /** Whether the caller's token has the operation's capability and `sudo` on this path: for the few
+   *  handlers that let a nonce stand in for a right. */
+  isPrivileged(): Promise<boolean>;
+  /** Gives this request so long from its start, instead of what the listener allows: for answers
+   *  that wait for something. */
+  allow(duration: Nanos): void;
+  /** Who the credential belongs to now, judged again by RGPs and EGPs (T-A17): null when it was deleted
+   *  or has expired since. For answers that have waited. */
+  recheck(): Caller | null | Promise<Caller | null>;
+  /** From now on nobody waits for this request to end: for the handler that seals the node, which
+   *  otherwise would wait for itself. */
+  stepAside(): void;
+}

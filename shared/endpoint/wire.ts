@@ -1,0 +1,552 @@
+// Fields of a request as they are on the wire: where they stand, what they are called there, what is
+// accepted. A field turns what was given into a typed value or refuses it by name. A refusal never
+// repeats the value: it may be a secret in the wrong place.
+
+import { parseBoolean } from "../text/boolean.ts";
+import { parseDuration, showDuration } from "../text/duration.ts";
+import { fieldInvalid as refused } from "./failures.ts";
+import { fold } from "../text/fold.ts";
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../json/json.ts";
+import { Secret } from "../secret.ts";
+import { someNames } from "../text/some-names.ts";
+import type { Nanos } from "../world.ts";
+import type { Schema } from "./schema.ts";
+
+/** "param" is the body's member or, where the body has none, the query's parameter; "whole" is the body
+ *  itself, whatever it holds. */
+export type Source = "path" | "query" | "body" | "param" | "whole";
+
+export interface Field<T> {
+  readonly source: Source;
+  readonly name: string;
+  readonly help: string;
+  /** Its value is a secret: hashed in audit whatever the mount says, never shown. */
+  readonly secret: boolean;
+  readonly required: boolean;
+  readonly schema: Schema;
+  /** Other names of the same field, which older clients use. One of them is given, or none. */
+  readonly aliases?: readonly string[] | undefined;
+  /** Told to whoever uses one of them. Default: nothing. */
+  readonly deprecation?: string | undefined;
+  /** What to call it where its spelling was changed. Default: its name. */
+  readonly called?: string | undefined;
+  /** How names in a path are brought into their one form before anybody decides: "case": its ASCII
+   *  letters become small; "place": it is a path of this server itself, and read as one. */
+  readonly folds?: Folding | undefined;
+  /** Null is a value of its own and takes something away, as in merge patches. Default: not given. */
+  readonly clears?: boolean | undefined;
+  /** The one form of all spellings that are read as the same value: what rules and programs see.
+   *  Undefined for what `read` refuses, null for what is read as if it were not given. Default: as it was
+   *  sent. */
+  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
+  readonly notice?: ((given: JsonValue) => string | undefined) | undefined;
+  /** `undefined` and null: not given. */
+  read(given: JsonValue | undefined): T;
+}
+
+export type Folding = "case" | "place";
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+export type InputOf<F extends Fields> = {
+  readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never;
+};
+
+interface Kind<T> {
+  readonly accepts: string; // "must be …"
+  readonly schema: Schema;
+  readonly secret?: boolean;
+  /** Undefined when the value will not do. */
+  convert(given: JsonValue): T | undefined;
+  /** In JSON, equal for equal values. Default: the value itself where it is JSON, else what was sent. */
+  show?(value: T): JsonValue;
+  /** Each value has one spelling, which stands for itself. Default false. */
+  readonly asSent?: boolean;
+  readonly notice?: (given: JsonValue) => string | undefined;
+}
+
+/** A field that must be given, until told otherwise. */
+export class WireField<T> implements Field<T> {
+  readonly required = true;
+  readonly #place: Place;
+  readonly #kind: Kind<T>;
+  readonly help: string;
+
+  constructor(place: Place, kind: Kind<T>, help: string) {
+    this.#place = place;
+    this.#kind = kind;
+    this.help = help;
+  }
+
+  get source(): Source {
+    return this.#place.source;
+  }
+
+  get name(): string {
+    return this.#place.name;
+  }
+
+  get secret(): boolean {
+    return this.#kind.secret ?? false;
+  }
+
+  get aliases(): readonly string[] | undefined {
+    return this.#place.aliases;
+  }
+
+  get deprecation(): string | undefined {
+    return this.#place.deprecation;
+  }
+
+  get called(): string | undefined {
+    return this.#place.called;
+  }
+
+  get folds(): Folding | undefined {
+    return this.#place.folds;
+  }
+
+  get canonical(): ((given: JsonValue) => JsonValue | undefined) | undefined {
+    return this.#kind.asSent === true ? undefined : this.#canonical;
+  }
+
+  get notice(): ((given: JsonValue) => string | undefined) | undefined {
+    return this.#kind.notice;
+  }
+
+  readonly #canonical = (given: JsonValue): JsonValue | undefined => {
+    const kind = this.#kind;
+    const value = kind.convert(given);
+    if (value === undefined) return undefined;
+    return kind.show === undefined ? (isJson(value) ? value : given) : kind.show(value);
+  };
+
+  get schema(): Schema {
+    return { ...this.#kind.schema, description: this.help };
+  }
+
+  read(given: JsonValue | undefined): T {
+    if (given === undefined || given === null) {
+      throw refused(`${this.name} is missing; it must be ${this.#kind.accepts}`);
+    }
+    const value = this.#kind.convert(given);
+    if (value === undefined) throw refused(`${this.name} must be ${this.#kind.accepts}`);
+    return value;
+  }
+
+  optional(): Field<T | undefined> {
+    return this.#orElse(undefined, this.schema);
+  }
+
+  /** `shown` is how the default is told where it is not JSON by itself. */
+  default(value: T, shown?: JsonValue): Field<T> {
+    const told = shown ?? (isPlain(value) ? value : undefined);
+    return this.#orElse(
+      value,
+      told === undefined ? this.schema : { ...this.schema, default: told },
+    );
+  }
+
+  #orElse<U>(value: U, schema: Schema): Field<T | U> {
+    const read = (given: JsonValue | undefined) =>
+      given === undefined || given === null ? value : this.read(given);
+    return { ...fieldOf(this), required: false, schema, read };
+  }
+}
+
+/** The members of a field, which may be those of a class: to make another of. */
+export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
+  return {
+    source: field.source,
+    name: field.name,
+    help: field.help,
+    secret: field.secret,
+    required: field.required,
+    schema: field.schema,
+    aliases: field.aliases,
+    deprecation: field.deprecation,
+    called: field.called,
+    folds: field.folds,
+    clears: field.clears,
+    canonical: field.canonical,
+    notice: field.notice,
+  };
+}
+
+interface Place {
+  readonly source: Source;
+  readonly name: string;
+  readonly aliases?: readonly string[] | undefined;
+  readonly deprecation?: string | undefined;
+  readonly called?: string | undefined;
+  readonly folds?: Folding | undefined;
+}
+
+/** How texts that mean the same are brought into one form. */
+interface Spelling {
+  /** Of what the handler gets, and so everybody else. */
+  readonly form?: (text: string) => string;
+  /** Of what rules and programs see; the handler gets it as it was given, to show it so again. */
+  readonly shown?: (text: string) => string;
+}
+
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+class Placed {
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  string(
+    help: string,
+    { max, form, shown }: { readonly max?: number } & Spelling = {},
+  ): WireField<string> {
+    const kind = textKind(max);
+    if (form === undefined && shown === undefined) return this.#of(kind, help);
+    return this.#of(
+      {
+        ...kind,
+        convert: (given) => formed(kind.convert(given), form),
+        ...(shown === undefined ? {} : { show: shown }),
+        asSent: false,
+      },
+      help,
+    );
+  }
+
+  /** A string that must never be shown again. */
+  secret(
+    help: string,
+    { max, form }: { readonly max?: number } & Pick<Spelling, "form"> = {},
+  ): WireField<Secret<string>> {
+    const kind = textKind(max);
+    return this.#of(
+      {
+        accepts: kind.accepts,
+        schema: { ...kind.schema, format: "password" },
+        secret: true,
+        convert: (given) => {
+          const text = formed(kind.convert(given), form);
+          return text === undefined ? undefined : new Secret(text);
+        },
+        ...(form === undefined ? { asSent: true } : { show: (secret) => secret.reveal() }),
+      },
+      help,
+    );
+  }
+
+  oneOf<const V extends string>(values: readonly V[], help: string): WireField<V> {
+    return this.#of(
+      {
+        accepts: `one of ${values.map((value) => (value === "" ? '""' : value)).join(", ")}`,
+        schema: { type: "string", enum: values },
+        convert: (given) => values.find((value) => value === given),
+        asSent: true,
+      },
+      help,
+    );
+  }
+
+  /** A whole number; in digits as well, which is how queries and older clients give it. */
+  integer(help: string, bounds: Bounds = {}): WireField<number> {
+    const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
+    return this.#of(
+      {
+        accepts: `a whole number${range(bounds)}`,
+        schema: { type: "integer", ...minmax(bounds) },
+        convert: (given) => {
+          const number = wholeNumber(given);
+          return number === undefined || number < min || number > max ? undefined : number;
+        },
+      },
+      help,
+    );
+  }
+
+  /** Any finite number. */
+  number(help: string, bounds: Bounds = {}): WireField<number> {
+    const { min = -Number.MAX_VALUE, max = Number.MAX_VALUE } = bounds;
+    return this.#of(
+      {
+        accepts: `a number${range(bounds)}`,
+        schema: { type: "number", ...minmax(bounds) },
+        convert: (given) => {
+          const number = anyNumber(given);
+          return number === undefined || number < min || number > max ? undefined : number;
+        },
+      },
+      help,
+    );
+  }
+
+  boolean(help: string): WireField<boolean> {
+    return this.#of(
+      {
+        accepts: "true or false",
+        schema: { type: "boolean" },
+        convert: (given) => (typeof given === "string" ? parseBoolean(given) : asBoolean(given)),
+      },
+      help,
+    );
+  }
+
+  /** Seconds, or text such as 90s, 1.5h, 182d. */
+  duration(
+    help: string,
+    { min, max }: { readonly min?: Nanos; readonly max?: Nanos } = {},
+  ): WireField<Nanos> {
+    const least = min === undefined ? "" : `, at least ${showDuration(min)}`;
+    const most = max === undefined ? "" : `, at most ${showDuration(max)}`;
+    return this.#of(
+      {
+        accepts: `a number of seconds, or a duration such as 90s or 1h30m${least}${most}`,
+        schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
+        convert: (given) => {
+          const nanos = durationOf(given);
+          if (nanos === undefined) return undefined;
+          if (min !== undefined && nanos < min) return undefined;
+          return max !== undefined && nanos > max ? undefined : nanos;
+        },
+        show: showDuration,
+      },
+      help,
+    );
+  }
+
+  /** Strings: a JSON array, or one string with commas between. */
+  list(
+    help: string,
+    { max = 1000, form, shown }: { readonly max?: number } & Spelling = {},
+  ): WireField<readonly string[]> {
+    return this.#of(
+      {
+        accepts: `a list of strings, at most ${max} of them`,
+        schema: { type: "array", items: { type: "string" } },
+        convert: (given) => {
+          const items = typeof given === "string" ? commaList(given, max + 1) : given;
+          if (!Array.isArray(items) || items.length > max) return undefined;
+          if (!items.every((item) => typeof item === "string")) return undefined;
+          return form === undefined ? items : items.map(form);
+        },
+        ...(shown === undefined ? {} : { show: (items) => items.map(shown) }),
+      },
+      help,
+    );
+  }
+
+  /** The same for names of policies, which have no case: blanks around them are no part of them. */
+  policies(
+    help: string,
+    { max = 1000 }: { readonly max?: number } = {},
+  ): WireField<readonly string[]> {
+    const list = this.list(help, { max });
+    return this.#of(
+      {
+        accepts: `a list of strings, at most ${max} of them`,
+        schema: list.schema,
+        convert: (given) => {
+          const items = list.canonical?.(given) as readonly string[] | undefined;
+          return items?.map((item) => fold(item.trim()));
+        },
+        notice: (given) => foldedPolicies(list.canonical?.(given)),
+      },
+      help,
+    );
+  }
+
+  /** An object whose values are strings. */
+  texts(
+    help: string,
+    { max = 64, maxKey = 128, maxValue = 512 } = {},
+  ): WireField<Readonly<Record<string, string>>> {
+    return this.#of(
+      {
+        accepts:
+          `an object of strings: at most ${max} members, ` +
+          `names of 1 to ${maxKey} and values of up to ${maxValue} characters`,
+        schema: { type: "object", additionalProperties: { type: "string" } },
+        convert: (given) => {
+          if (!isObject(given)) return undefined;
+          const entries = Object.entries(given);
+          if (entries.length > max) return undefined;
+          const texts: Record<string, string> = {};
+          for (const [key, value] of entries) {
+            if (typeof value !== "string" || value.length > maxValue) return undefined;
+            if (key.length < 1 || key.length > maxKey) return undefined;
+            texts[key] = value;
+          }
+          return texts;
+        },
+      },
+      help,
+    );
+  }
+
+  /** An object, as it is. */
+  object(help: string): WireField<JsonObject> {
+    return this.#of(
+      {
+        accepts: "an object",
+        schema: { type: "object" },
+        convert: (given) => (isObject(given) ? given : undefined),
+        asSent: true,
+      },
+      help,
+    );
+  }
+
+  /** Anything. */
+  json(help: string): WireField<JsonValue> {
+    return this.#of(
+      { accepts: "given", schema: {}, convert: (given) => given, asSent: true },
+      help,
+    );
+  }
+
+  /** JSON, or its text: what is no JSON is left to whoever reads it. */
+  jsonOrText(
+    help: string,
+    {
+      max = 64 * 1024,
+      shown,
+    }: { readonly max?: number; readonly shown?: (value: JsonValue) => JsonValue } = {},
+  ): WireField<JsonValue> {
+    return this.#of(
+      {
+        accepts: "given",
+        schema: {},
+        convert: (given) => parsedText(given, max),
+        ...(shown === undefined ? {} : { show: shown }),
+      },
+      help,
+    );
+  }
+
+  #of<T>(kind: Kind<T>, help: string): WireField<T> {
+    return new WireField(this.#place, kind, help);
+  }
+}
+
+type More = Pick<Place, "aliases" | "deprecation">;
+
+export const wire = {
+  path: (name: string, how: Pick<Place, "folds" | "called"> = {}) =>
+    new Placed({ source: "path", name, ...how }),
+  query: (name: string) => new Placed({ source: "query", name }),
+  body: (name: string, more: More = {}) => new Placed({ source: "body", name, ...more }),
+  param: (name: string, more: More = {}) => new Placed({ source: "param", name, ...more }),
+  /** An object of whatever the caller likes: the name is only for those who read about it. */
+  whole: (name: string, help: string) => new Placed({ source: "whole", name }).object(help),
+};
+
+function textKind(max: number | undefined): Kind<string> {
+  return {
+    accepts: max === undefined ? "a string" : `a string of at most ${max} characters`,
+    schema: max === undefined ? { type: "string" } : { type: "string", maxLength: max },
+    convert: (given) =>
+      typeof given === "string" && given.length <= (max ?? given.length) ? given : undefined,
+    asSent: true,
+  };
+}
+
+function formed(
+  text: string | undefined,
+  form: ((text: string) => string) | undefined,
+): string | undefined {
+  return text === undefined || form === undefined ? text : form(text);
+}
+
+/** Also when its text was kept because it is spelt in a way of its own: 1.50, 5.0. */
+const MAX_DIGITS = 400; // a double has at most 309 before its point
+
+function anyNumber(given: JsonValue): number | undefined {
+  const digits =
+    typeof given === "string" && given.length <= MAX_DIGITS && /^-?\d+(\.\d+)?$/.test(given);
+  const number = isRawNumber(given) ? Number(given.rawJSON) : digits ? Number(given) : given;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+function wholeNumber(given: JsonValue): number | undefined {
+  const text = isRawNumber(given) ? given.rawJSON.replace(/\.0+$/, "") : given;
+  if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text) + 0; // no -0
+  return typeof text === "number" && Number.isSafeInteger(text) ? text : undefined;
+}
+
+function durationOf(given: JsonValue): Nanos | undefined {
+  try {
+    return parseDuration(isRawNumber(given) ? wholeNumber(given) : given);
+  } catch {
+    return undefined; // the field's own text says what is accepted
+  }
+}
+
+/** At most so many: a text of a million commas would be a million strings before they are counted. */
+function commaList(text: string, most: number): string[] {
+  return text === "" ? [] : text.split(",", most).map((item) => item.trim());
+}
+
+function range({ min, max }: Bounds): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return `, at least ${min}`;
+  return max === undefined ? "" : `, at most ${max}`;
+}
+
+function minmax({ min, max }: Bounds): Schema {
+  return {
+    ...(min === undefined ? {} : { minimum: min }),
+    ...(max === undefined ? {} : { maximum: max }),
+  };
+}
+
+/** What to tell of names of policies that were not spelt as they are kept. */
+export function foldedPolicies(given: JsonValue | undefined): string | undefined {
+  if (!Array.isArray(given)) return undefined;
+  const names = given.filter((name) => typeof name === "string").map((name) => name.trim());
+  const folded = names.filter((name) => fold(name) !== name).map(fold);
+  if (folded.length === 0) return undefined;
+  return `policy names were converted to lower case: ${someNames([...new Set(folded)])}`;
+}
+
+const MAX_DEPTH = 32; // as of bodies
+
+/** Brackets in texts count too: that is no document that anybody writes. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  for (const char of text) {
+    if (char === "[" || char === "{") depth++;
+    else if (char === "]" || char === "}") depth--;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
+function parsedText(given: JsonValue, max: number): JsonValue {
+  if (typeof given !== "string" || given.length > max || isDeep(given)) return given;
+  try {
+    return JSON.parse(given) as JsonValue; // by definition
+  } catch {
+    return given;
+  }
+}
+
+function asBoolean(given: JsonValue): boolean | undefined {
+  return typeof given === "boolean" ? given : undefined;
+}
+
+/** Values that fields are read as are JSON throughout, or no JSON at all. */
+function isJson(value: unknown): value is JsonValue {
+  if (typeof value === "object")
+    return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+function isPlain(value: unknown): value is string | number | boolean | readonly string[] {
+  return typeof value !== "object"
+    ? typeof value !== "bigint" && value !== undefined
+    : Array.isArray(value);
+}

@@ -1,0 +1,46 @@
+// The body of a request as an object: scanned first, built afterwards. JSON.parse is given nothing
+// that could take it long, that another reader would read differently, or whose text its error could
+// quote.
+
+import { isUtf8 } from "node:buffer";
+import { asBuffer, text, utf8 } from "../bytes.ts";
+import { invariant } from "../invariant.ts";
+import { isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { parseExactly } from "./json-exact.ts";
+import { JSON_LIMITS, type JsonLimits } from "./json-limits.ts";
+import { JsonScanner, malformed } from "./json-scanner.ts";
+
+export interface ReadJsonOptions {
+  /** Default: those of threats 3.2, see JSON_LIMITS. */
+  readonly limits?: Partial<JsonLimits>;
+  /** Keys that differ in case only are the same key. Default false. */
+  readonly foldCase?: boolean;
+}
+
+/** No bytes are an empty object. What is no valid object is a Failure of kind "invalid". */
+export function readJson(bytes: Uint8Array, options: ReadJsonOptions = {}): JsonObject {
+  if (bytes.length === 0) return {};
+  const body = asBuffer(bytes);
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw malformed("it begins with a byte order mark", 0);
+  }
+  if (!isUtf8(body)) throw malformed("it is not UTF-8", firstBadByte(body));
+  const limits = options.limits === undefined ? JSON_LIMITS : { ...JSON_LIMITS, ...options.limits };
+  const scanner = new JsonScanner(body, limits, options.foldCase ?? false);
+  scanner.scan();
+  const found = scanner.hasOddNumbers ? parseExactly(text(body)) : parse(text(body));
+  invariant(isObject(found), "what was scanned as an object is one");
+  return found;
+}
+
+function parse(source: string): JsonValue {
+  return JSON.parse(source) as JsonValue; // by definition
+}
+
+/** Where the bytes and their lenient reading part. */
+function firstBadByte(bytes: Buffer): number {
+  const mended = utf8(text(bytes));
+  let at = 0;
+  while (at < bytes.length && bytes[at] === mended[at]) at++;
+  return at;
+}

@@ -1,0 +1,80 @@
+// Long work that can be put down: it yields wherever it may wait, which is every few microseconds, and
+// whoever runs it says how long a stretch is. What is pure stays so: the time is the runner's.
+
+import { MILLISECOND } from "./text/duration.ts";
+import type { Clock, Nanos } from "./world.ts";
+
+export type Sliced<T> = Generator<void, T, void>;
+
+/** Gives way to others. */
+export interface Turns {
+  next(): Promise<void>;
+}
+
+export interface Pace {
+  readonly clock: Pick<Clock, "elapsed">;
+  readonly turns: Turns;
+}
+
+const STRETCH: Nanos = 5n * MILLISECOND;
+
+/** To its end, for those whom nobody waits for. */
+export function atOnce<T>(work: Sliced<T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** One stretch of it. */
+export function stretch<T>(
+  work: Sliced<T>,
+  clock: Pick<Clock, "elapsed">,
+  length: Nanos = STRETCH,
+): IteratorResult<void, T> {
+  const began = clock.elapsed();
+  for (;;) {
+    const step = work.next();
+    if (step.done === true || clock.elapsed() - began >= length) return step;
+  }
+}
+
+/** In stretches of a few milliseconds, the first of them at once. */
+export async function inSlices<T>(work: Sliced<T>, { clock, turns }: Pace): Promise<T> {
+  for (;;) {
+    const step = stretch(work, clock);
+    if (step.done === true) return step.value;
+    await turns.next();
+  }
+}
+
+/** Tells when to yield: now and then, since each time costs more than the piece before it. */
+export class Pieces {
+  #count = 0;
+
+  get due(): boolean {
+    this.#count = (this.#count + 1) & 63;
+    return this.#count === 0;
+  }
+}
+
+/** The same for work that waits itself: between two pieces it asks whether a stretch is over. */
+export class Stretches {
+  readonly #pace: Pace;
+  #began: Nanos;
+
+  constructor(pace: Pace) {
+    this.#pace = pace;
+    this.#began = pace.clock.elapsed();
+  }
+
+  get over(): boolean {
+    return this.#pace.clock.elapsed() - this.#began >= STRETCH;
+  }
+
+  /** Gives way to others; the next stretch begins after that. */
+  async next(): Promise<void> {
+    await this.#pace.turns.next();
+    this.#began = this.#pace.clock.elapsed();
+  }
+}

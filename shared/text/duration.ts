@@ -1,0 +1,160 @@
+// Lengths of time as integer nanoseconds: the two ways in which callers write them, and the one in
+// which we do. Under /acl/ a number means nanoseconds, everywhere else seconds.
+// Arithmetic is exact; what lies below a nanosecond is dropped, unless nothing would be left of it: a
+// length that is not zero never becomes zero, which may mean "for ever". Limits are each field's own.
+
+import type { Failure } from "../failure.ts";
+import { durationInvalid as refused } from "../failures.ts";
+import type { Nanos } from "../world.ts";
+
+export const NANOSECOND: Nanos = 1n;
+export const MICROSECOND: Nanos = 1_000n;
+export const MILLISECOND: Nanos = 1_000_000n;
+export const SECOND: Nanos = 1_000_000_000n;
+export const MINUTE: Nanos = 60n * SECOND;
+export const HOUR: Nanos = 60n * MINUTE;
+export const DAY: Nanos = 24n * HOUR;
+
+const UNITS: ReadonlyMap<string, Nanos> = new Map([
+  ["ns", NANOSECOND],
+  ["us", MICROSECOND],
+  ["\u00b5s", MICROSECOND], // micro sign
+  ["\u03bcs", MICROSECOND], // Greek mu: looks the same, and keyboards give either
+  ["ms", MILLISECOND],
+  ["s", SECOND],
+  ["m", MINUTE],
+  ["h", HOUR],
+  ["d", DAY],
+]);
+
+// A signed 64-bit count, about 292 years, is what clients of this API can hold.
+const LEAST: Nanos = -(2n ** 63n);
+const MOST: Nanos = 2n ** 63n - 1n;
+
+// No sensible length comes near this; it bounds the digits that are turned into a bigint.
+const MAX_TEXT = 128;
+// Together at most 64 characters of the input are shown: a field may hold a secret by mistake.
+const SHOWN_TEXT = 48;
+const SHOWN_UNIT = 16;
+
+const SECONDS_FORMS = 'a whole number of seconds or text such as "90s" or "1h30m"';
+
+/**
+ * The dialect of /acl/: text with units and an optional sign, or a number of nanoseconds. Null is
+ * "not set", and so are `""` and every form of zero.
+ */
+export function parseTokenDuration(input: unknown): Nanos | null {
+  if (input === undefined || input === null || input === "") return null;
+  const nanos = tokenNanos(input);
+  return nanos === 0n ? null : nanos;
+}
+
+function tokenNanos(input: unknown): Nanos {
+  if (typeof input === "bigint") return inRange(input, input);
+  if (typeof input === "number" && Number.isFinite(input)) {
+    const nanos = BigInt(Math.trunc(input));
+    if (nanos === 0n && input !== 0) throw vanishing(String(input));
+    return inRange(nanos, input);
+  }
+  if (typeof input !== "string") {
+    throw refused('a duration must be text such as "1h30m" or a number of nanoseconds');
+  }
+  const negative = input.startsWith("-");
+  const unsigned = negative || input.startsWith("+") ? input.slice(1) : input;
+  if (unsigned === "0") return 0n;
+  const length = sumOfPairs(unsigned, input);
+  return inRange(negative ? -length : length, input);
+}
+
+/**
+ * The dialect of everything else: whole seconds as a number or as digits, or text with units. It
+ * has no sign, and no form for "not set": an absent field is the caller's to see.
+ */
+export function parseDuration(input: unknown): Nanos {
+  const whole = wholeSeconds(input);
+  if (whole !== null) return inRange(whole * SECOND, input);
+  if (typeof input !== "string" || input === "") {
+    throw refused(`a duration must be ${SECONDS_FORMS}`);
+  }
+  return inRange(sumOfPairs(input, input, `; accepted is ${SECONDS_FORMS}`), input);
+}
+
+function wholeSeconds(input: unknown): bigint | null {
+  if (typeof input === "bigint") return input >= 0n ? input : null;
+  if (typeof input === "number")
+    return Number.isInteger(input) && input >= 0 ? BigInt(input) : null;
+  if (typeof input !== "string" || input.length > MAX_TEXT) return null;
+  return /^[0-9]+$/.test(input) ? BigInt(input) : null;
+}
+
+/** Adds up pairs of number and unit. Refusals show `whole`, the input as given, and the hint. */
+function sumOfPairs(pairs: string, whole: string, hint = ""): Nanos {
+  if (pairs === "" || pairs.length > MAX_TEXT) throw invalid(whole, hint);
+  const text = quote(whole, SHOWN_TEXT);
+  let sum = 0n;
+  // Digits and point first, then a unit: all up to the next digit or point, known or not.
+  const pair = /([0-9]*)(?:\.([0-9]*))?([^0-9.]*)/y;
+  while (pair.lastIndex < pairs.length) {
+    const [, integer = "", fraction = "", unit = ""] = pair.exec(pairs) ?? [];
+    if (integer === "" && fraction === "") throw invalid(whole, hint);
+    if (unit === "") throw refused(`time: missing unit in duration ${text}${hint}`);
+    const size = UNITS.get(unit);
+    if (size === undefined) {
+      const name = quote(unit, SHOWN_UNIT);
+      throw refused(`time: unknown unit ${name} in duration ${text}${hint}`);
+    }
+    sum += (BigInt(integer + fraction) * size) / 10n ** BigInt(fraction.length);
+  }
+  if (sum === 0n && /[1-9]/.test(pairs)) throw vanishing(whole, hint);
+  return sum;
+}
+
+/** Hours, minutes and seconds (`1h0m0s`, `1.5s`); below one second `250ms`, `1.5µs` or `7ns`. */
+export function showDuration(nanos: Nanos): string {
+  if (nanos === 0n) return "0s";
+  if (nanos < 0n) return `-${showDuration(-nanos)}`;
+  if (nanos < MICROSECOND) return `${nanos}ns`;
+  if (nanos < MILLISECOND) return `${decimal(nanos, MICROSECOND)}\u00b5s`;
+  if (nanos < SECOND) return `${decimal(nanos, MILLISECOND)}ms`;
+  const seconds = `${decimal(nanos % MINUTE, SECOND)}s`;
+  if (nanos < MINUTE) return seconds;
+  const minutes = `${(nanos % HOUR) / MINUTE}m${seconds}`;
+  return nanos < HOUR ? minutes : `${nanos / HOUR}h${minutes}`;
+}
+
+function decimal(nanos: Nanos, unit: Nanos): string {
+  const digits = unit.toString().length - 1;
+  const fraction = (nanos % unit).toString().padStart(digits, "0").replace(/0+$/, "");
+  return fraction === "" ? `${nanos / unit}` : `${nanos / unit}.${fraction}`;
+}
+
+function inRange(nanos: Nanos, input: unknown): Nanos {
+  if (nanos < LEAST || nanos > MOST) throw invalid(input);
+  return nanos;
+}
+
+function vanishing(given: string, hint = ""): Failure {
+  return refused(`time: duration ${quote(given, SHOWN_TEXT)} is below one nanosecond${hint}`);
+}
+
+function invalid(input: unknown, hint = ""): Failure {
+  // A bigint of a million digits takes seconds to print.
+  const long = typeof input === "bigint" && BigInt.asIntN(128, input) !== input;
+  const text = quote(String(long ? Number(input) : input), SHOWN_TEXT);
+  return refused(`time: invalid duration ${text}${hint}`);
+}
+
+/**
+ * Quotes like the service whose messages clients match on: beyond printable ASCII each byte of the
+ * UTF-8 form is shown as \xNN, so that nothing in it can steer a terminal or a log.
+ */
+function quote(text: string, shown: number): string {
+  let out = "";
+  for (const byte of Buffer.from(text.slice(0, shown), "utf8")) {
+    const char = String.fromCharCode(byte);
+    if (char === '"' || char === "\\") out += `\\${char}`;
+    else if (byte < 0x20 || byte > 0x7e) out += `\\x${byte.toString(16).padStart(2, "0")}`;
+    else out += char;
+  }
+  return `"${out}${text.length > shown ? "..." : ""}"`;
+}
