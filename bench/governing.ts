@@ -6,15 +6,15 @@ import { makeLog } from "@holdfast/shared/log";
 import { SystemTimers } from "../src/system/timers.ts";
 import type { GoverningKind } from "../src/endpoint/judgement.ts";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { Governing } from "../src/policies/governing.ts";
+import { Governing } from "../src/policies/governing/governing.ts";
 import {
   governingCodec,
   governingPolicies,
   type GoverningRecord,
-} from "../src/policies/governing-record.ts";
-import { programInput } from "../src/policies/program-request.ts";
+} from "../src/policies/governing/governing-record.ts";
+import { programInput } from "../src/policies/governing/program-request.ts";
 import type { ProgramInput } from "../src/program/program-input.ts";
-import { FairTurns } from "../src/tokens/fair-turns.ts";
+import { FairTurns } from "../src/base/fair-turns.ts";
 import { madeBarrier } from "../tests/support/made-barrier.ts";
 import { microsPerCall, roundMillis, rounds } from "./measure.ts";
 import type { Context, Row } from "./row.ts";

@@ -8,7 +8,7 @@ import type { Question } from "../src/endpoint/decision.ts";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { PolicyRecord } from "../src/policies/policy-record.ts";
 import { Rights } from "../src/policies/rights.ts";
-import { FairTurns } from "../src/tokens/fair-turns.ts";
+import { FairTurns } from "../src/base/fair-turns.ts";
 import {
   LONGEST_BLOCK_MS,
   microsPerCall,

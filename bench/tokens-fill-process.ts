@@ -3,7 +3,7 @@
 import { SystemRandom } from "../src/system/random.ts";
 import type { Server } from "../src/server/server.ts";
 import { Minting } from "../src/tokens/minting.ts";
-import { Salt } from "../src/tokens/salt.ts";
+import { Salt } from "../src/tokens/rows/salt.ts";
 import { type FillPlace, fillServer, trimmed } from "./fill-server.ts";
 import { answer } from "./processes.ts";
 import { accessorOf, isGlobal } from "./tokens-store.ts";

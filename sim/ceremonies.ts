@@ -3,7 +3,7 @@
 
 import { MOST_OPERATIONS, LEAST_OPERATIONS } from "../src/barrier/keyring.ts";
 import { equalBytes } from "@holdfast/shared/bytes";
-import { reindexStore } from "../src/storage/reindex.ts";
+import { reindexStore } from "../src/storage/repair/reindex.ts";
 import { trimLog } from "../src/storage/trimming.ts";
 import { firstDifference } from "./audit.ts";
 import type { ClientOptions } from "./client.ts";

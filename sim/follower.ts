@@ -8,7 +8,7 @@ import { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import { entryTerm } from "../src/crypto/aead.ts";
 import { EngineError, type Reads } from "../src/storage/engines/engine.ts";
-import type { CommittedEntry } from "../src/storage/foreign-entries.ts";
+import type { CommittedEntry } from "../src/storage/following/foreign-entries.ts";
 import {
   decodeHead,
   decodeTail,

@@ -5,7 +5,7 @@ import type { Batch, Engine, Leaf } from "../src/storage/engines/engine.ts";
 import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
 import type { Tokens } from "../src/tokens/tokens.ts";
-import type { TokenRows } from "../src/tokens/token-rows.ts";
+import type { TokenRows } from "../src/tokens/rows/token-rows.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../src/storage/rows/head.ts";
 
 /** Everything else goes through to the real engine. */

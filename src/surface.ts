@@ -14,22 +14,22 @@ import { cubbyholePaths } from "@holdfast/engines/cubbyhole/engine";
 import { kvEngine } from "@holdfast/engines/kv/kv";
 import { userpassType } from "@holdfast/engines/userpass/userpass";
 import { leasesApi, olderLeasesApi } from "./leases/api.ts";
-import { orphansApi } from "./mounts/api-orphans.ts";
-import { mountsApi } from "./mounts/api.ts";
-import { mountViewsApi } from "./mounts/api-views.ts";
+import { orphansApi } from "./mounts/api/api-orphans.ts";
+import { mountsApi } from "./mounts/api/api.ts";
+import { mountViewsApi } from "./mounts/api/api-views.ts";
 import { namespacesApi } from "./namespaces/api.ts";
 import { aclViewsApi } from "./policies/api-acl-views.ts";
-import { capabilitiesApi } from "./policies/api-capabilities.ts";
-import { governingApi } from "./policies/api-governing.ts";
-import { inspectionApi } from "./policies/api-inspect.ts";
+import { capabilitiesApi } from "./policies/inspection/api-capabilities.ts";
+import { governingApi } from "./policies/governing/api-governing.ts";
+import { inspectionApi } from "./policies/inspection/api-inspect.ts";
 import { olderPoliciesApi, policiesApi } from "./policies/api.ts";
 import { quotasApi } from "./quotas/api.ts";
 import { leaseQuotasApi } from "./quotas/api-lease-count.ts";
-import { ceremonyApi } from "./seal/api-ceremonies.ts";
+import { ceremonyApi } from "./seal/ceremonies/api-ceremonies.ts";
 import { nodeApi } from "./seal/api-node.ts";
 import { sealApi } from "./seal/api.ts";
-import { authTokenApi } from "./tokens/api-auth-token.ts";
-import { tokensApi } from "./tokens/api.ts";
+import { authTokenApi } from "./tokens/auth/api-auth-token.ts";
+import { tokensApi } from "./tokens/acl/api.ts";
 import { wrappingApi } from "./wrapping/api.ts";
 
 export interface DeclaredFile {
@@ -41,19 +41,19 @@ export interface DeclaredFile {
 export const surface: readonly DeclaredFile[] = [
   { file: "src/seal/api.ts", endpoints: sealApi },
   { file: "src/seal/api-node.ts", endpoints: nodeApi },
-  { file: "src/seal/api-ceremonies.ts", endpoints: ceremonyApi },
-  { file: "src/tokens/api.ts", endpoints: tokensApi },
-  { file: "src/tokens/api-auth-token.ts", endpoints: authTokenApi },
+  { file: "src/seal/ceremonies/api-ceremonies.ts", endpoints: ceremonyApi },
+  { file: "src/tokens/acl/api.ts", endpoints: tokensApi },
+  { file: "src/tokens/auth/api-auth-token.ts", endpoints: authTokenApi },
   { file: "src/namespaces/api.ts", endpoints: namespacesApi },
-  { file: "src/mounts/api.ts", endpoints: mountsApi },
-  { file: "src/mounts/api-views.ts", endpoints: mountViewsApi },
+  { file: "src/mounts/api/api.ts", endpoints: mountsApi },
+  { file: "src/mounts/api/api-views.ts", endpoints: mountViewsApi },
   { file: "src/leases/api.ts", endpoints: [...leasesApi, ...olderLeasesApi] },
   { file: "src/wrapping/api.ts", endpoints: wrappingApi },
   { file: "src/identity/api.ts", endpoints: identityApi },
   { file: "src/policies/api.ts", endpoints: [...policiesApi, ...olderPoliciesApi] },
-  { file: "src/policies/api-governing.ts", endpoints: governingApi },
-  { file: "src/policies/api-capabilities.ts", endpoints: capabilitiesApi },
-  { file: "src/policies/api-inspect.ts", endpoints: inspectionApi },
+  { file: "src/policies/governing/api-governing.ts", endpoints: governingApi },
+  { file: "src/policies/inspection/api-capabilities.ts", endpoints: capabilitiesApi },
+  { file: "src/policies/inspection/api-inspect.ts", endpoints: inspectionApi },
   { file: "src/policies/api-acl-views.ts", endpoints: aclViewsApi },
   { file: "src/audit/api.ts", endpoints: auditApi },
   { file: "src/quotas/api.ts", endpoints: quotasApi },

@@ -9,8 +9,8 @@ import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { SealKeeper } from "../src/seal/keeper.ts";
 import { MemoryDisk } from "../src/storage/engines/memory.ts";
 import { type MadeBarrier, sealedBarrier } from "./support/made-barrier.ts";
-import { putBootstrap, readBootstrap } from "../src/tokens/bootstrap.ts";
-import type { FirstTokenOptions } from "../src/tokens/first-tokens.ts";
+import { putBootstrap, readBootstrap } from "../src/tokens/bootstrap/bootstrap.ts";
+import type { FirstTokenOptions } from "../src/tokens/bootstrap/first-tokens.ts";
 import { Tokens } from "../src/tokens/tokens.ts";
 
 interface Node extends MadeBarrier {

@@ -12,11 +12,11 @@ import type { Connector, SinkSource } from "./devices/sink.ts";
 import { SocketSource } from "./devices/socket.ts";
 import { SyslogSource } from "./devices/syslog.ts";
 import { type FilePlaces, judge } from "./file-place.ts";
-import { Hasher, type Veil } from "./hasher.ts";
+import { Hasher, type Veil } from "./records/hasher.ts";
 import { Hmac } from "../crypto/hmac.ts";
-import { quote } from "./json-text.ts";
+import { quote } from "./records/json-text.ts";
 import { type DeviceOptions, type OptionTexts, readOptions } from "./options.ts";
-import { type ClusterFacts, type HeaderRule, Records } from "./record.ts";
+import { type ClusterFacts, type HeaderRule, Records } from "./records/record.ts";
 import { Writer } from "./writer.ts";
 
 /** As it is stored and shown. */

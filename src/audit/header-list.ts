@@ -3,7 +3,7 @@
 
 import type { DeviceStore, HeaderSettings } from "./device-store.ts";
 import { headerInvalid, headerSecret, headerUnknown } from "./failures.ts";
-import type { HeaderRule } from "./record.ts";
+import type { HeaderRule } from "./records/record.ts";
 
 const NAME = /^[a-z0-9_-]{1,64}$/;
 const SECRET =

@@ -10,7 +10,7 @@ import type { Rotation } from "./devices/file.ts";
 import type { SocketTarget } from "./devices/socket.ts";
 import { FACILITIES, type Facility, type SyslogTarget } from "./devices/syslog.ts";
 import { optionInvalid, optionUnknown, typeInvalid } from "./failures.ts";
-import type { RecordFormat } from "./record.ts";
+import type { RecordFormat } from "./records/record.ts";
 
 export const DEVICE_TYPES = ["file", "socket", "syslog"] as const;
 export type DeviceType = (typeof DEVICE_TYPES)[number];

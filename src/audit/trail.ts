@@ -4,11 +4,11 @@
 import { dirname, join } from "node:path";
 import { concat, text } from "@holdfast/shared/bytes";
 import type { AppendFiles, Timers } from "@holdfast/shared/world";
-import type { ChainHead } from "./chain.ts";
+import type { ChainHead } from "./records/chain.ts";
 import type { Device } from "./device.ts";
 import { rotatedFiles } from "./devices/rotated-files.ts";
 import { notChained } from "./failures.ts";
-import { ChainVerifier, type Verdict } from "./verify.ts";
+import { ChainVerifier, type Verdict } from "./records/verify.ts";
 
 const SLICE = 256 * 1024; // bytes: some 300 records, one or two milliseconds
 const NEWLINE = 0x0a;

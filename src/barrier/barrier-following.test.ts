@@ -16,7 +16,7 @@ import {
 import { TREE_KEY } from "../../tests/support/made-store.ts";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
-import { UNREAD_CONTROLS } from "../storage/control-records.ts";
+import { UNREAD_CONTROLS } from "../storage/following/control-records.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";
 import { HEAD_ROW } from "../storage/rows/head.ts";
 

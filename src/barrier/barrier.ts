@@ -17,7 +17,7 @@ import {
   secretKey,
 } from "../crypto/aead.ts";
 import { alreadyInitialised, digestOf, storeUninitialised } from "../storage/failures.ts";
-import { unreadControls } from "../storage/control-records.ts";
+import { unreadControls } from "../storage/following/control-records.ts";
 import { type ControlRecord, CORE_SCOPE } from "../storage/rows/log-entry.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";

@@ -3,7 +3,7 @@
 
 import { baseUrl, isLoopback } from "./address.ts";
 import type { CloudConfig } from "./config.ts";
-import type { Making } from "./making.ts";
+import type { Making } from "./build.ts";
 import type { Settled } from "./schema.ts";
 import type { SETTINGS } from "./settings.ts";
 

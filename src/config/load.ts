@@ -3,12 +3,12 @@
 import type { StringValue } from "../document/hcl-node.ts";
 import type { Config } from "./config.ts";
 import { type Files, filesOf, parse, readDocument } from "./documents.ts";
-import { type FoundBody, type FoundValue, merge, NOTHING } from "./found.ts";
-import { makeConfig } from "./making.ts";
+import { type FoundBody, type FoundValue, merge, NOTHING } from "./merge.ts";
+import { makeConfig } from "./build.ts";
 import { ConfigFailure, type Place, type Problem, Refusal } from "./problem.ts";
 import { readBody } from "./reader.ts";
 import { entryOf, shapeOf } from "./schema.ts";
-import { settle, showSettings } from "./settle.ts";
+import { settle, showSettings } from "./defaults.ts";
 import { SETTINGS } from "./settings.ts";
 import { type Environment, Texts } from "./substitution.ts";
 

@@ -3,8 +3,8 @@
 
 import { showName } from "../document/document-failure.ts";
 import type { Block, Body, Item, Position } from "../document/hcl-node.ts";
-import type { FoundBlock, FoundBody, FoundValue } from "./found.ts";
-import { NOTHING, merge } from "./found.ts";
+import type { FoundBlock, FoundBody, FoundValue } from "./merge.ts";
+import { NOTHING, merge } from "./merge.ts";
 import { nearest } from "../base/nearest.ts";
 import { type Place, type Problem, Refusal } from "./problem.ts";
 import { type Blocks, entryOf, type Field, type Fields, type Section } from "./schema.ts";

@@ -3,7 +3,7 @@
 
 import type { Failure } from "@holdfast/shared/failure";
 import { broaderWord, methodNotAllowed, permissionDenied, tokenExpired } from "./failures.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-state.ts";
 import type { TokenLookup } from "./seams.ts";
 
 const DENIED = "Permission denied";

@@ -5,7 +5,7 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { Asked } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { capabilityFor } from "./operation.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-state.ts";
 import type { Decisions } from "./seams.ts";
 
 const NO_RIGHT: Decision = { allowed: false, granting: [] };

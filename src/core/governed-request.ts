@@ -3,9 +3,9 @@
 import type { Instant } from "@holdfast/shared/world";
 import type { Asked } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { GovernedRequest } from "../policies/program-request.ts";
+import type { GovernedRequest } from "../policies/governing/program-request.ts";
 import { capabilityOn } from "./decision.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-state.ts";
 
 export async function governedRequest(
   passage: Passage,

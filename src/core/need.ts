@@ -8,7 +8,7 @@ import {
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-state.ts";
 import type { Route } from "./router.ts";
 
 export type Need = "nobody" | "optional" | "required";

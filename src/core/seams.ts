@@ -17,7 +17,7 @@ import type {
   Origin,
 } from "@holdfast/shared/endpoint/request";
 import type { ProgramInput } from "../program/program-input.ts";
-import type { Governor } from "../policies/governing-places.ts";
+import type { Governor } from "../policies/governing/governing-places.ts";
 import type { Route } from "./router.ts";
 
 /** The node itself. */

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { SystemClock } from "../system/clock.ts";
-import { makeDevCertificate } from "./dev-certificate.ts";
+import { makeDevCertificate } from "./dev/dev-certificate.ts";
 
 const SCRIPT = join(import.meta.dirname, "..", "..", "tests", "support", "server-as-nobody.ts");
 const FLAGS = ["--disable-warning=ExperimentalWarning"];

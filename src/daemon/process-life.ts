@@ -12,7 +12,13 @@ import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
 import { checkAuditDevices } from "./audit-check.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
-import { announceDev, type DevPlace, openDev, prepareClouds, withoutClouds } from "./dev-mode.ts";
+import {
+  announceDev,
+  type DevPlace,
+  openDev,
+  prepareClouds,
+  withoutClouds,
+} from "./dev/dev-mode.ts";
 import { dump } from "./diagnostics.ts";
 import type { DevFlags } from "./flags.ts";
 import { FollowedFiles } from "./followed-files.ts";

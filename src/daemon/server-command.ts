@@ -5,7 +5,7 @@ import { describe, OwnError } from "@holdfast/shared/failure";
 import { isForbidden } from "../base/forbidden.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
-import { type DevPlace, prepareDev } from "./dev-mode.ts";
+import { type DevPlace, prepareDev } from "./dev/dev-mode.ts";
 import { parseServerFlags, SERVER_USAGE, type ServerFlags } from "./flags.ts";
 import { FollowedFiles } from "./followed-files.ts";
 import { refusals } from "./hardening.ts";

@@ -24,7 +24,7 @@ import { SystemNet } from "../system/net.ts";
 import type { World } from "@holdfast/shared/world";
 import { fakeDaemon } from "../../tests/support/fake-daemon.ts";
 import { SqliteEngine } from "../storage/engines/sqlite.ts";
-import { makeDevCertificate } from "./dev-certificate.ts";
+import { makeDevCertificate } from "./dev/dev-certificate.ts";
 import { runServer } from "./server-command.ts";
 import { SystemHost } from "./system-host.ts";
 

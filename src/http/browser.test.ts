@@ -11,7 +11,7 @@ import {
   type RawAnswer,
 } from "../../tests/support/http-front.ts";
 import type { BrowserRules } from "./options.ts";
-import { isOwnOrigin } from "./host-rule.ts";
+import { isOwnOrigin } from "./request/host-rule.ts";
 
 describe("what browsers see", () => {
   let front: Front;

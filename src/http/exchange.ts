@@ -6,9 +6,9 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
-import { readJsonBody } from "./body.ts";
-import type { LargeBodies } from "./large-bodies.ts";
-import type { RequestHeaders } from "./request-headers.ts";
+import { readJsonBody } from "./request/body.ts";
+import type { LargeBodies } from "./request/large-bodies.ts";
+import type { RequestHeaders } from "./request/request-headers.ts";
 
 /** What carries one request and its answer: HTTP/1.1 or a stream of HTTP/2. */
 export interface Wire {

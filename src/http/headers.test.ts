@@ -14,9 +14,9 @@ import {
   type Front,
   type RawAnswer,
 } from "../../tests/support/http-front.ts";
-import { ForwardedFor } from "./forwarded.ts";
+import { ForwardedFor } from "./request/forwarded.ts";
 import { addAliases } from "./response-headers.ts";
-import { NOMAD, OWN, VAULT } from "./header-names.ts";
+import { NOMAD, OWN, VAULT } from "./request/header-names.ts";
 
 describe("headers and bodies", () => {
   let front: Front;

@@ -22,12 +22,12 @@ import {
   type Seated,
 } from "./connection-book.ts";
 import { spokePlainHttp, listenFailed } from "./failures.ts";
-import { ForwardedFor } from "./forwarded.ts";
-import { Http1 } from "./http1.ts";
-import { Http2Connection } from "./http2.ts";
+import { ForwardedFor } from "./request/forwarded.ts";
+import { Http1 } from "./http1/http1.ts";
+import { Http2Connection } from "./http2/http2.ts";
 import { isLoopbackAddress, type FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
-import { rawAnswer } from "./raw-answer.ts";
+import { rawAnswer } from "./http1/raw-answer.ts";
 import { Reception } from "./reception.ts";
 import { removeStale } from "./stale-socket.ts";
 import type { Sweep, Swept } from "./sweep.ts";

@@ -7,7 +7,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE } from "@holdfast/shared/endpoint/output";
 import type { ListenerTraits } from "@holdfast/shared/endpoint/request";
-import { checkAnnounced } from "./body.ts";
+import { checkAnnounced } from "./request/body.ts";
 import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
 import {
   badHeader,
@@ -22,16 +22,16 @@ import {
   clientEnded,
   clientGone,
 } from "./failures.ts";
-import type { ForwardedFor } from "./forwarded.ts";
-import { HostRule, isOwnOrigin } from "./host-rule.ts";
-import { LargeBodies } from "./large-bodies.ts";
-import { ReadBlocks } from "./read-blocks.ts";
+import type { ForwardedFor } from "./request/forwarded.ts";
+import { HostRule, isOwnOrigin } from "./request/host-rule.ts";
+import { LargeBodies } from "./request/large-bodies.ts";
+import { ReadBlocks } from "./request/read-blocks.ts";
 import type { FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
-import { RequestHeaders, type HeaderRules } from "./request-headers.ts";
+import { RequestHeaders, type HeaderRules } from "./request/request-headers.ts";
 import { answerTo, errorWord, refusal, type Answer } from "./respond.ts";
 import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
-import { apiTarget, otherTarget, splitAddress } from "./target.ts";
+import { apiTarget, otherTarget, splitAddress } from "./request/target.ts";
 import { PAGE_FILES } from "./ui-page.ts";
 
 export class Reception {

@@ -3,7 +3,7 @@
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { refused, type ResponseHeaders as Configured } from "./listener-settings.ts";
-import { NOMAD, VAULT } from "./header-names.ts";
+import { NOMAD, VAULT } from "./request/header-names.ts";
 
 const HSTS = "Strict-Transport-Security";
 const ONE_YEAR = "max-age=31536000";

@@ -10,12 +10,12 @@ import type { Tx } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { Leased } from "@holdfast/shared/endpoint/reply";
 import type { Asked } from "@holdfast/shared/endpoint/request";
-import type { Attempted } from "./attempt.ts";
+import type { Attempted } from "./revocation/attempt.ts";
 import * as failures from "./failures.ts";
-import type { LeaseMounts, LeaseOwners } from "./given.ts";
+import type { LeaseMounts, LeaseOwners } from "./ports.ts";
 import type { Lease } from "./lease.ts";
-import { newLeaseId } from "./lease-id.ts";
-import type { LeaseRows } from "./lease-rows.ts";
+import { newLeaseId } from "./rows/lease-id.ts";
+import type { LeaseRows } from "./rows/lease-rows.ts";
 import type { Limiting } from "./lease-limits.ts";
 import { grantedAtIssue, inSeconds } from "./lifetime.ts";
 

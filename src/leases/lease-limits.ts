@@ -4,9 +4,9 @@
 import type { Timers } from "@holdfast/shared/world";
 import type { MountRef } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
-import type { LeaseLimit, LeaseLimits, LeaseMounts } from "./given.ts";
-import type { IdCounts } from "./id-counts.ts";
-import type { LeaseCount } from "./lease-rows.ts";
+import type { LeaseLimit, LeaseLimits, LeaseMounts } from "./ports.ts";
+import type { IdCounts } from "./rows/id-counts.ts";
+import type { LeaseCount } from "./rows/lease-rows.ts";
 
 export interface LimitingParts {
   readonly limits: LeaseLimits;

@@ -9,8 +9,8 @@ import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { Asked, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { OwnLeases } from "@holdfast/plugin-sdk/surroundings";
-import { attempt } from "./attempt.ts";
-import { LeaseExpiry } from "./expiry.ts";
+import { attempt } from "./revocation/attempt.ts";
+import { LeaseExpiry } from "./revocation/expiry.ts";
 import * as failures from "./failures.ts";
 import type {
   CubbyholeContents,
@@ -21,23 +21,23 @@ import type {
   LeaseMounts,
   LeaseNamespaces,
   LeaseOwners,
-} from "./given.ts";
+} from "./ports.ts";
 import { type Issued, Issuing, type IssuingParts } from "./issuing.ts";
 import type { Lease, LeaseOwner } from "./lease.ts";
-import { IdCounts } from "./id-counts.ts";
-import { isKeyText, isLeaseIdOf } from "./lease-id.ts";
-import { COUNTS } from "./lease-keys.ts";
+import { IdCounts } from "./rows/id-counts.ts";
+import { isKeyText, isLeaseIdOf } from "./rows/lease-id.ts";
+import { COUNTS } from "./rows/lease-keys.ts";
 import { Limiting } from "./lease-limits.ts";
-import { type LeaseCount, LeaseRows } from "./lease-rows.ts";
+import { type LeaseCount, LeaseRows } from "./rows/lease-rows.ts";
 import { LeaseTime } from "./lease-time.ts";
 import { MountLeases } from "./mount-leases.ts";
-import { Outcomes } from "./outcomes.ts";
+import { Outcomes } from "./revocation/outcomes.ts";
 import { Renewing } from "./renewing.ts";
-import { Revocations } from "./revocations.ts";
-import { Revoking } from "./revoking.ts";
-import { unlessAborted } from "./waiting.ts";
-import { StuckLeases } from "./stuck-leases.ts";
-import { Sweeps } from "./sweeps.ts";
+import { Revocations } from "./revocation/revocations.ts";
+import { Revoking } from "./revocation/revoking.ts";
+import { unlessAborted } from "./revocation/waiting.ts";
+import { StuckLeases } from "./revocation/stuck-leases.ts";
+import { Sweeps } from "./revocation/sweeps.ts";
 import { Tidying } from "./tidying.ts";
 
 export interface LeasesOptions {

@@ -3,9 +3,9 @@
 import type { Timers } from "@holdfast/shared/world";
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { OwnLeases } from "@holdfast/plugin-sdk/surroundings";
-import type { LeaseRows } from "./lease-rows.ts";
-import type { StuckLeases } from "./stuck-leases.ts";
-import type { Sweeps } from "./sweeps.ts";
+import type { LeaseRows } from "./rows/lease-rows.ts";
+import type { StuckLeases } from "./revocation/stuck-leases.ts";
+import type { Sweeps } from "./revocation/sweeps.ts";
 
 const PAGE = 1000; // keys alone: some milliseconds
 

@@ -4,13 +4,13 @@ import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Renewal } from "@holdfast/plugin-sdk/engine";
-import { factsOf } from "./attempt.ts";
+import { factsOf } from "./revocation/attempt.ts";
 import * as failures from "./failures.ts";
-import type { LeaseMount, LeaseMounts } from "./given.ts";
+import type { LeaseMount, LeaseMounts } from "./ports.ts";
 import type { Issued } from "./issuing.ts";
 import type { Lease, LeasePlace } from "./lease.ts";
-import { isLeaseIdOf } from "./lease-id.ts";
-import type { LeaseRows } from "./lease-rows.ts";
+import { isLeaseIdOf } from "./rows/lease-id.ts";
+import type { LeaseRows } from "./rows/lease-rows.ts";
 import { type Granted, grantedAtRenewal, inSeconds } from "./lifetime.ts";
 
 export interface RenewingParts {

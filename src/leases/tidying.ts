@@ -6,10 +6,10 @@ import type { Log } from "@holdfast/shared/log";
 import type { Instant, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { LeaseOwners } from "./given.ts";
-import { placeBelow, RECORDS, recordsOf } from "./lease-keys.ts";
-import { FOLDERS, type LeaseRows } from "./lease-rows.ts";
-import { queued } from "./sweeps.ts";
+import type { LeaseOwners } from "./ports.ts";
+import { placeBelow, RECORDS, recordsOf } from "./rows/lease-keys.ts";
+import { FOLDERS, type LeaseRows } from "./rows/lease-rows.ts";
+import { queued } from "./revocation/sweeps.ts";
 
 const BATCH = 16; // see outcomes.ts
 

@@ -4,11 +4,11 @@
 
 import type { Log } from "@holdfast/shared/log";
 import type { Tx, View } from "../barrier/view.ts";
-import { evacuate, type EvacuationParts, stopped } from "./evacuation.ts";
+import { evacuate, type EvacuationParts, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { type Job, Jobs } from "./jobs.ts";
-import { contentsOf, type MountRecord } from "./mount-record.ts";
-import type { MountRows } from "./mount-rows.ts";
+import { contentsOf, type MountRecord } from "./table/mount-record.ts";
+import type { MountRows } from "./table/mount-rows.ts";
 import type { Mount } from "./open-mount.ts";
 
 const SLICE = 256; // keys in one transaction

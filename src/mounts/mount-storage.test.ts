@@ -4,7 +4,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import { madeBarrier } from "../../tests/support/made-barrier.ts";
 import { MountStorage } from "./mount-storage.ts";
-import { WriteAheadLog } from "./write-ahead.ts";
+import { WriteAheadLog } from "./undo/write-ahead.ts";
 
 const codec = jsonCodec<string>();
 

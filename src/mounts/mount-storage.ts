@@ -14,7 +14,7 @@ import type {
   StorageRecord,
 } from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
-import type { WriteAheadLog } from "./write-ahead.ts";
+import type { WriteAheadLog } from "./undo/write-ahead.ts";
 
 /** One opening of an engine. */
 export interface Life {

@@ -10,29 +10,23 @@ import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
-import { orphansApi } from "./api-orphans.ts";
+import { orphansApi } from "./api/api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";
-import { stopped } from "./evacuation.ts";
+import { stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
-import { FixedMounts } from "./fixed-mounts.ts";
-import { changed, checkConfig, type ServerTtls } from "./mount-config.ts";
-import { readKnownPath } from "./mount-path.ts";
-import type { MountKind, MountRecord } from "./mount-record.ts";
-import { MountRows } from "./mount-rows.ts";
-import { Table } from "./mount-table.ts";
-import type {
-  DisableProgress,
-  MountChange,
-  MountsOptions,
-  NewMount,
-  ShownMount,
-} from "./mounts-given.ts";
-import { changedOptions, checkVersion, MountTypes } from "./mount-types.ts";
+import { FixedMounts } from "./table/fixed-mounts.ts";
+import { changed, checkConfig, type ServerTtls } from "./table/mount-config.ts";
+import { readKnownPath } from "./table/mount-path.ts";
+import type { MountKind, MountRecord } from "./table/mount-record.ts";
+import { MountRows } from "./table/mount-rows.ts";
+import { Table } from "./table/mount-table.ts";
+import type { DisableProgress, MountChange, MountsOptions, NewMount, ShownMount } from "./ports.ts";
+import { changedOptions, checkVersion, MountTypes } from "./table/mount-types.ts";
 import { Moves } from "./moves.ts";
 import type { FoundMount, Mount, MountWorld, OpenMount } from "./open-mount.ts";
-import { Orphans } from "./orphans.ts";
-import { Rollback } from "./rollback.ts";
+import { Orphans } from "./undo/orphans.ts";
+import { Rollback } from "./undo/rollback.ts";
 
 const MAX_MOUNTS = 20_000; // each is held in memory, and a namespace's administrator can make them
 const DISABLE_WAIT: Nanos = 60n * SECOND; // then it goes on in the background

@@ -11,13 +11,13 @@ import { uuidBytes } from "@holdfast/shared/text/uuid";
 import type { Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
-import { evacuate, type EvacuationParts, stopped } from "./evacuation.ts";
+import { evacuate, type EvacuationParts, stopped } from "./teardown.ts";
 import * as failures from "./failures.ts";
 import { Jobs } from "./jobs.ts";
-import { isProtected, kindOfPath, readMountPath } from "./mount-path.ts";
-import { dataOf, type MountKind, type MountRecord } from "./mount-record.ts";
-import type { MountRows, Neighbours } from "./mount-rows.ts";
-import type { Table } from "./mount-table.ts";
+import { isProtected, kindOfPath, readMountPath } from "./table/mount-path.ts";
+import { dataOf, type MountKind, type MountRecord } from "./table/mount-record.ts";
+import type { MountRows, Neighbours } from "./table/mount-rows.ts";
+import type { Table } from "./table/mount-table.ts";
 import type { Mount } from "./open-mount.ts";
 
 const SLICE_ROWS = 64;

@@ -11,13 +11,13 @@ import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineGiven, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
 import type { EngineRoutes, Routes } from "./engine-routes.ts";
-import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./mount-config.ts";
-import { segmentsOf } from "./mount-path.ts";
-import { dataOf, type MountKind, type MountRecord } from "./mount-record.ts";
+import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./table/mount-config.ts";
+import { segmentsOf } from "./table/mount-path.ts";
+import { dataOf, type MountKind, type MountRecord } from "./table/mount-record.ts";
 import { type Life, MountStorage } from "./mount-storage.ts";
 import { passedHeaders } from "./passed-headers.ts";
-import { WriteAheadLog } from "./write-ahead.ts";
-import { writeAheadOf } from "./write-ahead-keys.ts";
+import { WriteAheadLog } from "./undo/write-ahead.ts";
+import { writeAheadOf } from "./undo/write-ahead-keys.ts";
 
 /** A mount whose engine is there, as others see it. Also one that is being disabled. */
 export interface OpenMount {

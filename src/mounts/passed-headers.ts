@@ -2,7 +2,7 @@
 // never one that carries a credential or that the server speaks itself.
 
 import * as failures from "./failures.ts";
-import type { MountConfig } from "./mount-config.ts";
+import type { MountConfig } from "./table/mount-config.ts";
 
 const NAME = /^[A-Za-z0-9!#$&'\-.^_`|~]{1,128}$/;
 /** Ours, and those of the two families of older names. */

@@ -10,7 +10,11 @@ import { isPolicyName, policyName } from "@holdfast/shared/text/policy-name";
 import { warningsOf } from "../acl/warnings.ts";
 import * as builtIn from "./built-in.ts";
 import * as failures from "./failures.ts";
-import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
+import {
+  governingCodec,
+  governingPolicies,
+  type GoverningRecord,
+} from "./governing/governing-record.ts";
 import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts";
 import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { placeWarnings, type RulePlaces } from "./rule-places.ts";

@@ -6,7 +6,7 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { canonicalTime, parseTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
-import { ENFORCEMENT_LEVELS } from "./governing-record.ts";
+import { ENFORCEMENT_LEVELS } from "./governing/governing-record.ts";
 import { plainPolicyText } from "./policy-text.ts";
 
 const MAX_LISTED = 10_000;

@@ -3,7 +3,7 @@
 import { showTime } from "@holdfast/shared/text/time";
 import { out, type Output, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { readEgpPaths } from "../program/egp-paths.ts";
-import { ENFORCEMENT_LEVELS, type GoverningRecord } from "./governing-record.ts";
+import { ENFORCEMENT_LEVELS, type GoverningRecord } from "./governing/governing-record.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 
 const name = out.string("Its name, in lower case.");

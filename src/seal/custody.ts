@@ -11,9 +11,9 @@ import { exportKey, openEntry, sealEntry, secretKey } from "../crypto/aead.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { putConfig, type Scheme, type SealConfig, schemeOf } from "./config.ts";
 import { rowMissing } from "./failures.ts";
-import type { Collection } from "./collection.ts";
-import type { Ground } from "./ground.ts";
-import { findKey } from "./share.ts";
+import type { Collection } from "./ceremonies/collection.ts";
+import type { Ground } from "./ceremonies/ceremony-deps.ts";
+import { findKey } from "./ceremonies/share.ts";
 
 export const ROOT_KEY_PATH = "core/root-key";
 export const RECOVERY_ROOT_KEY_PATH = "core/recovery-root-key";

@@ -16,7 +16,7 @@ import {
 } from "./config.ts";
 import type { Custody } from "./custody.ts";
 import * as failures from "./failures.ts";
-import { readPublicKeys, type SharedOut, shareOutFreshKey } from "./share.ts";
+import { readPublicKeys, type SharedOut, shareOutFreshKey } from "./ceremonies/share.ts";
 
 export interface InitOptions {
   /** Shamir seal only, as the next two. Default 5. */

@@ -23,12 +23,12 @@ import {
   ROOT_KEY_PATH,
 } from "./custody.ts";
 import * as failures from "./failures.ts";
-import type { Ground } from "./ground.ts";
+import type { Ground } from "./ceremonies/ceremony-deps.ts";
 import * as initial from "./init.ts";
 import type { KeeperOptions } from "./keeper-options.ts";
-import { Rekeying } from "./rekeying.ts";
-import { type Minting, RootGeneration } from "./root-generation.ts";
-import { parseShare, protectText } from "./share.ts";
+import { Rekeying } from "./ceremonies/rekeying.ts";
+import { type Minting, RootGeneration } from "./ceremonies/root-generation.ts";
+import { parseShare, protectText } from "./ceremonies/share.ts";
 import { type Cluster, type SealStatus, statusOf } from "./status.ts";
 import { Turns } from "./turns.ts";
 import * as attempt from "./unseal.ts";

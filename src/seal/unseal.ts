@@ -2,7 +2,7 @@
 // three sets have that opened nothing. Shares that were right stay while the house behind the barrier does not open, so
 // that nobody has to call their holders again. Pure; the keeper combines the shares and tries the key.
 
-import * as collection from "./collection.ts";
+import * as collection from "./ceremonies/collection.ts";
 
 export type State =
   | { readonly at: "idle" }

@@ -3,7 +3,7 @@
 
 import type { Described } from "../endpoint/openapi.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
-import type { MountRecord } from "../mounts/mount-record.ts";
+import type { MountRecord } from "../mounts/table/mount-record.ts";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 

@@ -1,8 +1,8 @@
 // The types of engines that are built in, what else they are called, and what is mounted by itself.
 
-import type { FixedMount } from "../mounts/fixed-mounts.ts";
-import type { DefaultMount, TypeAlias } from "../mounts/mounts-given.ts";
-import { TYPE_ALIASES } from "../mounts/type-aliases.ts";
+import type { FixedMount } from "../mounts/table/fixed-mounts.ts";
+import type { DefaultMount, TypeAlias } from "../mounts/ports.ts";
+import { TYPE_ALIASES } from "../mounts/table/type-aliases.ts";
 import { approleType } from "@holdfast/engines/approle/approle";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { cloudbType } from "@holdfast/engines/cloudb/cloudb";

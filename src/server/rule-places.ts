@@ -1,8 +1,8 @@
 // Where the paths of policies lead, those of rules and those of EGPs, by the
 // mounts and namespaces that there are now.
 
-import type { GovernedPlaces } from "../policies/governed-places.ts";
-import type { DeclaredAccess, InspectionOptions } from "../policies/inspection.ts";
+import type { GovernedPlaces } from "../policies/governing/governed-places.ts";
+import type { DeclaredAccess, InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { RulePlaces } from "../policies/rule-places.ts";
 import { isPart } from "../endpoint/parts.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";

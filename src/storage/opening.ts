@@ -26,7 +26,7 @@ import {
 import { decodeEntry, firstChain } from "./rows/log-entry.ts";
 import { Forest, isSlot, isSumRow } from "./rows/merkle.ts";
 import { MalformedBytes } from "./rows/row-bytes.ts";
-import { Tip } from "./tip.ts";
+import { Tip } from "./commit/tip.ts";
 
 const PAGE_ROWS = 1024;
 

@@ -14,7 +14,7 @@ import {
 import { headDamaged } from "./failures.ts";
 import { afterKey } from "./key.ts";
 import { MalformedBytes } from "./rows/row-bytes.ts";
-import { Slices } from "./slices.ts";
+import { Slices } from "./commit/slices.ts";
 
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
 

@@ -14,7 +14,7 @@ import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
 import { hex, text } from "@holdfast/shared/bytes";
 import { SystemFs } from "../system/fs.ts";
 import { slotOf } from "./rows/merkle.ts";
-import { reindexStore } from "./reindex.ts";
+import { reindexStore } from "./repair/reindex.ts";
 import { SqliteEngine } from "./engines/sqlite.ts";
 import { trimLog } from "./trimming.ts";
 

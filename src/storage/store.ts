@@ -6,8 +6,8 @@ import type { KeyObject } from "node:crypto";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
-import { type CheckOptions, type CheckReport, checkStore } from "./check.ts";
-import type { ControlReader } from "./control-records.ts";
+import { type CheckOptions, type CheckReport, checkStore } from "./repair/check.ts";
+import type { ControlReader } from "./following/control-records.ts";
 import {
   type Engine,
   EngineError,
@@ -16,7 +16,7 @@ import {
   type Row,
 } from "./engines/engine.ts";
 import { storageFailed } from "./failures.ts";
-import type { CommittedEntry } from "./foreign-entries.ts";
+import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { listNames, type Page, rangeOf } from "./key.ts";
 import { isInitialised, isLocked, Life } from "./life.ts";
 import { hasBegun, type Identity } from "./opening.ts";
@@ -24,7 +24,7 @@ import * as heads from "./rows/head.ts";
 import type { Forest } from "./rows/merkle.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { StoreReads, StoreTx } from "./transaction.ts";
-import { Trust } from "./trust.ts";
+import { Trust } from "./commit/fail-stop.ts";
 import { type Change, Watchers } from "./watch.ts";
 import {
   type Changed,
@@ -35,8 +35,8 @@ import {
   Writing,
 } from "./writing.ts";
 
-export type { ControlReader } from "./control-records.ts";
-export type { CommittedEntry } from "./foreign-entries.ts";
+export type { ControlReader } from "./following/control-records.ts";
+export type { CommittedEntry } from "./following/foreign-entries.ts";
 export type { Identity } from "./opening.ts";
 export type { Changed, Mending, WriteOptions } from "./writing.ts";
 

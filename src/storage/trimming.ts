@@ -5,7 +5,7 @@ import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
 import type { LogRow } from "./engines/engine.ts";
 import type { Head, Tail } from "./rows/head.ts";
 import { decodeEntryHeader } from "./rows/log-entry.ts";
-import { Slices } from "./slices.ts";
+import { Slices } from "./commit/slices.ts";
 import type { Store } from "./store.ts";
 
 const HOUR: Nanos = 3_600_000_000_000n;

@@ -7,9 +7,9 @@ import { equalBytes } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Timers } from "@holdfast/shared/world";
-import { AcceptedState } from "./accepted-state.ts";
-import { type Accepted, Committer, leavesHead } from "./committer.ts";
-import { type ControlReader, ControlReaders, unreadRow } from "./control-records.ts";
+import { AcceptedState } from "./commit/accepted-state.ts";
+import { type Accepted, Committer, leavesHead } from "./commit/committer.ts";
+import { type ControlReader, ControlReaders, unreadRow } from "./following/control-records.ts";
 import { type Engine, EngineError, type Leaf, type Range, type SumRow } from "./engines/engine.ts";
 import * as failures from "./failures.ts";
 import {
@@ -18,10 +18,10 @@ import {
   type CommittedEntry,
   entriesBetween,
   readGroup,
-} from "./foreign-entries.ts";
+} from "./following/foreign-entries.ts";
 import { classOf, hasClass } from "./key.ts";
 import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
-import { Line } from "./line.ts";
+import { Line } from "./commit/admission-queue.ts";
 import {
   creation,
   hasBegun,
@@ -34,13 +34,13 @@ import {
 import { Pending } from "./pending.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, isSumRow, slotOf } from "./rows/merkle.ts";
-import { Settling } from "./settling.ts";
-import { RecentLeaves } from "./recent-leaves.ts";
-import type { SlotLeaves } from "./slot-leaves.ts";
+import { Settling } from "./commit/durability-waiters.ts";
+import { RecentLeaves } from "./commit/recent-leaves.ts";
+import type { SlotLeaves } from "./commit/slot-leaves.ts";
 import { SpaceGuard } from "./space.ts";
-import type { Tip } from "./tip.ts";
+import type { Tip } from "./commit/tip.ts";
 import { type Below, type StoreTx, Transaction, type TransactionLimits } from "./transaction.ts";
-import type { Trust } from "./trust.ts";
+import type { Trust } from "./commit/fail-stop.ts";
 
 const MIB = 1024 * 1024;
 /** The most that one change may be; an engine may take less. */

@@ -8,16 +8,16 @@ import { isOver } from "@holdfast/shared/text/time";
 import type { Clock } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
-import type { LoginMounts } from "./closing.ts";
+import type { LoginMounts } from "./life/closing.ts";
 import { RECORD_UNUSABLE } from "./failures.ts";
 import { originOf } from "./origin.ts";
-import type { Salt } from "./salt.ts";
+import type { Salt } from "./rows/salt.ts";
 import type { Token } from "./token.ts";
 import { TokenCache } from "./token-cache.ts";
-import { recordsOf } from "./token-keys.ts";
-import type { TokenPlace, TokenRows } from "./token-rows.ts";
+import { recordsOf } from "./rows/token-keys.ts";
+import type { TokenPlace, TokenRows } from "./rows/token-rows.ts";
 import { pathOf, type TokenTerms } from "./token-terms.ts";
-import { isSpent } from "./uses.ts";
+import { isSpent } from "./life/uses.ts";
 
 const NOWHERE = AddressRanges.of([]);
 

@@ -5,9 +5,9 @@ import type { Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { secretInUse, secretUnusable } from "./failures.ts";
 import { checkNewToken, type Lifetimes, type NewToken } from "./new-token.ts";
-import type { Salt } from "./salt.ts";
+import type { Salt } from "./rows/salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
-import type { TokenRows } from "./token-rows.ts";
+import type { TokenRows } from "./rows/token-rows.ts";
 
 /** What somebody has picked; what is left out is random. */
 export interface Chosen {

@@ -9,10 +9,10 @@ import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { Caller } from "@holdfast/shared/endpoint/request";
 import { denied, oneTimeSecretInvalid } from "./failures.ts";
-import type { OneTimeRows } from "./one-time-rows.ts";
-import type { Salt } from "./salt.ts";
+import type { OneTimeRows } from "./rows/one-time-rows.ts";
+import type { Salt } from "./rows/salt.ts";
 import type { Token } from "./token.ts";
-import type { TokenPlace, TokenRows } from "./token-rows.ts";
+import type { TokenPlace, TokenRows } from "./rows/token-rows.ts";
 
 const LIFETIME: Nanos = 10n * MINUTE;
 

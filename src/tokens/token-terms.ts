@@ -5,7 +5,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { WrapForm } from "@holdfast/shared/endpoint/request";
 import { isTexts } from "./origin.ts";
 import type { Token } from "./token.ts";
-import type { TokenPlace } from "./token-keys.ts";
+import type { TokenPlace } from "./rows/token-keys.ts";
 
 export interface TokenTerms {
   /** Ends with it, unless it was let go since; null: made without one. */

@@ -5,18 +5,18 @@ import { Secret } from "@holdfast/shared/secret";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { TokenEnding } from "./expiry.ts";
+import type { TokenEnding } from "./life/expiry.ts";
 import * as failures from "./failures.ts";
 import type { TokenLookup } from "./lookup.ts";
 import type { Minting } from "./minting.ts";
 import { cutToMaker, type Lifetimes, type NewToken } from "./new-token.ts";
-import type { OneTimeRows } from "./one-time-rows.ts";
-import { increment, renewedUntil } from "./renewal.ts";
-import type { Salt } from "./salt.ts";
+import type { OneTimeRows } from "./rows/one-time-rows.ts";
+import { increment, renewedUntil } from "./life/renewal.ts";
+import type { Salt } from "./rows/salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
 import { changed, type TokenChange } from "./token-change.ts";
-import type { TokenRanges } from "./token-ranges.ts";
-import type { TokenPlace, TokenRows } from "./token-rows.ts";
+import type { TokenRanges } from "./rows/token-ranges.ts";
+import type { TokenPlace, TokenRows } from "./rows/token-rows.ts";
 
 const WIPED_AT_ONCE = 16; // see expiry.ts
 

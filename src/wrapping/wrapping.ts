@@ -20,7 +20,7 @@ import {
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import type { NewToken } from "../tokens/new-token.ts";
 import type { Token } from "../tokens/token.ts";
-import type { TokenPlace } from "../tokens/token-keys.ts";
+import type { TokenPlace } from "../tokens/rows/token-keys.ts";
 import type { CubbyholeContents, Made, Maker } from "./cubbyhole-contents.ts";
 import * as failures from "./failures.ts";
 import { ownerOf } from "./owner.ts";

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { SystemClock } from "../../src/system/clock.ts";
 import { DAY } from "@holdfast/shared/text/duration";
-import { makeDevCertificate } from "../../src/daemon/dev-certificate.ts";
+import { makeDevCertificate } from "../../src/daemon/dev/dev-certificate.ts";
 import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
 import { run, type Ran, type RunOptions } from "./harness.ts";
 

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import net, { type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { SystemClock } from "../../src/system/clock.ts";
-import { makeDevCertificate } from "../../src/daemon/dev-certificate.ts";
+import { makeDevCertificate } from "../../src/daemon/dev/dev-certificate.ts";
 import { configured, PROGRAM, StartedServer } from "../support/started-server.ts";
 import { FakeServer } from "./fake-server.ts";
 import { makeHome, run } from "./harness.ts";

@@ -23,7 +23,7 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,
-    files: /^src\/(?:core\/pipeline|http\/target)\.ts$/,
+    files: /^src\/(?:core\/pipeline|http\/request\/target)\.ts$/,
   },
   { what: /(?<!function\s+)\bparseQuery\s*\(/g, files: /^src\/core\/pipeline\.ts$/ },
 ];

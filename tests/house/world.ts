@@ -59,7 +59,7 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "the process and its host: links, /proc, process number, Unix sockets, compile cache, helpers",
   },
   {
-    file: /^src\/daemon\/dev-certificate\.ts$/,
+    file: /^src\/daemon\/dev\/dev-certificate\.ts$/,
     may: ["randomness"],
     why: "WebCrypto makes the key pair of a development certificate",
   },

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
-import { orphansApi } from "../../src/mounts/api-orphans.ts";
+import { orphansApi } from "../../src/mounts/api/api-orphans.ts";
 import { at } from "../support/http-client.ts";
 import { startServer } from "../support/test-server.ts";
 

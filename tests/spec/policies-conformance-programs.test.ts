@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { conclude } from "../../src/policies/judging.ts";
+import { conclude } from "../../src/policies/governing/judging.ts";
 import { EgpIndex, readEgpPaths } from "../../src/program/egp-paths.ts";
 import { loadPrograms } from "../../src/program/load.ts";
 import { testInput } from "../../src/program/test-input.ts";

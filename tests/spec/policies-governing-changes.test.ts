@@ -5,7 +5,10 @@ import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test from "node:test";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { governingCodec, governingPolicies } from "../../src/policies/governing-record.ts";
+import {
+  governingCodec,
+  governingPolicies,
+} from "../../src/policies/governing/governing-record.ts";
 import { StoppableClock } from "../support/acl-server.ts";
 import { governedServer, type GovernedServer, OVERRIDE } from "../support/governed-server.ts";
 import { at } from "../support/http-client.ts";

@@ -17,7 +17,7 @@ import { serveMounted } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import { type Asked, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { MountStorage } from "../../src/mounts/mount-storage.ts";
-import { WriteAheadLog } from "../../src/mounts/write-ahead.ts";
+import { WriteAheadLog } from "../../src/mounts/undo/write-ahead.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { Store } from "../../src/storage/store.ts";
 import type { EngineGiven, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";

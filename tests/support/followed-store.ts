@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
 import type { Engine, Reads } from "../../src/storage/engines/engine.ts";
-import type { CommittedEntry } from "../../src/storage/foreign-entries.ts";
+import type { CommittedEntry } from "../../src/storage/following/foreign-entries.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../../src/storage/rows/head.ts";
 import { decodeEntry } from "../../src/storage/rows/log-entry.ts";
 import { leafHash } from "../../src/storage/rows/merkle.ts";

@@ -4,7 +4,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { MountStorage } from "../../src/mounts/mount-storage.ts";
-import { WriteAheadLog } from "../../src/mounts/write-ahead.ts";
+import { WriteAheadLog } from "../../src/mounts/undo/write-ahead.ts";
 import type { EngineGiven, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import { type LockoutConfig, USUAL_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
 import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";

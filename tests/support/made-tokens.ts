@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Failure, type FailureKind } from "@holdfast/shared/failure";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { EndedToken } from "../../src/tokens/expiry.ts";
+import type { EndedToken } from "../../src/tokens/life/expiry.ts";
 import type { Token } from "../../src/tokens/token.ts";
 import { Tokens, type TokensOptions } from "../../src/tokens/tokens.ts";
 import { nextTurn } from "./fake-world.ts";

@@ -21,7 +21,7 @@ import {
   type NamespaceRef,
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
-import type { Governor } from "../../src/policies/governing-places.ts";
+import type { Governor } from "../../src/policies/governing/governing-places.ts";
 
 export interface AskOptions {
   readonly token?: string;

@@ -19,7 +19,7 @@ import type {
   Timer,
   Timers,
 } from "@holdfast/shared/world";
-import { Chain, type ChainEvent, type ChainHead, NO_HEAD } from "../chain.ts";
+import { Chain, type ChainEvent, type ChainHead, NO_HEAD } from "../records/chain.ts";
 import type { Hmac } from "../../crypto/hmac.ts";
 import { readTail } from "./file-tail.ts";
 import { rotatedFiles, rotatedPath } from "./rotated-files.ts";

@@ -1,0 +1,57 @@
+// What stands in a record for a value that must not be readable: an HMAC under the device's own
+// salt, so that equal values can be found in one device's records and compared with a known one,
+// and nowhere else. The hashes of tokens are remembered, by a blinded digest and never by the token.
+
+import { hash, type KeyObject } from "node:crypto";
+import type { Random } from "@holdfast/shared/world";
+import { hex } from "@holdfast/shared/bytes";
+import { BoundedCache } from "./bounded-cache.ts";
+import { Hmac } from "../../crypto/hmac.ts";
+
+export const HASH_PREFIX = "hmac-sha256:";
+
+const MOST_REMEMBERED = 4096;
+
+/** Gives JSON text: quotes included. */
+export interface Veil {
+  readonly raw: boolean;
+  value(text: string | Uint8Array): string;
+  token(secret: string): string;
+  accessor(accessor: string): string;
+}
+
+export class Hasher implements Veil {
+  readonly raw = false;
+  readonly #hmac: Hmac;
+  readonly #blind: string;
+  readonly #tokens = new BoundedCache<string, string>(MOST_REMEMBERED);
+  readonly #accessors = new BoundedCache<string, string>(MOST_REMEMBERED);
+
+  constructor(salt: KeyObject, random: Random) {
+    this.#hmac = new Hmac(salt);
+    this.#blind = hex(random.bytes(16));
+  }
+
+  /** As it stands in records, without quotes. */
+  hash(text: string | Uint8Array): string {
+    return HASH_PREFIX + this.#hmac.of(text);
+  }
+
+  value(text: string | Uint8Array): string {
+    return `"${this.hash(text)}"`;
+  }
+
+  /** Half the cost of a fresh HMAC when it is known, and shared by request and response. */
+  token(secret: string): string {
+    const key = hash("sha256", this.#blind + secret, "latin1");
+    return this.#tokens.get(key, () => this.value(secret));
+  }
+
+  accessor(accessor: string): string {
+    return this.#accessors.get(accessor, () => this.value(accessor));
+  }
+
+  wipe(): void {
+    this.#hmac.wipe();
+  }
+}

@@ -1,0 +1,236 @@
+// The text of a record: one line of JSON, built as text, since trees of objects would cost more than
+// the hashing. Request and response of one request share their middle part, which is made once.
+// docs/formats/audit.md describes the members.
+
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { RenewedMap } from "@holdfast/shared/renewed-map";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Clock, Instant } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import type { WrapInfo } from "@holdfast/shared/endpoint/reply";
+import type { Caller } from "@holdfast/shared/endpoint/request";
+import type { AuditedAnswer, AuditedRequest } from "../../endpoint/audited.ts";
+import { BoundedCache } from "./bounded-cache.ts";
+import type { Veil } from "./hasher.ts";
+import { quote } from "./json-text.ts";
+import { maskedJson } from "./masking.ts";
+import { TimeText } from "./time-text.ts";
+
+const SECOND = 1_000_000_000n;
+const MOST_UNANSWERED = 16_384; // more than may be parked; beyond, some texts are made twice
+
+export interface RecordFormat {
+  readonly hmacAccessor: boolean;
+  /** Lists are shown as the number of their keys. */
+  readonly elideLists: boolean;
+  readonly prefix: string;
+}
+
+/** A header that is recorded. */
+export interface HeaderRule {
+  readonly name: string; // lower case
+  readonly hmac: boolean;
+}
+
+/** Where this server stands; ids may become known only after a start. */
+export interface ClusterFacts {
+  readonly clusterId: () => string;
+  readonly region: string;
+}
+
+export interface RecordParts {
+  readonly veil: Veil;
+  readonly format: RecordFormat;
+  readonly cluster: ClusterFacts;
+  readonly headers: () => readonly HeaderRule[];
+  readonly clock: Pick<Clock, "now">;
+}
+
+export class Records {
+  readonly #parts: RecordParts;
+  readonly #times = new TimeText();
+  readonly #issued = new BoundedCache<Instant, string>(1024);
+  /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
+  readonly #middles = new RenewedMap<AuditedRequest, string>();
+  /** Of the last answer that cannot change: a write may be told to thousands who waited for it. */
+  #shown: { readonly data: JsonValue; readonly readable: unknown; readonly text: string } | null =
+    null;
+
+  constructor(parts: RecordParts) {
+    this.#parts = parts;
+  }
+
+  request(request: AuditedRequest, error: string): string {
+    const middle = this.#middle(request);
+    if (this.#middles.size >= MOST_UNANSWERED) this.#middles.clear();
+    this.#middles.set(request, middle);
+    const time = this.#times.show(request.time);
+    const { prefix } = this.#parts.format;
+    return `${prefix}{"time":"${time}","type":"request",${middle},"error":${quote(error)},"forwarded_from":""}`;
+  }
+
+  response(request: AuditedRequest, answer: AuditedAnswer): string {
+    const { data, warnings, error, auth = null, leaseId = "", wrapInfo = null } = answer;
+    const middle = this.#middles.get(request) ?? this.#middle(request);
+    this.#middles.delete(request);
+    const time = this.#times.show(this.#parts.clock.now());
+    const { prefix } = this.#parts.format;
+    const shown = this.#answer(request, data);
+    return (
+      `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
+      `${quote(request.mountType)},"data":${shown},${auth === null ? "" : `"auth":${this.#given(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
+      `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
+    );
+  }
+
+  /** Says nothing but that the device works. */
+  test(device: string): string {
+    const time = this.#times.show(this.#parts.clock.now());
+    return `${this.#parts.format.prefix}{"time":"${time}","type":"test","device":${quote(device)}}`;
+  }
+
+  #middle(request: AuditedRequest): string {
+    const { veil, cluster } = this.#parts;
+    const { credential, caller, namespace, remote } = request;
+    const token = credential === null ? '""' : veil.token(credential);
+    const accessor = caller === null ? '""' : this.#accessor(caller);
+    const auth = caller === null ? "null" : this.#auth(request, caller, token, accessor);
+    const data = maskedJson(request.data ?? {}, veil, request.readable?.request);
+    const wrapTtl = request.wrapTtl === null ? 0n : request.wrapTtl / SECOND;
+    return (
+      `"auth":${auth},"request":{"id":${quote(request.id)},"operation":"${request.operation}",` +
+      `${place(request.path, request.rawPath)},"mount_point":${quote(request.mountPoint)},` +
+      `"mount_type":${quote(request.mountType)},` +
+      `"mount_accessor":${quote(request.mountAccessor ?? "")},` +
+      `"namespace":{"id":${quote(namespace.id)},` +
+      `"path":${namespace.path === "" ? '""' : quote(`${namespace.path}/`)}},` +
+      `"client_token":${token},"client_token_accessor":${accessor},"data":${data},` +
+      `"remote_address":${quote(remote.address)},"remote_port":${remote.port},` +
+      `"wrap_ttl":${wrapTtl},"policy_override":${request.policyOverride},${governing(request)}` +
+      `"headers":${this.#headers(request)},"replication_cluster":${quote(cluster.clusterId())},` +
+      `"region":${quote(cluster.region)}}`
+    );
+  }
+
+  #auth(request: AuditedRequest, caller: Caller, token: string, accessor: string): string {
+    // The built-in policy of every client token is not in its list.
+    const policies =
+      caller.type === "client" && caller.withoutDefault !== true
+        ? texts(["default", ...caller.policies.filter((name) => name !== "default")])
+        : texts(caller.policies);
+    const ttl = caller.expires === null ? 0n : (caller.expires - caller.created) / SECOND;
+    const issued = this.#issued.get(caller.created, showTime);
+    return (
+      `{"client_token":${token},"accessor":${accessor},"display_name":${quote(caller.name)},` +
+      `"policies":${policies},"token_policies":${policies},` +
+      `"policy_results":${results(request)},"token_type":"service","token_ttl":${ttl},` +
+      `"token_issue_time":"${issued}","type":"${caller.type}"}`
+    );
+  }
+
+  /** A token that the answer gives out. */
+  #given(auth: AuthBlock): string {
+    const { veil } = this.#parts;
+    const token = auth.client_token === "" ? '""' : veil.token(auth.client_token);
+    return (
+      `{"client_token":${token},"accessor":${this.#accessor(auth)},` +
+      `"policies":${texts(auth.policies)},"token_policies":${texts(auth.token_policies)},` +
+      `"metadata":${maskedJson(auth.metadata, veil)},"token_type":${quote(auth.token_type)},` +
+      `"token_ttl":${auth.lease_duration},"renewable":${auth.renewable},` +
+      `"orphan":${auth.orphan},"num_uses":${auth.num_uses}}`
+    );
+  }
+
+  #wrapped({
+    token,
+    accessor,
+    ttl,
+    creation_time,
+    creation_path,
+    wrapped_accessor,
+  }: WrapInfo): string {
+    const { veil } = this.#parts;
+    const inside = wrapped_accessor === "" ? '""' : this.#accessor({ accessor: wrapped_accessor });
+    return (
+      `{"token":${veil.token(token)},"accessor":${this.#accessor({ accessor })},"ttl":${ttl},` +
+      `"creation_time":${quote(creation_time)},"creation_path":${quote(creation_path)},` +
+      `"wrapped_accessor":${inside}}`
+    );
+  }
+
+  #accessor({ accessor }: Pick<Caller, "accessor">): string {
+    const { veil, format } = this.#parts;
+    return format.hmacAccessor ? veil.accessor(accessor) : quote(accessor);
+  }
+
+  #headers(request: AuditedRequest): string {
+    let out = "";
+    for (const { name, hmac } of this.#parts.headers()) {
+      const given = request.header(name);
+      if (given === undefined) continue;
+      const shown = hmac ? this.#parts.veil.value(given) : quote(given);
+      out += `${out === "" ? "" : ","}${quote(name)}:[${shown}]`;
+    }
+    return `{${out}}`;
+  }
+
+  #answer(request: AuditedRequest, data: JsonValue | undefined): string {
+    if (data === undefined) return "null";
+    const { format, veil } = this.#parts;
+    const readable = request.readable?.response;
+    if (format.elideLists && request.operation === "list") {
+      return maskedJson(counted(data), veil, readable);
+    }
+    if (this.#shown?.data === data && this.#shown.readable === readable) return this.#shown.text;
+    const text = maskedJson(data, veil, readable);
+    if (typeof data === "object" && Object.isFrozen(data)) this.#shown = { data, readable, text };
+    return text;
+  }
+}
+
+/** A path that was refused for its spelling is kept apart from those that mean something. */
+function place(path: CanonicalPath | null, rawPath: string | null): string {
+  if (path === null) return `"path":"","raw_path":${quote(rawPath ?? "")}`;
+  return `"path":${quote(path.folder && path.text !== "" ? `${path.text}/` : path.text)}`;
+}
+
+/** What was decided in the end; null where no policy was asked. */
+function results({ decision, judgement = null }: AuditedRequest): string {
+  if (decision === null && judgement === null) return "null";
+  const granting = (decision?.granting ?? []).map(
+    ({ name, namespaceId }) =>
+      `{"name":${quote(name)},"namespace_id":${quote(namespaceId)},"type":"acl"}`,
+  );
+  const allowed = decision?.allowed !== false && judgement?.allowed !== false;
+  return `{"allowed":${allowed},"granting_policies":[${granting.join(",")}]}`;
+}
+
+/** Beside the request and not in `auth`: EGPs judge those too who have no token yet. An error names a
+ *  key that is missing or a limit, but nobody can promise that it never quotes a value. */
+function governing({ judgement = null, policyOverride }: AuditedRequest): string {
+  const needed = policyOverride
+    ? `"policy_override_needed":${judgement?.overrideNeeded ?? false},`
+    : "";
+  if (judgement === null) return needed;
+  const told = judgement.results.map(
+    ({ kind, name, namespaceId, level, passed, error }) =>
+      `{"type":"${kind}","name":${quote(name)},"namespace_id":${quote(namespaceId)},` +
+      `"enforcement_level":"${level}","result":"${passed ? "pass" : error === null ? "fail" : "error"}"}`,
+  );
+  return `${needed}"governing_policies":[${told.join(",")}],`;
+}
+
+function texts(list: readonly string[]): string {
+  return list.length === 0 ? "[]" : `[${list.map(quote).join(",")}]`;
+}
+
+function counted(data: JsonValue): JsonValue {
+  if (!isObject(data)) return data;
+  const { keys, key_info: info } = data;
+  return {
+    ...data,
+    ...(Array.isArray(keys) ? { keys: keys.length } : {}),
+    ...(isObject(info) ? { key_info: Object.keys(info).length } : {}),
+  };
+}

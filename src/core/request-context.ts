@@ -1,0 +1,212 @@
+// What a handler is told of its request: the passage without its credential, headers and body.
+
+import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Clock, Nanos } from "@holdfast/shared/world";
+import type { Capability } from "@holdfast/shared/endpoint/access";
+import type { Question } from "../endpoint/decision.ts";
+import type {
+  Asked,
+  Caller,
+  ListenerTraits,
+  MountRef,
+  NamespaceRef,
+  Operation,
+  Remote,
+  WrapForm,
+} from "@holdfast/shared/endpoint/request";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import { type Home, programInput } from "../policies/governing/program-request.ts";
+import { invariant } from "@holdfast/shared/invariant";
+import { homeOf } from "../endpoint/parts.ts";
+import { describedInput } from "./input.ts";
+import { namedValues } from "./router.ts";
+import type { Passage } from "./request-state.ts";
+import { decisionOn } from "./decision.ts";
+import { governedRequest } from "./governed-request.ts";
+import type { Running, RunningRequest } from "./running.ts";
+import { reaches } from "./need.ts";
+import type {
+  Decisions,
+  FoundMount,
+  Governance,
+  MountTable,
+  NamespaceTree,
+  NodeState,
+  TokenLookup,
+} from "./seams.ts";
+
+interface Parts {
+  readonly decisions: Decisions;
+  readonly governance: Governance;
+  readonly clock: Clock;
+  readonly running: Running;
+  readonly tokens: TokenLookup;
+  readonly namespaces: NamespaceTree;
+  readonly mounts: MountTable;
+  readonly node: NodeState;
+}
+
+const NO_BODY = { data: {}, fields: undefined };
+
+/** By RGPs and EGPs, as of now; null where none applies. */
+type JudgeAgain = (passage: Passage, asked: Asked) => Promise<void> | null;
+
+export class AskedRequest implements Asked {
+  readonly #passage: Passage;
+  readonly #parts: Parts;
+  readonly #entry: RunningRequest;
+  readonly #judge: JudgeAgain;
+
+  constructor(passage: Passage, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
+    this.#passage = passage;
+    this.#parts = parts;
+    this.#entry = entry;
+    this.#judge = judge;
+  }
+
+  get id(): string {
+    return this.#passage.incoming.id;
+  }
+
+  get operation(): Operation {
+    return this.#passage.meant?.operation ?? "read";
+  }
+
+  get namespace(): NamespaceRef {
+    return this.#passage.namespace ?? ROOT_NAMESPACE;
+  }
+
+  get path(): CanonicalPath {
+    const { path } = this.#passage;
+    invariant(path !== null, "no handler runs without a canonical path");
+    return path;
+  }
+
+  get mount(): MountRef | null {
+    return this.#passage.mount;
+  }
+
+  get wrapTtl(): Nanos | null {
+    return this.#passage.incoming.wrapTtl;
+  }
+
+  get wrapForm(): WrapForm {
+    return this.#passage.incoming.wrapForm ?? "token";
+  }
+
+  async may(
+    capability: Exclude<Capability, "sudo">,
+    path: string,
+    body?: JsonObject,
+  ): Promise<boolean> {
+    const { caller, namespace: base } = this.#passage;
+    if (caller === null || base === null) return false;
+    const { decisions, governance, clock } = this.#parts;
+    const { namespace, place, home, found, below } = this.#at(base, path);
+    const { data, fields } = body === undefined ? NO_BODY : bodyAt(found, below, capability, body);
+    const judged = { namespace, path: place, data, wrapTtl: null };
+    const question = { ...judged, capability, sudo: false, fields };
+    const free = caller.type === "management";
+    if (!free && !(await decisions.decide(caller, question)).allowed) return false;
+    const policies = await governance.applying(caller, namespace, place);
+    if (policies.length === 0) return true;
+    const own = await governedRequest(this.#passage, this, clock.now());
+    const asked = { ...judged, operation: capability, home, override: false };
+    const input = programInput({ ...own, ...asked }, governance.headers());
+    // Whoever overrides a policy does so for a request that names the place.
+    return (await governance.judge(policies, { input, override: false })).allowed;
+  }
+
+  /** Where a request to the path would go. */
+  #at(base: NamespaceRef, path: string) {
+    const { namespaces, mounts } = this.#parts;
+    const folder = path.endsWith("/") ? "/" : "";
+    const segments = path.split("/").filter((segment) => segment !== "");
+    const { namespace, taken } = namespaces.resolve(base, segments);
+    const rest = segments.slice(taken);
+    const found = mounts.find(namespace, rest);
+    const mount = found?.ref ?? null;
+    const home: Home =
+      mount === null
+        ? { ...homeOf(rest), accessor: "" }
+        : { point: mount.path, type: mount.type, accessor: mount.accessor };
+    return { namespace, place: `${rest.join("/")}${folder}`, home, found, below: rest };
+  }
+
+  get caller(): Caller | null {
+    return this.#passage.caller;
+  }
+
+  get anonymous(): boolean {
+    return this.#passage.incoming.credential === null;
+  }
+
+  async isPrivileged(): Promise<boolean> {
+    return (await decisionOn(this.#passage, this.#parts.decisions, this, true)).allowed;
+  }
+
+  get remote(): Remote {
+    return this.#passage.incoming.remote;
+  }
+
+  header(name: string): string | undefined {
+    const low = name.toLowerCase();
+    const { mount, incoming } = this.#passage;
+    return mount?.headers?.request.has(low) === true ? incoming.header(low) : undefined;
+  }
+
+  get listener(): ListenerTraits {
+    return this.#passage.incoming.listener;
+  }
+
+  get signal(): AbortSignal {
+    return this.#passage.incoming.signal;
+  }
+
+  allow(duration: Nanos): void {
+    this.#passage.incoming.allow(duration);
+  }
+
+  recheck(): Caller | null | Promise<Caller | null> {
+    const caller = this.#current();
+    if (caller === null) return null;
+    this.#passage.caller = caller;
+    const judged = this.#judge(this.#passage, this);
+    return judged === null ? caller : this.#after(judged);
+  }
+
+  /** Asked again: it may have changed while it was judged. */
+  async #after(judged: Promise<void>): Promise<Caller | null> {
+    const before = this.#passage.caller;
+    await judged;
+    const now = this.#current();
+    return now === null || now === before ? now : this.recheck();
+  }
+
+  #current(): Caller | null {
+    const { incoming, namespace } = this.#passage;
+    if (incoming.credential === null || namespace === null || this.#parts.node.sealed) return null;
+    const caller = this.#parts.tokens.find(incoming.credential);
+    return caller !== null && reaches(caller, namespace) ? caller : null;
+  }
+
+  stepAside(): void {
+    this.#passage.aside = true;
+    this.#parts.running.end(this.#entry);
+  }
+}
+
+/** A body as the endpoint there would read it: judged in the one form of its values. */
+function bodyAt(
+  found: FoundMount | null,
+  segments: readonly string[],
+  capability: Exclude<Capability, "sudo">,
+  body: JsonObject,
+): Pick<Question, "data" | "fields"> {
+  const route = found?.endpoints.find(segments.slice(found.taken));
+  const endpoint = route?.methods.get(capability === "patch" ? "PATCH" : "POST");
+  if (route === undefined || endpoint === undefined) return { data: body };
+  const { data } = describedInput(endpoint, namedValues(endpoint, route), body);
+  return { data, fields: endpoint.byName };
+}

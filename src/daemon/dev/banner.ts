@@ -1,0 +1,70 @@
+// What a dev server says of itself, with commands that work as they stand.
+
+import { shellWord } from "../../base/shell-text.ts";
+
+export interface Banner {
+  readonly version: string;
+  readonly address: string;
+  readonly authority: string | null; // path of the CA file, with TLS
+  readonly storage: string;
+  readonly unsealKey: string;
+  readonly rootToken: string | null;
+  /** Where the token was written; null when it was not, and then why. */
+  readonly tokenFile: string | null;
+  readonly tokenNote: string | null;
+  /** The path of the program, as a shell takes it: it works from every directory. */
+  readonly command: string;
+  /** Where stand-ins for clouds show what they hold; empty when there are none. */
+  readonly clouds: readonly string[];
+}
+
+function cloudLines({ clouds, command }: Banner): string[] {
+  if (clouds.length === 0) return [];
+  return [
+    "",
+    "Both clouds have stand-ins here. Make credentials, see what they stand for,",
+    "and end them:",
+    "",
+    `  ${command} read clouda/creds/reader`,
+    `  ${command} read cloudb/creds/app`,
+    ...clouds.map((url) => `  curl -s ${shellWord(url)}`),
+    `  ${command} exec clouda/creds/deploy -- sh -c 'env | grep AWS_'`,
+    `  ${command} lease revoke -yes -prefix clouda cloudb`,
+  ];
+}
+
+export function showBanner(banner: Banner): string {
+  const { address, authority, rootToken, tokenFile, tokenNote, command } = banner;
+  const variables = [
+    `HOLDFAST_ADDR=${shellWord(address)}`,
+    ...(authority === null ? [] : [`HOLDFAST_CACERT=${shellWord(authority)}`]),
+    ...(rootToken === null || tokenFile !== null ? [] : [`HOLDFAST_TOKEN=${shellWord(rootToken)}`]),
+  ];
+  const token = rootToken ?? "none: the bootstrap is open";
+  const place =
+    tokenFile === null ? (tokenNote ?? "") : `also in ${tokenFile}, where commands find it`;
+  const lines = [
+    `Holdfast ${banner.version} in development mode. Anyone on this machine may be its`,
+    "administrator: never use it for real secrets.",
+    "",
+    `  Address     ${address}`,
+    ...(authority === null ? [] : [`  Authority   ${authority}`]),
+    `  Storage     ${banner.storage}`,
+    `  Unseal key  ${banner.unsealKey}`,
+    `  Root token  ${token}`,
+    ...(place === "" ? [] : [`              (${place})`]),
+    "",
+    "Try it from another terminal:",
+    "",
+    // Each on a line of its own: a long one would be broken by the terminal.
+    ...variables.map((variable) => `  export ${variable}`),
+    `  ${command} status`,
+    `  ${command} kv put secret/hello who=world`,
+    `  ${command} kv get secret/hello`,
+    ...cloudLines(banner),
+    "",
+    "Stop with Ctrl-C.",
+    "",
+  ];
+  return `\n${lines.join("\n")}\n`;
+}

@@ -1,0 +1,174 @@
+// Development mode: a configuration out of a few flags, and a node that is initialised and unsealed
+// by itself. Insecure by definition.
+
+import { join, resolve } from "node:path";
+import { utf8 } from "@holdfast/shared/bytes";
+import { shellWord } from "../../base/shell-text.ts";
+import { devCloudsTokenless, devTokenDiffers } from "../failures.ts";
+import type { Fs, World } from "@holdfast/shared/world";
+import { parseHostPort } from "../../config/address.ts";
+import { showBanner } from "./banner.ts";
+import type { DevClouds } from "./dev-clouds.ts";
+import { type DevKeys, keysMissing, readDevKeys, writeDevKeys } from "./dev-keys.ts";
+import type { DevFlags } from "../flags.ts";
+import type { Host } from "../host.ts";
+import type { ServerPart } from "../server-part.ts";
+import { offerToken } from "../token-file.ts";
+
+const MAX_PEM = 64 * 1024;
+
+export interface DevPlace {
+  readonly directory: string;
+  /** To be removed at the end. */
+  readonly temporary: boolean;
+  /** Path of the authority's file, with TLS. */
+  readonly authority: string | null;
+  /** The configuration as a document. */
+  readonly document: string;
+  readonly clouds: DevClouds | null;
+}
+
+/** Makes directory, certificate and stand-ins for clouds, and the configuration that names them. */
+export async function prepareDev(flags: DevFlags, host: Host, world: World): Promise<DevPlace> {
+  // First: where it is refused, nothing is left behind.
+  const clouds = flags.clouds
+    ? await (await import("./dev-clouds.ts")).startDevClouds(host, world.fs)
+    : null;
+  const temporary = flags.persist === null;
+  const directory =
+    flags.persist === null ? host.makeTemporary() : resolve(host.directory, flags.persist);
+  if (!temporary) world.fs.makeDirectory(directory);
+  const tls = flags.tls ? await certificateIn(join(directory, "tls"), flags.address, world) : null;
+  const document = {
+    data_dir: literal(directory),
+    storage: temporary ? { memory: {} } : { sqlite: {} },
+    listener: {
+      tcp: {
+        address: flags.address,
+        ...(tls === null
+          ? { tls_disable: true }
+          : { tls_cert_file: literal(tls.certFile), tls_key_file: literal(tls.keyFile) }),
+      },
+    },
+    ...(clouds === null ? {} : { cloudb_endpoints: clouds.cloudbEndpoints }),
+  };
+  const authority = tls?.authorityFile ?? null;
+  return { directory, temporary, authority, document: JSON.stringify(document), clouds };
+}
+
+/** A path is what it is: nothing in it is to be substituted. */
+function literal(path: string): string {
+  return path.replaceAll("${", "$${");
+}
+
+/** Initialises or unseals; gives what was needed for it. */
+export async function openDev(
+  server: ServerPart,
+  flags: DevFlags,
+  { directory, temporary }: DevPlace,
+  fs: Fs,
+): Promise<DevKeys> {
+  if (server.keeper.status().initialized) {
+    const keys = readDevKeys(fs, directory);
+    if (keys === null) throw keysMissing(directory);
+    if (flags.rootToken !== null && flags.rootToken !== keys.rootToken) {
+      const message = `${directory} was made with another root token; leave --dev-root-token-id out`;
+      throw devTokenDiffers(message);
+    }
+    await server.keeper.unseal({ key: keys.unsealKey });
+    return keys;
+  }
+  const made = await server.keeper.init({ secretShares: 1, secretThreshold: 1 });
+  const [unsealKey = ""] = made.keysBase64.reveal();
+  const keys = { unsealKey, rootToken: made.rootToken?.reveal() ?? null };
+  // Before anything is written to the store: a directory whose key is lost would be of no use.
+  if (!temporary) writeDevKeys(fs, directory, keys);
+  await server.keeper.unseal({ key: unsealKey });
+  return keys;
+}
+
+/** An environment without what engines of clouds look for there. */
+export function withoutClouds(env: Host["env"]): Host["env"] {
+  const names = /^(?:CLOUDA|CLOUDB|AWS|AZURE)_/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.test(name)));
+}
+
+/** Tells the engines of the stand-ins for clouds, where there are any. */
+export async function prepareClouds(
+  server: ServerPart,
+  { rootToken }: DevKeys,
+  { clouds, authority }: DevPlace,
+  { fs, timers }: Pick<World, "fs" | "timers">,
+): Promise<void> {
+  if (clouds === null) return;
+  if (rootToken === null) {
+    const message = "--dev-clouds needs a root token, and this store was left without one";
+    throw devCloudsTokenless(message);
+  }
+  const { configureDevClouds } = await import("./dev-clouds.ts");
+  const pem = authority === null ? null : (fs.read(authority, MAX_PEM)?.toString("utf8") ?? null);
+  const [address = ""] = server.addresses;
+  await configureDevClouds(clouds, { address, authority: pem, token: rootToken, timers });
+}
+
+export function announceDev(
+  server: ServerPart,
+  keys: DevKeys,
+  place: DevPlace,
+  parts: { readonly host: Host; readonly fs: Fs; readonly version: string },
+): void {
+  const { host, fs, version } = parts;
+  const { unsealKey, rootToken } = keys;
+  const offered = rootToken === null ? null : offerToken(fs, host, rootToken, server.addresses);
+  const text = showBanner({
+    version,
+    address: server.addresses[0] ?? "",
+    authority: place.authority,
+    storage: place.temporary ? "memory, gone when this process ends" : place.directory,
+    unsealKey,
+    rootToken,
+    tokenFile: offered?.written === true ? offered.path : null,
+    tokenNote: offered?.written === false ? offered.why : null,
+    // Never by npx: outside of a checkout it would ask the public registry for a package of this name.
+    command: shellWord(join(host.root, "bin", "holdfast")),
+    clouds: place.clouds?.states ?? [],
+  });
+  host.out(text);
+}
+
+interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly authorityFile: string;
+}
+
+/** A new one at every start: it takes a tenth of a second, and never expires under a developer. */
+async function certificateIn(
+  directory: string,
+  address: string,
+  { fs, clock }: World,
+): Promise<TlsFiles> {
+  const { makeDevCertificate } = await import("./dev-certificate.ts");
+  const host = parseHostPort(address)?.host ?? "localhost";
+  const isAddress = /^[0-9.]+$|:/.test(host);
+  const made = await makeDevCertificate(
+    [
+      { type: "dns", value: "localhost" },
+      { type: "ip", value: "127.0.0.1" },
+      { type: "ip", value: "::1" },
+      { type: isAddress ? "ip" : "dns", value: host },
+    ],
+    clock.now(),
+  );
+  fs.makeDirectory(directory);
+  const put = (name: string, pem: string) => {
+    const path = join(directory, name);
+    fs.replace(path, utf8(`${pem}\n`));
+    return path;
+  };
+  return {
+    certFile: put("cert.pem", made.certificate),
+    keyFile: put("key.pem", made.key),
+    authorityFile: put("ca.pem", made.authority),
+  };
+}

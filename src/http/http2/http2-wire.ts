@@ -1,0 +1,139 @@
+// One stream of HTTP/2 as the wire of one exchange.
+
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Nanos } from "@holdfast/shared/world";
+import type { Arrival, Exchange, Wire } from "../exchange.ts";
+import type { ListenerLimits } from "../listener-settings.ts";
+import { endInPieces } from "../http1/pieces.ts";
+import type { Reception } from "../reception.ts";
+
+/** With these a body is refused. */
+const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "LIST", "OPTIONS"]);
+
+export class Http2Wire implements Wire {
+  readonly #stream: ServerHttp2Stream;
+  readonly #reception: Reception;
+  readonly #limits: ListenerLimits;
+  readonly #headOnly: boolean;
+  readonly #expecting: boolean;
+  readonly #sendingEvents = {
+    progress: () => {
+      this.#progress = this.#reception.now();
+    },
+    done: () => {}, // the stream's end is seen by its closing
+  };
+  #exchange: Exchange | null = null;
+  #progress: Nanos | null = null; // when the answer last got on; null before it begins
+  #cancelled = false;
+  readonly #began: Nanos;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    reception: Reception,
+    limits: ListenerLimits,
+  ) {
+    this.#stream = stream;
+    this.#reception = reception;
+    this.#limits = limits;
+    this.#began = reception.now();
+    this.#headOnly = headers[":method"] === "HEAD";
+    this.#expecting = headers.expect !== undefined;
+  }
+
+  /** A client may leave it open whether a body comes, and for a verb that it does not know it does: then
+   *  the next frame says. */
+  receive(arrival: Arrival): void {
+    const stream = this.#stream;
+    if (!arrival.open || !BODILESS.has(arrival.verb)) {
+      this.#exchange = this.#reception.receive(arrival);
+      return;
+    }
+    const settle = (open: boolean) => {
+      stream.off("readable", look);
+      if (this.#exchange !== null || stream.destroyed) return;
+      this.#exchange = this.#reception.receive({ ...arrival, open });
+    };
+    const look = () => {
+      if (stream.readableLength > 0) settle(true);
+      else stream.read(); // has "end" come, if that is what it was
+    };
+    stream.on("readable", look);
+    stream.on("end", () => settle(false));
+  }
+
+  closed(): void {
+    if (this.#exchange !== null) this.#reception.leave(this.#exchange);
+  }
+
+  /** A stream is one request; what it says about itself has no bearing on others. */
+  endAfter(): void {}
+
+  /** Frames are the runtime's; the body that was put together from them is overwritten with it. */
+  wipe(): void {}
+
+  inviteBody(): void {
+    if (this.#expecting && !this.#stream.destroyed && !this.#stream.headersSent) {
+      this.#stream.additionalHeaders({ ":status": 100 });
+    }
+  }
+
+  send(status: number, headers: string[], body: string, now: Nanos): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    const fields: OutgoingHttpHeaders = { ":status": status };
+    for (let at = 0; at < headers.length; at += 2) add(fields, headers[at], headers[at + 1]);
+    const empty = status === 204 || status === 304;
+    if (!empty) fields["content-length"] = Buffer.byteLength(body);
+    this.#progress = now;
+    const endStream = empty || body === "" || this.#headOnly;
+    stream.respond(fields, { endStream });
+    if (!endStream) endInPieces(stream, Buffer.from(body), this.#sendingEvents);
+    // The rest of a body that nobody wants is told to stay away; the answer goes out first.
+    if (!stream.readableEnded && !stream.endAfterHeaders) {
+      stream.resume();
+      stream.close(constants.NGHTTP2_NO_ERROR);
+    }
+  }
+
+  /** False when the connection is of no use any more. */
+  check(now: Nanos): boolean {
+    const { unreadAnswer, requestHead, requestBody, linger } = this.#limits;
+    const exchange = this.#exchange;
+    if (exchange === null) {
+      if (now - this.#began > requestHead) this.#cancel();
+    } else if (this.#progress !== null) {
+      const passed = now - this.#progress;
+      if (passed > unreadAnswer + linger) return false; // not even the reset gets through
+      if (passed > unreadAnswer) this.#cancel();
+    } else if (!exchange.over) {
+      const { bodySince, deadline } = exchange;
+      const reading = bodySince !== null && !this.#stream.readableEnded;
+      if (reading && now - bodySince > requestBody) {
+        this.#reception.leave(exchange);
+        this.#cancel();
+      } else if (now > deadline) this.#reception.expire(exchange);
+    }
+    return true;
+  }
+
+  #cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+function add(fields: OutgoingHttpHeaders, name: string | undefined, value: string | undefined) {
+  if (name === undefined || value === undefined) return;
+  const key = name.toLowerCase();
+  const before = fields[key];
+  if (before === undefined) fields[key] = value;
+  else if (Array.isArray(before)) fields[key] = [...before, value];
+  else fields[key] = [String(before), value];
+}

@@ -1,0 +1,165 @@
+// Bodies: whether one may come at all, in which form, and how it is read. Counted while it is read, in
+// chunks or not, so that no more than the limit is ever held.
+
+import type { Readable } from "node:stream";
+import {
+  bodyEncoded,
+  bodyIncomplete,
+  bodyNotExpected,
+  bodyTooLarge,
+  chunksTooSmall,
+  malformed,
+  wrongMediaType,
+} from "../failures.ts";
+import type { RequestHeaders } from "./request-headers.ts";
+
+const JSON_TYPES = /^application\/json *(?:; *charset="?utf-8"?)?$/i;
+const PATCH_TYPES = /^application\/merge-patch\+json *(?:; *charset="?utf-8"?)?$/i;
+// What curl says by itself for any body: accepted for JSON that somebody typed.
+const FORM_TYPE = /^application\/x-www-form-urlencoded *$/i;
+const BRACE = 0x7b;
+const EMPTY_BODY = Buffer.alloc(0);
+// Each chunk costs the parser and us some microseconds, however small it is: a whole body of chunks with
+// one byte in each would take seconds. So many of them are no accident.
+export const SMALL_CHUNK = 32; // bytes, on average
+const MANY_CHUNKS = 8192;
+
+/** What the head alone says against the body. Gives its announced length, null if it comes in chunks. */
+export function checkAnnounced(
+  verb: string,
+  headers: RequestHeaders,
+  limit: number,
+  { open, http1 }: { readonly open: boolean; readonly http1: string | null },
+): { readonly hasBody: boolean; readonly length: number | null } {
+  const { transferEncoding, contentLength } = headers;
+  if (transferEncoding !== undefined) {
+    // The parser accepts further codings before "chunked", which we would have to undo.
+    if (transferEncoding.toLowerCase() !== "chunked" || http1 !== "1.1" || contentLength !== null) {
+      throw malformed("Transfer-Encoding may only be chunked, on HTTP/1.1, without Content-Length");
+    }
+  }
+  const hasBody =
+    transferEncoding !== undefined || (contentLength ?? 0) > 0 || (open && contentLength === null);
+  if (headers.contentEncoding !== undefined) throw bodyEncoded();
+  if (hasBody && (verb === "GET" || verb === "LIST" || verb === "HEAD" || verb === "OPTIONS")) {
+    throw bodyNotExpected(verb);
+  }
+  if (contentLength !== null && contentLength > limit) throw bodyTooLarge(limit);
+  return { hasBody, length: contentLength };
+}
+
+export interface BodySource {
+  readonly stream: Readable;
+  readonly verb: string;
+  readonly contentType: string | null;
+  readonly hasBody: boolean;
+  readonly length: number | null;
+}
+
+/** The whole body. JSON only: its form is checked here, its content by the pipeline. */
+export function readJsonBody(source: BodySource, limit: number): Promise<Uint8Array> {
+  const { verb, contentType, hasBody, length, stream } = source;
+  if (verb === "PATCH" && !PATCH_TYPES.test(contentType ?? "")) return Promise.reject(notAPatch());
+  if (!hasBody) return Promise.resolve(EMPTY_BODY);
+  const form = contentType !== null && FORM_TYPE.test(contentType);
+  if (verb !== "PATCH" && contentType !== null && !form && !JSON_TYPES.test(contentType)) {
+    return Promise.reject(notJson());
+  }
+  if (length !== null && length > limit) return Promise.reject(bodyTooLarge(limit));
+  const body = readAll(stream, length, limit);
+  return form ? body.then(refuseForms) : body;
+}
+
+function refuseForms(body: Uint8Array): Uint8Array {
+  const first = body.find(
+    (byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d,
+  );
+  if (first !== BRACE) throw notJson();
+  return body;
+}
+
+function readAll(stream: Readable, announced: number | null, limit: number): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  if (stream.destroyed) {
+    reject(bodyIncomplete());
+    return promise;
+  }
+  const body = new GatheredBody(announced, limit);
+  const finish = () => {
+    stream.off("data", onData);
+    stream.off("end", onEnd);
+    stream.off("close", onClose);
+  };
+  let chunks = 0;
+  const onData = (chunk: Buffer) => {
+    const whole = body.add(chunk);
+    const small = ++chunks > MANY_CHUNKS && body.bytes.length < chunks * SMALL_CHUNK;
+    if (whole && !small) return;
+    finish();
+    if (small) stream.resume(); // held back they would take a hundred times their size
+    else stream.pause();
+    reject(small ? chunksTooSmall(SMALL_CHUNK) : bodyTooLarge(limit));
+  };
+  const onEnd = () => {
+    finish();
+    resolve(body.bytes);
+  };
+  const onClose = () => {
+    finish();
+    reject(bodyIncomplete());
+  };
+  stream.on("data", onData);
+  stream.on("end", onEnd);
+  stream.on("close", onClose);
+  return promise;
+}
+
+/** Copied together as it comes: a million chunks of one byte must not be a million objects. */
+class GatheredBody {
+  readonly #announced: number | null;
+  readonly #limit: number;
+  #held: Buffer = EMPTY_BODY;
+  #length = 0;
+  #own = false; // whether #held is ours to write to
+
+  constructor(announced: number | null, limit: number) {
+    this.#announced = announced;
+    this.#limit = limit;
+  }
+
+  /** False when it is more than the limit. */
+  add(chunk: Buffer): boolean {
+    const length = this.#length + chunk.length;
+    if (length > this.#limit) return false;
+    if (this.#length === 0) {
+      this.#held = chunk; // most bodies are one chunk
+    } else {
+      if (!this.#own || length > this.#held.length) this.#grow(length);
+      chunk.copy(this.#held, this.#length);
+      chunk.fill(0); // it may be part of a secret, and only the whole is overwritten later
+    }
+    this.#length = length;
+    return true;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#held.subarray(0, this.#length);
+  }
+
+  #grow(least: number): void {
+    const size = Math.max(this.#announced ?? 0, least * 2);
+    const wider = Buffer.alloc(Math.min(size, this.#limit));
+    this.#held.copy(wider, 0, 0, this.#length);
+    this.#held.fill(0);
+    this.#held = wider;
+    this.#own = true;
+  }
+}
+
+function notJson() {
+  return wrongMediaType("JSON, as application/json");
+}
+
+function notAPatch() {
+  return wrongMediaType("a JSON merge patch, as application/merge-patch+json");
+}

@@ -1,0 +1,101 @@
+// Writes down what came of revocations, several in one transaction: a hundred thousand leases that end
+// together are a few thousand commits. A secret that is ended outside and not yet written down here is
+// ended again after a crash, which has no effect.
+
+import { Failure } from "@holdfast/shared/failure";
+import type { Instant, Random } from "@holdfast/shared/world";
+import type { Tx } from "../../barrier/view.ts";
+import type { Attempted } from "./attempt.ts";
+import * as failures from "../failures.ts";
+import type { RevocationResult } from "../ports.ts";
+import type { Lease } from "../lease.ts";
+import type { LeaseRows } from "../rows/lease-rows.ts";
+import { afterAttempt } from "./schedule.ts";
+
+// Engines differ in how much one commit may change; a lease is at most six rows.
+const BATCH = 16;
+const MOST_AT_ONCE = 4; // commits
+
+export type Outcome =
+  | { readonly kind: "revoked" }
+  /** `due`: when it is tried again. */
+  | { readonly kind: "failed" | "throttled"; readonly failure: Failure; readonly due: Instant }
+  /** The lease is as it was: nothing could be written down. */
+  | { readonly kind: "unknown"; readonly failure: Failure };
+
+interface Waiting {
+  readonly lease: Lease;
+  readonly attempted: Exclude<Attempted, { readonly kind: "cut-off" }>;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+export interface OutcomesParts {
+  readonly rows: LeaseRows;
+  readonly now: () => Instant;
+  readonly random: Random;
+  readonly told: (result: RevocationResult) => void;
+}
+
+export class Outcomes {
+  readonly #parts: OutcomesParts;
+  #waiting: Waiting[] = [];
+  #writing = 0;
+
+  constructor(parts: OutcomesParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when it is durable. */
+  record(lease: Lease, attempted: Attempted): Promise<Outcome> {
+    if (attempted.kind === "cut-off") {
+      return Promise.resolve({ kind: "unknown", failure: attempted.failure });
+    }
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.#waiting.push({ lease, attempted, settle: resolve });
+    if (this.#writing < MOST_AT_ONCE) void this.#write();
+    return promise;
+  }
+
+  async #write(): Promise<void> {
+    const { rows, told } = this.#parts;
+    this.#writing++;
+    try {
+      await Promise.resolve(); // what ends in the same turn goes together
+      for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+        const settled = batch;
+        try {
+          const write = (tx: Tx) => settled.map((one) => this.#settle(tx, one));
+          const outcomes = await rows.local.write(write, { essential: true });
+          for (const [i, { attempted, settle }] of settled.entries()) {
+            told(attempted.kind === "revoked" ? "ok" : attempted.kind);
+            settle(outcomes[i]!);
+          }
+        } catch (error) {
+          const failure = error instanceof Failure ? error : failures.unexpected(error);
+          for (const { settle } of settled) settle({ kind: "unknown", failure });
+        }
+      }
+    } finally {
+      this.#writing--;
+    }
+  }
+
+  #take(): Waiting[] {
+    return this.#waiting.splice(0, BATCH);
+  }
+
+  /** By the lease as it is now: it may have been changed meanwhile, or forgotten. */
+  #settle(tx: Tx, { lease, attempted }: Waiting): Outcome {
+    const { rows, random } = this.#parts;
+    const now = this.#parts.now();
+    const current = rows.at(lease, tx);
+    if (current === null) return { kind: "revoked" };
+    if (attempted.kind === "revoked") {
+      rows.remove(tx, current, now);
+      return { kind: "revoked" };
+    }
+    const after = afterAttempt(current, attempted, { now, random });
+    rows.change(tx, current, after, now);
+    return { kind: attempted.kind, failure: attempted.failure, due: after.due };
+  }
+}

@@ -1,0 +1,150 @@
+// What can be tuned, as it stands on the wire: in the body of tune, and inside `config` when a mount is
+// made. Older clients send "" for what they leave alone.
+
+import { fold } from "@holdfast/shared/text/fold";
+import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { fieldInvalid } from "../failures.ts";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { canonicalMembers } from "@holdfast/shared/endpoint/members";
+import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
+import { LOCKOUT_FIELDS, readLockout } from "@holdfast/plugin-sdk/lockout";
+import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "../table/mount-config.ts";
+
+const LONGEST = 10 * 365 * 24 * 3600; // seconds: ten years
+
+/** Seconds, or a duration; 0 and "system" for the server's; "" and nothing for what it is. */
+function ttl(name: string, help: string): Field<number | undefined> {
+  return {
+    source: "body",
+    name,
+    help,
+    secret: false,
+    required: false,
+    schema: {
+      oneOf: [{ type: "string", format: "duration" }, { type: "integer" }],
+      description: help,
+    },
+    canonical: (given) => {
+      const seconds = readTtl(name, given);
+      return seconds === undefined ? null : showDuration(BigInt(seconds) * SECOND);
+    },
+    read: (given) => (given === undefined || given === null ? undefined : readTtl(name, given)),
+  };
+}
+
+function readTtl(name: string, given: JsonValue): number | undefined {
+  if (given === "") return undefined;
+  if (given === "system") return 0;
+  const seconds = secondsOf(given);
+  if (seconds !== null && seconds <= LONGEST) return seconds;
+  const message =
+    `${name} must be a number of seconds, a duration such as 90s or 1h30m of at most ten years, ` +
+    "or system";
+  throw fieldInvalid(message);
+}
+
+function secondsOf(given: JsonValue): number | null {
+  try {
+    return Number(parseDuration(given) / SECOND);
+  } catch {
+    return null; // the field's own text says what is accepted
+  }
+}
+
+/** What is left out of it stays. */
+const lockout: Field<JsonObject | undefined> = {
+  source: "body",
+  name: "user_lockout_config",
+  help: "When logins of one name are refused for a while; of auth methods with passwords.",
+  secret: false,
+  required: false,
+  schema: { type: "object", additionalProperties: true },
+  canonical: lockoutOf,
+  read: (given) => (given === undefined || given === null ? undefined : lockoutOf(given)),
+};
+
+function lockoutOf(given: JsonValue): JsonObject {
+  if (!isObject(given)) {
+    throw fieldInvalid("user_lockout_config must be an object");
+  }
+  readLockout(given); // refuses what it does not understand
+  return canonicalMembers(given, LOCKOUT_FIELDS);
+}
+
+const tokenTypeText = wire
+  .body("token_type")
+  .oneOf([...TOKEN_TYPES, ""], "Kind of the tokens of an auth method.")
+  .optional();
+const tokenType: Field<(typeof TOKEN_TYPES)[number] | undefined> = {
+  ...fieldOf(tokenTypeText),
+  canonical: (given) => (given === "" ? null : given),
+  read: (given) => tokenTypeText.read(given) || undefined,
+};
+
+const HEADERS = { max: 100 };
+
+export const CONFIG_FIELDS = {
+  defaultLeaseTtl: ttl("default_lease_ttl", "Lifetime of a lease for which none was asked."),
+  maxLeaseTtl: ttl("max_lease_ttl", "Longest lifetime of a lease."),
+  forceNoCache: wire
+    .body("force_no_cache")
+    .boolean("Kept for older clients, without effect: nothing that is cached is ever old.")
+    .optional(),
+  clearRequestKeys: wire
+    .body("audit_non_hmac_request_keys")
+    .list("Members of requests that audit shows in clear.")
+    .optional(),
+  clearResponseKeys: wire
+    .body("audit_non_hmac_response_keys")
+    .list("Members of answers that audit shows in clear.")
+    .optional(),
+  listingVisibility: wire
+    .body("listing_visibility")
+    .oneOf(LISTING_VISIBILITIES, "Whether sys/internal/ui/mounts shows it to everybody.")
+    .optional(),
+  passthroughRequestHeaders: wire
+    .body("passthrough_request_headers")
+    .list("Headers of requests that the engine is told of.", { ...HEADERS, shown: fold })
+    .optional(),
+  allowedResponseHeaders: wire
+    .body("allowed_response_headers")
+    .list("Headers that the engine may answer with.", { ...HEADERS, shown: fold })
+    .optional(),
+  identityTokenKey: wire
+    .body("identity_token_key")
+    .string("Name of the key for identity tokens: default.", { max: 128 })
+    .optional(),
+  tokenType,
+  lockout,
+};
+
+type Given = {
+  readonly [K in keyof typeof CONFIG_FIELDS]: ReturnType<(typeof CONFIG_FIELDS)[K]["read"]>;
+};
+
+const config = wire.body("config").object("What can be tuned.").optional();
+
+/** `config` of a new mount: each member as its field is read. */
+export const configField: Field<JsonObject | undefined> = {
+  ...config,
+  canonical: (given) =>
+    isObject(given) ? canonicalMembers(given, Object.values(CONFIG_FIELDS)) : undefined,
+};
+
+/** From `config` of a new mount: names that nobody knows are told of, as everywhere. */
+export function readConfig(given: JsonObject): {
+  readonly change: ConfigChange;
+  readonly version: string | undefined;
+  readonly warnings: readonly string[];
+} {
+  const entries = Object.entries(CONFIG_FIELDS);
+  const read = entries.map(([key, field]) => [key, field.read(given[field.name])]);
+  const known = new Set([...entries.map(([, { name }]) => name), "plugin_version", "options"]);
+  const unknown = Object.keys(given).filter((name) => !known.has(name));
+  const version = wire.body("plugin_version").string("").optional().read(given["plugin_version"]);
+  return {
+    change: Object.fromEntries(read) as Given,
+    version,
+    warnings: unknown.map((name) => `config has an unknown field, which was ignored: ${name}`),
+  };
+}

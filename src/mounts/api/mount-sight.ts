@@ -1,0 +1,93 @@
+// Mounts as callers see them who do not administer them: those that their policies reach.
+
+import { isSegment } from "@holdfast/shared/text/canonical-path";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Asked, Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { showMount } from "./api-mount-view.ts";
+import * as failures from "../failures.ts";
+import type { Mounts } from "../mounts.ts";
+import type { ShownMount } from "../ports.ts";
+import type { MoveRecord, Place } from "../moves.ts";
+
+/** What a caller's policies reach. Management tokens are not asked about. */
+export interface Sight {
+  reachOf(caller: Caller, namespace: NamespaceRef): Promise<(prefix: string) => boolean>;
+}
+
+export interface MountSightOptions {
+  readonly mounts: Mounts;
+  readonly sight: Sight;
+}
+
+type Reaches = (prefix: string) => boolean;
+
+export class MountSight {
+  readonly #options: MountSightOptions;
+
+  constructor(options: MountSightOptions) {
+    this.#options = options;
+  }
+
+  async visible(
+    caller: Caller | null,
+    namespace: NamespaceRef,
+  ): Promise<{ secret: Record<string, JsonObject>; auth: Record<string, JsonObject> }> {
+    const reaches = await this.#reachOf(caller, namespace);
+    const shown = (kind: "secret" | "auth") => {
+      const found: Record<string, JsonObject> = {};
+      for (const one of this.#options.mounts.list(namespace, kind)) {
+        const { path, type, description, options, config } = one.record;
+        const open = config.listingVisibility === "unauth";
+        const within = reaches(path);
+        if (!open && !within) continue;
+        const key = kind === "auth" ? path.slice("auth/".length) : path;
+        // Whoever nobody knows is told what a login page needs.
+        found[key] = within ? showMount(one) : { type, description, options };
+      }
+      return found;
+    };
+    return { secret: shown("secret"), auth: shown("auth") };
+  }
+
+  /** What there is not is told those whose policies reach the place. */
+  async serving(caller: Caller | null, namespace: NamespaceRef, path: string): Promise<ShownMount> {
+    const segments = path.split("/");
+    const found = segments.every(isSegment)
+      ? this.#options.mounts.serving(namespace, segments)
+      : null;
+    const reaches = await this.#reachOf(caller, namespace);
+    if (!reaches(found?.record.path ?? path)) throw failures.denied();
+    if (found === null) throw failures.nothingServes();
+    return found;
+  }
+
+  /** A right on sys/remount here is none in the namespaces below (T-D06). */
+  async move(asked: Asked, from: string, to: string): Promise<string> {
+    const { moves } = this.#options.mounts;
+    const source = moves.placeOf(asked.namespace, from);
+    const target = moves.placeOf(asked.namespace, to);
+    for (const place of [source, target]) {
+      const below = belowOf(asked.namespace, place);
+      if (below !== "" && !(await asked.may("update", `${below}sys/remount`))) {
+        throw failures.denied();
+      }
+    }
+    return moves.start(asked.namespace, source, target);
+  }
+
+  moveOf(namespace: NamespaceRef, id: string): MoveRecord {
+    return this.#options.mounts.moves.read(namespace, id);
+  }
+
+  async #reachOf(caller: Caller | null, namespace: NamespaceRef): Promise<Reaches> {
+    if (caller === null) return () => false;
+    if (caller.type === "management") return () => true;
+    return this.#options.sight.reachOf(caller, namespace);
+  }
+}
+
+/** From the namespace of the request to the one that the path leads into; empty for its own. */
+function belowOf(own: NamespaceRef, { namespace }: Place): string {
+  if (namespace.id === own.id) return "";
+  return `${own.path === "" ? namespace.path : namespace.path.slice(own.path.length + 1)}/`;
+}

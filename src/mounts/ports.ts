@@ -1,0 +1,104 @@
+// What the room of mounts is given, and what it is asked for and tells.
+
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import type { View } from "../barrier/view.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { PathsTaken } from "../namespaces/namespaces.ts";
+import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
+import type { Routes } from "./engine-routes.ts";
+import type { MountLeases, MountLogins, RequestsLeft } from "./teardown.ts";
+import type { FixedMount } from "./table/fixed-mounts.ts";
+import type { ConfigChange, ServerTtls } from "./table/mount-config.ts";
+import type { MountKind, MountRecord } from "./table/mount-record.ts";
+import type { SurroundedMount } from "./open-mount.ts";
+
+export interface MountsOptions {
+  /** shared/ and local/ */
+  readonly shared: View;
+  readonly local: View;
+  readonly types: readonly EngineType<unknown>[];
+  /** Those that every namespace has. Default none. */
+  readonly fixed?: readonly FixedMount[];
+  /** Other names of types, and what they stand for. Default none. */
+  readonly aliases?: ReadonlyMap<string, TypeAlias>;
+  /** Made once, at initialisation; types that are not there are left out. Default none. */
+  readonly defaults?: readonly DefaultMount[];
+  readonly namespaces: NamespacesKnown;
+  readonly leases: MountLeases;
+  /** Default: nobody has logged in. */
+  readonly logins?: MountLogins;
+  /** Waits for the requests that run at a mount. */
+  readonly requestsLeft: RequestsLeft;
+  /** Makes the table of an engine type's endpoints. */
+  readonly routes: (endpoints: readonly Served[]) => Routes;
+  /** Of the server, where a mount says nothing. */
+  readonly ttls: ServerTtls;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  /** Default 20,000. */
+  readonly most?: number;
+  /** Of the engine of a mount, asked for when it is opened. Default: nothing outside is reached. */
+  readonly surroundings?: (mount: SurroundedMount) => Surroundings;
+}
+
+export interface NamespacesKnown extends PathsTaken {
+  byId(id: string): NamespaceRef | null;
+  resolve(
+    base: NamespaceRef,
+    segments: readonly string[],
+  ): { readonly namespace: NamespaceRef; readonly taken: number };
+}
+
+export interface TypeAlias {
+  readonly type: string;
+  readonly options: EngineOptions;
+}
+
+export interface DefaultMount {
+  readonly path: string;
+  readonly type: string;
+  readonly options?: EngineOptions;
+  readonly description?: string;
+}
+
+export interface NewMount {
+  readonly kind: MountKind;
+  /** Empty: the name of its type. */
+  readonly path: string;
+  readonly type: string;
+  readonly description?: string | undefined;
+  readonly config?: ConfigChange | undefined;
+  readonly options?: EngineOptions | undefined;
+  readonly local?: boolean | undefined;
+  readonly sealWrap?: boolean | undefined;
+  /** Empty: the newest. */
+  readonly version?: string | undefined;
+}
+
+export interface MountChange {
+  readonly description?: string | undefined;
+  readonly config: ConfigChange;
+  readonly options?: EngineOptions | undefined;
+  readonly version?: string | undefined;
+}
+
+/** A mount as lists show it. */
+export interface ShownMount {
+  readonly record: MountRecord;
+  readonly version: string;
+  /** Why it does not answer. */
+  readonly trouble: string | null;
+  /** While it is being disabled. */
+  readonly leasesLeft: number | null;
+}
+
+export interface DisableProgress {
+  readonly done: boolean;
+  readonly leasesLeft: number;
+  readonly warnings: readonly string[];
+}

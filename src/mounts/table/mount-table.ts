@@ -1,0 +1,147 @@
+// The mounts in memory, as far as they are durable, with their engines: found by every request, changed
+// by few. It follows the stored rows, whoever has changed them.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { Nanos } from "@holdfast/shared/world";
+import type { View } from "../../barrier/view.ts";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import { MountTree } from "./mount-tree.ts";
+import { ENTRIES, type MountKind, type MountRecord } from "./mount-record.ts";
+import type { MountRows } from "./mount-rows.ts";
+import { segmentsOf } from "./mount-path.ts";
+import { type FoundMount, Mount, type MountWorld } from "../open-mount.ts";
+
+/** An engine that takes longer to open opens while others are served already. */
+const PATIENCE: Nanos = 10n * SECOND;
+const LOADED_AT_ONCE = 500;
+
+export interface TableOptions {
+  readonly rows: MountRows;
+  readonly world: MountWorld;
+  readonly typeOf: (kind: MountKind, type: string) => EngineType<unknown> | null;
+  readonly namespaces: { byId(id: string): NamespaceRef | null };
+}
+
+export class Table {
+  readonly #options: TableOptions;
+  readonly #tree = new MountTree<Mount>();
+  readonly #byUuid = new Map<string, Mount>();
+  readonly #byNamespace = new Map<string, Map<string, Mount>>(); // by id, by path
+  #unwatch: (() => void)[] = [];
+
+  constructor(options: TableOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    const { rows, world } = this.#options;
+    const { timers } = world;
+    for (const view of [rows.shared, rows.local]) {
+      const follow = (keys: readonly string[]) => {
+        for (const key of keys) this.#load(view, key.slice(ENTRIES.length));
+      };
+      this.#unwatch.push(view.watch(ENTRIES, ({ keys }) => follow(keys)));
+      let loaded = 0;
+      for (const uuid of rows.uuids(view)) {
+        this.#load(view, uuid);
+        if (++loaded % LOADED_AT_ONCE === 0) await timers.turn();
+      }
+    }
+    await this.#waitFor(this.settled());
+  }
+
+  async close(): Promise<void> {
+    for (const unwatch of this.#unwatch.splice(0)) unwatch();
+    const all = [...this.#byUuid.values()];
+    this.#tree.clear();
+    this.#byUuid.clear();
+    this.#byNamespace.clear();
+    await this.#waitFor(Promise.all(all.map((mount) => mount.close())));
+  }
+
+  find(namespace: NamespaceRef, segments: readonly string[]): FoundMount | null {
+    return this.#tree.find(namespace.id, segments)?.mount.found ?? null;
+  }
+
+  get size(): number {
+    return this.#byUuid.size;
+  }
+
+  all(): Iterable<Mount> {
+    return this.#byUuid.values();
+  }
+
+  byUuid(uuid: string): Mount | null {
+    return this.#byUuid.get(uuid) ?? null;
+  }
+
+  /** `path` with its slash. */
+  at(namespaceId: string, path: string): Mount | null {
+    return this.#byNamespace.get(namespaceId)?.get(path) ?? null;
+  }
+
+  /** In the order of their paths. */
+  of(namespaceId: string): Mount[] {
+    const found = [...(this.#byNamespace.get(namespaceId)?.values() ?? [])];
+    return found.toSorted((a, b) => (a.record.path < b.record.path ? -1 : 1));
+  }
+
+  /** Resolves when every engine that is being opened is there, or is not. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#byUuid.values()].map((mount) => mount.settled()));
+  }
+
+  /** An engine that hangs must keep the node neither from opening nor from sealing. */
+  async #waitFor(engines: Promise<unknown>): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = this.#options.world.timers.after(PATIENCE, resolve);
+    await Promise.race([engines, late]);
+    timer.cancel();
+  }
+
+  #load(view: View, uuid: string): void {
+    const { rows, world, typeOf, namespaces } = this.#options;
+    const before = this.#byUuid.get(uuid);
+    const record = rows.load(view, uuid);
+    if (record === null) {
+      if (before !== undefined && rows.viewOf(before.record) === view) this.#drop(before);
+      return;
+    }
+    const known = namespaces.byId(record.namespaceId);
+    // A namespace that is being deleted is nobody's, but its mounts have to be emptied.
+    const namespace = known ?? { id: record.namespaceId, path: "", created: 0n };
+    if (before === undefined) {
+      const mount = new Mount(world, typeOf(record.kind, record.type), record, namespace);
+      this.#place(mount);
+      void mount.open();
+      return;
+    }
+    this.#displace(before);
+    before.follow(record, namespace);
+    this.#place(before);
+  }
+
+  #place(mount: Mount): void {
+    const { uuid, namespaceId, path } = mount.record;
+    this.#byUuid.set(uuid, mount);
+    this.#tree.put(namespaceId, segmentsOf(path), mount);
+    let siblings = this.#byNamespace.get(namespaceId);
+    if (siblings === undefined) this.#byNamespace.set(namespaceId, (siblings = new Map()));
+    siblings.set(path, mount);
+  }
+
+  #displace(mount: Mount): void {
+    const { uuid, namespaceId, path }: MountRecord = mount.record;
+    this.#byUuid.delete(uuid);
+    this.#tree.remove(namespaceId, segmentsOf(path), mount);
+    const siblings = this.#byNamespace.get(namespaceId);
+    if (siblings?.get(path) === mount) siblings.delete(path);
+    if (siblings?.size === 0) this.#byNamespace.delete(namespaceId);
+  }
+
+  #drop(mount: Mount): void {
+    this.#displace(mount);
+    void mount.close();
+  }
+}

@@ -1,0 +1,108 @@
+// Which types of engines there are, and what a request to mount one of them comes to.
+
+import { hex } from "@holdfast/shared/bytes";
+import type { Random } from "@holdfast/shared/world";
+import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import { sortedOptions } from "../engine-routes.ts";
+import * as failures from "../failures.ts";
+import { changed, checkConfig, DEFAULT_CONFIG, type ServerTtls } from "./mount-config.ts";
+import { isProtected, readMountPath } from "./mount-path.ts";
+import type { MountKind, MountRecord } from "./mount-record.ts";
+import type { NewMount, TypeAlias } from "../ports.ts";
+
+export interface MountTypesOptions {
+  readonly types: readonly EngineType<unknown>[];
+  readonly aliases: ReadonlyMap<string, TypeAlias>;
+  /** Those that every namespace has, and nobody mounts. */
+  readonly fixed: readonly EngineType<unknown>[];
+  readonly random: Random;
+  readonly ttls: ServerTtls;
+}
+
+export class MountTypes {
+  readonly #options: MountTypesOptions;
+  readonly #types: ReadonlyMap<string, EngineType<unknown>>;
+
+  constructor(options: MountTypesOptions) {
+    this.#options = options;
+    this.#types = new Map(options.types.map((type) => [keyOf(type.kind, type.type), type]));
+  }
+
+  /** Of those that can be mounted. */
+  of(kind: MountKind, type: string): EngineType<unknown> | null {
+    return this.#types.get(keyOf(kind, type)) ?? null;
+  }
+
+  any(kind: MountKind, type: string): EngineType<unknown> | null {
+    return this.of(kind, type) ?? this.#options.fixed.find((one) => one.type === type) ?? null;
+  }
+
+  /** Refuses what cannot be; whether its path is free is for a transaction to see. */
+  newRecord({ id }: NamespaceRef, given: NewMount, taken: ReadonlySet<string>): MountRecord {
+    const { aliases, fixed, random, ttls } = this.#options;
+    const { kind, config = {}, description = "" } = given;
+    const alias = aliases.get(given.type);
+    const name = alias?.type ?? given.type;
+    const path = readMountPath(given.path === "" ? given.type : given.path, kind);
+    if (isProtected(path, kind)) throw failures.pathProtected(path);
+    if (fixed.some(({ type }) => type === name)) throw failures.typeFixed(name);
+    const type = this.of(kind, name);
+    if (type === null) throw failures.typeUnknown(this.#names(kind));
+    checkVersion(type, given.version);
+    const whole = changed(DEFAULT_CONFIG, config);
+    checkConfig(whole, ttls);
+    return {
+      uuid: random.uuid(),
+      accessor: this.#newAccessor(name, taken),
+      kind,
+      type: name,
+      namespaceId: id,
+      path,
+      description,
+      options: type.checkOptions({ ...given.options, ...alias?.options }),
+      config: whole,
+      local: given.local ?? false,
+      sealWrap: given.sealWrap ?? false,
+      created: 0n,
+      state: { kind: "active" },
+    };
+  }
+
+  /** Part of the subject of workload identities, so that it never changes. */
+  #newAccessor(type: string, taken: ReadonlySet<string>): string {
+    for (;;) {
+      const accessor = `${type}_${hex(this.#options.random.bytes(4))}`;
+      if (!taken.has(accessor)) return accessor;
+    }
+  }
+
+  #names(kind: MountKind): string[] {
+    return this.#options.types.filter((type) => type.kind === kind).map(({ type }) => type);
+  }
+}
+
+export function checkVersion(type: EngineType<unknown>, wanted = ""): void {
+  if (wanted !== "" && wanted !== type.version) throw failures.versionUnknown(type.version);
+}
+
+/** What tuning makes of the options; refuses what the type does not allow. */
+export function changedOptions(
+  type: EngineType<unknown> | null,
+  { options: before, type: name }: MountRecord,
+  given: EngineOptions,
+): EngineOptions {
+  if (type === null) throw failures.notReady(`there is no type ${name} here`);
+  const after = type.checkOptions({ ...before, ...given });
+  if (JSON.stringify(sortedOptions(after)) === JSON.stringify(sortedOptions(before))) return before;
+  const why =
+    type.keepsFrom === undefined
+      ? "they are fixed when it is mounted"
+      : type.keepsFrom(before, after);
+  if (why !== null) throw failures.optionsFixed(why);
+  return after;
+}
+
+function keyOf(kind: MountKind, type: string): string {
+  return `${kind}/${type}`;
+}

@@ -1,0 +1,201 @@
+// What a token may do, for those who ask: the words for paths, which rule they come
+// from, and all rules at once. RGPs and EGPs are not counted; it is told when some would judge.
+
+import { MAX_PATH } from "@holdfast/shared/text/canonical-path";
+import { invariant } from "@holdfast/shared/invariant";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
+import type { Pace } from "@holdfast/shared/sliced";
+import type { Nanos } from "@holdfast/shared/world";
+import {
+  type Asked,
+  type Caller,
+  isAtOrBelow,
+  type NamespaceRef,
+} from "@holdfast/shared/endpoint/request";
+import { wordsOf } from "../../acl/capability.ts";
+import type { CompiledAcl } from "../../acl/compile.ts";
+import { wordsOn } from "../../acl/decide.ts";
+import type { MergedRule } from "../../acl/merged-rule.ts";
+import type { Pattern } from "../../acl/pattern.ts";
+import * as failures from "../failures.ts";
+
+const STRETCH: Nanos = 5n * MILLISECOND;
+const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this token does there";
+const MOST_RULES = 1_000; // in one answer, which is recorded word by word
+
+export interface CapabilityQueriesOptions {
+  /** Between the paths of one question: each may meet thousands of rules. */
+  readonly pace: Pace;
+  readonly rights: {
+    /** Null for what lies outside the caller's namespace. */
+    aclOf(caller: Caller, namespace: NamespaceRef): Promise<CompiledAcl | null>;
+  };
+  readonly governing: {
+    applying(
+      caller: Caller,
+      namespace: NamespaceRef,
+      path: string,
+    ): readonly unknown[] | Promise<readonly unknown[]>;
+  };
+  readonly tokens: {
+    find(secret: string): Caller | null;
+    callerBy(namespace: NamespaceRef, accessor: string): Caller | null;
+  };
+  readonly namespaces: {
+    resolve(
+      base: NamespaceRef,
+      segments: readonly string[],
+    ): { readonly namespace: NamespaceRef; readonly taken: number };
+  };
+  /** The one form of a path: what would be judged. */
+  readonly canonical: (namespace: NamespaceRef, segments: readonly string[]) => readonly string[];
+}
+
+/** Where a block stands. */
+interface RulePlace {
+  readonly name: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Decider {
+  readonly label: string;
+  readonly policies: readonly RulePlace[];
+}
+
+export interface Capabilities {
+  readonly path: string;
+  readonly words: readonly string[];
+  /** Null where no rule matches, and for management, whom none binds. */
+  readonly decider: Decider | null;
+}
+
+export interface Answered {
+  readonly capabilities: readonly Capabilities[];
+  readonly warnings: readonly string[];
+}
+
+export interface ResultantRule {
+  readonly label: string;
+  readonly exact: boolean;
+  readonly words: readonly string[];
+}
+
+export class CapabilityQueries {
+  readonly #options: CapabilityQueriesOptions;
+
+  constructor(options: CapabilityQueriesOptions) {
+    this.#options = options;
+  }
+
+  // --- whose ---
+
+  self({ caller }: Asked): Caller {
+    invariant(caller !== null, "nobody gets here without a token");
+    return caller;
+  }
+
+  bySecret(secret: string, namespace: NamespaceRef): Caller {
+    const caller = this.#options.tokens.find(secret);
+    // A token of another part of the tree is none here, as everywhere else.
+    if (caller === null || !isAtOrBelow(namespace, caller.namespace)) throw failures.tokenInvalid();
+    return caller;
+  }
+
+  byAccessor(accessor: string, namespace: NamespaceRef): Caller {
+    const caller = this.#options.tokens.callerBy(namespace, accessor);
+    if (caller === null) throw failures.accessorInvalid();
+    return caller;
+  }
+
+  // --- what ---
+
+  /** Of each path as it is given; the longest namespace that it leads into is its own. */
+  async on(caller: Caller, base: NamespaceRef, paths: readonly string[]): Promise<Answered> {
+    const capabilities: Capabilities[] = [];
+    let governed = false;
+    const { clock, turns } = this.#options.pace;
+    let began = clock.elapsed();
+    for (const path of new Set(paths)) {
+      if (clock.elapsed() - began >= STRETCH) {
+        await turns.next();
+        began = clock.elapsed();
+      }
+      const place = this.#placeOf(base, path);
+      capabilities.push({ path, ...(await this.#at(caller, place)) });
+      governed ||= await this.#isGoverned(caller, place);
+    }
+    return { capabilities, warnings: governed ? [NOT_COUNTED] : [] };
+  }
+
+  /** Every rule of a client, as far as one answer goes; null for management, whom none binds. */
+  async all(
+    caller: Caller,
+    namespace: NamespaceRef,
+  ): Promise<{ readonly rules: readonly ResultantRule[]; readonly more: boolean } | null> {
+    if (caller.type === "management") return null;
+    const acl = await this.#options.rights.aclOf(caller, namespace);
+    const rules = acl?.all().take(MOST_RULES) ?? [];
+    const shown = Array.from(rules, (rule) => ({
+      label: labelOf(rule.pattern, false),
+      exact: rule.pattern.kind === "exact",
+      words: granted(rule),
+    }));
+    return { rules: shown, more: (acl?.rules ?? 0) > MOST_RULES };
+  }
+
+  // --- inside ---
+
+  async #at(caller: Caller, { namespace, path }: Place): Promise<Omit<Capabilities, "path">> {
+    if (caller.type === "management") {
+      const inside = isAtOrBelow(namespace, caller.namespace);
+      return { words: [inside ? "root" : "deny"], decider: null };
+    }
+    const acl = await this.#options.rights.aclOf(caller, namespace);
+    // No request has a path so long: there is nothing that could be done on it.
+    if (acl === null || path.length > MAX_PATH) return { words: ["deny"], decider: null };
+    const { words, rule } = wordsOn(acl, path);
+    return {
+      words: words.length === 0 ? ["deny"] : words,
+      decider: rule === null ? null : deciderOf(rule),
+    };
+  }
+
+  async #isGoverned(caller: Caller, { namespace, path }: Place): Promise<boolean> {
+    return (await this.#options.governing.applying(caller, namespace, path)).length > 0;
+  }
+
+  #placeOf(base: NamespaceRef, given: string): Place {
+    if (given.length > MAX_PATH) return { namespace: base, path: given };
+    const segments = (given.startsWith("/") ? given.slice(1) : given).split("/");
+    const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
+    const rest = segments.slice(taken);
+    return { namespace, path: this.#options.canonical(namespace, rest).join("/") };
+  }
+}
+
+interface Place {
+  readonly namespace: NamespaceRef;
+  readonly path: string;
+}
+
+function deciderOf(rule: MergedRule): Decider {
+  const policies = rule.sources.map(({ policy, rule: { position } }) => {
+    return { name: policy.name, line: position.line, column: position.column };
+  });
+  return { label: labelOf(rule.pattern, true), policies: policies.toSorted(byPlace) };
+}
+
+function byPlace(a: RulePlace, b: RulePlace): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}
+
+function granted(rule: MergedRule): readonly string[] {
+  return rule.denies ? ["deny"] : wordsOf(rule.capabilities);
+}
+
+/** As written; prefix rules without the star where clients of other servers expect it so. */
+function labelOf({ kind, text, star }: Pattern, withStar: boolean): string {
+  return star && (withStar || kind === "segments") ? `${text}*` : text;
+}

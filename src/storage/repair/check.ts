@@ -1,0 +1,287 @@
+// The Merkle check: does everything stored still add up? It compares, on one consistent view, data
+// rows with leaves, leaves with sums, sums with the totals under the head's MAC, and walks the chain
+// of the log. Leaves cover keys, so that a key that vanished from the data is found by name.
+
+import type { KeyObject } from "node:crypto";
+import { equalBytes, utf8 } from "@holdfast/shared/bytes";
+import type { Clock, Timers } from "@holdfast/shared/world";
+import type { LeafRow, ReadView } from "../engines/engine.ts";
+import {
+  decodeHead,
+  decodeTail,
+  type Head,
+  HEAD_ROW,
+  headIsAuthentic,
+  TAIL_ROW,
+} from "../rows/head.ts";
+import { afterKey, classOf, hasClass } from "../key.ts";
+import { decodeEntry, followsFrom, type LogEntry } from "../rows/log-entry.ts";
+import {
+  Forest,
+  isSlot,
+  isSumRow,
+  LeafHasher,
+  sha256,
+  slotOf,
+  type TreeName,
+  TREES,
+  treeOf,
+} from "../rows/merkle.ts";
+import { MalformedBytes } from "../rows/row-bytes.ts";
+import { Slices } from "../commit/slices.ts";
+
+const CHUNK = 256;
+const CHUNK_VALUES = 16; // rows with their values, and log entries: each may have megabytes
+const SUM_CHUNK = 1024;
+const MOST_NAMED = 1000;
+
+export interface CheckOptions {
+  /** Also hashes every stored value again. Default true; false compares keys only. */
+  readonly deep?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Findings name at most 1,000 keys each; `damaged` counts them all. */
+export interface CheckReport {
+  readonly ok: boolean;
+  readonly index: bigint;
+  readonly entries: Readonly<Record<TreeName, number>>;
+  readonly headAuthentic: boolean;
+  /** The stored sums add up to the totals under the head's MAC. */
+  readonly totalsMatch: boolean;
+  /** Slots whose stored sum or count is not that of their leaves. */
+  readonly wrongSubpages: readonly { readonly tree: TreeName; page: number; subpage: number }[];
+  /** Keys with a leaf but no row: vanished. Also those of leaves that lie in a foreign place. */
+  readonly missing: readonly string[];
+  /** Keys with a row but no leaf: put there by somebody else. */
+  readonly surplus: readonly string[];
+  /** Keys whose stored bytes are not those of their leaf. */
+  readonly different: readonly string[];
+  readonly damaged: number;
+  /** The first index at which the log is not dense or not chained; null when it is whole. */
+  readonly brokenLogAt: bigint | null;
+}
+
+export interface CheckWorld {
+  readonly view: ReadView;
+  readonly treeKey: KeyObject;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export async function checkStore(world: CheckWorld, options: CheckOptions): Promise<CheckReport> {
+  const marker = new Marker(world.treeKey, options.deep ?? true);
+  try {
+    return await check(world, marker, new Slices(world, options.signal));
+  } finally {
+    marker.wipe();
+  }
+}
+
+async function check(world: CheckWorld, marker: Marker, slices: Slices): Promise<CheckReport> {
+  const { view, treeKey } = world;
+
+  const headBytes = view.meta(HEAD_ROW);
+  const headAuthentic = headBytes !== null && headIsAuthentic(headBytes, treeKey);
+  const head = headBytes === null ? null : decodeOrNull(() => decodeHead(headBytes));
+
+  const leaves = await sumOfLeaves(view, marker, slices);
+  const stored = await storedSums(view, slices);
+  const wrongSubpages = leaves.byHash.differing(stored).map(placeOf);
+  const totalsMatch = head !== null && TREES.every((name) => sameTotals(stored, head, name));
+
+  const data = await sumOfData(view, marker, slices);
+  const suspects = new Set((marker.deep ? leaves.byHash : leaves.byKey).differing(data));
+  const found = await nameDamage(view, marker, suspects, slices);
+  const brokenLogAt = head === null ? 0n : await firstBreak(view, head, slices);
+
+  const sound = headAuthentic && totalsMatch && brokenLogAt === null;
+  return {
+    ok: sound && wrongSubpages.length === 0 && suspects.size === 0,
+    index: head?.index ?? 0n,
+    entries: { shared: data.shared.total().count, local: data.local.total().count },
+    headAuthentic,
+    totalsMatch,
+    wrongSubpages,
+    ...found,
+    brokenLogAt,
+  };
+}
+
+/** The slots whose stored sum is not that of their leaves. */
+export async function wrongSlots(view: ReadView, slices: Slices): Promise<number[]> {
+  const leaves = new Forest();
+  for await (const { slot, hash } of allLeaves(view, slices)) {
+    leaves.of(slot).replace(slot, null, hash);
+  }
+  return leaves.differing(await storedSums(view, slices));
+}
+
+async function storedSums(view: ReadView, slices: Slices): Promise<Forest> {
+  const stored = new Forest();
+  for (let from: number | undefined; ; await slices.pause()) {
+    const page = view.sums(from, SUM_CHUNK);
+    for (const row of page.filter(isSumRow)) stored.of(row.slot).set(row);
+    const last = page.at(-1);
+    if (last === undefined || page.length < SUM_CHUNK) return stored;
+    from = last.slot + 1;
+  }
+}
+
+/** What stands for a row in the comparison: its leaf, or in a shallow check only its key. */
+class Marker {
+  readonly #leaves: LeafHasher;
+  readonly deep: boolean;
+
+  constructor(treeKey: KeyObject, deep: boolean) {
+    this.#leaves = new LeafHasher(treeKey);
+    this.deep = deep;
+  }
+
+  wipe(): void {
+    this.#leaves.wipe();
+  }
+
+  ofRow(key: string, value: Uint8Array | null): Uint8Array {
+    if (this.deep && value !== null) return this.#leaves.hash(key, sha256(value));
+    return sha256(utf8(key));
+  }
+
+  ofLeaf(leaf: LeafRow): Uint8Array {
+    return this.deep ? leaf.hash : sha256(utf8(leaf.key));
+  }
+}
+
+async function sumOfLeaves(view: ReadView, marker: Marker, slices: Slices) {
+  const byHash = new Forest();
+  const byKey = marker.deep ? byHash : new Forest();
+  for await (const leaf of allLeaves(view, slices)) {
+    byHash.of(leaf.slot).replace(leaf.slot, null, leaf.hash);
+    if (!marker.deep) byKey.of(leaf.slot).replace(leaf.slot, null, marker.ofLeaf(leaf));
+  }
+  return { byHash, byKey };
+}
+
+async function sumOfData(view: ReadView, marker: Marker, slices: Slices): Promise<Forest> {
+  const forest = new Forest();
+  for await (const { key, value, slot } of allRows(view, marker.deep, slices)) {
+    forest.of(slot).replace(slot, null, marker.ofRow(key, value));
+  }
+  return forest;
+}
+
+/** Looks at the rows and leaves of the slots that differ, and says what is wrong with which key. */
+async function nameDamage(
+  view: ReadView,
+  marker: Marker,
+  suspects: ReadonlySet<number>,
+  slices: Slices,
+): Promise<Pick<CheckReport, "missing" | "surplus" | "different" | "damaged">> {
+  const missing: string[] = [];
+  const surplus: string[] = [];
+  const different: string[] = [];
+  let damaged = 0;
+  const name = (list: string[], key: string) => {
+    damaged++;
+    if (list.length < MOST_NAMED) list.push(key);
+  };
+  if (suspects.size === 0) return { missing, surplus, different, damaged };
+
+  for (const slot of suspects) {
+    for await (const leaf of allLeaves(view, slices, slot)) {
+      const value = slotOf(classOrIgnored(leaf.key), leaf.key) === slot ? view.get(leaf.key) : null;
+      if (value === null) name(missing, leaf.key);
+      else if (!equalBytes(marker.ofRow(leaf.key, value), marker.ofLeaf(leaf))) {
+        name(different, leaf.key);
+      }
+    }
+  }
+  for await (const { key, slot } of allRows(view, false, slices)) {
+    if (suspects.has(slot) && view.leaf(slot, key) === null) name(surplus, key);
+  }
+  return { missing, surplus, different, damaged };
+}
+
+/** Every row that has a place in a tree, in key order. */
+async function* allRows(view: ReadView, withValues: boolean, slices: Slices) {
+  const limit = withValues ? CHUNK_VALUES : CHUNK;
+  let from = "";
+  for (;;) {
+    const range = { from, to: null, limit };
+    const page = withValues
+      ? view.rows(range)
+      : view.keys(range).map((key) => ({ key, value: null }));
+    for (const { key, value } of page) {
+      const slot = slotOf(classOrIgnored(key), key);
+      if (slot !== null) yield { key, value, slot };
+      await slices.pause(); // after each one: hashing a large value takes most of a slice
+    }
+    if (page.length < limit) return;
+    from = afterKey(page.at(-1)!.key);
+  }
+}
+
+/** A damaged key may have no class any more; its leaf then shows up as missing. */
+function classOrIgnored(key: string) {
+  return hasClass(key) ? classOf(key) : "ignored";
+}
+
+async function* allLeaves(view: ReadView, slices: Slices, slot?: number) {
+  let after = slot === undefined ? null : { slot, key: "" };
+  for (;;) {
+    const page = view.leaves(after, CHUNK);
+    for (const leaf of page) {
+      if (slot !== undefined && leaf.slot !== slot) return;
+      if (isSlot(leaf.slot)) yield leaf;
+    }
+    if (page.length < CHUNK) return;
+    const last = page.at(-1)!;
+    after = { slot: last.slot, key: last.key };
+    await slices.pause();
+  }
+}
+
+function placeOf(slot: number) {
+  return { tree: treeOf(slot), page: (slot >> 8) & 255, subpage: slot & 255 };
+}
+
+function sameTotals(forest: Forest, head: Head, name: TreeName): boolean {
+  const total = forest[name].total();
+  return total.count === head[name].count && equalBytes(total.sum, head[name].sum);
+}
+
+/** Walks the retained log from its tail to the head. */
+async function firstBreak(view: ReadView, head: Head, slices: Slices): Promise<bigint | null> {
+  const tailBytes = view.meta(TAIL_ROW);
+  const tail = tailBytes === null ? null : decodeOrNull(() => decodeTail(tailBytes));
+  if (tail === null) return 0n;
+  // Trimming removes what lies before the tail together with moving it.
+  const oldest = view.logs(0n, 1)[0]?.index ?? tail.first;
+  if (oldest < tail.first) return oldest;
+  let next = tail.first;
+  let chain = tail.chainBefore;
+  while (next <= head.index) {
+    const rows = view.logs(next, CHUNK_VALUES);
+    if (rows.length === 0) return next;
+    for (const row of rows) {
+      const entry: LogEntry | null = decodeOrNull(() => decodeEntry(row.entry));
+      if (row.index !== next || entry === null || entry.index !== next) return next;
+      if (!followsFrom(entry, chain)) return next;
+      chain = entry.chain;
+      next++;
+      await slices.pause();
+    }
+  }
+  const beyond = (view.lastLog() ?? 0n) > head.index;
+  const whole = next === head.index + 1n && !beyond && equalBytes(chain, head.chain);
+  return whole ? null : next;
+}
+
+function decodeOrNull<T>(decode: () => T): T | null {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof MalformedBytes) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,149 @@
+// Reindex: makes leaves and sums follow the data again. It walks the store in small steps, each one
+// transaction of the committer over the state of that moment, so that writes go on and a crash in
+// between leaves nothing worse than before; it is simply run again. It believes the data: a key that
+// vanished loses its leaf here, which is why the report names it.
+
+import { equalBytes } from "@holdfast/shared/bytes";
+import type { Clock, Timers } from "@holdfast/shared/world";
+import { wrongSlots } from "./check.ts";
+import type { Leaf, LeafRow, SumRow } from "../engines/engine.ts";
+import { afterKey, afterPrefix, classOf, hasClass } from "../key.ts";
+import { CORE_SCOPE } from "../rows/log-entry.ts";
+import { ALL_SLOTS, sha256, slotOf, sumOf } from "../rows/merkle.ts";
+import { Slices } from "../commit/slices.ts";
+import type { Mending, Store } from "../store.ts";
+import type { LeafChange } from "../commit/tip.ts";
+
+const CHUNK = 128;
+const CHUNK_BYTES = 1024 * 1024; // of values hashed in one step: about a millisecond
+const MOST_NAMED = 1000;
+
+/** At most 1,000 keys are named in each list; the counts are complete. */
+export interface ReindexReport {
+  /** Keys whose leaf was missing or different. */
+  readonly mended: { readonly count: number; readonly keys: readonly string[] };
+  /** Keys that had a leaf but no data: what was lost. Also those of leaves in a foreign place. */
+  readonly removed: { readonly count: number; readonly keys: readonly string[] };
+  /** Subpages whose sum or count was wrong. */
+  readonly sums: number;
+}
+
+type Mend = LeafChange & { readonly before: Leaf | null };
+
+export async function reindexStore(
+  store: Store,
+  world: { readonly clock: Clock; readonly timers: Timers },
+  signal?: AbortSignal,
+): Promise<ReindexReport> {
+  const slices = new Slices(world, signal);
+  const mended = new Named();
+  const removed = new Named();
+  let sums = 0;
+  const stored = new Set(await store.viewing((view) => wrongSlots(view, slices)));
+  // Sums first: replacing a leaf subtracts the old one from its sum, which has to hold it.
+  for (let first = 0; first < ALL_SLOTS; await slices.pause()) {
+    const start = first;
+    await store.mend((mending) => {
+      const { bySlot, next } = mending.leavesFrom(start);
+      const wrong = wrongSums(mending, start, next, bySlot, stored);
+      const gone = [...bySlot.values()].flat().filter((leaf) => !hasRow(mending, leaf));
+      for (const { key } of gone) removed.add(key);
+      sums += wrong.length;
+      first = next;
+      const mends = gone.map((leaf) => ({ ...placeOf(leaf), before: leaf, leaf: null }));
+      return apply(mending, mends, wrong);
+    });
+  }
+  for (const root of ["shared/", "local/"]) {
+    for (let from: string | null = root; from !== null; await slices.pause()) {
+      const start: string = from;
+      const step: { next: string | null } = { next: null };
+      await store.mend((mending) => {
+        const mends: Mend[] = [];
+        step.next = wrongLeaves(mending, start, root, mends);
+        for (const { key } of mends) mended.add(key);
+        return apply(mending, mends);
+      });
+      from = step.next;
+    }
+  }
+  return { mended: mended.report(), removed: removed.report(), sums };
+}
+
+function placeOf({ slot, key }: LeafRow): { slot: number; key: string } {
+  return { slot, key };
+}
+
+/** Whether the leaf stands for a row: one in a slot that is not its key's stands for none. */
+function hasRow(mending: Mending, { slot, key }: LeafRow): boolean {
+  return hasClass(key) && slotOf(classOf(key), key) === slot && mending.has(key);
+}
+
+/** The sums of some slots as their leaves give them, where they are not so in memory or `stored` so. */
+function wrongSums(
+  mending: Mending,
+  first: number,
+  next: number,
+  bySlot: ReadonlyMap<number, readonly LeafRow[]>,
+  stored: ReadonlySet<number>,
+): SumRow[] {
+  const wrong: SumRow[] = [];
+  for (let slot = first; slot < next; slot++) {
+    const leaves = bySlot.get(slot) ?? [];
+    if (leaves.length === 0 && mending.tip.isEmpty(slot) && !stored.has(slot)) continue; // as most
+    const right = sumOf(
+      slot,
+      leaves.map(({ hash }) => hash),
+    );
+    const known = mending.tip.sum(slot);
+    const same = right.count === known.count && equalBytes(right.sum, known.sum);
+    if (!same || stored.has(slot)) wrong.push(right);
+  }
+  return wrong;
+}
+
+/** Looks at some keys from `from` on; returns where to go on, or null at the end. */
+function wrongLeaves(mending: Mending, from: string, root: string, mends: Mend[]): string | null {
+  const keys = mending.keys({ from, to: afterPrefix(root), limit: CHUNK });
+  let left = CHUNK_BYTES;
+  for (const key of keys) {
+    const value = mending.value(key);
+    if (value !== null) mends.push(...wrongLeaf(mending, key, value));
+    left -= value?.length ?? 0;
+    if (left < 0) return afterKey(key);
+  }
+  return keys.length < CHUNK ? null : afterKey(keys.at(-1)!);
+}
+
+function wrongLeaf(mending: Mending, key: string, value: Uint8Array): Mend[] {
+  const slot = slotOf(classOf(key), key);
+  if (slot === null) return [];
+  const before = mending.leaf(slot, key);
+  const hash = mending.tip.leafHash(key, sha256(value));
+  if (before !== null && equalBytes(before.hash, hash)) return [];
+  // The scope is known to the leaf alone; where that is lost, the record counts as the core's.
+  return [{ slot, key, before, leaf: { hash, scope: before?.scope ?? CORE_SCOPE } }];
+}
+
+function apply(mending: Mending, mends: readonly Mend[], wrong: readonly SumRow[] = []) {
+  if (mends.length === 0 && wrong.length === 0) return null;
+  for (const row of wrong) mending.tip.mendSum(row);
+  mending.tip.mend(mends.map(({ slot, before, leaf }) => ({ slot, before, after: leaf })));
+  const slots = new Set([...mends, ...wrong].map(({ slot }) => slot));
+  const sums = new Map([...slots].map((slot) => [slot, mending.tip.sum(slot)]));
+  return { leaves: mends.map(({ slot, key, leaf }) => ({ slot, key, leaf })), sums };
+}
+
+class Named {
+  readonly #keys: string[] = [];
+  #count = 0;
+
+  add(key: string): void {
+    this.#count++;
+    if (this.#keys.length < MOST_NAMED) this.#keys.push(key);
+  }
+
+  report(): { count: number; keys: readonly string[] } {
+    return { count: this.#count, keys: this.#keys };
+  }
+}

@@ -1,0 +1,137 @@
+// What the endpoints of the ACL API are answered from: the tokens, their lists, and the queries that wait
+// for a change. Opened after the tokens; closed before anybody waits for running requests to end.
+
+import type { Clock, Random, Timers } from "@holdfast/shared/world";
+import { checkRegion } from "../../endpoint/acl-query.ts";
+import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import { AddressLimit } from "../../core/address-limit.ts";
+import { FairTurns } from "../../base/fair-turns.ts";
+import { parseFilter } from "../filter/filter.ts";
+import { type ListQuery, Listing, type TokenList } from "./listing.ts";
+import { type BlockingQuery, ParkedQueries, type Watched } from "./blocking-queries.ts";
+import { credentialGone, denied } from "./query-failures.ts";
+import type { Exchanged } from "../one-time-tokens.ts";
+import type { Token } from "../token.ts";
+import type { Tokens } from "../tokens.ts";
+
+export interface TokenDeskOptions {
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Name of the own region. */
+  readonly region: string;
+  /** Whoever comes without a credential reads the anonymous token as its own. */
+  readonly anonymousSelf: boolean;
+}
+
+/** As of an index: that of the table where there is no token. */
+export interface Found<T> {
+  readonly value: T;
+  readonly index: bigint;
+}
+
+export class TokenDesk {
+  readonly tokens: Tokens;
+  readonly anonymousSelf: boolean;
+  readonly #region: string;
+  readonly #listing: Listing;
+  readonly #parked: ParkedQueries;
+  readonly #exchanges: AddressLimit;
+
+  constructor({ tokens, clock, timers, random, region, anonymousSelf }: TokenDeskOptions) {
+    const turns = new FairTurns({ clock, timers });
+    const tableIndex = (namespaceId: string) => tokens.tableIndex(namespaceId);
+    this.tokens = tokens;
+    this.anonymousSelf = anonymousSelf;
+    this.#region = region;
+    this.#listing = new Listing({
+      ranges: tokens.ranges,
+      tableIndex,
+      parseFilter: (text) => parseFilter(text, { clock }),
+      turns,
+      clock,
+    });
+    const changes = {
+      watch: ({ namespaceId, accessor }: Watched, call: () => void) =>
+        accessor === null
+          ? tokens.rows.onTable(namespaceId, call)
+          : tokens.rows.onToken({ namespaceId, accessor }, call),
+    };
+    this.#parked = new ParkedQueries({ changes, clock, timers, random, turns });
+    this.#exchanges = new AddressLimit({ clock });
+  }
+
+  /** Blocking queries that have no answer yet. */
+  get waiting(): number {
+    return this.#parked.count;
+  }
+
+  open(): void {
+    this.#parked.open();
+  }
+
+  close(): void {
+    this.#parked.close();
+    this.#listing.forget();
+  }
+
+  /** There is one region, which is the authoritative one too. */
+  checkRegion(name: string): void {
+    checkRegion(name, this.#region);
+  }
+
+  async list(asked: Asked, query: ListQuery, blocking: BlockingQuery): Promise<Found<TokenList>> {
+    const { namespaceId } = query;
+    const plan = await this.#listing.plan(query);
+    // The index is that of before the reading: what changes meanwhile is then seen next time.
+    const { index } = await this.#parked.answer(asked, blocking, (caller) => {
+      if (caller.type !== "management") throw denied();
+      return {
+        index: this.tokens.tableIndex(namespaceId),
+        watched: { namespaceId, accessor: null },
+      };
+    });
+    return { index, value: await this.#listing.list(plan, asked.signal) };
+  }
+
+  /** By its accessor: for management, and for the token itself. Others learn nothing. */
+  async read(
+    asked: Asked,
+    accessor: string,
+    blocking: BlockingQuery,
+  ): Promise<Found<Token | null>> {
+    const namespaceId = asked.namespace.id;
+    return this.#parked.answer(asked, blocking, (caller) => {
+      const value = this.tokens.byAccessor(namespaceId, accessor);
+      if (caller.type !== "management" && !isOwn(caller, value)) throw denied();
+      // While there is none, the answer is as new as the table.
+      const index = value?.modifyIndex ?? this.tokens.tableIndex(namespaceId);
+      return { value, index, watched: { namespaceId, accessor: value?.accessor ?? null } };
+    });
+  }
+
+  async readSelf(asked: Asked, blocking: BlockingQuery): Promise<Found<Token>> {
+    return this.#parked.answer(asked, blocking, ({ accessor, namespace }) => {
+      const value = this.tokens.byAccessor(namespace.id, accessor);
+      if (value === null) throw credentialGone();
+      return { value, index: value.modifyIndex, watched: { namespaceId: namespace.id, accessor } };
+    });
+  }
+
+  /** What fails is counted by address, but for callers on this machine, who need no network to be a
+   *  burden. */
+  async exchange(secret: string, { remote, namespace }: Asked): Promise<Exchanged> {
+    if (!remote.loopback) this.#exchanges.check(remote.address);
+    try {
+      return await this.tokens.oneTime.exchange(secret, namespace.id);
+    } catch (error) {
+      if (!remote.loopback) this.#exchanges.count(remote.address);
+      throw error;
+    }
+  }
+}
+
+function isOwn(caller: Caller, token: Token | null): boolean {
+  return token?.accessor === caller.accessor && token.namespaceId === caller.namespace.id;
+}

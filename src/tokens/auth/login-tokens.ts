@@ -1,0 +1,136 @@
+// Logins: where somebody who has proved who they are becomes the owner of a client token.
+// The method says what its role grants; how long that may last is bounded by the mount and by the
+// server, as for every token of `auth/token`.
+
+import { showDuration } from "@holdfast/shared/text/duration";
+import { invariant } from "@holdfast/shared/invariant";
+import type { Clock, Nanos } from "@holdfast/shared/world";
+import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
+import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
+import type { Asked, MountRef, Origin } from "@holdfast/shared/endpoint/request";
+import { provedName } from "../origin.ts";
+import type { Tokens } from "../tokens.ts";
+import { authOf } from "../acl/token-view.ts";
+import { methodGone } from "../acl/view-failures.ts";
+
+const DEFAULT = "default";
+const MAX_NAME_BYTES = 256; // see token-shape.ts
+
+/** What a mount says of lifetimes, as tuned now. */
+export interface LoginMount {
+  defaultTtl(): Nanos;
+  maxTtl(): Nanos;
+}
+
+export interface LoginTokensOptions {
+  readonly tokens: Pick<Tokens, "create" | "isOpen" | "warningsOn">;
+  /** Null for a mount that is not there any more. */
+  readonly mounts: { byUuid(uuid: string): LoginMount | null };
+  readonly clock: Clock;
+  /** What no token outlives. */
+  readonly most: Nanos;
+}
+
+export class LoginTokens {
+  readonly #options: LoginTokensOptions;
+
+  constructor(options: LoginTokensOptions) {
+    this.#options = options;
+  }
+
+  async login(
+    offer: LoginOffer,
+    asked: Asked,
+  ): Promise<{ auth: AuthBlock; warnings: readonly string[] }> {
+    const { tokens, clock } = this.#options;
+    const { mount, namespace, path } = asked;
+    invariant(mount !== null, "a login goes to a mount");
+    const life = this.#lifeOf(offer, mount);
+    const { policies, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
+    const { metadata = {}, notes = {} } = offer;
+    const token = await tokens.create(
+      {
+        type: "client",
+        namespaceId: namespace.id,
+        name: nameOf(offer, mount),
+        policies: policies.length === 0 && !withoutDefaultPolicy ? [DEFAULT] : policies,
+        global: offer.global ?? false,
+        ttl: life.ttl,
+        renewable: true,
+        terms: {
+          parent: null,
+          meta: { ...notes, ...metadata },
+          withoutDefault: withoutDefaultPolicy,
+          longest: life.longest,
+          period: life.period,
+          usesLeft: uses === 0 ? null : uses,
+          path: path.segments.join("/"),
+          ...(boundTo.length === 0 ? {} : { boundTo }),
+        },
+        origin: this.originOf(offer, asked),
+      },
+      null, // cut below, where /acl/ would refuse
+    );
+    // Its mount may have been closed meanwhile: what would let nobody in is not handed out as if it did.
+    if (!tokens.isOpen(token)) throw methodGone();
+    const auth = authOf(token, { now: clock.now(), orphan: true, withSecret: true });
+    return { auth, warnings: [...life.warnings, ...tokens.warningsOn(token)] };
+  }
+
+  /** What the method has proved of whoever logs in. */
+  originOf(offer: LoginOffer, { mount, path }: Asked): Origin {
+    invariant(mount !== null, "a login goes to a mount");
+    const { metadata = {}, identity = offer.displayName, owner } = offer;
+    return {
+      namespaceId: mount.namespace.id,
+      mount: mount.uuid,
+      login: path.text.slice(mount.path.length),
+      name: provedName(mount.path, identity),
+      metadata,
+      ...(owner === undefined ? {} : { owner }),
+    };
+  }
+
+  /** Whoever logs in is told of a cut only where the role has asked for more than there is: that the
+   *  usual time is longer than the longest is nothing that it could change. With a period only what the
+   *  role says is the most: neither mount nor server ends what is renewed in time. */
+  #lifeOf(offer: LoginOffer, { uuid }: MountRef) {
+    const found = this.#options.mounts.byUuid(uuid);
+    if (found === null) throw methodGone();
+    const { most } = this.#options;
+    const period = given(offer.period);
+    const own = given(offer.maxTtl);
+    if (period !== null) {
+      const ttl = own === null ? period : shorter(period, own);
+      return { ttl, longest: own, period, warnings: [] }; // no role has a period above its maximum
+    }
+    const bound = shorter(shorter(found.maxTtl(), own ?? most), most);
+    const asked = given(offer.ttl);
+    const ttl = shorter(asked ?? found.defaultTtl(), bound);
+    const cut = asked !== null && asked > bound;
+    const was = () => `${showDuration(asked ?? 0n)} was cut to ${showDuration(bound)}`;
+    const warnings = cut ? [`the lifetime of ${was()}, the longest that is allowed here`] : [];
+    return { ttl, longest: bound < most ? bound : null, period, warnings };
+  }
+}
+
+/** Of method and person, for people: what policies go by is the name in the origin. */
+function nameOf({ displayName }: LoginOffer, { path }: MountRef): string {
+  const method = path
+    .replace(/^auth\//, "")
+    .replace(/\/$/, "")
+    .replaceAll("/", "-");
+  const whole = displayName === "" ? method : `${method}-${displayName}`;
+  let name = whole.slice(0, MAX_NAME_BYTES);
+  while (Buffer.byteLength(name) > MAX_NAME_BYTES) name = name.slice(0, -1);
+  return name.toWellFormed();
+}
+
+/** 0 is as not given. */
+function given(nanos: Nanos | null | undefined): Nanos | null {
+  return nanos === undefined || nanos === 0n ? null : nanos;
+}
+
+function shorter(a: Nanos, b: Nanos): Nanos {
+  return a < b ? a : b;
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import { Secret } from "@holdfast/shared/secret";
+import { grantedLife, increment, lastMoment, renewedUntil } from "./renewal.ts";
+import type { Token } from "../token.ts";
+import type { TokenTerms } from "../token-terms.ts";
+
+const NONE = { ttl: null, longest: null, period: null };
+const BOUNDS = { usual: 2n * HOUR, most: 24n * HOUR };
+const TERMS: TokenTerms = {
+  parent: null,
+  meta: {},
+  withoutDefault: false,
+  longest: null,
+  period: null,
+  usesLeft: null,
+};
+
+function token(terms: Partial<TokenTerms>, expires: bigint): Token & { expires: bigint } {
+  return {
+    accessor: "a",
+    secret: new Secret("s"),
+    name: "",
+    type: "client",
+    policies: ["p"],
+    global: false,
+    namespaceId: "root",
+    created: 0n,
+    expires,
+    ttl: HOUR,
+    renewable: true,
+    terms: { ...TERMS, ...terms },
+    createIndex: 1n,
+    modifyIndex: 1n,
+  };
+}
+
+test("what is not given, or 0, is the usual time; a period goes before a ttl", () => {
+  assert.equal(grantedLife(NONE, BOUNDS).ttl, 2n * HOUR);
+  const zero = { ttl: 0n, longest: 0n, period: 0n };
+  assert.deepEqual(grantedLife(zero, BOUNDS), {
+    ttl: 2n * HOUR,
+    longest: null,
+    period: null,
+    warnings: [],
+  });
+  const both = grantedLife({ ...NONE, ttl: HOUR, period: MINUTE }, BOUNDS);
+  assert.deepEqual([both.ttl, both.period], [MINUTE, MINUTE]);
+});
+
+test("T-B14: whatever is asked for, a token ends, and a renewal keeps it within its bounds", () => {
+  const time = fc.bigInt({ min: 0n, max: 400n * HOUR });
+  const maybe = fc.option(time, { nil: null });
+  fc.assert(
+    fc.property(maybe, maybe, maybe, maybe, time, (ttl, longest, period, by, later) => {
+      const life = grantedLife({ ttl, longest, period }, BOUNDS);
+      const most = life.period === null ? BOUNDS.most : 400n * HOUR; // what one can ask for
+      assert.ok(life.ttl > 0n && life.ttl <= most);
+      assert.equal(life.warnings.length > 0, life.ttl < (life.period ?? (ttl || 0n)));
+      const made = token({ longest: life.longest, period: life.period }, life.ttl);
+      const now = later % life.ttl;
+      const asked = increment(made, by);
+      const end = renewedUntil(made, { now, by: asked, most: BOUNDS.most });
+      const last = lastMoment(made, BOUNDS.most);
+      assert.ok(end >= life.ttl && (last === null || end <= last));
+      if (last === null || now + asked <= last) assert.ok(end >= now + asked);
+    }),
+  );
+});
+
+test("a period goes on for as long as it is renewed, up to the maximum of its maker alone", () => {
+  const { most } = BOUNDS;
+  const free = grantedLife({ ...NONE, period: 2n * most }, BOUNDS);
+  assert.deepEqual([free.ttl, free.warnings], [2n * most, []]);
+  const later = 1000n * most;
+  const renewed = (longest: bigint | null) =>
+    renewedUntil(token({ period: HOUR, longest }, later), { now: later, by: HOUR, most });
+  assert.equal(renewed(null), later + HOUR);
+  assert.equal(renewed(later + MINUTE), later + MINUTE);
+});
+
+test("only who asked for more than there is is told of a cut", () => {
+  const { most } = BOUNDS;
+  const long = { usual: 2n * most, most };
+  assert.deepEqual([grantedLife(NONE, long).ttl, grantedLife(NONE, long).warnings], [most, []]);
+  assert.match(
+    grantedLife({ ...NONE, ttl: 2n * most }, long).warnings[0] ?? "",
+    /was cut to .*, the longest lifetime of tokens here$/,
+  );
+});
+
+test("a longest lifetime that was lowered since takes nothing away", () => {
+  const made = token({}, 10n * HOUR);
+  assert.equal(renewedUntil(made, { now: HOUR, by: HOUR, most: 2n * HOUR }), 10n * HOUR);
+});

@@ -1,0 +1,108 @@
+// How long a token of `auth/token` lives: what is granted when it is made, and what a
+// renewal gives. No sum of times ever means "for ever" (T-B14).
+
+import { showDuration } from "@holdfast/shared/text/duration";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Token } from "../token.ts";
+
+export interface AskedLife {
+  /** 0 is as not given, in all three: existing clients send it for that. */
+  readonly ttl: Nanos | null;
+  readonly longest: Nanos | null;
+  readonly period: Nanos | null;
+}
+
+export interface LifeBounds {
+  /** Where no time was asked for. */
+  readonly usual: Nanos;
+  /** From the creation to the last moment, renewals and all. */
+  readonly most: Nanos;
+}
+
+export interface GrantedLife {
+  readonly ttl: Nanos;
+  readonly longest: Nanos | null;
+  readonly period: Nanos | null;
+  readonly warnings: readonly string[];
+}
+
+/** Told of a cut is who asked for more than there is: the usual time, where it is longer than the longest,
+ *  nobody has asked for. */
+export function grantedLife(asked: AskedLife, { usual, most }: LifeBounds): GrantedLife {
+  const longest = orNone(asked.longest);
+  const period = orNone(asked.period);
+  const wanted = period ?? orNone(asked.ttl);
+  const bound = boundOf({ longest, period }, most);
+  const ttl = wanted ?? usual;
+  if (bound === null || ttl <= bound) return { ttl, longest, period, warnings: [] };
+  if (wanted === null) return { ttl: bound, longest, period, warnings: [] };
+  const whose = bound === longest ? "explicit_max_ttl" : "the longest lifetime of tokens here";
+  const was = `${showDuration(wanted)} was cut to ${showDuration(bound)}`;
+  return { ttl: bound, longest, period, warnings: [`the lifetime of ${was}, ${whose}`] };
+}
+
+/** What is told to whoever asked for more than its own token has left. */
+export function cutByMaker(
+  asked: AskedLife,
+  granted: GrantedLife,
+  { ttl, terms }: Token,
+): readonly string[] {
+  const times = [
+    ["the lifetime", orNone(asked.ttl) === null ? null : granted.ttl, ttl],
+    ["explicit_max_ttl", granted.longest, terms?.longest ?? null],
+  ] as const;
+  const warnings: string[] = [];
+  for (const [what, wanted, given] of times) {
+    if (wanted === null || given === null || wanted <= given) continue;
+    const was = `${showDuration(wanted)} was cut to ${showDuration(given)}`;
+    warnings.push(`${what} of ${was}, the time that the caller's own token has left`);
+  }
+  return warnings;
+}
+
+/** How long a token may live in all. One with a period lives as long as it is renewed in time: of it only
+ *  what its maker has set counts, and null is without end. */
+function boundOf(
+  { longest, period }: { readonly longest: Nanos | null; readonly period: Nanos | null },
+  most: Nanos,
+): Nanos | null {
+  if (period !== null) return longest;
+  return longest === null || longest > most ? most : longest;
+}
+
+/** Until when a token may live, by its maker's bound and the server's; null: for as long as it is
+ *  renewed. */
+export function lastMoment({ created, terms }: Token, most: Nanos): Instant | null {
+  const { longest = null, period = null } = terms ?? {};
+  const bound = boundOf({ longest, period }, most);
+  return bound === null ? null : created + bound;
+}
+
+/** When a token ends at the latest, whatever is done for it; null: there is no such moment. One that its
+ *  login method knows no more is not renewed. */
+export function hardEnd(token: Token, most: Nanos, known: boolean): Instant | null {
+  const { expires, renewable } = token;
+  if (expires === null || !renewable || !known) return expires;
+  const last = lastMoment(token, most);
+  return last !== null && last < expires ? expires : last;
+}
+
+/** What a renewal aims at: 0 or nothing asked is the time it was made with. */
+export function increment({ ttl, terms }: Token, asked: Nanos | null): Nanos {
+  return terms?.period ?? orNone(asked) ?? ttl ?? 0n;
+}
+
+/** The new end. A renewal never takes time away, and never goes past the last moment. */
+export function renewedUntil(
+  token: Token & { readonly expires: Instant },
+  { now, by, most }: { readonly now: Instant; readonly by: Nanos; readonly most: Nanos },
+): Instant {
+  const last = lastMoment(token, most);
+  const wanted = now + by;
+  const end = last !== null && wanted > last ? last : wanted;
+  return end > token.expires ? end : token.expires;
+}
+
+function orNone(nanos: Nanos | null): Nanos | null {
+  return nanos === 0n ? null : nanos;
+}

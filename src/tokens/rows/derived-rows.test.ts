@@ -1,0 +1,96 @@
+// Rows that follow from records: after whatever happened to tokens, what lies there is what the records say.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import {
+  CLIENT,
+  keysBelow,
+  madeTokens,
+  type MadeTokens,
+  MANAGEMENT,
+  MINUTE,
+  restarted,
+} from "../../../tests/support/made-tokens.ts";
+import { derivedKeys } from "./derived-rows.ts";
+import { type Token, tokenCodec } from "../token.ts";
+import * as keys from "./token-keys.ts";
+import type { TokenTerms } from "../token-terms.ts";
+
+const TERMS: TokenTerms = {
+  parent: null,
+  meta: {},
+  withoutDefault: false,
+  longest: null,
+  period: null,
+  usesLeft: null,
+};
+
+const choice = fc.record({
+  act: fc.constantFrom("make", "make", "make", "change", "tree", "alone", "pass", "restart"),
+  which: fc.nat(20),
+  parent: fc.boolean(),
+  global: fc.boolean(),
+  management: fc.boolean(),
+  minutes: fc.option(fc.integer({ min: 1, max: 30 }), { nil: null }),
+});
+
+const FOLDERS =
+  /^(ns\/[^/]+\/tokens\/(by-creation|management)\/|tokens\/(by-expiry|children|by-login)\/)/;
+
+function records({ barrier }: MadeTokens): Token[] {
+  return ["shared/", "local/"].flatMap((place) => {
+    const view = barrier.view(place);
+    const found = view
+      .keys("ns/", { limit: 10_000 })
+      .filter((key) => key.includes("/by-accessor/"));
+    return found.flatMap((key) => view.get(key, tokenCodec) ?? []);
+  });
+}
+
+/** Those that were ended have their mark in the place of the one for their time. */
+function wanted(made: MadeTokens): string[] {
+  const ended = new Set(
+    made.barrier
+      .view("local/")
+      .keys(keys.ENDED, { limit: 10_000 })
+      .map((key) => key.slice(keys.ENDED.length)),
+  );
+  return records(made)
+    .flatMap(derivedKeys)
+    .filter((key) => !ended.has(key.slice(keys.EXPIRIES.length)) || !key.startsWith(keys.EXPIRIES))
+    .toSorted();
+}
+
+test("after whatever happened, the rows are those that follow from the records", async () => {
+  const property = fc.asyncProperty(fc.array(choice, { maxLength: 25 }), async (choices) => {
+    let made = await madeTokens();
+    for (const { act, which, parent, global, management, minutes } of choices) {
+      const all = records(made);
+      const one = all[which % Math.max(1, all.length)];
+      const { tokens, world } = made;
+      const ttl = minutes === null ? null : BigInt(minutes) * MINUTE;
+      if (act === "make") {
+        const terms =
+          one !== undefined && parent ? { terms: { ...TERMS, parent: placeOf(one) } } : {};
+        const kind = management ? MANAGEMENT : CLIENT;
+        await tokens.create({ ...kind, ...terms, global, ttl }).catch(() => {}); // its parent may be over
+      } else if (act === "change" && one !== undefined) {
+        await tokens.renew(one.namespaceId, one.accessor, ttl).catch(() => {});
+      } else if (act === "tree" && one !== undefined) {
+        await tokens.deleteTree(one.namespaceId, one.accessor);
+      } else if (act === "alone" && one !== undefined) {
+        await tokens.deleteAlone(placeOf(one));
+      } else if (act === "pass") await world.timers.advance(BigInt(which) * MINUTE);
+      else if (act === "restart") made = await restarted(made);
+    }
+    const found = keysBelow(made, "local/").filter((key) => FOLDERS.test(key));
+    assert.deepEqual(found.toSorted(), wanted(made));
+    await made.tokens.close();
+  });
+  await fc.assert(property, { numRuns: 60, seed: 87 });
+});
+
+function placeOf({ namespaceId, accessor, global }: Token) {
+  return { namespaceId, accessor, global };
+}
