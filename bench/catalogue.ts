@@ -1,6 +1,6 @@
 // Every row there is, in the order of the table.
 
-import { apiRows } from "./api.ts";
+import { apiRows } from "./api/api.ts";
 import { cloudRows } from "./clouds.ts";
 import { commitRows } from "./commits.ts";
 import { getRows } from "./gets.ts";
@@ -8,13 +8,13 @@ import { governingRows } from "./governing.ts";
 import { kvRows } from "./kv.ts";
 import { leaseRows } from "./leases.ts";
 import { listRows } from "./lists.ts";
-import { millionRows } from "./million.ts";
+import { millionRows } from "./stores/million.ts";
 import { policyRows } from "./policies.ts";
 import { policyParserRows } from "./policy-parser.ts";
 import { programRows } from "./programs.ts";
 import type { Row } from "./row.ts";
 import { sealingRows } from "./sealing.ts";
-import { slowSyncRows } from "./slow-sync.ts";
+import { slowSyncRows } from "./stores/slow-sync.ts";
 import { tokenRows } from "./tokens.ts";
 
 export const ROWS: readonly Row[] = [

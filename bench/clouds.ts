@@ -3,13 +3,13 @@
 
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Caller, call, requestBytes } from "./api-caller.ts";
-import { figure } from "./api-measure.ts";
-import { type ReadyNode, withNode } from "./api-node.ts";
-import { processorMicrosOf } from "./api-usage.ts";
+import { type Caller, call, requestBytes } from "./api/api-caller.ts";
+import { figure } from "./api/api-measure.ts";
+import { type ReadyNode, withNode } from "./api/api-node.ts";
+import { processorMicrosOf } from "./api/api-usage.ts";
 import { type FakeCloud, withFakeCloud } from "./fake-cloud.ts";
 import { LONGEST_BLOCK_MS, quantile, rounds } from "./measure.ts";
-import { pacedLoad } from "./paced-load.ts";
+import { pacedLoad } from "./load/paced-load.ts";
 import type { Context, Figures, Row } from "./row.ts";
 
 const MOUNT = "clouda"; // there from the start

@@ -5,9 +5,9 @@ import { performance } from "node:perf_hooks";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { SystemRandom } from "../src/system/random.ts";
 import type { View } from "../src/barrier/view.ts";
-import { VALUE_BYTES } from "./filled-store.ts";
+import { VALUE_BYTES } from "./stores/filled-store.ts";
 import { LONGEST_BLOCK_MS, quantile, roundMillis, rounds } from "./measure.ts";
-import { withStore } from "./opened-store.ts";
+import { withStore } from "./stores/opened-store.ts";
 import type { Context, Figures, Row } from "./row.ts";
 
 const MOST_ROWS = 8192; // what one transaction may hold

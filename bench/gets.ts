@@ -1,9 +1,9 @@
 // Single reads out of 100,000 entries at random: below the barrier, through it, and from its cache.
 
 import { bytesCodec } from "@holdfast/shared/codec";
-import { filledStore, sizes, someKeys } from "./filled-store.ts";
+import { filledStore, sizes, someKeys } from "./stores/filled-store.ts";
 import { callsPerSecond, roundMillis, rounds, shuffledForever } from "./measure.ts";
-import { withStore, type OpenedStore } from "./opened-store.ts";
+import { withStore, type OpenedStore } from "./stores/opened-store.ts";
 import type { Context, Row } from "./row.ts";
 
 const UNCACHED = { cacheBytes: 0 };

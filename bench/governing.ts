@@ -15,7 +15,7 @@ import {
 import { programInput } from "../src/policies/governing/program-request.ts";
 import type { ProgramInput } from "../src/program/program-input.ts";
 import { FairTurns } from "../src/base/fair-turns.ts";
-import { madeBarrier } from "../tests/support/made-barrier.ts";
+import { madeBarrier } from "../tests/support/made/made-barrier.ts";
 import { microsPerCall, roundMillis, rounds } from "./measure.ts";
 import type { Context, Row } from "./row.ts";
 

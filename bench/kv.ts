@@ -1,11 +1,11 @@
 // The key/value engine and wrapping through the API of a running server, with token, policy decision
 // and two audit records each: as in the rows of the API, from a process beside it.
 
-import { type Caller, call, requestBytes } from "./api-caller.ts";
-import { measure } from "./api-measure.ts";
-import type { ApiContext } from "./api-target.ts";
-import { VALUE_BYTES } from "./filled-store.ts";
-import type { Load } from "./load.ts";
+import { type Caller, call, requestBytes } from "./api/api-caller.ts";
+import { measure } from "./api/api-measure.ts";
+import type { ApiContext } from "./api/api-target.ts";
+import { VALUE_BYTES } from "./stores/filled-store.ts";
+import type { Load } from "./load/load.ts";
 import type { Row } from "./row.ts";
 
 const MOUNT = "holdfast-bench-kv";

@@ -1,14 +1,14 @@
 // How soon a server that is started again serves, with very many leases stored.
 
 import { join } from "node:path";
-import type { Caller } from "./api-caller.ts";
-import { residentBytesOf } from "./api-usage.ts";
-import { copyOf, type KeptStore } from "./kept-store.ts";
-import type { LeasesFillInput } from "./leases-fill-process.ts";
+import type { Caller } from "./api/api-caller.ts";
+import { residentBytesOf } from "./api/api-usage.ts";
+import { copyOf, type KeptStore } from "./stores/kept-store.ts";
+import type { LeasesFillInput } from "./stores/leases-fill-process.ts";
 import { rounds } from "./measure.ts";
 import { ask } from "./processes.ts";
 import type { Context, Figures, Row } from "./row.ts";
-import { withTokensNode } from "./tokens-node.ts";
+import { withTokensNode } from "./stores/tokens-node.ts";
 
 /** Raise it when what is filled in changes, or how it is stored. */
 const CONTENT = 2;
@@ -18,7 +18,7 @@ async function storeWith(context: Context, leases: number, directory: string): P
   const kind = { name: `bench-leases-${leases}-`, content: CONTENT, holds: `${leases} leases` };
   return await copyOf(context, kind, directory, (place) => {
     const input: LeasesFillInput = { ...place, leases };
-    return ask("leases-fill-process.ts", input);
+    return ask("stores/leases-fill-process.ts", input);
   });
 }
 

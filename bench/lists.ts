@@ -3,10 +3,10 @@
 
 import { bytesCodec } from "@holdfast/shared/codec";
 import type { View } from "../src/barrier/view.ts";
-import { filledStore, folderCount, folderName, FOLDERS } from "./filled-store.ts";
-import { RECORDS, recordName, sizes } from "./filled-store.ts";
+import { filledStore, folderCount, folderName, FOLDERS } from "./stores/filled-store.ts";
+import { RECORDS, recordName, sizes } from "./stores/filled-store.ts";
 import { median, microsPerCall, roundMillis, rounds, shuffledForever } from "./measure.ts";
-import { withStore } from "./opened-store.ts";
+import { withStore } from "./stores/opened-store.ts";
 import type { Context, Row } from "./row.ts";
 
 const LIMIT = 100;

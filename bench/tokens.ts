@@ -4,14 +4,14 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Caller, requestBytes } from "./api-caller.ts";
-import { processorMicrosOf, residentBytesOf } from "./api-usage.ts";
-import { load, type Loaded } from "./load.ts";
+import { type Caller, requestBytes } from "./api/api-caller.ts";
+import { processorMicrosOf, residentBytesOf } from "./api/api-usage.ts";
+import { load, type Loaded } from "./load/load.ts";
 import { median, quantile, roundMillis, rounds } from "./measure.ts";
 import type { Context, Figure, Figures, Row } from "./row.ts";
-import { lists } from "./tokens-lists.ts";
-import { type TokensNode, withTokensNode } from "./tokens-node.ts";
-import { copiedStore, PREFIX, tokenSizes } from "./tokens-store.ts";
+import { lists } from "./stores/tokens-lists.ts";
+import { type TokensNode, withTokensNode } from "./stores/tokens-node.ts";
+import { copiedStore, PREFIX, tokenSizes } from "./stores/tokens-store.ts";
 
 const CLIENTS = 64;
 const QUICK_CLIENTS = 4;

@@ -6,10 +6,10 @@ import type { Batch, Engine, Reads } from "../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../src/storage/engines/memory-rows.ts";
 import type { Changed as Told } from "../src/storage/store.ts";
 import type { Change } from "../src/storage/watch.ts";
-import type { SimFile, Volume } from "./disk.ts";
-import type { SimEngineOptions } from "./engine.ts";
-import { EngineBehind } from "./engine-behind.ts";
-import type { FollowPlant } from "./following-store.ts";
+import type { SimFile, Volume } from "./stores/disk.ts";
+import type { SimEngineOptions } from "./stores/engine.ts";
+import { EngineBehind } from "./stores/engine-behind.ts";
+import type { FollowPlant } from "./stores/following-store.ts";
 import type { Prng } from "./prng.ts";
 
 export interface StorePlant {

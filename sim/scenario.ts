@@ -3,7 +3,7 @@
 
 import { Client } from "./client.ts";
 import { Faults } from "./faults.ts";
-import { Follower } from "./follower.ts";
+import { Follower } from "./stores/follower.ts";
 import { Machine } from "./machine.ts";
 import { PLANTS } from "./plants.ts";
 import { Prng } from "./prng.ts";

@@ -3,8 +3,8 @@
 
 import { join } from "node:path";
 import { Prng } from "../sim/prng.ts";
-import type { ApiTargetOptions } from "./api-target.ts";
-import { Api, NodePlace, ServerProcess } from "./api-server.ts";
+import type { ApiTargetOptions } from "./api/api-target.ts";
+import { Api, NodePlace, ServerProcess } from "./api/api-server.ts";
 import { discard, scratch } from "./child.ts";
 import { errorText } from "../tests/support/error-text.ts";
 

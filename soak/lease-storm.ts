@@ -4,12 +4,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { requestBytes } from "../bench/api-caller.ts";
-import { residentBytesOf } from "../bench/api-usage.ts";
-import { LoadConnection } from "../bench/load-connection.ts";
+import { requestBytes } from "../bench/api/api-caller.ts";
+import { residentBytesOf } from "../bench/api/api-usage.ts";
+import { LoadConnection } from "../bench/load/load-connection.ts";
 import { quantile } from "../bench/measure.ts";
-import { pacedLoad } from "../bench/paced-load.ts";
-import type { Api } from "./api-server.ts";
+import { pacedLoad } from "../bench/load/paced-load.ts";
+import type { Api } from "./api/api-server.ts";
 import { OutsideJournal } from "./engine-ledger.ts";
 import { type FreshServer, withFreshServer } from "./fresh-server.ts";
 import { type Result, resultOf } from "./result.ts";

@@ -6,10 +6,10 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { at, call, type Answer, type CallOptions } from "../tests/support/http-client.ts";
-import type { ProbeCommand, ProbeReading } from "./loop-probe.ts";
+import type { ProbeCommand, ProbeReading } from "./hostile/loop-probe.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
-const PROBE = join(import.meta.dirname, "loop-probe.ts");
+const PROBE = join(import.meta.dirname, "hostile", "loop-probe.ts");
 // As bin/holdfast has them.
 const FLAGS = [
   "--disable-sigusr1",

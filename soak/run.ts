@@ -2,27 +2,27 @@
 // and its seed. With --plant an experiment runs with its planted bug and must go red.
 
 import { parseArgs } from "node:util";
-import { apiKill9 } from "./api-kill9.ts";
-import { apiPowerloss } from "./api-powerloss.ts";
-import { bitflip } from "./bitflip.ts";
-import { cloudCrash } from "./cloud-crash.ts";
-import { cloudRate } from "./cloud-rate.ts";
-import { cloudThrottle } from "./cloud-throttle.ts";
+import { apiKill9 } from "./api/api-kill9.ts";
+import { apiPowerloss } from "./api/api-powerloss.ts";
+import { bitflip } from "./disk/bitflip.ts";
+import { cloudCrash } from "./clouds/cloud-crash.ts";
+import { cloudRate } from "./clouds/cloud-rate.ts";
+import { cloudThrottle } from "./clouds/cloud-throttle.ts";
 import { engineKill9 } from "./engine-kill9.ts";
-import { fsyncfail } from "./fsyncfail.ts";
-import { compareParsers } from "./fuzz-http.ts";
-import { fuzzServer } from "./fuzz-server.ts";
-import { hostile } from "./hostile.ts";
-import { loginFlood } from "./login-flood.ts";
-import { kill9 } from "./kill9.ts";
+import { fsyncfail } from "./disk/fsyncfail.ts";
+import { compareParsers } from "./hostile/fuzz-http.ts";
+import { fuzzServer } from "./hostile/fuzz-server.ts";
+import { hostile } from "./hostile/hostile.ts";
+import { loginFlood } from "./hostile/login-flood.ts";
+import { kill9 } from "./disk/kill9.ts";
 import { leaseStorm } from "./lease-storm.ts";
 import { oneTime } from "./one-time.ts";
-import { powerloss } from "./powerloss.ts";
+import { powerloss } from "./disk/powerloss.ts";
 import type { Result } from "./result.ts";
-import { staticCatchup } from "./static-catchup.ts";
+import { staticCatchup } from "./clouds/static-catchup.ts";
 import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
-import { slow } from "./slow.ts";
+import { slow } from "./hostile/slow.ts";
 
 const USAGE = `usage: npm run soak -- NAME [options]
 

@@ -7,7 +7,7 @@ import { appendFileSync, closeSync, openSync, readFileSync, writeSync } from "no
 import { swallowErrors } from "./plants.ts";
 import { countAcks, Ledger } from "./ledger.ts";
 import { openStore, type OpenOptions } from "./opened.ts";
-import { ACK_FILE } from "./trace.ts";
+import { ACK_FILE } from "./disk/trace.ts";
 import { errorText } from "../tests/support/error-text.ts";
 
 export interface TargetOptions {

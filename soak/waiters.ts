@@ -3,10 +3,10 @@
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { processorMicrosOf, residentBytesOf } from "../bench/api-usage.ts";
+import { processorMicrosOf, residentBytesOf } from "../bench/api/api-usage.ts";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
-import { Api, NodePlace, ServerProcess } from "./api-server.ts";
+import { Api, NodePlace, ServerProcess } from "./api/api-server.ts";
 import { discard, scratch } from "./child.ts";
 import { type Result, resultOf } from "./result.ts";
 import { Waiter } from "./waiter.ts";

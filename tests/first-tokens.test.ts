@@ -8,7 +8,7 @@ import { decodeWithOtp } from "../src/crypto/otp.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { SealKeeper } from "../src/seal/keeper.ts";
 import { MemoryDisk } from "../src/storage/engines/memory.ts";
-import { type MadeBarrier, sealedBarrier } from "./support/made-barrier.ts";
+import { type MadeBarrier, sealedBarrier } from "./support/made/made-barrier.ts";
 import { putBootstrap, readBootstrap } from "../src/tokens/bootstrap/bootstrap.ts";
 import type { FirstTokenOptions } from "../src/tokens/bootstrap/first-tokens.ts";
 import { Tokens } from "../src/tokens/tokens.ts";

@@ -1,4 +1,4 @@
-// The method by itself. That a login ends in a token, through HTTP: tests/spec/logins.test.ts.
+// The method by itself. That a login ends in a token, through HTTP: tests/spec/logins/logins.test.ts.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -6,8 +6,8 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import { HOUR, madeLoginEngine, MINUTE } from "../../tests/support/made-login-engine.ts";
-import { refused } from "../../tests/support/made-tokens.ts";
+import { HOUR, madeLoginEngine, MINUTE } from "../../tests/support/made/made-login-engine.ts";
+import { refused } from "../../tests/support/made/made-tokens.ts";
 import { approleType } from "./approle.ts";
 
 const INVALID = refused("invalid role or secret ID");

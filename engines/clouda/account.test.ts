@@ -5,7 +5,7 @@ import test from "node:test";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { type CloudAStage, cloudaStage } from "../../tests/support/clouda-stage.ts";
+import { type CloudAStage, cloudaStage } from "../../tests/support/servers/clouda-stage.ts";
 import { accountOf } from "./account.ts";
 
 const ACCOUNT = "123456789012"; // of the fake

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
-import { type CloudAStage, cloudaStage, rootOf } from "../../tests/support/clouda-stage.ts";
+import { type CloudAStage, cloudaStage, rootOf } from "../../tests/support/servers/clouda-stage.ts";
 
 const READ_ONLY = "arn:aws:iam::aws:policy/ReadOnlyAccess";
 const DEPLOY = "arn:aws:iam::123456789012:role/deploy";

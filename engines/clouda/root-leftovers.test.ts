@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cloudaStage } from "../../tests/support/clouda-stage.ts";
+import { cloudaStage } from "../../tests/support/servers/clouda-stage.ts";
 import { cloudaType } from "./clouda.ts";
 
 const never = new AbortController().signal;

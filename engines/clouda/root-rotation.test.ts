@@ -6,7 +6,7 @@ import test from "node:test";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { cloudaType } from "./clouda.ts";
-import { type CloudAStage, cloudaStage } from "../../tests/support/clouda-stage.ts";
+import { type CloudAStage, cloudaStage } from "../../tests/support/servers/clouda-stage.ts";
 
 const ROTATING = [
   "GetUser",

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
-import { type CloudAStage, cloudaStage } from "../../tests/support/clouda-stage.ts";
+import { type CloudAStage, cloudaStage } from "../../tests/support/servers/clouda-stage.ts";
 import { retireOthers } from "./static-keys.ts";
 
 const PLACE = "static-roles/app";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
-import { type CloudAStage, cloudaStage } from "../../tests/support/clouda-stage.ts";
+import { type CloudAStage, cloudaStage } from "../../tests/support/servers/clouda-stage.ts";
 
 const ROLE = {
   credential_type: "iam_user",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { answering, MANAGEMENT } from "../../tests/support/answering.ts";
-import { refused } from "../../tests/support/made-tokens.ts";
+import { refused } from "../../tests/support/made/made-tokens.ts";
 import { serve } from "@holdfast/shared/endpoint/endpoint";
 import { Cubbyhole, type PrivateSpace, type PrivateSpaces } from "./cubbyhole.ts";
 import { cubbyholeEngine, cubbyholePaths } from "./engine.ts";

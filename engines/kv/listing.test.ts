@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { madeKv } from "../../tests/support/made-kv.ts";
+import { madeKv } from "../../tests/support/made/made-kv.ts";
 
 test("a list gives names and folders, in order, page by page", async () => {
   const kv = await madeKv();

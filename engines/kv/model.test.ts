@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { type MadeKv, madeKv } from "../../tests/support/made-kv.ts";
+import { type MadeKv, madeKv } from "../../tests/support/made/made-kv.ts";
 import { hasRow } from "./secret.ts";
 
 interface ModelVersion {

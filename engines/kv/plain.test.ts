@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { madeKv, NOT_FOUND } from "../../tests/support/made-kv.ts";
+import { madeKv, NOT_FOUND } from "../../tests/support/made/made-kv.ts";
 import { kvEngine } from "./kv.ts";
 
 test("version 1 keeps the body as it is, one value per path", async () => {

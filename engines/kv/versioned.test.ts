@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { HOUR, SECOND } from "@holdfast/shared/text/duration";
 import { readJson } from "@holdfast/shared/json/json-reader";
-import { madeKv, NOT_FOUND } from "../../tests/support/made-kv.ts";
+import { madeKv, NOT_FOUND } from "../../tests/support/made/made-kv.ts";
 
 const LARGE = "x".repeat(20 * 1024);
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SystemRandom } from "../../src/system/random.ts";
 import { Secret } from "@holdfast/shared/secret";
-import { refused } from "../../tests/support/made-tokens.ts";
+import { refused } from "../../tests/support/made/made-tokens.ts";
 import { Passwords, USUAL_COST } from "./passwords.ts";
 
 const CHEAP = { n: 16, r: 1, p: 1 };

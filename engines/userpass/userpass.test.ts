@@ -1,12 +1,17 @@
-// The method by itself. That a login ends in a token, through HTTP: tests/spec/logins.test.ts.
+// The method by itself. That a login ends in a token, through HTTP: tests/spec/logins/logins.test.ts.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Secret } from "@holdfast/shared/secret";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import { CHEAP, HOUR, madeLoginEngine, MINUTE } from "../../tests/support/made-login-engine.ts";
-import { refused } from "../../tests/support/made-tokens.ts";
+import {
+  CHEAP,
+  HOUR,
+  madeLoginEngine,
+  MINUTE,
+} from "../../tests/support/made/made-login-engine.ts";
+import { refused } from "../../tests/support/made/made-tokens.ts";
 import { userpassType } from "./userpass.ts";
 
 const PASSWORD = "correct horse battery staple";

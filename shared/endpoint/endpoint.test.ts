@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { InvariantError } from "../invariant.ts";
-import { asked } from "../../tests/support/made-namespaces.ts";
+import { asked } from "../../tests/support/made/made-namespaces.ts";
 import { access } from "./access.ts";
 import { endpointsOf, type Method, parametersOf, serve } from "./endpoint.ts";
 import { out } from "./output.ts";

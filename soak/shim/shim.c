@@ -25,7 +25,7 @@
 #define DESCRIPTORS 65536 // above every sensible `ulimit -n` of a test
 #define MAGIC 0x31544648u // "HFT1"
 
-// Little-endian on both platforms we run on (x86-64, arm64); soak/trace.ts reads it field by field.
+// Little-endian on both platforms we run on (x86-64, arm64); soak/disk/trace.ts reads it field by field.
 struct header {
   uint32_t magic;
   uint8_t type, flags;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The values are part of the trace format; soak/trace.ts decodes them.
+// The values are part of the trace format; soak/disk/trace.ts decodes them.
 enum type {
   T_OPEN = 1,
   T_CLOSE,

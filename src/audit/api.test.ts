@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import { madeAudit } from "../../tests/support/made-audit.ts";
+import { madeAudit } from "../../tests/support/made/made-audit.ts";
 import { Failure } from "@holdfast/shared/failure";
 import { serve } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";

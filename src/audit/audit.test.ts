@@ -20,7 +20,7 @@ import {
   madeAudit,
   recordsOf,
   until,
-} from "../../tests/support/made-audit.ts";
+} from "../../tests/support/made/made-audit.ts";
 import { AppendError } from "../base/append-error.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
 import { Failure } from "@holdfast/shared/failure";

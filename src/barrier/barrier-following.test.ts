@@ -12,8 +12,8 @@ import {
   ROOT_KEY,
   sealedBarrier,
   unsealed,
-} from "../../tests/support/made-barrier.ts";
-import { TREE_KEY } from "../../tests/support/made-store.ts";
+} from "../../tests/support/made/made-barrier.ts";
+import { TREE_KEY } from "../../tests/support/made/made-store.ts";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import { UNREAD_CONTROLS } from "../storage/following/control-records.ts";

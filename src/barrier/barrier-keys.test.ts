@@ -11,7 +11,7 @@ import {
   OTHER_KEY,
   ROOT_KEY,
   unsealed,
-} from "../../tests/support/made-barrier.ts";
+} from "../../tests/support/made/made-barrier.ts";
 import { utf8 } from "@holdfast/shared/bytes";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";

@@ -11,8 +11,8 @@ import {
   ROOT_KEY,
   sealedBarrier,
   unsealed,
-} from "../../tests/support/made-barrier.ts";
-import { IDENTITY, TREE_KEY } from "../../tests/support/made-store.ts";
+} from "../../tests/support/made/made-barrier.ts";
+import { IDENTITY, TREE_KEY } from "../../tests/support/made/made-store.ts";
 import { tamper } from "../../tests/support/watched-engine.ts";
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";

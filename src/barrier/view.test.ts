@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { InvariantError } from "@holdfast/shared/invariant";
 import { decodeEntry } from "../storage/rows/log-entry.ts";

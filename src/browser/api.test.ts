@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answering } from "../../tests/support/answering.ts";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { browserApi } from "./api.ts";
 import { Browser } from "./browser.ts";
 

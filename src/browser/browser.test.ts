@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { madeBarrier, sealedBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier, sealedBarrier } from "../../tests/support/made/made-barrier.ts";
 import { MemoryDisk } from "../storage/engines/memory.ts";
 import { Failure } from "@holdfast/shared/failure";
 import { Browser } from "./browser.ts";

@@ -10,7 +10,15 @@ import test, { type TestContext } from "node:test";
 import { SystemClock } from "../system/clock.ts";
 import { makeDevCertificate } from "./dev/dev-certificate.ts";
 
-const SCRIPT = join(import.meta.dirname, "..", "..", "tests", "support", "server-as-nobody.ts");
+const SCRIPT = join(
+  import.meta.dirname,
+  "..",
+  "..",
+  "tests",
+  "support",
+  "servers",
+  "server-as-nobody.ts",
+);
 const FLAGS = ["--disable-warning=ExperimentalWarning"];
 const NOBODY = 65534;
 const asRoot = process.geteuid?.() === 0;

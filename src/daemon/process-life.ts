@@ -10,7 +10,7 @@ import type { Config } from "../config/config.ts";
 import { needRestart } from "../config/differences.ts";
 import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { ConfigFailure, showProblem } from "../config/problem.ts";
-import { checkAuditDevices } from "./audit-check.ts";
+import { checkAuditDevices } from "./checks/audit-check.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import {
   announceDev,

@@ -13,7 +13,7 @@ import { BAD_CONFIGURATION, complain, start, type Surroundings } from "./process
 import { placeProblems } from "./places.ts";
 import { withdrawToken } from "./token-file.ts";
 import { Signals } from "./signals.ts";
-import { showFindings, validate } from "./validation.ts";
+import { showFindings, validate } from "./checks/validation.ts";
 
 export async function runServer(args: readonly string[], around: Surroundings): Promise<number> {
   const { host, world } = around;

@@ -8,7 +8,7 @@ import {
   type MadeBarrier,
   madeBarrier,
   unsealed,
-} from "../../tests/support/made-barrier.ts";
+} from "../../tests/support/made/made-barrier.ts";
 import { Identity } from "./identity.ts";
 
 const SECOND = 1_000_000_000n;

@@ -66,7 +66,7 @@ test("T-O06: an engine's slip does not make a caller's word a label", () => {
 });
 
 test("every call that an engine makes has a label of its own", () => {
-  const engines = join(import.meta.dirname, "../engines");
+  const engines = join(import.meta.dirname, "../../engines");
   const code = ["clouda", "cloudb"].flatMap((name) =>
     readdirSync(join(engines, name))
       .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))

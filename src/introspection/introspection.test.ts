@@ -3,7 +3,7 @@ import test from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { answering, MANAGEMENT } from "../../tests/support/answering.ts";
 import { START } from "../../tests/support/fake-world.ts";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { Failure } from "@holdfast/shared/failure";
 import type { LogThreshold } from "@holdfast/shared/log";
 import { Registry } from "../base/metrics.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { DAY, HOUR } from "@holdfast/shared/text/duration";
 import { VersionHistory } from "./version-history.ts";
 

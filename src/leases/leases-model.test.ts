@@ -17,7 +17,7 @@ import {
   restarted,
   SECOND,
   until,
-} from "../../tests/support/made-leases.ts";
+} from "../../tests/support/made/made-leases.ts";
 
 // What happens to a server with leases, in any order. Numbers choose among what is there.
 const step = fc.oneof(

@@ -19,7 +19,7 @@ import {
   SECOND,
   TEAM,
   until,
-} from "../../tests/support/made-leases.ts";
+} from "../../tests/support/made/made-leases.ts";
 
 test("a lease lives as its role says, or else as its mount, and never beyond the least maximum", async () => {
   const made = await madeLeases();

@@ -11,7 +11,7 @@ import {
   SECOND,
   TEAM,
   until,
-} from "../../tests/support/made-leases.ts";
+} from "../../tests/support/made/made-leases.ts";
 
 const M1 = { uuid: "m1", namespace: ROOT_NAMESPACE, path: () => "m1/" };
 

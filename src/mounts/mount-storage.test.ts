@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { MountStorage } from "./mount-storage.ts";
 import { WriteAheadLog } from "./undo/write-ahead.ts";
 

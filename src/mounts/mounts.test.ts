@@ -5,14 +5,14 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { refused, until } from "../../tests/support/made-namespaces.ts";
+import { refused, until } from "../../tests/support/made/made-namespaces.ts";
 import {
   type MadeMounts,
   madeMounts,
   restartedMounts,
   Stage,
   toyAt,
-} from "../../tests/support/made-mounts.ts";
+} from "../../tests/support/made/made-mounts.ts";
 
 const toy = (path: string, more: object = {}) =>
   ({ kind: "secret", path, type: "toy", ...more }) as const;

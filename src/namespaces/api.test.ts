@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { serve } from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef } from "@holdfast/shared/endpoint/request";
-import { asked, call, madeNamespaces, refused } from "../../tests/support/made-namespaces.ts";
+import { asked, call, madeNamespaces, refused } from "../../tests/support/made/made-namespaces.ts";
 import { namespacesApi } from "./api.ts";
 import type { Namespaces } from "./namespaces.ts";
 

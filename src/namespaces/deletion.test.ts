@@ -3,8 +3,13 @@ import test from "node:test";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
-import type { MadeBarrier } from "../../tests/support/made-barrier.ts";
-import { madeNamespaces, refused, restarted, until } from "../../tests/support/made-namespaces.ts";
+import type { MadeBarrier } from "../../tests/support/made/made-barrier.ts";
+import {
+  madeNamespaces,
+  refused,
+  restarted,
+  until,
+} from "../../tests/support/made/made-namespaces.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "./contents.ts";
 

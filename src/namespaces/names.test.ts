@@ -3,7 +3,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { Failure } from "@holdfast/shared/failure";
-import { refused } from "../../tests/support/made-namespaces.ts";
+import { refused } from "../../tests/support/made/made-namespaces.ts";
 import { readNames } from "./names.ts";
 
 test("a path is cut into its names", () => {

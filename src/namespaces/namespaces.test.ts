@@ -3,7 +3,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { madeNamespaces, refused, restarted } from "../../tests/support/made-namespaces.ts";
+import { madeNamespaces, refused, restarted } from "../../tests/support/made/made-namespaces.ts";
 import { tamper } from "../../tests/support/watched-engine.ts";
 import type { Namespaces } from "./namespaces.ts";
 

@@ -1,5 +1,5 @@
 // How calls go: connections that are kept, times, what is told of a call that came to nothing. Which
-// addresses may be called, and hostile hosts: tests/threats/i-outbound.test.ts.
+// addresses may be called, and hostile hosts: tests/threats/i/i-outbound.test.ts.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -11,7 +11,7 @@ import {
   PUBLIC,
   PUBLIC_TOO,
   startHost,
-} from "../../tests/support/outbound-stage.ts";
+} from "../../tests/support/servers/outbound-stage.ts";
 import { OutboundCalls } from "./outbound-calls.ts";
 
 const SECOND = 1_000_000_000n;

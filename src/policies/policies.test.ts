@@ -10,7 +10,7 @@ import {
   type MadeBarrier,
   madeBarrier,
   unsealed,
-} from "../../tests/support/made-barrier.ts";
+} from "../../tests/support/made/made-barrier.ts";
 import { Policies } from "./policies.ts";
 
 const ROOT = ROOT_NAMESPACE.id;

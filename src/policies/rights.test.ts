@@ -7,7 +7,7 @@ import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { type MadeBarrier, madeBarrier } from "../../tests/support/made-barrier.ts";
+import { type MadeBarrier, madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { Policies } from "./policies.ts";
 import { policyCodec } from "./policy-record.ts";
 import { Rights } from "./rights.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";

@@ -10,7 +10,7 @@ import {
   type SealConfig,
   SECRET_FIELDS,
 } from "./config.ts";
-import { failure } from "../../tests/support/sealed-node.ts";
+import { failure } from "../../tests/support/servers/sealed-node.ts";
 
 const stamp = { nonce: "n-1", created: parseTime("2026-11-15T02:00:00.5Z") ?? 0n };
 const shamir: SealConfig = {

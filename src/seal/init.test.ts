@@ -15,7 +15,7 @@ import {
   makeNode,
   makeOperator,
   opened,
-} from "../../tests/support/sealed-node.ts";
+} from "../../tests/support/servers/sealed-node.ts";
 
 const staticKey = freshKey(new SystemRandom());
 

@@ -17,7 +17,7 @@ import {
   opened,
   type TestNode,
   unseals,
-} from "../../tests/support/sealed-node.ts";
+} from "../../tests/support/servers/sealed-node.ts";
 
 const random = new SystemRandom();
 const staticKey = freshKey(random);

@@ -15,7 +15,7 @@ import {
   makeOperator,
   opened,
   type TestNode,
-} from "../../tests/support/sealed-node.ts";
+} from "../../tests/support/servers/sealed-node.ts";
 import { readStaticKey } from "./static.ts";
 
 const KEY_BYTES = 32;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { utf8 } from "@holdfast/shared/bytes";
 import { exportKey } from "../crypto/aead.ts";
-import { failure } from "../../tests/support/sealed-node.ts";
+import { failure } from "../../tests/support/servers/sealed-node.ts";
 import { readStaticKey } from "./static.ts";
 
 const key = Buffer.from(Uint8Array.from({ length: 32 }, (_, i) => (i * 91 + 3) % 256));

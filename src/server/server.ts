@@ -48,7 +48,7 @@ import { Trimmer } from "../storage/trimming.ts";
 import { authTokenApi } from "../tokens/auth/api-auth-token.ts";
 import { tokensApi } from "../tokens/acl/api.ts";
 import type { TokenDesk } from "../tokens/acl/acl-tokens.ts";
-import { AddressLimit } from "../core/address-limit.ts";
+import { AddressLimit } from "../tokens/address-limit.ts";
 import type { Tokens } from "../tokens/tokens.ts";
 import { wrappingApi } from "../wrapping/api.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";

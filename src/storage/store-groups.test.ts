@@ -9,7 +9,7 @@ import {
   madeStore,
   openedStore,
   TREE_KEY,
-} from "../../tests/support/made-store.ts";
+} from "../../tests/support/made/made-store.ts";
 import { WatchedEngine } from "../../tests/support/watched-engine.ts";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";

@@ -10,8 +10,8 @@ import {
   madeStore,
   openedStore,
   TREE_KEY,
-} from "../../tests/support/made-store.ts";
-import type { MadeStore } from "../../tests/support/made-store.ts";
+} from "../../tests/support/made/made-store.ts";
+import type { MadeStore } from "../../tests/support/made/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";

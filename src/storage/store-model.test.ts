@@ -11,7 +11,7 @@ import {
   madeStore,
   openedStore,
   TREE_KEY,
-} from "../../tests/support/made-store.ts";
+} from "../../tests/support/made/made-store.ts";
 import { type ModelChange, StoreModel } from "../../tests/support/store-model.ts";
 import { WatchedEngine } from "../../tests/support/watched-engine.ts";
 import { hex, text } from "@holdfast/shared/bytes";

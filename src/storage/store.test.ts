@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { bytes, madeStore } from "../../tests/support/made-store.ts";
+import { bytes, madeStore } from "../../tests/support/made/made-store.ts";
 import { text } from "@holdfast/shared/bytes";
 import { InvariantError } from "@holdfast/shared/invariant";
 import { HEAD_ROW } from "./rows/head.ts";

@@ -9,7 +9,7 @@ import {
   madeStore,
   openedStore,
   TREE_KEY,
-} from "../../tests/support/made-store.ts";
+} from "../../tests/support/made/made-store.ts";
 import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
 import { TAIL_ROW } from "./rows/head.ts";
 import { decodeEntry, followsFrom } from "./rows/log-entry.ts";

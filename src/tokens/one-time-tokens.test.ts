@@ -14,7 +14,7 @@ import {
   secretOf,
   TEAM,
   turns,
-} from "../../tests/support/made-tokens.ts";
+} from "../../tests/support/made/made-tokens.ts";
 import type { NewToken } from "./new-token.ts";
 
 const denied = refused("Permission denied", "denied");

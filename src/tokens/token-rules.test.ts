@@ -13,7 +13,7 @@ import {
   problemsText,
   refused,
   SECOND,
-} from "../../tests/support/made-tokens.ts";
+} from "../../tests/support/made/made-tokens.ts";
 
 const TOO_SHORT = (was: string) =>
   `expiration time cannot be less than 1m0s in the future (was ${was})`;

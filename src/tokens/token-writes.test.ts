@@ -18,7 +18,7 @@ import {
   SECOND,
   secretOf,
   TEAM,
-} from "../../tests/support/made-tokens.ts";
+} from "../../tests/support/made/made-tokens.ts";
 import { contentHash } from "./token.ts";
 
 const CHANGE = { type: "client", name: "n2", policies: ["p2"] } as const;

@@ -8,7 +8,7 @@ import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { Secret } from "@holdfast/shared/secret";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { crashed, unsealed } from "../../tests/support/made-barrier.ts";
+import { crashed, unsealed } from "../../tests/support/made/made-barrier.ts";
 import {
   CLIENT,
   keysBelow,
@@ -19,7 +19,7 @@ import {
   secretOf,
   TEAM,
   tokensOver,
-} from "../../tests/support/made-tokens.ts";
+} from "../../tests/support/made/made-tokens.ts";
 import { contentHash, type Token, tokenCodec } from "./token.ts";
 
 test("a created token is found by its secret at once, and by its accessor", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { rawNumber } from "@holdfast/shared/json/json";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
-import { refused } from "../../tests/support/made-tokens.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
+import { refused } from "../../tests/support/made/made-tokens.ts";
 import {
   CUBBYHOLES,
   CubbyholeContents,

@@ -3,7 +3,7 @@ import { createPublicKey, verify } from "node:crypto";
 import test from "node:test";
 import { SystemRandom } from "../system/random.ts";
 import type { Random } from "@holdfast/shared/world";
-import { madeBarrier } from "../../tests/support/made-barrier.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
 import { SigningKey } from "./signing-key.ts";
 
 /** Gives these bytes first. */

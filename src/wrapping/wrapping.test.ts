@@ -11,7 +11,7 @@ import {
   named,
   wrappedIn,
   wrappingOver,
-} from "../../tests/support/made-wrapping.ts";
+} from "../../tests/support/made/made-wrapping.ts";
 import {
   HOUR,
   keysBelow,
@@ -21,7 +21,7 @@ import {
   SECOND,
   TEAM,
   turns,
-} from "../../tests/support/made-tokens.ts";
+} from "../../tests/support/made/made-tokens.ts";
 
 const INVALID = "wrapping token is not valid or does not exist";
 const FORMS: readonly WrapForm[] = ["token", "jwt"];

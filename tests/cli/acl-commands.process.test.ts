@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test, type TestContext } from "node:test";
-import type { FakeToken } from "./acl-fake.ts";
-import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import type { FakeToken } from "./fakes/acl-fake.ts";
+import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
 
 // Half a second after the server's clock.

@@ -12,7 +12,7 @@ import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { at } from "../support/http-client.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 import { Keyboard, makeHome, run, Screen } from "./harness.ts";
 import { runTranscript } from "./transcript.ts";
 

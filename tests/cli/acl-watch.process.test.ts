@@ -12,7 +12,7 @@ import type { Nanos, Timers } from "@holdfast/shared/world";
 import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
-import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { Keyboard, makeHome, Screen } from "./harness.ts";
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "main.ts");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test, type TestContext } from "node:test";
-import { enveloped, FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { enveloped, FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome, run, type Ran, type RunOptions } from "./harness.ts";
 
 let server: FakeServer;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { COMMAND_NAMES } from "../../src/cli/catalogue.ts";
-import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome, run } from "./harness.ts";
 
 const { stdout: script } = await run(["completion", "bash"]);

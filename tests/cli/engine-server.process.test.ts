@@ -13,7 +13,7 @@ import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { countingEngine } from "../support/counting-engine.ts";
 import { Outside } from "../support/outside.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 import { Keyboard, makeHome, run, Screen, type RunOptions } from "./harness.ts";
 import { runTranscript } from "./transcript.ts";
 

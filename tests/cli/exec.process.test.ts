@@ -14,8 +14,8 @@ import { credentialVariables, exportLines } from "../../src/cli/credential-varia
 import { countingEngine } from "../support/counting-engine.ts";
 import { Outside } from "../support/outside.ts";
 import { FakeClock, nextTurn } from "../support/fake-world.ts";
-import { startServer } from "../support/test-server.ts";
-import { FakeServer, ROOT_TOKEN, type Answered } from "./fake-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
+import { FakeServer, ROOT_TOKEN, type Answered } from "./fakes/fake-server.ts";
 import { makeHome, run, type RunOptions } from "./harness.ts";
 import { runTranscript } from "./transcript.ts";
 

@@ -11,7 +11,7 @@ import { after, before, test } from "node:test";
 import { SystemClock } from "../../src/system/clock.ts";
 import { DAY } from "@holdfast/shared/text/duration";
 import { makeDevCertificate } from "../../src/daemon/dev/dev-certificate.ts";
-import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { run, type Ran, type RunOptions } from "./harness.ts";
 
 const home = mkdtempSync(join(tmpdir(), "holdfast-cli-"));

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome, run, type RunOptions } from "./harness.ts";
 
 async function fakeFor(t: TestContext) {

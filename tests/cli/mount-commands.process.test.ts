@@ -13,7 +13,7 @@ import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
 import { everyEndpoint } from "../../src/surface.ts";
-import { enveloped, FakeServer, ROOT_TOKEN, type Answered } from "./fake-server.ts";
+import { enveloped, FakeServer, ROOT_TOKEN, type Answered } from "./fakes/fake-server.ts";
 import { Keyboard, makeHome, run, Screen, type RunOptions } from "./harness.ts";
 
 async function fakeFor(t: TestContext) {

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { POLICY_PLACES, DETAILED_PLACES } from "../../src/cli/policy-kinds.ts";
 import { everyEndpoint } from "../../src/surface.ts";
-import { FakeServer, ROOT_TOKEN, type Answered } from "./fake-server.ts";
+import { FakeServer, ROOT_TOKEN, type Answered } from "./fakes/fake-server.ts";
 import { makeHome, run, type RunOptions } from "./harness.ts";
 
 async function fakeFor(t: TestContext) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 import { makeHome, run } from "./harness.ts";
 import { runTranscript } from "./transcript.ts";
 

@@ -6,8 +6,8 @@ import net, { type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { SystemClock } from "../../src/system/clock.ts";
 import { makeDevCertificate } from "../../src/daemon/dev/dev-certificate.ts";
-import { configured, PROGRAM, StartedServer } from "../support/started-server.ts";
-import { FakeServer } from "./fake-server.ts";
+import { configured, PROGRAM, StartedServer } from "../support/servers/started-server.ts";
+import { FakeServer } from "./fakes/fake-server.ts";
 import { makeHome, run } from "./harness.ts";
 
 function cli(t: TestContext, address: string, args: readonly string[]) {

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { FakeServer } from "./fake-server.ts";
+import { FakeServer } from "./fakes/fake-server.ts";
 
 const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 const cli = join(import.meta.dirname, "..", "..", "src", "cli", "run.ts");

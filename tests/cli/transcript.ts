@@ -77,11 +77,12 @@ export async function runTranscript(
   }
 }
 
-/** Every transcript beside this file, by name. */
+/** Every transcript of the folder, by name. */
 export function transcripts(): (readonly [name: string, text: string])[] {
-  return globSync("*.txt", { cwd: import.meta.dirname })
+  const folder = join(import.meta.dirname, "transcripts");
+  return globSync("*.txt", { cwd: folder })
     .toSorted()
-    .map((name) => [name, readFileSync(join(import.meta.dirname, name), "utf8")]);
+    .map((name) => [name, readFileSync(join(folder, name), "utf8")]);
 }
 
 function matchLines(

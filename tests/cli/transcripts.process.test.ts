@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { FakeServer, ROOT_TOKEN } from "./fake-server.ts";
+import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { makeHome } from "./harness.ts";
 import { readTranscript, runTranscript, transcripts } from "./transcript.ts";
 

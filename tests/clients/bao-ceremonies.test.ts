@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeWithOtp } from "../../src/crypto/otp.ts";
 import { type Answer, at } from "../support/http-client.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 
 interface After {
   after(call: () => Promise<void> | void): void;

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
-import type { AclServer } from "../support/acl-server.ts";
+import type { AclServer } from "../support/servers/acl-server.ts";
 import { RawClient, type RawAnswer } from "../support/http-front.ts";
 
 export type Query = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { aclServer, unclaimedServer, UUID } from "../support/acl-server.ts";
+import { aclServer, unclaimedServer, UUID } from "../support/servers/acl-server.ts";
 import { asToken, goClient, type GoToken, goToken, type Query } from "./nomad-client.ts";
 
 test("replayed: bootstrap with and without a secret of the operator's", async (t) => {

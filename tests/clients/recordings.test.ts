@@ -8,7 +8,7 @@ import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import { countingEngine } from "../support/counting-engine.ts";
 import { RawClient } from "../support/http-front.ts";
 import { Outside } from "../support/outside.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 import { readRecording, Replay } from "./recording.ts";
 
 const RECORDINGS = ["hvac.txt", "node-vault.txt", "bao.txt", "nomad.txt"] as const;

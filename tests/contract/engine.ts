@@ -9,7 +9,7 @@ import { InvariantError } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
 import type { Batch, Engine, Range } from "../../src/storage/engines/engine.ts";
 import { assertSameRows, catchUp, followerOf, sent } from "../support/followed-store.ts";
-import { madeStore, TREE_KEY } from "../support/made-store.ts";
+import { madeStore, TREE_KEY } from "../support/made/made-store.ts";
 import { EngineModel } from "./engine-model.ts";
 
 export interface EngineUnderTest {

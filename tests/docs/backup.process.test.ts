@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { adapted, blocksOf, readPage } from "../support/page.ts";
-import { configured, PROGRAM, ROOT, StartedServer } from "../support/started-server.ts";
+import { configured, PROGRAM, ROOT, StartedServer } from "../support/servers/started-server.ts";
 
 const PAGE = readPage("operations/backup-and-upgrade.md");
 

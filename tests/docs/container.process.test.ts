@@ -7,6 +7,7 @@ import {
   chmodSync,
   cpSync,
   globSync,
+  readdirSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,7 +20,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, matchesGlob } from "node:path";
 import { test, type TestContext } from "node:test";
 import { adapted } from "../support/page.ts";
-import { ROOT, StartedServer } from "../support/started-server.ts";
+import { ROOT, StartedServer } from "../support/servers/started-server.ts";
 
 const DOCKERFILE = readFileSync(join(ROOT, "Dockerfile"), "utf8").replaceAll("\\\n", " ");
 const RULES = readFileSync(join(ROOT, ".dockerignore"), "utf8")
@@ -79,7 +80,15 @@ function laidOut(t: TestContext): { root: string; here: (text: string) => string
     }
   }
   // Installed by the first stage, from the registry.
-  symlinkSync(join(ROOT, "node_modules"), join(root, "opt/holdfast/node_modules"));
+  // Packages of others are this machine's; the house's own are those of the image.
+  const packages = join(root, "opt/holdfast/node_modules");
+  mkdirSync(join(packages, "@holdfast"), { recursive: true });
+  for (const name of readdirSync(join(ROOT, "node_modules"))) {
+    if (name !== "@holdfast") symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
+  }
+  for (const name of readdirSync(join(ROOT, "node_modules", "@holdfast"))) {
+    symlinkSync(join("..", "..", name), join(packages, "@holdfast", name));
+  }
   for (const name of ["data", "etc/holdfast"]) mkdirSync(join(root, name), { recursive: true });
   chmodSync(join(root, "data"), 0o700);
   const places = ["/opt/holdfast", "/etc/holdfast", "/data"].map(

@@ -10,7 +10,7 @@ import { delimiter, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { TestAuthority } from "../support/certificates.ts";
 import { adapted, blocksOf, readPage } from "../support/page.ts";
-import { ROOT, StartedServer } from "../support/started-server.ts";
+import { ROOT, StartedServer } from "../support/servers/started-server.ts";
 
 const PAGE = readPage("operations/first-node.md");
 const UNIT = readPage("operations/holdfast.service");

@@ -10,7 +10,7 @@ import { Instruments } from "../../src/introspection/instruments.ts";
 import { FakeClock } from "../support/fake-world.ts";
 import { call } from "../support/http-client.ts";
 import { adapted, blocksOf, readPage } from "../support/page.ts";
-import { configured, PROGRAM, StartedServer } from "../support/started-server.ts";
+import { configured, PROGRAM, StartedServer } from "../support/servers/started-server.ts";
 
 const PAGE = readPage("operations/monitoring.md");
 

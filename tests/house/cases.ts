@@ -15,7 +15,7 @@ const TEST = /(?<![.\w])(?:test|it)\(\s*"(\d+)"/g;
 /** Tables in the tests themselves: the first element of a row. */
 const TABLE = /\[\s*"(\d+)"/g;
 const TABLES =
-  /^(?:src\/acl\/(?:precedence|parameters\/parameters)|engines\/clouda\/(?:[a-z]+\/)?roles|tests\/spec\/policies-conformance-governing)\.test\.ts$|^tests\/spec\/(?:policy|governing)-rows\.ts$/;
+  /^(?:src\/acl\/(?:precedence|parameters\/parameters)|engines\/clouda\/(?:[a-z]+\/)?roles|tests\/spec\/policies\/policies-conformance-governing)\.test\.ts$|^tests\/spec\/(?:policies|governing)\/(?:policy|governing)-rows\.ts$/;
 
 export function casesNamed(path: string, source: string): Cases["named"] {
   const { text, strings } = readCode(source);

@@ -9,8 +9,8 @@ import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { everyEndpoint } from "../../src/surface.ts";
 import type { Answer } from "../support/http-client.ts";
-import { MovableClock } from "../support/sealed-node.ts";
-import { startServer, type TestServer } from "../support/test-server.ts";
+import { MovableClock } from "../support/servers/sealed-node.ts";
+import { startServer, type TestServer } from "../support/servers/test-server.ts";
 
 type Verdict =
   | "passes"

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import test from "node:test";
 import { at, errorsOf } from "../support/http-client.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
-import { PassingClock } from "../support/sealed-node.ts";
-import { startServer, type TestServer } from "../support/test-server.ts";
+import { PassingClock } from "../support/servers/sealed-node.ts";
+import { startServer, type TestServer } from "../support/servers/test-server.ts";
 
 interface After {
   after(call: () => Promise<void> | void): void;

@@ -11,7 +11,7 @@ import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
 import { mountedSurface } from "../../src/surface.ts";
 import { type Answer, at } from "../support/http-client.ts";
-import { startServer, type TestServer } from "../support/test-server.ts";
+import { startServer, type TestServer } from "../support/servers/test-server.ts";
 
 const UUID = "6f0d5d6c-3d53-4a4e-9a0a-0f4a3c7d2b11";
 

@@ -4,9 +4,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { passwords } from "../support/cloudb-root.ts";
-import { type CloudAServer, cloudaServer } from "../support/cloud-server.ts";
-import { cloudbServer } from "../support/cloudb-server.ts";
+import { passwords } from "../support/servers/cloudb-root.ts";
+import { type CloudAServer, cloudaServer } from "../support/servers/cloud-server.ts";
+import { cloudbServer } from "../support/servers/cloudb-server.ts";
 import {
   dataOf,
   done,
@@ -15,7 +15,7 @@ import {
   MINUTE,
   refused,
   SECOND,
-} from "../support/engine-server.ts";
+} from "../support/servers/engine-server.ts";
 
 const STATIC = "clouda/static-roles/app";
 const NIGHTLY = { rotation_schedule: "0 3 * * *", rotation_window: "1h" };

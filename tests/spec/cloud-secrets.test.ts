@@ -10,9 +10,9 @@ import {
   cloudaServer,
   DEPLOY_ROLE,
   READ_ONLY,
-} from "../support/cloud-server.ts";
-import { type CloudBServer, cloudbServer } from "../support/cloudb-server.ts";
-import { type EngineServer, MINUTE, SECOND } from "../support/engine-server.ts";
+} from "../support/servers/cloud-server.ts";
+import { type CloudBServer, cloudbServer } from "../support/servers/cloudb-server.ts";
+import { type EngineServer, MINUTE, SECOND } from "../support/servers/engine-server.ts";
 import { at } from "../support/http-client.ts";
 
 /** The only ones whose good answers hold secrets. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { at } from "../support/http-client.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 
 test("the configuration in force shows storage, seal and audit roots that no file names", async (t) => {
   const server = await startServer();

@@ -7,7 +7,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 import { orphansApi } from "../../src/mounts/api/api-orphans.ts";
 import { at } from "../support/http-client.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 
 const DOCUMENT = "/v1/sys/internal/specs/openapi";
 

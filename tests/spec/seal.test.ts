@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { at, errorsOf } from "../support/http-client.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
-import { startServer, type TestServer } from "../support/test-server.ts";
+import { startServer, type TestServer } from "../support/servers/test-server.ts";
 
 async function fresh(t: { after(call: () => Promise<void>): void }): Promise<TestServer> {
   const server = await startServer();

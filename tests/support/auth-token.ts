@@ -1,7 +1,7 @@
 // What the tests of auth/token/ ask for, in short form.
 
 import assert from "node:assert/strict";
-import { aclServer, type AclServer, StoppableClock } from "./acl-server.ts";
+import { aclServer, type AclServer, StoppableClock } from "./servers/acl-server.ts";
 import { type Answer, at, type CallOptions, errorsOf } from "./http-client.ts";
 
 export interface Auth {

@@ -8,7 +8,7 @@ import type { CommittedEntry } from "../../src/storage/following/foreign-entries
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../../src/storage/rows/head.ts";
 import { decodeEntry } from "../../src/storage/rows/log-entry.ts";
 import { leafHash } from "../../src/storage/rows/merkle.ts";
-import { type MadeStore, openedStore, TREE_KEY } from "./made-store.ts";
+import { type MadeStore, openedStore, TREE_KEY } from "./made/made-store.ts";
 import { tamper, WatchedEngine } from "./watched-engine.ts";
 
 const ALL = { from: "", to: null, limit: Infinity };

@@ -12,7 +12,7 @@ import {
   TAIL_ROW,
 } from "../../src/storage/rows/head.ts";
 import { decodeEntry, firstChain, followsFrom } from "../../src/storage/rows/log-entry.ts";
-import { IDENTITY, TREE_KEY } from "./made-store.ts";
+import { IDENTITY, TREE_KEY } from "./made/made-store.ts";
 
 export interface ModelChange {
   readonly key: string;

@@ -5,7 +5,7 @@ import type { Engine } from "../../src/storage/engines/engine.ts";
 import { encodeHead, decodeHead, HEAD_ROW } from "../../src/storage/rows/head.ts";
 import { leafHash, sha256, slotOf } from "../../src/storage/rows/merkle.ts";
 import type { CheckReport } from "../../src/storage/repair/check.ts";
-import { bytes, type MadeStore, madeStore, TREE_KEY } from "./made-store.ts";
+import { bytes, type MadeStore, madeStore, TREE_KEY } from "./made/made-store.ts";
 import { tamper } from "./watched-engine.ts";
 
 export const VICTIM = "shared/kv/17";

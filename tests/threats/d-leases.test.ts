@@ -10,7 +10,7 @@ import {
   type EngineServer,
   grants,
   until,
-} from "../support/engine-server.ts";
+} from "../support/servers/engine-server.ts";
 import { at } from "../support/http-client.ts";
 
 const EVERYTHING = ["create", "read", "update", "patch", "delete", "list", "sudo"];

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import test from "node:test";
-import { governedServer } from "../support/governed-server.ts";
+import { governedServer } from "../support/servers/governed-server.ts";
 import { EVERYTHING, rule } from "./scene.ts";
 
 const HARD = "hard-mandatory";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { makeHome, run } from "../cli/harness.ts";
 import { at } from "../support/http-client.ts";
-import { startServer } from "../support/test-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 
 const VALUE = "s3cret-that-nobody-prints";
 

@@ -11,7 +11,7 @@ import {
   grants,
   refused,
   SECOND,
-} from "../support/engine-server.ts";
+} from "../support/servers/engine-server.ts";
 import { at, type CallOptions } from "../support/http-client.ts";
 
 const INVALID = "wrapping token is not valid or does not exist";

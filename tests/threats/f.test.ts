@@ -13,10 +13,10 @@ import { openEntry, secretKey } from "../../src/crypto/aead.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { type Answer, at } from "../support/http-client.ts";
 import { FlakyRandom } from "../support/fake-world.ts";
-import { makeOperator, PassingClock } from "../support/sealed-node.ts";
+import { makeOperator, PassingClock } from "../support/servers/sealed-node.ts";
 import { request } from "../support/http-front.ts";
-import { until } from "../support/acl-server.ts";
-import { startServer } from "../support/test-server.ts";
+import { until } from "../support/servers/acl-server.ts";
+import { startServer } from "../support/servers/test-server.ts";
 import { type After, auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
 
 const SOURCE = join(import.meta.dirname, "..", "..", "src");

@@ -6,7 +6,7 @@ import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
-import { dataOf, engineServer } from "../support/engine-server.ts";
+import { dataOf, engineServer } from "../support/servers/engine-server.ts";
 
 const CREDENTIALS = [
   "Authorization",

@@ -72,7 +72,7 @@ test("the check finds what is missing on either side", () => {
 test("every threat with a surface has a test of its name in this folder", () => {
   const rows = rowsOf(readFileSync(join(ROOT, "docs", "threats.md"), "utf8"));
   assert.ok(rows.length > 200, `${rows.length} rows were read`);
-  const files = globSync("*.test.ts", { cwd: import.meta.dirname });
+  const files = globSync("**/*.test.ts", { cwd: import.meta.dirname });
   assert.ok(files.length > 25);
   const sources = files
     .filter((file) => file !== "ids.test.ts")

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { engineServer, grants, MINUTE, SECOND, until } from "../support/engine-server.ts";
+import { engineServer, grants, MINUTE, SECOND, until } from "../support/servers/engine-server.ts";
 
 const PER_MOUNT = 8; // revocations of one mount at once
 

@@ -16,7 +16,7 @@ import {
   refused,
   SECOND,
   until,
-} from "../support/engine-server.ts";
+} from "../support/servers/engine-server.ts";
 import { at } from "../support/http-client.ts";
 
 test("T-J01: no renewal makes a lease that does not end, whatever it asks for", async (t) => {

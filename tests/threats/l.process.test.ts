@@ -5,7 +5,7 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { at } from "../support/http-client.ts";
-import { configured, PROGRAM, StartedServer } from "../support/started-server.ts";
+import { configured, PROGRAM, StartedServer } from "../support/servers/started-server.ts";
 
 async function opened(t: TestContext) {
   const { home, config } = configured(t);

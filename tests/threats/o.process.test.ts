@@ -8,7 +8,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { at } from "../support/http-client.ts";
-import { configured, PROGRAM, ROOT, StartedServer } from "../support/started-server.ts";
+import { configured, PROGRAM, ROOT, StartedServer } from "../support/servers/started-server.ts";
 
 const MARKER = "marker-8e21c7";
 

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { configured, PROGRAM, ROOT, StartedServer } from "../support/started-server.ts";
+import { configured, PROGRAM, ROOT, StartedServer } from "../support/servers/started-server.ts";
 
 const FLAGS = ["--disallow-code-generation-from-strings", "--disable-proto=delete"];
 

@@ -8,7 +8,11 @@ import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Answer, at, type CallOptions } from "../support/http-client.ts";
 import { nextTurn } from "../support/fake-world.ts";
 import { RawClient, type RawAnswer, request } from "../support/http-front.ts";
-import { startServer, type TestServer, type TestServerOptions } from "../support/test-server.ts";
+import {
+  startServer,
+  type TestServer,
+  type TestServerOptions,
+} from "../support/servers/test-server.ts";
 
 export interface After {
   after(call: () => Promise<void> | void): void;

@@ -1,7 +1,7 @@
 // What the tests of tokens in this folder ask for, in short form.
 
 import assert from "node:assert/strict";
-import { type AclServer, succeeded } from "../support/acl-server.ts";
+import { type AclServer, succeeded } from "../support/servers/acl-server.ts";
 import { type Answer, at } from "../support/http-client.ts";
 
 export const ACCESSOR = "aabbccdd-1122-4334-8556-677889900aab";

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { aRequest, madeAudit, temporary, until } from "../../../tests/support/made-audit.ts";
+import { aRequest, madeAudit, temporary, until } from "../../../tests/support/made/made-audit.ts";
 import { SystemClock } from "../../system/clock.ts";
 import { SystemTimers } from "../../system/timers.ts";
 import { SystemConnector } from "./connector.ts";

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { type FakeWorld, fakeWorld } from "../../../tests/support/fake-world.ts";
-import { linesOf, temporary } from "../../../tests/support/made-audit.ts";
+import { linesOf, temporary } from "../../../tests/support/made/made-audit.ts";
 import { AppendError } from "../../base/append-error.ts";
 import { SystemAppendFiles } from "../../system/append-file.ts";
 import { SystemRandom } from "../../system/random.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { aRequest } from "../../../tests/support/made-audit.ts";
+import { aRequest } from "../../../tests/support/made/made-audit.ts";
 import { FakeClock, START } from "../../../tests/support/fake-world.ts";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { SystemRandom } from "../../system/random.ts";

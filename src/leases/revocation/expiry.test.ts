@@ -22,7 +22,7 @@ import {
   SECOND,
   TEAM,
   until,
-} from "../../../tests/support/made-leases.ts";
+} from "../../../tests/support/made/made-leases.ts";
 
 function fails(made: MadeLeases, failure: Error): void {
   made.provider.trouble = () => {

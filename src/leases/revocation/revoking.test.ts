@@ -18,7 +18,7 @@ import {
   SECOND,
   TEAM,
   until,
-} from "../../../tests/support/made-leases.ts";
+} from "../../../tests/support/made/made-leases.ts";
 
 const { signal } = new AbortController();
 

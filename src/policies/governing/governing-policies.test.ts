@@ -1,5 +1,5 @@
 // Stored RGPs and EGPs: what is kept of them after a crash, and how the tests in a document are run.
-// What callers see is tests/spec/policies-endpoints-governing.test.ts's.
+// What callers see is tests/spec/policies/policies-endpoints-governing.test.ts's.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -10,7 +10,7 @@ import {
   type MadeBarrier,
   madeBarrier,
   unsealed,
-} from "../../../tests/support/made-barrier.ts";
+} from "../../../tests/support/made/made-barrier.ts";
 import { GoverningPolicies } from "./governing-policies.ts";
 
 const ROOT = ROOT_NAMESPACE.id;

@@ -13,7 +13,7 @@ import {
   type MadeBarrier,
   madeBarrier,
   unsealed,
-} from "../../../tests/support/made-barrier.ts";
+} from "../../../tests/support/made/made-barrier.ts";
 import type { Governor } from "./governing-places.ts";
 import { governingCodec, governingPolicies, type GoverningRecord } from "./governing-record.ts";
 import { Governors } from "./governors.ts";

@@ -13,7 +13,7 @@ import {
   makeOperator,
   opened,
   unseals,
-} from "../../../tests/support/sealed-node.ts";
+} from "../../../tests/support/servers/sealed-node.ts";
 
 const random = new SystemRandom();
 const codec = jsonCodec<string>();

@@ -11,7 +11,7 @@ import {
   makeOperator,
   opened,
   type TestNode,
-} from "../../../tests/support/sealed-node.ts";
+} from "../../../tests/support/servers/sealed-node.ts";
 import type { RootAttempt, RootGeneration } from "./root-generation.ts";
 
 const random = new SystemRandom();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SystemRandom } from "../../system/random.ts";
 import { exportKey } from "../../crypto/aead.ts";
-import { failure, makeOperator } from "../../../tests/support/sealed-node.ts";
+import { failure, makeOperator } from "../../../tests/support/servers/sealed-node.ts";
 import { combineKey, parseShare, readPublicKeys, shareOutFreshKey } from "./share.ts";
 
 const random = new SystemRandom();

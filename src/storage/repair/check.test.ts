@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
-import { bytes, madeStore, TREE_KEY } from "../../../tests/support/made-store.ts";
+import { bytes, madeStore, TREE_KEY } from "../../../tests/support/made/made-store.ts";
 import { filledStore, tamperings, VICTIM } from "../../../tests/support/tampering.ts";
 import { tamper, WatchedEngine } from "../../../tests/support/watched-engine.ts";
 import type { Clock } from "@holdfast/shared/world";

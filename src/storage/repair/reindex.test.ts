@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fakeWorld, FakeTimers, FakeClock, nextTurn } from "../../../tests/support/fake-world.ts";
-import { bytes, madeStore, openedStore, TREE_KEY } from "../../../tests/support/made-store.ts";
+import { bytes, madeStore, openedStore, TREE_KEY } from "../../../tests/support/made/made-store.ts";
 import { filledStore, leafOf, tamperings, VICTIM } from "../../../tests/support/tampering.ts";
 import { tamper, WatchedEngine } from "../../../tests/support/watched-engine.ts";
 import { hex, text } from "@holdfast/shared/bytes";

@@ -4,7 +4,7 @@
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { checkRegion } from "../../endpoint/acl-query.ts";
 import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
-import { AddressLimit } from "../../core/address-limit.ts";
+import { AddressLimit } from "../address-limit.ts";
 import { FairTurns } from "../../base/fair-turns.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { type ListQuery, Listing, type TokenList } from "./listing.ts";

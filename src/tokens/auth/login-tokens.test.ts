@@ -4,7 +4,13 @@ import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import { type Asked, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { ASKED } from "../../../tests/support/answering.ts";
-import { HOUR, madeTokens, MINUTE, refused, TEAM } from "../../../tests/support/made-tokens.ts";
+import {
+  HOUR,
+  madeTokens,
+  MINUTE,
+  refused,
+  TEAM,
+} from "../../../tests/support/made/made-tokens.ts";
 import { LoginTokens } from "./login-tokens.ts";
 import type { TokensOptions } from "../tokens.ts";
 

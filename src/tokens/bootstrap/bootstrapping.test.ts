@@ -11,7 +11,7 @@ import {
   refused,
   restarted,
   secretOf,
-} from "../../../tests/support/made-tokens.ts";
+} from "../../../tests/support/made/made-tokens.ts";
 import { type MemoryFiles, memoryFiles } from "../../../tests/support/memory-files.ts";
 import { putBootstrap } from "./bootstrap.ts";
 import type { TokensOptions } from "../tokens.ts";

@@ -8,7 +8,7 @@ import {
   naively,
   NOW,
   printed,
-} from "../../../tests/support/made-filters.ts";
+} from "../../../tests/support/made/made-filters.ts";
 import { Failure } from "@holdfast/shared/failure";
 import type { Clock } from "@holdfast/shared/world";
 import { parseFilter } from "./filter.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
-import { anyExpression, printed } from "../../../tests/support/made-filters.ts";
+import { anyExpression, printed } from "../../../tests/support/made/made-filters.ts";
 import { readFilter } from "./parser.ts";
 
 const START = "failed to create result paginator: failed to read filter expression: ";

@@ -13,7 +13,7 @@ import {
   restarted,
   secretOf,
   turns,
-} from "../../../tests/support/made-tokens.ts";
+} from "../../../tests/support/made/made-tokens.ts";
 import { type Token, tokenCodec } from "../token.ts";
 import type { TokenTerms } from "../token-terms.ts";
 

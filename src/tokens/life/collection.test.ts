@@ -14,7 +14,7 @@ import {
   secretOf,
   TEAM,
   turns,
-} from "../../../tests/support/made-tokens.ts";
+} from "../../../tests/support/made/made-tokens.ts";
 
 const recordsOf = (made: MadeTokens) => [
   ...keysBelow(made, "local/ns/root/tokens/by-accessor/"),

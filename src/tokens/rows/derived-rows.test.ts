@@ -11,7 +11,7 @@ import {
   MANAGEMENT,
   MINUTE,
   restarted,
-} from "../../../tests/support/made-tokens.ts";
+} from "../../../tests/support/made/made-tokens.ts";
 import { derivedKeys } from "./derived-rows.ts";
 import { type Token, tokenCodec } from "../token.ts";
 import * as keys from "./token-keys.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { CLIENT, madeTokens, TEAM } from "../../../tests/support/made-tokens.ts";
+import { CLIENT, madeTokens, TEAM } from "../../../tests/support/made/made-tokens.ts";
 import type { Token } from "../token.ts";
 
 async function filled() {

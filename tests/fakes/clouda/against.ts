@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { type Answer, at } from "../../support/http-client.ts";
-import { startServer, type TestServer } from "../../support/test-server.ts";
+import { startServer, type TestServer } from "../../support/servers/test-server.ts";
 import { keysIn, RawClient, textOf, textsOf } from "./raw-client.ts";
 import { POLICY, succeeded } from "./started.ts";
 

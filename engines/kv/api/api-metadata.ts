@@ -1,0 +1,197 @@
+// Endpoints for what is known of secrets without their data, and for lists.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { Stretches } from "@holdfast/shared/sliced";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { metadataPatch, wholeMetadata } from "../custom-metadata.ts";
+import * as failures from "../failures.ts";
+import {
+  folder,
+  listing,
+  more,
+  MOST_SHOWN,
+  path,
+  secretOutput,
+  secretSettings,
+  shownSecret,
+} from "./fields.ts";
+import type { Kv } from "../kv.ts";
+import { namesIn, type NamesPage } from "../names.ts";
+import { SECRETS } from "../rows.ts";
+import { folderRights, may } from "../secret-path.ts";
+import { walk } from "../places/walk.ts";
+
+const endpoint = endpointsOf<Kv>();
+
+/** Looked at for one answer, which may show fewer: the metadata of one may have forty kilobytes. */
+const MOST_DETAILED = 1000;
+
+const scan = wire
+  .query("scan")
+  .boolean(
+    "List folders within as well, as far as the caller may scan them: that is a capability of its own.",
+  )
+  .default(false);
+
+const detailed = {
+  after: listing.after,
+  limit: wire
+    .query("limit")
+    .integer("How many at most.", { min: 1, max: MOST_DETAILED })
+    .default(MOST_DETAILED),
+};
+
+export const metadataApi = [
+  endpoint({
+    name: "kvReadMetadata",
+    method: "GET",
+    path: "/metadata/:path+",
+    summary: "Read what is known of a secret and its versions.",
+    access: access.capability,
+    input: { path },
+    output: secretOutput,
+    handler: async ({ versioned }, input) => {
+      const secret = await versioned.secret(input.path);
+      if (secret === null) throw failures.notFound();
+      return shownSecret(secret);
+    },
+  }),
+  endpoint({
+    name: "kvWriteMetadata",
+    method: "POST",
+    path: "/metadata/:path+",
+    summary: "Change settings and notes of a secret; makes one without versions if there is none.",
+    access: access.capability,
+    input: { path, ...secretSettings, customMetadata: wholeMetadata },
+    output: out.nothing,
+    exists: async ({ versioned }, given) => (await versioned.secret(given["path"] ?? "")) !== null,
+    handler: async ({ versioned }, { path: at, ...change }) => {
+      await versioned.describe(at, change, true);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "kvPatchMetadata",
+    method: "PATCH",
+    path: "/metadata/:path+",
+    summary: "Change some settings and notes of a secret.",
+    access: access.capability,
+    input: { path, ...secretSettings, customMetadata: metadataPatch },
+    output: out.nothing,
+    handler: async ({ versioned }, { path: at, ...change }) => {
+      await versioned.describe(at, change, false);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "kvDeleteMetadata",
+    method: "DELETE",
+    path: "/metadata/:path+",
+    summary: "Remove a secret with all its versions, for good.",
+    access: access.capability,
+    input: { path },
+    output: out.nothing,
+    handler: async ({ versioned }, input) => {
+      await versioned.remove(input.path);
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "kvList",
+    method: "LIST",
+    path: "/metadata",
+    summary: "List secrets and folders at the top of the mount.",
+    access: access.capability,
+    input: { ...listing, scan },
+    output: out.keys("Names; folders end in a slash. With scan, paths of secrets."),
+    handler: (kv, input, asked) => list(kv, "", input, asked),
+  }),
+  endpoint({
+    name: "kvListBelow",
+    method: "LIST",
+    path: "/metadata/:path+",
+    summary: "List secrets and folders in a folder.",
+    access: access.capability,
+    input: { path: folder, ...listing, scan },
+    output: out.keys("Names; folders end in a slash. With scan, paths from this folder on."),
+    handler: (kv, { path: at, ...input }, asked) => list(kv, `${at}/`, input, asked),
+  }),
+  endpoint({
+    name: "kvListDetailed",
+    method: "LIST",
+    path: "/detailed-metadata",
+    summary: "List secrets at the top of the mount with their metadata.",
+    access: access.capability,
+    input: detailed,
+    output: out.keys("Names, and the metadata of those that the caller may read."),
+    handler: (kv, page, asked) => listDetailed(kv, "", page, asked),
+  }),
+  endpoint({
+    name: "kvListDetailedBelow",
+    method: "LIST",
+    path: "/detailed-metadata/:path+",
+    summary: "List secrets in a folder with their metadata.",
+    access: access.capability,
+    input: { path: folder, ...detailed },
+    output: out.keys("Names, and the metadata of those that the caller may read."),
+    handler: (kv, { path: at, ...page }, asked) => listDetailed(kv, `${at}/`, page, asked),
+  }),
+];
+
+async function list(
+  kv: Kv,
+  at: string,
+  page: NamesPage & { readonly scan: boolean },
+  asked: Asked,
+) {
+  if (!page.scan) {
+    const { names, next } = await namesIn(kv, SECRETS + at, page);
+    return reply({ keys: names }, more(next));
+  }
+  const rights = folderRights(asked, "scan");
+  const { paths, next } = await walk(kv, {
+    root: SECRETS,
+    folder: at,
+    // The folder itself is what the request was let in for.
+    mayList: (inner) => (inner === at ? Promise.resolve(true) : rights(inner)),
+    after: page.after === undefined ? undefined : at + page.after,
+    limit: page.limit,
+    signal: asked.signal,
+  });
+  const keys = paths.map((one) => one.slice(at.length));
+  return reply({ keys }, more(next === null ? null : next.slice(at.length)));
+}
+
+async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: Asked) {
+  const { names, next } = await namesIn(kv, SECRETS + at, page);
+  const stretches = new Stretches(kv.pace);
+  const keys: string[] = [];
+  const info: [string, JsonObject][] = [];
+  const answer = (following: string | null) =>
+    reply({ keys, key_info: Object.fromEntries(info) }, more(following));
+  let characters = 0;
+  for (const name of names) {
+    if (asked.signal.aborted) throw failures.callerGone();
+    if (stretches.over) await stretches.next();
+    const shown = await metadataOf(kv, at + name, asked);
+    characters += name.length + (shown === null ? 0 : JSON.stringify(shown).length);
+    const last = keys.at(-1);
+    if (characters > MOST_SHOWN && last !== undefined) return answer(last);
+    keys.push(name);
+    if (shown !== null) info.push([name, shown]);
+  }
+  return answer(next);
+}
+
+/** Null for folders, and for what the caller may not read: to list names is one right, to read of them
+ *  another. */
+async function metadataOf(kv: Kv, path: string, asked: Asked): Promise<JsonObject | null> {
+  if (path.endsWith("/") || !(await may(asked, "read", "metadata", path))) return null;
+  const secret = await kv.versioned.secret(path);
+  return secret === null ? null : shownSecret(secret);
+}

@@ -1,0 +1,217 @@
+// Endpoints that reach over several secrets: copy, move, search, bulk deletion and the recycle bin. Each
+// asks the caller's policies about every secret that it touches or tells of.
+
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { Stretches } from "@holdfast/shared/sliced";
+import { showTime } from "@holdfast/shared/text/time";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import type { Asked } from "@holdfast/shared/endpoint/request";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import { deleteAll, MOST_DELETED } from "../places/bulk-deletion.ts";
+import * as failures from "../failures.ts";
+import { listing, more } from "./fields.ts";
+import { relocateFolder } from "../places/folder-relocation.ts";
+import { MOST_COPIED } from "../places/judged-source.ts";
+import type { Kv } from "../kv.ts";
+import { allowanceFor, relocate } from "../places/relocation.ts";
+import { MOST_LOOKED_AT, search } from "../places/search.ts";
+import { folderPath, folderRights, may, secretPath } from "../secret-path.ts";
+
+const endpoint = endpointsOf<Kv>();
+
+const MAX_FOUND = 1000;
+
+const places = {
+  from: wire
+    .body("from")
+    .string("Path of the secret, or of the folder with recursive.", { form: withoutSlashes }),
+  to: wire.body("to").string("Where it goes.", { form: withoutSlashes }),
+  recursive: wire.body("recursive").boolean("Everything in a folder.").default(false),
+  cas: wire
+    .body("cas")
+    .integer("Current version of the secret at the target, which is replaced. Default: none.", {
+      min: 0,
+    })
+    .optional(),
+  after: wire
+    .body("after")
+    .string("With recursive: the `next` of the answer before.", { max: 1024 })
+    .optional(),
+};
+
+interface Places {
+  readonly from: string;
+  readonly to: string;
+  readonly recursive: boolean;
+  readonly cas: number | undefined;
+  readonly after: string | undefined;
+}
+
+const rest = {
+  taken: out.integer("Secrets left alone because there is one at the target."),
+  refused: out.integer(
+    "Secrets left alone because the caller has no right to them, or to write there what they hold, or " +
+      "because they are too large.",
+  ),
+  next: out.optional(out.string("There are more: go on with this as `after`.")),
+};
+
+export const placesApi = [
+  endpoint({
+    name: "kvCopy",
+    method: "POST",
+    path: "/copy",
+    summary: "Copy a secret with its versions, or a folder of them.",
+    description:
+      "Needs read on each source and create on each target. Deleted versions go along only for " +
+      "callers that may undelete them at the source. Every version that goes along is judged at the " +
+      `target as a write of it would be. They have at most ${MOST_COPIED >> 20} MiB together.`,
+    access: access.capability,
+    input: places,
+    output: out.object({ copied: out.integer("Secrets that were copied."), ...rest }),
+    handler: async (kv, input, asked) => {
+      const { done, warnings, ...others } = await relocated(kv, "copy", input, asked);
+      return reply({ copied: done, ...others }, { warnings });
+    },
+  }),
+  endpoint({
+    name: "kvMove",
+    method: "POST",
+    path: "/move",
+    summary: "Move a secret with its versions, or a folder of them.",
+    description:
+      "Needs delete on each source and create on each target. Refused where the caller may read " +
+      "at the target what it may not read at the source. Every version is judged at the target as a " +
+      "write of it would be.",
+    access: access.capability,
+    input: places,
+    output: out.object({ moved: out.integer("Secrets that were moved."), ...rest }),
+    handler: async (kv, input, asked) => {
+      const { done, warnings, ...others } = await relocated(kv, "move", input, asked);
+      return reply({ moved: done, ...others }, { warnings });
+    },
+  }),
+  endpoint({
+    name: "kvSearch",
+    method: "GET",
+    path: "/search",
+    summary: "Find secrets by their path or custom metadata, among those the caller may read.",
+    description:
+      `One answer looks at up to ${MOST_LOOKED_AT} secrets and may find nothing among them; as ` +
+      "long as it has a `next` there are more to look at.",
+    access: access.capability,
+    runs: "active", // a cursor is good where it was made
+    input: {
+      words: wire.query("q").string("Text that is looked for, in either case.", { max: 256 }),
+      under: wire
+        .query("under")
+        .string("Only in this folder.", { form: withoutSlashes })
+        .default(""),
+      limit: wire
+        .query("limit")
+        .integer("How many at most.", { min: 1, max: MAX_FOUND })
+        .default(MAX_FOUND),
+      after: wire.query("after").string("The `next` of the answer before.").optional(),
+    },
+    output: out.object({
+      keys: out.list(out.string("Path."), "Paths of what was found."),
+      next: out.optional(out.string("There are more: go on with this as `after`.")),
+    }),
+    handler: async (kv, { words, under, limit, after }, asked) => {
+      const { paths, next } = await search(kv, {
+        words,
+        folder: folderPath("under", under, asked),
+        limit,
+        cursor: after,
+        mayRead: (path) => may(asked, "read", "data", path),
+        signal: asked.signal,
+      });
+      return { keys: paths, ...(next === null ? {} : { next }) };
+    },
+  }),
+  endpoint({
+    name: "kvBulkDelete",
+    method: "POST",
+    path: "/bulk-delete",
+    summary: "Delete the newest versions of many secrets; undelete restores them.",
+    description:
+      "Needs delete on each secret: where one is missing, nothing is deleted at all. Secrets that " +
+      "are not there, or are deleted already, are counted as absent.",
+    access: access.capability,
+    input: {
+      paths: wire
+        .body("paths")
+        .list("Paths of the secrets.", { max: MOST_DELETED, form: withoutSlashes }),
+    },
+    output: out.object({
+      deleted: out.integer("Secrets whose newest version was deleted."),
+      absent: out.integer("Secrets with nothing to delete."),
+    }),
+    handler: async (kv, input, asked) => {
+      const paths = [...new Set(input.paths.map((path) => secretPath("paths", path, asked)))];
+      const stretches = new Stretches(kv.pace);
+      // All before any: a list with one foreign path is refused whole (T-D08).
+      for (const path of paths) {
+        if (stretches.over) await stretches.next();
+        if (!(await may(asked, "delete", "data", path))) throw failures.denied();
+      }
+      const deleted = await deleteAll(kv, paths, asked.signal);
+      return { deleted, absent: paths.length - deleted };
+    },
+  }),
+  endpoint({
+    name: "kvRecycle",
+    method: "LIST",
+    path: "/recycle",
+    summary: "List deleted secrets that can be restored, in folders the caller may list.",
+    description:
+      "Shows what was deleted within the recycle_window of the mount; undelete restores it. After " +
+      "that it is no longer shown, but stays as it is.",
+    access: access.capability,
+    input: listing,
+    output: out.keys("Paths, and for each the deleted version and when it leaves the bin."),
+    handler: async (kv, page, asked) => {
+      const { found, next } = await kv.bin.list({
+        ...page,
+        folder: "",
+        mayList: folderRights(asked),
+        signal: asked.signal,
+      });
+      const info = found.map(({ path, version, deleted, until }): [string, JsonObject] => [
+        path,
+        { version, deletion_time: showTime(deleted), shown_until: showTime(until) },
+      ]);
+      const keys = found.map(({ path }) => path);
+      return reply({ keys, key_info: Object.fromEntries(info) }, more(next));
+    },
+  }),
+];
+
+async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: Asked) {
+  const from = secretPath("from", given.from, asked);
+  const to = secretPath("to", given.to, asked);
+  const { storage, clock, pace } = kv;
+  const newId = () => kv.versioned.newId();
+  const mostBytes = kind === "copy" ? MOST_COPIED : Infinity; // a move leaves them where they are
+  const world = { storage, clock, pace, newId, mostBytes };
+  if (!given.recursive) {
+    if (from === to) throw failures.sameSecret();
+    const move = { kind, from, to, cas: given.cas };
+    const allowed = await allowanceFor(asked, move);
+    if (allowed === null) throw failures.denied();
+    if ((await relocate(world, asked, move, allowed)) === null) throw failures.notFound();
+    return { done: 1, taken: 0, refused: 0, warnings: [] };
+  }
+  if (given.cas !== undefined) throw failures.casOnFolder();
+  const folders = [`${from}/`, `${to}/`] as const;
+  if (folders[0].startsWith(folders[1]) || folders[1].startsWith(folders[0])) {
+    throw failures.nested();
+  }
+  const folder = { kind, from: folders[0], to: folders[1], after: given.after };
+  const { next, ...counts } = await relocateFolder(world, asked, folder);
+  return { ...counts, ...(next === null ? {} : { next }) };
+}

@@ -1,0 +1,67 @@
+// Search by name and custom metadata. It looks at a bounded number of secrets, whatever it finds, and
+// tells of those that the caller may read: of the others not even how a cursor over them looks.
+
+import { type Pace, Stretches } from "@holdfast/shared/sliced";
+import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
+import type { Cursors } from "./cursor.ts";
+import * as failures from "../failures.ts";
+import { SECRETS } from "../rows.ts";
+import type { CustomMetadata } from "../secret.ts";
+import { customMetadataCodec } from "../secret-codec.ts";
+
+/** Secrets looked at for one answer: some 10 ms, or a second where their notes are long. */
+export const MOST_LOOKED_AT = 1000;
+const BATCH = 100;
+
+export interface Search {
+  readonly words: string;
+  /** With a slash at the end, or empty. */
+  readonly folder: string;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly mayRead: (path: string) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
+export interface SearchResult {
+  readonly paths: readonly string[];
+  /** Null at the end. */
+  readonly next: string | null;
+}
+
+export async function search(
+  world: { readonly storage: EngineStorage; readonly pace: Pace; readonly cursors: Cursors },
+  options: Search,
+): Promise<SearchResult> {
+  const { storage, pace, cursors } = world;
+  const { folder, limit, cursor, mayRead, signal } = options;
+  const words = options.words.toLowerCase();
+  const stretches = new Stretches(pace);
+  const paths: string[] = [];
+  let after = cursor === undefined ? undefined : cursors.open(cursor);
+  for (let looked = 0; looked < MOST_LOOKED_AT; looked += BATCH) {
+    if (signal.aborted) throw failures.callerGone();
+    const page = after === undefined ? { limit: BATCH } : { limit: BATCH, after: SECRETS + after };
+    const keys = await storage.keys(SECRETS + folder, page);
+    for (const key of keys) {
+      if (stretches.over) await stretches.next();
+      const path = key.slice(SECRETS.length);
+      if (paths.length === limit) return { paths, next: cursors.seal(after ?? "") };
+      after = path;
+      // One by one: notes may have forty kilobytes.
+      const found =
+        path.toLowerCase().includes(words) ||
+        notesMatch(words, await storage.get(key, customMetadataCodec));
+      if (found && (await mayRead(path))) paths.push(path);
+    }
+    if (keys.length < BATCH) return { paths, next: null };
+  }
+  return { paths, next: after === undefined ? null : cursors.seal(after) };
+}
+
+function notesMatch(words: string, metadata: CustomMetadata | null): boolean {
+  if (metadata === null) return false;
+  return Object.entries(metadata).some(
+    ([name, value]) => name.toLowerCase().includes(words) || value.toLowerCase().includes(words),
+  );
+}

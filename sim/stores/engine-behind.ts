@@ -1,0 +1,45 @@
+// An engine that hands everything on to another one: the base of decorators.
+
+import type { Batch, Engine, Limits, Reads, ReadView } from "../../src/storage/engines/engine.ts";
+import { ReadsBehind } from "../../src/storage/engines/reads-behind.ts";
+
+export class EngineBehind extends ReadsBehind implements Engine {
+  protected readonly inner: Engine;
+
+  constructor(inner: Engine) {
+    super();
+    this.inner = inner;
+  }
+
+  protected override source(): Reads {
+    return this.inner;
+  }
+
+  get kind(): string {
+    return this.inner.kind;
+  }
+
+  get limits(): Limits {
+    return this.inner.limits;
+  }
+
+  commit(batch: Batch): Promise<void> {
+    return this.inner.commit(batch);
+  }
+
+  snapshot(): ReadView {
+    return this.inner.snapshot();
+  }
+
+  watch(listener: (keys: readonly string[]) => void): () => void {
+    return this.inner.watch(listener);
+  }
+
+  freeBytes(): number | null {
+    return this.inner.freeBytes();
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}

@@ -1,0 +1,61 @@
+// The server program with another storage engine or another clock handed to it, or with a type of secrets
+// engine that only experiments have; everything else is the product's own. Used to make SQLite copy its
+// log several times in a short run, to count what is made outside, to let days pass, and to plant bugs.
+
+import { runServer } from "../../src/daemon/server-command.ts";
+import { SystemHost } from "../../src/daemon/system-host.ts";
+import type { ServerModule } from "../../src/daemon/server-part.ts";
+import { SystemClock } from "../../src/system/clock.ts";
+import { SystemFs } from "../../src/system/fs.ts";
+import { SystemNet } from "../../src/system/net.ts";
+import { SystemRandom } from "../../src/system/random.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import * as server from "../../src/server/server.ts";
+import { SqliteEngine } from "../../src/storage/engines/sqlite.ts";
+import { type CountingPartOptions, countingType, tickOften } from "../counting-part.ts";
+import { MovedClock } from "../moved-clock.ts";
+import { lateWatch, neverTaken, writeBehind } from "../plants.ts";
+
+export interface ApiTargetOptions {
+  readonly checkpointBytes?: number;
+  readonly plant?: "normal-sync" | "write-behind" | "late-watch" | "never-taken";
+  readonly counting?: CountingPartOptions;
+  /** Ahead of the machine's time at first, moved on by standard input; rollback looks often. */
+  readonly clock?: { readonly seconds: number };
+}
+
+const options = JSON.parse(process.argv[2] ?? "{}") as ApiTargetOptions;
+const { checkpointBytes, plant, counting, clock } = options;
+const moved = clock === undefined ? null : new MovedClock(clock.seconds);
+moved?.follow();
+const random = new SystemRandom();
+const fs = new SystemFs(random);
+const world = {
+  clock: moved ?? new SystemClock(),
+  timers: new SystemTimers(),
+  random,
+  fs,
+  net: new SystemNet(),
+};
+
+const openServer: ServerModule["openServer"] = async (config, parts) => {
+  const directory = config.directories.store;
+  if (directory === null) throw new Error("a store on disk is needed");
+  const sqlite = await SqliteEngine.open({
+    directory,
+    fs,
+    ...(checkpointBytes === undefined ? {} : { checkpointBytes }),
+    ...(plant === "normal-sync" ? { synchronous: "NORMAL" } : {}),
+  });
+  const engine = plant === "write-behind" ? await writeBehind(sqlite) : sqlite;
+  const engineTypes = counting === undefined ? [] : [countingType(counting)];
+  const opened = await server.openServer(config, { ...parts, engine, engineTypes });
+  if (counting !== undefined || moved !== null) tickOften(opened.mounts);
+  if (plant === "late-watch") lateWatch(opened.tokens.rows);
+  if (plant === "never-taken") neverTaken(opened.tokens);
+  return opened;
+};
+
+const load = () => Promise.resolve({ ...server, openServer });
+const [, ...args] = process.argv.slice(3); // after the word "server"
+process.exit(await runServer(args, { host: new SystemHost(process.env), world, load }));

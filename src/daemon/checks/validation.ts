@@ -1,0 +1,180 @@
+// `holdfast server --validate`: everything that can be known before a start, as a table. Nothing is
+// changed: a store that is not there is not made.
+
+import { describe, Failure } from "@holdfast/shared/failure";
+import type { World } from "@holdfast/shared/world";
+import { utf8 } from "@holdfast/shared/bytes";
+import { showHostPort } from "../../config/address.ts";
+import type { Config, ListenerConfig } from "../../config/config.ts";
+import { ownFiles } from "../../config/directories.ts";
+import type { Files } from "../../config/documents.ts";
+import type { Loaded } from "../../config/load.ts";
+import { showProblem } from "../../config/problem.ts";
+import { readStaticKey } from "../../seal/static.ts";
+import { StorageLocked } from "../../storage/engines/engine.ts";
+import { checkAuditDevices } from "./audit-check.ts";
+import { checkCertificates } from "./certificate-check.ts";
+import { writingProblem } from "../written-file.ts";
+import { hostWarnings, namedFiles, writableByOthers } from "../hardening.ts";
+import { ANOTHER_LISTENS, type Host } from "../host.ts";
+import { makingProblem, placeProblems } from "../places.ts";
+
+export interface Finding {
+  readonly check: string;
+  readonly result: "ok" | "warn" | "FAIL";
+  readonly note: string;
+}
+
+export interface Validating {
+  readonly host: Host;
+  readonly world: World;
+  readonly files: Files;
+}
+
+export async function validate(loaded: Loaded, validating: Validating): Promise<Finding[]> {
+  const { config, warnings, files } = loaded;
+  const { host, world } = validating;
+  const findings: Finding[] = [
+    ok("configuration", `${files.length} ${files.length === 1 ? "file" : "files"} read`),
+    ...warnings.map((problem) => warn("configuration", showProblem(problem))),
+  ];
+  const storage = await guarded("storage", () => storageFindings(config, validating));
+  const running = storage.some(({ result }) => result === "warn");
+  for (const listener of config.listeners) {
+    const look = () => listenerFindings(listener, running, validating);
+    findings.push(...(await guarded("listener", look)));
+  }
+  findings.push(...sealFindings(config, validating.files));
+  findings.push(...(await guarded("directories", () => directoryFindings(config, validating))));
+  findings.push(...storage);
+  for (const { device, problem } of checkAuditDevices(config, host, world.fs)) {
+    findings.push(problem === null ? ok("audit", device) : fail("audit", `${device}: ${problem}`));
+  }
+  for (const { setting, path } of ownFiles(config)) {
+    const look = () => [fileFinding(setting, path, validating)];
+    findings.push(...(await guarded(setting, look)));
+  }
+  const loose = writableByOthers([...files, ...namedFiles(config)], validating.files);
+  findings.push(...[...loose, ...hostWarnings(host)].map((note) => warn("host", note)));
+  return findings;
+}
+
+/** Whatever a check meets on its way is a finding of it: the other checks are made all the same. */
+async function guarded(
+  check: string,
+  look: () => Finding[] | Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return await look();
+  } catch (error) {
+    return [fail(check, describe(error))];
+  }
+}
+
+function directoryFindings(config: Config, { host, world }: Validating): Finding[] {
+  const { data, store } = config.directories;
+  const making = [data, ...(store === null ? [] : [store])].flatMap(
+    (path) => makingProblem(path, host, world.fs) ?? [],
+  );
+  const problems = [...new Set([...placeProblems(config, host, world.fs), ...making])];
+  if (problems.length === 0) return [ok("directories", data)];
+  return problems.map((note) => fail("directories", note));
+}
+
+function fileFinding(setting: string, path: string, { host, world }: Validating): Finding {
+  const problem = writingProblem(path, host, world.fs);
+  return problem === null ? ok(setting, path) : fail(setting, problem);
+}
+
+async function listenerFindings(
+  listener: ListenerConfig,
+  running: boolean,
+  { host, world, files }: Validating,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const at = listener.kind === "tcp" ? showHostPort(listener) : listener.path;
+  if (listener.kind === "unix") {
+    const problem = await host.socketProblem(listener.path);
+    if (problem === null) findings.push(ok("listener", at));
+    else if (running && problem === ANOTHER_LISTENS) findings.push(warn("listener", inUse(at)));
+    else findings.push(fail("listener", `${at}: ${problem}`));
+  } else {
+    try {
+      const { host: name, port } = listener;
+      const bound = await world.net.listen({ host: name, port }, (connection) =>
+        connection.destroy(),
+      );
+      await bound.close();
+      findings.push(ok("listener", at));
+    } catch (error) {
+      const taken = running && isAddressInUse(error);
+      findings.push(taken ? warn("listener", inUse(at)) : fail("listener", describe(error)));
+    }
+  }
+  if (listener.tls === null) return findings;
+  const report = checkCertificates(listener.tls, files, world.clock.now());
+  return [
+    ...findings,
+    ...report.problems.map((note) => fail("certificate", note)),
+    ...report.warnings.map((note) => warn("certificate", note)),
+    ...(report.problems.length === 0 ? [ok("certificate", report.found)] : []),
+  ];
+}
+
+function sealFindings({ seal }: Config, files: Files): Finding[] {
+  if (seal.type === "shamir") return [ok("seal", "shamir")];
+  try {
+    const bytes = "file" in seal.key ? files.read(seal.key.file, 4096) : utf8(seal.key.reveal());
+    if (bytes === null) return [fail("seal", "the key_file of the static seal is not there")];
+    readStaticKey(bytes);
+    return [ok("seal", "static, the key is readable")];
+  } catch (error) {
+    return [fail("seal", describe(error))];
+  }
+}
+
+/** While the server of this store runs, its listeners are where the configuration says. */
+function inUse(at: string): string {
+  return `${at}, in use: by the running server, or by something else if the address is new`;
+}
+
+function isAddressInUse(error: unknown): boolean {
+  return error instanceof Failure && error.code === "address-in-use";
+}
+
+/** Looks at a store that is there, and makes nothing. A warning: a server runs on it. */
+async function storageFindings(
+  { storage, directories }: Config,
+  { world }: Validating,
+): Promise<Finding[]> {
+  const { store } = directories;
+  if (store === null) return [ok("storage", storage.type)];
+  const { lookAtPlace } = await import("../../storage/engines/sqlite-place.ts");
+  try {
+    const found = lookAtPlace(store, world.fs);
+    return [ok("storage", `${store}, ${found === "absent" ? "not there yet" : "not in use"}`)];
+  } catch (error) {
+    if (!(error instanceof StorageLocked)) throw error;
+    return [warn("storage", `${store}, in use by a running server: not looked into`)];
+  }
+}
+
+export function showFindings(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.map(
+    ({ result, check, note }) => `${result.padEnd(4)}  ${check.padEnd(width)}  ${note}`,
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+function ok(check: string, note: string): Finding {
+  return { check, result: "ok", note };
+}
+
+function warn(check: string, note: string): Finding {
+  return { check, result: "warn", note };
+}
+
+function fail(check: string, note: string): Finding {
+  return { check, result: "FAIL", note };
+}

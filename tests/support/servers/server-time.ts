@@ -1,0 +1,37 @@
+// Time for a whole server in a test: it stands still until the test moves it, for timers as well. Short
+// timers stay real, so that what only paces itself gets on.
+
+import { SystemTimers } from "../../../src/system/timers.ts";
+import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
+import { FakeClock, FakeTimers, nextTurn } from "../fake-world.ts";
+
+const SHORT: Nanos = 200_000_000n;
+
+export class ServerTime implements Timers {
+  readonly clock = new FakeClock();
+  readonly #fake = new FakeTimers(this.clock);
+  readonly #real = new SystemTimers();
+
+  after(delay: Nanos, call: () => void): Timer {
+    return delay < SHORT ? this.#real.after(delay, call) : this.#fake.after(delay, call);
+  }
+
+  turn(): Promise<void> {
+    return this.#real.turn();
+  }
+
+  /** Time passes, and what falls due is called, in order. What that sets off is waited for by `until`. */
+  pass(length: Nanos): Promise<void> {
+    return this.#fake.advance(length);
+  }
+
+  /** In steps, each with time for what it sets off. Within a step a timer fires once, as after a pause
+   *  of the whole process: a long time goes by quickly. */
+  async passSlowly(length: Nanos, step: Nanos): Promise<void> {
+    for (let left = length; left > 0n; left -= step) {
+      this.clock.pass((left < step ? left : step) - 1n);
+      await this.pass(1n);
+      for (let i = 0; i < 20; i++) await nextTurn();
+    }
+  }
+}

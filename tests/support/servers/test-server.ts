@@ -1,0 +1,149 @@
+// A whole server in this process, on a loopback port, over storage in memory: what tests of the API
+// talk to. It is the product's own composition; only the engine is handed in.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import { SystemClock } from "../../../src/system/clock.ts";
+import { SystemFs } from "../../../src/system/fs.ts";
+import { type LogDial, makeLog } from "@holdfast/shared/log";
+import { SystemNet } from "../../../src/system/net.ts";
+import { SystemRandom } from "../../../src/system/random.ts";
+import { SystemTimers } from "../../../src/system/timers.ts";
+import type { World } from "@holdfast/shared/world";
+import type { Config, ListenerConfig } from "../../../src/config/config.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { openServer, type Server } from "../../../src/server/server.ts";
+import type { Engine } from "../../../src/storage/engines/engine.ts";
+import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import { type Answer, at, call, type CallOptions } from "../http-client.ts";
+
+export interface TestServerOptions {
+  readonly disk?: MemoryDisk;
+  /** Puts something between the server and its storage. */
+  readonly engine?: (inner: MemoryEngine) => Engine;
+  readonly world?: Partial<World>;
+  readonly listener?: Partial<ListenerConfig>;
+  /** Members of the configuration file, beside the listener. */
+  readonly settings?: object;
+  readonly config?: (config: Config) => Config;
+  readonly dev?: { readonly rootToken: string | null };
+  /** Beside the built-in ones. */
+  readonly engineTypes?: readonly EngineType<unknown>[];
+  /** Variables that engines look for. Default none. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface Opened {
+  readonly shares: readonly string[];
+  readonly token: string;
+}
+
+export class TestServer {
+  readonly server: Server;
+  readonly url: string;
+  /** Every line of the log. */
+  readonly lines: string[];
+  /** Where audit files may lie, and the data directory around it. */
+  readonly directory: string;
+  readonly #engine: MemoryEngine;
+
+  constructor(server: Server, lines: string[], directory: string, engine: MemoryEngine) {
+    const [url] = server.addresses;
+    assert.ok(url !== undefined);
+    this.server = server;
+    this.url = url;
+    this.lines = lines;
+    this.directory = directory;
+    this.#engine = engine;
+  }
+
+  get auditDirectory(): string {
+    return join(this.directory, "audit");
+  }
+
+  call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    return call(this.url, method, path, options);
+  }
+
+  async init(shares = 1, threshold = 1): Promise<Opened> {
+    const body = { secret_shares: shares, secret_threshold: threshold };
+    const made = await this.call("POST", "/v1/sys/init", { body });
+    assert.equal(made.status, 200, made.text);
+    return { shares: at(made, "keys") as string[], token: String(at(made, "root_token")) };
+  }
+
+  async unseal(shares: readonly string[]): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    for (const key of shares) {
+      const answer = await this.call("POST", "/v1/sys/unseal", { body: { key } });
+      assert.equal(answer.status, 200, answer.text);
+      answers.push(answer);
+    }
+    return answers;
+  }
+
+  /** Initialised and unsealed. */
+  async open(shares = 1, threshold = 1): Promise<Opened> {
+    const opened = await this.init(shares, threshold);
+    await this.unseal(opened.shares.slice(0, threshold));
+    return opened;
+  }
+
+  async stop(): Promise<void> {
+    await this.server.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** The process is gone: nothing is sealed or flushed. What was durable is on the disk handed in. */
+  async crash(): Promise<void> {
+    await this.#engine.close();
+    await this.stop().catch(() => {});
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-test-"));
+  const lines: string[] = [];
+  const fs = new SystemFs();
+  const world: World = {
+    clock: new SystemClock(),
+    timers: new SystemTimers(),
+    random: new SystemRandom(),
+    fs,
+    net: new SystemNet(),
+    ...options.world,
+  };
+  const document = {
+    data_dir: directory,
+    storage: { memory: {} },
+    listener: { tcp: { address: "127.0.0.1:0", tls_disable: true } },
+    ...options.settings,
+  };
+  const { config: loaded } = await loadConfig({
+    paths: [],
+    inline: { name: "test.json", text: JSON.stringify(document) },
+    env: {},
+    files: fs,
+    directory,
+    hostname: "test",
+  });
+  const listeners = loaded.listeners.map(
+    (listener) => ({ ...listener, ...options.listener }) as ListenerConfig,
+  );
+  const given: Config = { ...loaded, listeners };
+  const config = options.config?.(given) ?? given;
+  const dial: LogDial = { level: "debug", components: new Map() };
+  const write = (line: string) => void lines.push(line);
+  const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
+  const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
+  const { dev, engineTypes = [], environment = {} } = options;
+  const about = { version: "1.2.3", buildDate: "2026-11-15" };
+  const common = { world, log, dial, ...about, engine: options.engine?.(engine) ?? engine };
+  const parts = { ...common, engineTypes, environment };
+  const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
+  return new TestServer(server, lines, directory, engine);
+}

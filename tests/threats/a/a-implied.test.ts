@@ -1,0 +1,75 @@
+// Threats A where one value stands for others: older names of whole settings are judged as what they come to.
+// Through HTTP, against a whole server.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { EVERYTHING, rule, scene } from "../scene.ts";
+
+const ADMIN = "arn:aws:iam::aws:policy/AdministratorAccess";
+const READER = "arn:aws:iam::aws:policy/ReadOnlyAccess";
+const ROLE = "arn:aws:iam::123456789012:role/deploy";
+const DOCUMENT = '{"Version":"2012-10-17","Statement":[]}';
+
+test("T-A13: rules on the fields of cloud A's roles hold for the deprecated ones", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/mounts/a", { body: { type: "clouda" } });
+  const denying = (values: object) => {
+    const pairs = Object.entries(values).map(([k, v]) => `"${k}" = ${JSON.stringify(v)}`);
+    return stage.clientWith(
+      rule("a/roles/*", EVERYTHING, `denied_parameters = { ${pairs.join("\n")} }`),
+    );
+  };
+  const tokens = {
+    arns: await denying({ policy_arns: [ADMIN] }),
+    users: await denying({ credential_type: ["iam_user"] }),
+    roles: await denying({ role_arns: [ROLE] }),
+    documents: await denying({ policy_document: [DOCUMENT] }),
+  };
+  const spaced = ` ${DOCUMENT.replaceAll(",", " , ")} `;
+  for (const [who, body, expected] of [
+    ["arns", { arn: ADMIN }, 403],
+    ["arns", { policy: ADMIN }, 403],
+    ["arns", { policy: "", arn: ` ${ADMIN} ` }, 403],
+    ["arns", { credential_type: "iam_user", policy_arns: [ADMIN] }, 403],
+    ["arns", { arn: READER }, 204],
+    ["users", { arn: READER }, 403],
+    ["users", { policy: DOCUMENT }, 403],
+    ["users", { credential_type: " iam_user ", policy_arns: READER }, 403],
+    ["users", { arn: ROLE }, 204],
+    ["roles", { arn: ROLE }, 403],
+    ["roles", { policy: ROLE }, 403],
+    ["documents", { policy: spaced }, 403],
+    ["documents", { arn: spaced }, 403],
+    ["documents", { credential_type: "iam_user", policy_document: spaced }, 403],
+  ] as const) {
+    const answer = await stage.server.call("POST", "/v1/a/roles/x", { token: tokens[who], body });
+    const ok = expected === 403 ? answer.status === 403 : answer.status < 300;
+    assert.ok(ok, `${who} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`);
+  }
+});
+
+test("T-A13: a type is judged by what it is, not by an older name of it", async (t) => {
+  const stage = await scene(t);
+  const denied = 'denied_parameters = { "type" = ["clouda"] }';
+  const token = await stage.clientWith(rule("sys/mounts/*", EVERYTHING, denied));
+  const policy =
+    'request.operation == "delete" || !has(request.data.options) || request.data.options.version != "1"';
+  await stage.must("POST", "/v1/sys/policies/egp/versions", {
+    body: { policy, paths: "sys/mounts/*", enforcement_level: "hard-mandatory" },
+  });
+  for (const [body, allowed] of [
+    [{ type: "clouda" }, false],
+    [{ type: "aws" }, false],
+    [{ type: "kv", options: { version: "1" } }, false],
+    [{ type: "kv-v1" }, false],
+    [{ type: "generic" }, false],
+    [{ type: "kv-v1", options: { version: "2" } }, false],
+    [{ type: "kv-v2", options: { version: "1" } }, true],
+  ] as const) {
+    const answer = await stage.server.call("POST", "/v1/sys/mounts/m", { token, body });
+    const told = `${JSON.stringify(body)}: ${answer.status} ${answer.text}`;
+    assert.ok(allowed ? answer.status < 300 : answer.status === 403, told);
+  }
+  const mount = await stage.must("GET", "/v1/sys/mounts/m/tune");
+  assert.match(mount.text, /"version":"2"/);
+});

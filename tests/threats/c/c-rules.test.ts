@@ -1,0 +1,306 @@
+// Threats C where ACL policies are dear to read or to ask: nobody else waits for it. Through HTTP,
+// against a whole server; time is that of the processor, so that other work on the machine does not count.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { longestBlock } from "../../support/processor-time.ts";
+import { EVERYTHING, rule, scene } from "../scene.ts";
+
+const LIMIT = 50; // ms in which others must have their turn
+const TIMEOUT = { timeout: 60_000 };
+
+/** Of two runs the better: the first also pays for what the engine compiles. */
+async function blockOf(work: () => Promise<unknown>): Promise<number> {
+  return Math.min(await longestBlock(work), await longestBlock(work));
+}
+
+test("T-C03: values with a star are bounded when a policy is written", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  const write = async (count: number, length = 4) => {
+    const values = Array.from({ length: count }, (_, i) => `*${String(i).padStart(length, "x")}*`);
+    const policy = rule(
+      "kv/a",
+      ["update"],
+      `denied_parameters = { P = ${JSON.stringify(values)} }`,
+    );
+    const body = { policy };
+    return stage.server.call("POST", "/v1/sys/policies/acl/p", { token: stage.root, body });
+  };
+  assert.ok((await write(256)).status < 300);
+  for (const refused of [await write(257), await write(16_000), await write(100, 200)]) {
+    assert.equal(refused.status, 400);
+    const text = /at most 256 with 16384 characters together are accepted on line 1, column \d+/;
+    assert.match(refused.text, text);
+    assert.match(refused.text, /denied_parameters names too many .* for parameter \\"P\\"/);
+  }
+});
+
+test(
+  "T-C03 T-C14: what a request brings is compared with a rule in one walk, and too much is denied",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    const texts = (count: number, of: (i: number) => string) =>
+      JSON.stringify(Array.from({ length: count }, (_, i) => of(i)));
+    const rulesFor = (key: string, values: string) =>
+      rule("sys/quotas/config", EVERYTHING, `${key} = { p = ${values} }`);
+    // Four policies of one token name as many patterns as may be compared.
+    const patterns = await Promise.all(
+      [0, 1, 2, 3].map(async (n) => {
+        const name = `many-${n}`;
+        const values = texts(256, (i) => `*aaaaaaaaaa${n}${i}aaaaaaaaaaaaaaaaaaaaaaaa*`);
+        await stage.writePolicy(name, rulesFor("denied_parameters", values));
+        return name;
+      }),
+    );
+    const many = await stage.client(patterns);
+    const few = await stage.clientWith(
+      rulesFor(
+        "denied_parameters",
+        texts(10, (i) => `*no${i}*`),
+      ),
+    );
+    const nested = await stage.clientWith(
+      rulesFor("denied_parameters", `[${"[1,2,3],".repeat(10_000)}[9]]`),
+    );
+    const allowing = await stage.clientWith(
+      rulesFor(
+        "allowed_parameters",
+        texts(256, (i) => `a${i}`),
+      ),
+    );
+    const send = (token: string, p: unknown) => async () => {
+      const options = { token, body: { p } };
+      const { status } = await stage.server.call("POST", "/v1/sys/quotas/config", options);
+      return status;
+    };
+    for (const [token, p, want] of [
+      [few, "a,".repeat(500_000), 403], // more parts than are compared
+      [few, "a".repeat(300_000), 403], // longer than is compared
+      [few, "a,".repeat(9_000), 200],
+      [few, "a b ".repeat(60_000), 200],
+      [few, `${"a b ".repeat(60_000)}no7`, 403],
+      [many, "a".repeat(250_000), 200],
+      [many, "aaaaaaaaaaaa,".repeat(9_000), 200],
+      [many, Array.from({ length: 5_000 }, () => "a".repeat(40)), 200],
+      [many, `${"a".repeat(1_000)}3255${"a".repeat(24)}`, 403],
+      [nested, Array.from({ length: 5_000 }, () => [1, 2, 4]), 200],
+      [nested, Array.from({ length: 5_000 }, (_, i) => (i === 4_999 ? [9] : [1])), 403],
+      [allowing, "a1,".repeat(9_000), 403], // the last part is empty
+      [allowing, `${"a1,".repeat(9_000)}a2`, 200],
+    ] as const) {
+      let status = 0;
+      const work = async () => void (status = await send(token, p)());
+      const block = await blockOf(work);
+      const shown = JSON.stringify(p).slice(0, 40);
+      assert.equal(status, want, shown);
+      assert.ok(block < LIMIT, `${shown}: ${block.toFixed(0)} ms`);
+    }
+    // One more than may be compared, from as many policies as it takes: denied, however short the value.
+    await stage.writePolicy(
+      "fifth",
+      rulesFor(
+        "denied_parameters",
+        texts(1, () => "*z*"),
+      ),
+    );
+    assert.equal(await send(await stage.client([...patterns, "fifth"]), "a")(), 403);
+  },
+);
+
+test(
+  "T-C03 T-C14: patterns for many parameters are made ready in slices, and too much of all together is denied",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    const body = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`p${i}`, "q"]));
+    const policies = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const values = Array.from({ length: 250 }, (_, i) => `*${`${n}x${i}`.padEnd(56, "ab")}*`);
+        const named = Object.keys(body).map((name) => `${name} = ${JSON.stringify(values)}`);
+        const denied = `denied_parameters = { ${named.join(", ")} }`;
+        await stage.writePolicy(`many-${n}`, rule("sys/quotas/config", EVERYTHING, denied));
+        return `many-${n}`;
+      }),
+    );
+    // Each a set of its own, which nobody has made ready before.
+    for (const [count, want] of [
+      [1, 200],
+      [2, 200],
+      [4, 200],
+      [20, 403],
+    ] as const) {
+      const blocks: number[] = [];
+      for (const odd of ["a", "b"]) {
+        const token = await stage.client([...policies.slice(0, count), `none-${odd}-${count}`]);
+        const send = (more: object = {}) =>
+          stage.server.call("POST", "/v1/sys/quotas/config", { token, body: { ...body, ...more } });
+        const statuses: number[] = [];
+        const work = async () => {
+          const answers = await Promise.all([send(), send(), send()]);
+          statuses.push(...answers.map(({ status }) => status));
+        };
+        blocks.push(await longestBlock(work));
+        assert.deepEqual(statuses, [want, want, want], `${count} policies`);
+        const caught = await send({ p7: `..${"0x249".padEnd(56, "ab")}..` });
+        assert.equal(caught.status, 403);
+      }
+      const block = Math.min(...blocks);
+      assert.ok(block < LIMIT, `${count} policies: ${block.toFixed(0)} ms`);
+    }
+  },
+);
+
+test("T-A13: what only looks like a field is not the one that must be there", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/approle", { body: { type: "approle" } });
+  const path = "auth/approle/role/ci";
+  const token = await stage.clientWith(
+    rule(path, EVERYTHING, 'required_parameters = ["token_ttl"]'),
+  );
+  const write = async (body: object) =>
+    (await stage.server.call("POST", `/v1/${path}`, { token, body })).status;
+  assert.equal(await write({}), 403);
+  assert.equal(await write({ TOKEN_TTL: "1m" }), 403);
+  assert.equal(await write({ token_ttl: null }), 403);
+  assert.ok((await write({ token_ttl: "1m" })) < 300);
+});
+
+test(
+  "T-C03 T-C14: a document as large as may be is written and used in slices",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    const many = <T>(count: number, of: (i: number) => T): T[] =>
+      Array.from({ length: count }, (_, i) => of(i));
+    const inRule = (key: string, value: string) => `path "a" { ${key} = ${value} }`;
+    const documents: Readonly<Record<string, string>> = {
+      blocks: many(9_000, (i) => `path "a/${i}"{policy="read"}`).join(""),
+      "blocks with +": many(9_000, (i) => `path "+/${i}"{policy="read"}`).join(""),
+      json: JSON.stringify({
+        path: Object.fromEntries(many(9_000, (i) => [`a/${i}`, { policy: "read" }])),
+      }),
+      values: inRule(
+        "allowed_parameters",
+        `{ p = [${many(40_000, (i) => `"${i % 999}"`).join()}] }`,
+      ),
+      objects: inRule("allowed_parameters", `{ p = [${many(40_000, () => "{a=1}").join()}] }`),
+      names: inRule("allowed_parameters", `{ ${many(25_000, (i) => `a${i}=[]`).join(" ")} }`),
+      comments: `${"#\n".repeat(120_000)}${rule("a", ["read"])}`,
+      heredoc: inRule("comment", `<<X\n${"a\n".repeat(120_000)}X\n`),
+      "a long label with +": rule(`+/${"a".repeat(250_000)}*`, ["read"]),
+    };
+    for (const [what, policy] of Object.entries(documents)) {
+      const body = { policy };
+      let status = 0;
+      const written = await blockOf(async () => {
+        const answer = await stage.server.call("POST", "/v1/sys/policies/acl/big", {
+          token: stage.root,
+          body,
+        });
+        ({ status } = answer);
+      });
+      assert.ok(status === 200 || status === 204, `${what}: ${status}`);
+      assert.ok(written < LIMIT, `${what}: ${written.toFixed(0)} ms to write`);
+      const used = await blockOf(async () => {
+        await stage.writePolicy("big", `${policy} `); // nobody has it compiled
+        const token = await stage.client(["big"]);
+        return stage.server.call("GET", "/v1/sys/internal/ui/resultant-acl", { token });
+      });
+      assert.ok(used < LIMIT, `${what}: ${used.toFixed(0)} ms to use`);
+    }
+  },
+);
+
+test("T-C03: hundreds of paths are asked for with turns for others between", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  // A path of fourteen segments meets all of these, and none of them settles it.
+  const labels = Array.from({ length: 4_096 }, (_, i) =>
+    Array.from({ length: 12 }, (__, place) => ((i >> place) & 1 ? "+" : "a")).join("/"),
+  );
+  const rules = labels.map((label) => `path "+/${label}/a*"{policy="read"}`).join("");
+  const token = await stage.clientWith(rules);
+  const body = { paths: Array.from({ length: 150 }, (_, i) => `${"a/".repeat(13)}a${i}`) };
+  const ask = async () => {
+    const answer = await stage.server.call("POST", "/v1/sys/capabilities-self", { token, body });
+    assert.equal(answer.status, 200, answer.text.slice(0, 200));
+  };
+  const block = await blockOf(ask);
+  assert.ok(block < LIMIT, `${block.toFixed(0)} ms`);
+});
+
+test("T-C03: lists of documents and of rules are pages that are soon made", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  const text = `${rule("a/*", ["read"])}# ${"x".repeat(20_000)}\n`;
+  for (let i = 0; i < 100; i++) await stage.writePolicy(`p${i}`, text);
+  for (const path of ["/v1/sys/policies/detailed/acl", "/acl/policies"]) {
+    const method = path === "/acl/policies" ? "GET" : "LIST";
+    const list = () => stage.must(method, path);
+    const one = await blockOf(list);
+    assert.ok(one < LIMIT, `${path}: ${one.toFixed(0)} ms`);
+    const many = await blockOf(() => Promise.all(Array.from({ length: 16 }, list)));
+    assert.ok(many < LIMIT, `${path}, sixteen at once: ${many.toFixed(0)} ms`);
+  }
+  const rules = Array.from({ length: 9_000 }, (_, i) => `path "a/${i}"{policy="read"}`).join("");
+  const token = await stage.clientWith(rules);
+  const resultant = async () => {
+    const answer = await stage.server.call("GET", "/v1/sys/internal/ui/resultant-acl", { token });
+    assert.match(answer.text, /there are more rules than one answer shows/);
+  };
+  const block = await blockOf(resultant);
+  assert.ok(block < LIMIT, `resultant-acl: ${block.toFixed(0)} ms`);
+});
+
+test("T-C14: a path that no request could have costs nobody anything", TIMEOUT, async (t) => {
+  const stage = await scene(t);
+  const token = await stage.clientWith(rule("kv/*", ["read"]));
+  for (const path of [
+    "a/".repeat(60_000),
+    `${"sys/leases/revoke-prefix/".repeat(1_000)}${"a/".repeat(60_000)}`,
+    `${"sys/revoke/".repeat(400)}x`,
+  ]) {
+    const took = await blockOf(async () => {
+      const body = { paths: [path] };
+      const answer = await stage.server.call("POST", "/v1/sys/capabilities-self", { token, body });
+      assert.equal(answer.status, 200, answer.text);
+    });
+    assert.ok(took < LIMIT, `${took.toFixed(0)} ms for ${path.slice(0, 30)}`);
+    const described = { path, operation: "read", policies: ["default"] };
+    const told = await stage.server.call("POST", "/v1/sys/inspect/request", {
+      token: stage.root,
+      body: described,
+    });
+    assert.equal(told.status, 400);
+  }
+  const nested = `${"sys/revoke/".repeat(15)}x`;
+  const took = await blockOf(async () => {
+    const body = { policy: rule(nested, ["read"]) };
+    const how = { token: stage.root, body };
+    const answer = await stage.server.call("POST", "/v1/sys/policies/acl/nested", how);
+    assert.ok(answer.status < 300, answer.text);
+  });
+  assert.ok(took < LIMIT, `${took.toFixed(0)} ms for a path in a path in a path`);
+});
+
+test("T-A13: a rule that speaks of a field by an older name speaks of the field", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/people", { body: { type: "userpass" } });
+  const path = "auth/people/users/+";
+  const grant = (more: string) => `path "${path}" { capabilities = ["create", "update"] ${more} }`;
+  const write = async (more: string, body: object) => {
+    const token = await stage.clientWith(grant(more));
+    const given = { password: "correct horse", ...body };
+    const how = { token, body: given };
+    return (await stage.server.call("POST", "/v1/auth/people/users/ada", how)).status;
+  };
+  const denied = 'denied_parameters = { policies = ["admin"] }';
+  assert.equal(await write(denied, { policies: ["admin"] }), 403);
+  assert.equal(await write(denied, { token_policies: ["admin"] }), 403);
+  assert.equal(await write(denied, { token_policies: ["dev"] }), 204);
+  const allowed = 'allowed_parameters = { policies = ["dev"], password = [] }';
+  assert.equal(await write(allowed, { token_policies: ["dev"] }), 204);
+  assert.equal(await write(allowed, { policies: ["admin"] }), 403);
+  const required = 'required_parameters = ["policies"]';
+  assert.equal(await write(required, { token_policies: ["dev"] }), 204);
+  assert.equal(await write(required, {}), 403);
+});
