@@ -10,7 +10,7 @@ import { LONGEST_BLOCK_MS, quantile, roundMillis, rounds } from "./measure.ts";
 import { withStore } from "./stores/opened-store.ts";
 import type { Context, Figures, Row } from "./row.ts";
 
-const MOST_ROWS = 8192; // what one transaction may hold
+const MAX_ROWS = 8192; // what one transaction may hold
 
 const value = Buffer.alloc(VALUE_BYTES, "holdfast ");
 
@@ -69,7 +69,7 @@ async function measureLargest(context: Context): Promise<Figures> {
     const view = barrier.view("shared/records/");
     const random = new SystemRandom();
     const once = async () => {
-      const keys = Array.from({ length: context.quick ? 100 : MOST_ROWS }, () => random.uuid());
+      const keys = Array.from({ length: context.quick ? 100 : MAX_ROWS }, () => random.uuid());
       const began = performance.now();
       const write = view.write((tx) => {
         for (const key of keys) tx.put(key, value, bytesCodec);

@@ -19,8 +19,8 @@ import { madeBarrier } from "../tests/support/made/made-barrier.ts";
 import { microsPerCall, roundMillis, rounds } from "./measure.ts";
 import type { Context, Row } from "./row.ts";
 
-const MOST_UNNOTICED_US = 0.5;
-const MOST_TO_JUDGE_US = 15;
+const MAX_UNNOTICED_US = 0.5;
+const MAX_TO_JUDGE_US = 15;
 const PATH = "secret/data/app/config";
 const PROGRAMS = [
   'request.path.startsWith("secret/") && request.operation in ["read", "list"]',
@@ -89,14 +89,14 @@ export const governingRows: readonly Row[] = [
     name: "governing/none",
     what: "a request's share where there are no RGPs and EGPs",
     unit: "µs",
-    budget: { atMost: MOST_UNNOTICED_US },
+    budget: { atMost: MAX_UNNOTICED_US },
     run: async (context) => ({ samples: await unnoticed(context, (await made()).governing) }),
   },
   {
     name: "governing/elsewhere",
     what: "a request's share where none of 1,000 EGPs and 100 RGPs applies",
     unit: "µs",
-    budget: { atMost: MOST_UNNOTICED_US },
+    budget: { atMost: MAX_UNNOTICED_US },
     run: async (context) => {
       const { governing, write } = await made();
       for (let i = 0; i < (context.quick ? 20 : 1000); i++) {
@@ -112,7 +112,7 @@ export const governingRows: readonly Row[] = [
     name: "governing/judged",
     what: "one program of four that judge a request, all in all",
     unit: "µs",
-    budget: { atMost: MOST_TO_JUDGE_US },
+    budget: { atMost: MAX_TO_JUDGE_US },
     run: async (context) => {
       const { governing, write } = await made();
       for (const [i, text] of PROGRAMS.entries())

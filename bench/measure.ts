@@ -11,9 +11,9 @@ export const LONGEST_BLOCK_MS = 50;
 const ROUNDS = 5;
 /** The runtime goes on compiling what is hot: after six seconds a server wrote a third more than after two. */
 const WARM_UP = 3;
-const MOST_TRIED = 120; // rounds, with --quiet
+const MAX_TRIED = 120; // rounds, with --quiet
 const LOOK_EVERY = 200; // ms
-const MOST_LOOKS = 900; // three minutes
+const MAX_LOOKS = 900; // three minutes
 const BATCH = 64; // calls between two looks at the clock
 const PROBE_EVERY = 0.1; // ms between two requests that ask for a turn
 
@@ -23,7 +23,7 @@ export async function rounds<T>(context: Context, round: () => T | Promise<T>): 
   const wanted = context.quick ? 2 : ROUNDS;
   for (let i = 0; i < (context.quick ? 1 : WARM_UP); i++) await round();
   for (let tried = 0; results.length < wanted; tried++) {
-    if (tried === MOST_TRIED) throw new NotMeasured(neverQuiet(results.length, tried));
+    if (tried === MAX_TRIED) throw new NotMeasured(neverQuiet(results.length, tried));
     await untilQuiet(context);
     const result = await round();
     if (isQuiet(context)) results.push(result);
@@ -38,7 +38,7 @@ function isQuiet({ quietMillis }: Context): boolean {
 
 async function untilQuiet(context: Context): Promise<void> {
   for (let looked = 0; !isQuiet(context); looked++) {
-    if (looked === MOST_LOOKS) throw new NotMeasured(neverQuiet(0, looked));
+    if (looked === MAX_LOOKS) throw new NotMeasured(neverQuiet(0, looked));
     await pause(LOOK_EVERY);
   }
 }

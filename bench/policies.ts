@@ -19,8 +19,8 @@ import {
 import type { Context, Figures, Row } from "./row.ts";
 
 const RULES = 50; // of each policy
-const MOST_TO_COMPILE_MS = 500;
-const MOST_TO_DECIDE_US = 20;
+const MAX_TO_COMPILE_MS = 500;
+const MAX_TO_DECIDE_US = 20;
 const ASKED = 10_000; // different questions
 
 /** Half of the rules exact, the others with a star, with `+`, or both, as people write them. */
@@ -146,7 +146,7 @@ const compiling: readonly Row[] = [
     name: "policies/compile-1000",
     what: "rights of 1,000 parsed policies of 50 rules, worked out in turns",
     unit: "ms",
-    budget: { atMost: MOST_TO_COMPILE_MS },
+    budget: { atMost: MAX_TO_COMPILE_MS },
     run: async (context) => {
       const { rights, caller, touch } = made(sizeOf(context));
       const asked = rights();
@@ -180,7 +180,7 @@ function decision(
     name: `policies/decision-${detail}`,
     what: `decide ${what}, with 1,000 policies of 50 rules`,
     unit: "µs",
-    budget: { atMost: MOST_TO_DECIDE_US },
+    budget: { atMost: MAX_TO_DECIDE_US },
     run: async (context) => {
       const policies = sizeOf(context);
       const { rights, caller } = made(policies, body);

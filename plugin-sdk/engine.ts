@@ -8,7 +8,7 @@ import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LockoutConfig } from "./lockout.ts";
 import type { EngineStorage } from "./storage.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { EngineServices } from "./services.ts";
 
 export interface EngineType<E> {
   /** As in `type` of a mount: "kv". */
@@ -23,8 +23,8 @@ export interface EngineType<E> {
   readonly checkOptions: (options: EngineOptions) => EngineOptions;
   /** Whether a mount may go from the one to the other, both as checked: a text why not, or null. Its
    *  engine is then opened anew. Default: options are fixed when it is mounted. */
-  readonly keepsFrom?: (before: EngineOptions, after: EngineOptions) => string | null;
-  readonly open: (given: EngineGiven) => E | Promise<E>;
+  readonly canChangeOptions?: (before: EngineOptions, after: EngineOptions) => string | null;
+  readonly open: (given: EngineNeeds) => E | Promise<E>;
   /** Secrets that end. Default none. */
   readonly secrets?: Readonly<Record<string, SecretType<E>>>;
   /** What undoes a write-ahead record of each kind. Success removes the record. Default none. */
@@ -55,7 +55,7 @@ export interface EngineType<E> {
 
 export type EngineOptions = Readonly<Record<string, string>>;
 
-export interface EngineGiven extends Surroundings {
+export interface EngineNeeds extends EngineServices {
   readonly storage: EngineStorage;
   readonly writeAhead: WriteAhead;
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export interface MountFacts {
   /** As tuned now; the server's where the mount says nothing. */
   defaultTtl(): Nanos;
   maxTtl(): Nanos;
-  /** Of auth mounts: how often one may fail to log in, as tuned now. Default: USUAL_LOCKOUT. */
+  /** Of auth mounts: how often one may fail to log in, as tuned now. Default: DEFAULT_LOCKOUT. */
   lockout?(): LockoutConfig;
 }
 

@@ -16,7 +16,7 @@ export interface LockoutConfig {
   readonly disabled: boolean;
 }
 
-export const USUAL_LOCKOUT: LockoutConfig = {
+export const DEFAULT_LOCKOUT: LockoutConfig = {
   threshold: 5,
   duration: 15n * MINUTE,
   counterReset: 15n * MINUTE,
@@ -38,7 +38,7 @@ const disabled = wire.body("lockout_disable").boolean("Whether nobody is locked 
 export const LOCKOUT_FIELDS = [threshold, duration, counterReset, disabled];
 
 /** What is left out stays as it was. */
-export function readLockout(given: JsonObject, before = USUAL_LOCKOUT): LockoutConfig {
+export function readLockout(given: JsonObject, before = DEFAULT_LOCKOUT): LockoutConfig {
   const reset = given["lockout_counter_reset_duration"] ?? given["lockout_counter_reset"];
   return {
     threshold: threshold.read(given["lockout_threshold"]) ?? before.threshold,

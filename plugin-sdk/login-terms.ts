@@ -31,7 +31,7 @@ export interface LoginTerms {
   readonly uses: number;
 }
 
-export const USUAL_TERMS: LoginTerms = {
+export const DEFAULT_TERMS: LoginTerms = {
   ttl: null,
   maxTtl: null,
   explicitMaxTtl: null,

@@ -1,7 +1,7 @@
 // What operators do: rotate, change the root key, seal and unseal, cut the log, check, reindex, take
 // a snapshot. All of it goes on beside the other clients, and none of it may change what they see.
 
-import { MOST_OPERATIONS, LEAST_OPERATIONS } from "../src/barrier/keyring.ts";
+import { MAX_OPERATIONS, MIN_OPERATIONS } from "../src/barrier/keyring.ts";
 import { equalBytes } from "@holdfast/shared/bytes";
 import { reindexStore } from "../src/storage/repair/reindex.ts";
 import { trimLog } from "../src/storage/trimming.ts";
@@ -31,7 +31,7 @@ export class Ceremonies {
     const { running, prng } = this.#options;
     await running.barrier.configureRotation({
       enabled: prng.chance(0.9),
-      maxOperations: prng.pick([LEAST_OPERATIONS, LEAST_OPERATIONS, MOST_OPERATIONS]),
+      maxOperations: prng.pick([MIN_OPERATIONS, MIN_OPERATIONS, MAX_OPERATIONS]),
       interval: prng.pick([0n, DAY]),
     });
   }

@@ -2,7 +2,7 @@
 // decorator around a part of the world or of the store; production code has none of them.
 
 import type { Random } from "@holdfast/shared/world";
-import type { Batch, Engine, Reads } from "../src/storage/engines/engine.ts";
+import type { Batch, StorageEngine, Reads } from "../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../src/storage/engines/memory-rows.ts";
 import type { Changed as Told } from "../src/storage/store.ts";
 import type { Change } from "../src/storage/watch.ts";
@@ -21,7 +21,7 @@ export interface Plant {
   readonly summary: string;
   readonly skip?: NonNullable<SimEngineOptions["skip"]>;
   readonly file?: (file: SimFile, prng: Prng) => SimFile;
-  readonly engine?: (engine: Engine, prng: Prng) => Engine;
+  readonly engine?: (engine: StorageEngine, prng: Prng) => StorageEngine;
   readonly random?: (random: Random, prng: Prng) => Random;
   readonly store?: (prng: Prng) => StorePlant;
   /** The bug, or `file` if that is there too, lies in a machine that follows, and nowhere else. */
@@ -157,7 +157,7 @@ export function plantVolume(volume: Volume, plant: Plant | null, prng: Prng): Vo
 class Changed extends EngineBehind {
   readonly #change: (batch: Batch) => Batch;
 
-  constructor(inner: Engine, change: (batch: Batch) => Batch) {
+  constructor(inner: StorageEngine, change: (batch: Batch) => Batch) {
     super(inner);
     this.#change = change;
   }
@@ -198,7 +198,7 @@ class Reordered extends EngineBehind {
   #held: Batch | null = null;
   #seen: MemoryRows | null = null;
 
-  constructor(inner: Engine, prng: Prng) {
+  constructor(inner: StorageEngine, prng: Prng) {
     super(inner);
     this.#prng = prng;
   }
@@ -258,7 +258,7 @@ class Repeating implements Random {
 }
 
 /** Everything an engine holds, as far as the planted bugs need it. */
-function allRows(engine: Engine): MemoryRows {
+function allRows(engine: StorageEngine): MemoryRows {
   const rows = new MemoryRows();
   const all = { from: "", to: null, limit: Infinity };
   rows.apply({

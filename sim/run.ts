@@ -15,7 +15,7 @@ import type { SeedOptions } from "./scenario.ts";
 import { type Outcome, outcomeOf } from "./seed-worker.ts";
 import { SECOND } from "./world.ts";
 
-const MOST_SHOWN = 3; // red seeds with all detail: many mostly have one cause
+const MAX_SHOWN = 3; // red seeds with all detail: many mostly have one cause
 const PROGRESS_EVERY = 10_000; // milliseconds
 
 interface Job {
@@ -64,9 +64,9 @@ async function main(): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
   const red = outcomes.filter((outcome) => outcome.red !== null);
   const how = (follow ? " --follow" : "") + (plant === undefined ? "" : ` --plant ${plant}`);
-  red.slice(0, MOST_SHOWN).forEach((outcome) => report(outcome, how));
-  if (red.length > MOST_SHOWN) {
-    const others = red.slice(MOST_SHOWN).map(({ seed }) => seed);
+  red.slice(0, MAX_SHOWN).forEach((outcome) => report(outcome, how));
+  if (red.length > MAX_SHOWN) {
+    const others = red.slice(MAX_SHOWN).map(({ seed }) => seed);
     console.log(`also red: ${others.join(" ")}`);
   }
   if (plant === undefined && count > 1) reportCoverage(outcomes);

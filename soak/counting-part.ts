@@ -17,7 +17,7 @@ export interface CountingPartOptions {
 }
 
 // Longer than a request takes. One that takes longer is refused, and its secret is ended: that is safe.
-const LEAST_UNDO_AGE = 500n * MILLISECOND;
+const MIN_UNDO_AGE = 500n * MILLISECOND;
 const TICK_MS = 100;
 const BLOCKED_MS = 5;
 
@@ -32,7 +32,7 @@ export function countingType(options: CountingPartOptions): EngineType<unknown> 
     });
   }
   if (plant === "blocking") outside.happen("revoke", block);
-  const type = countingEngine(outside, { leastUndoAge: LEAST_UNDO_AGE });
+  const type = countingEngine(outside, { leastUndoAge: MIN_UNDO_AGE });
   return anyEngine(plant === "no-undo" ? { ...type, undo: { object: async () => {} } } : type);
 }
 

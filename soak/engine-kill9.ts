@@ -23,8 +23,8 @@ export interface EngineKill9Options {
 }
 
 const CLIENTS = 8;
-const MOST_LIVING = 60; // more are revoked rather than added to
-const MOST_ARRIVALS = 12; // at the step, before the kill
+const MAX_LIVING = 60; // more are revoked rather than added to
+const MAX_ARRIVALS = 12; // at the step, before the kill
 const LONGEST_RUN_MS = 300; // before a kill at random
 const PATIENCE_MS = 5000; // for a step to be reached; then the kill comes from outside
 const LONGEST_SETTLING_MS = 20_000;
@@ -123,10 +123,7 @@ class Run {
     const scene = SCENES[this.#random.int(SCENES.length)] ?? "random";
     if (PUTTING_RIGHT.includes(scene)) await this.#life("made", 1 + this.#random.int(3));
     if (this.wrong.length > 0) return;
-    await this.#life(
-      scene,
-      1 + this.#random.int(PUTTING_RIGHT.includes(scene) ? 2 : MOST_ARRIVALS),
-    );
+    await this.#life(scene, 1 + this.#random.int(PUTTING_RIGHT.includes(scene) ? 2 : MAX_ARRIVALS));
   }
 
   async #life(scene: Step | "random", nth: number): Promise<void> {
@@ -212,7 +209,7 @@ class Run {
     while (!this.#dead) {
       try {
         const living = this.#ledger.of("living");
-        const revokes = this.#random.chance(living.length > MOST_LIVING ? 0.9 : 0.4);
+        const revokes = this.#random.chance(living.length > MAX_LIVING ? 0.9 : 0.4);
         const one = revokes ? living[this.#random.int(Math.max(1, living.length))] : undefined;
         if (one === undefined) await this.#issue(this.#random.chance(0.15) ? "brief" : "long");
         else await this.#endOne(one);

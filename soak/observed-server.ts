@@ -19,7 +19,7 @@ const FLAGS = [
 ];
 const LONGEST_START_MS = 30_000;
 const LONGEST_STOP_MS = 10_000;
-const MOST_LOG = 64 * 1024; // characters
+const MAX_LOG = 64 * 1024; // characters
 
 export interface ObservedOptions {
   /** For everything of this server. */
@@ -44,7 +44,7 @@ export class ObservedServer {
     this.#exit = once(child, "exit");
     this.#exit.catch(() => {});
     const note = (text: string) => {
-      this.#log = (this.#log + text).slice(-MOST_LOG);
+      this.#log = (this.#log + text).slice(-MAX_LOG);
     };
     child.stdout?.setEncoding("utf8").on("data", note);
     child.stderr?.setEncoding("utf8").on("data", note);

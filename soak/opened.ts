@@ -8,7 +8,7 @@ import { type Log, makeLog } from "@holdfast/shared/log";
 import { SystemRandom } from "../src/system/random.ts";
 import { SystemTimers } from "../src/system/timers.ts";
 import { Barrier } from "../src/barrier/barrier.ts";
-import type { Engine } from "../src/storage/engines/engine.ts";
+import type { StorageEngine } from "../src/storage/engines/engine.ts";
 import { SqliteEngine } from "../src/storage/engines/sqlite.ts";
 import { Store } from "../src/storage/store.ts";
 import { Trimmer } from "../src/storage/trimming.ts";
@@ -20,7 +20,7 @@ export interface OpenOptions {
   /** SQLite's log is copied into the database at this size. Default: the engine's own. */
   readonly checkpointBytes?: number;
   /** Stands between store and engine: how other bugs are planted. Default: nothing does. */
-  readonly decorate?: (engine: Engine) => Engine;
+  readonly decorate?: (engine: StorageEngine) => StorageEngine;
   readonly log?: (line: string) => void;
 }
 

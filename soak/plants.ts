@@ -1,7 +1,7 @@
 // Bugs on purpose. A harness that has never caught one proves nothing, so each experiment is also
 // run with its own: those that sit between store and engine, and one above.
 
-import type { Batch, Engine, Leaf } from "../src/storage/engines/engine.ts";
+import type { Batch, StorageEngine, Leaf } from "../src/storage/engines/engine.ts";
 import { MemoryEngine } from "../src/storage/engines/memory.ts";
 import { copyBatch } from "../src/storage/engines/memory-rows.ts";
 import type { Tokens } from "../src/tokens/tokens.ts";
@@ -9,7 +9,7 @@ import type { TokenRows } from "../src/tokens/rows/token-rows.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../src/storage/rows/head.ts";
 
 /** Everything else goes through to the real engine. */
-function decorate(engine: Engine, changes: Partial<Engine>): Engine {
+function decorate(engine: StorageEngine, changes: Partial<StorageEngine>): StorageEngine {
   const own = new Map(Object.entries(changes));
   return new Proxy(engine, {
     get(target, name) {
@@ -21,13 +21,13 @@ function decorate(engine: Engine, changes: Partial<Engine>): Engine {
 }
 
 /** Takes no notice of a storage error. */
-export function swallowErrors(engine: Engine): Engine {
+export function swallowErrors(engine: StorageEngine): StorageEngine {
   const commit = (batch: Batch) => engine.commit(batch).catch(() => {});
   return decorate(engine, { commit });
 }
 
 /** Forgets that a leaf without its row is damage. */
-export function noLeafCheck(engine: Engine): Engine {
+export function noLeafCheck(engine: StorageEngine): StorageEngine {
   const leaf = (): Leaf | null => null;
   return decorate(engine, { leaf });
 }
@@ -36,7 +36,7 @@ const BEHIND_MS = 40;
 const ALL = Number.MAX_SAFE_INTEGER;
 
 /** Answers from memory and writes to the disk a little later. */
-export async function writeBehind(engine: Engine): Promise<Engine> {
+export async function writeBehind(engine: StorageEngine): Promise<StorageEngine> {
   const memory = new MemoryEngine();
   await memory.commit({
     expect: { name: HEAD_ROW, value: null },

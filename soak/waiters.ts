@@ -28,7 +28,7 @@ const LONGEST_PARKING_MS = 60_000;
 const LONGEST_ANSWERS_MS = 1000;
 const ASKING_EVERY_MS = 20;
 const PATIENCE_MS = 10_000; // for late answers, so that the figure tells how late
-const MOST_IDLE_SHARE = 0.05; // of one core
+const MAX_IDLE_SHARE = 0.05; // of one core
 
 export async function waiters(options: WaitersOptions): Promise<Result> {
   const directory = scratch("waiters");
@@ -141,7 +141,7 @@ class Run {
     if (before === null || after === null) return;
     const share = (after - before) / 1000 / IDLE_MS;
     this.#figures.push(`${(share * 100).toFixed(1)} % of a core while parked`);
-    if (share > MOST_IDLE_SHARE) this.wrong.push("parked queries keep the server busy");
+    if (share > MAX_IDLE_SHARE) this.wrong.push("parked queries keep the server busy");
   }
 
   async wake(): Promise<void> {

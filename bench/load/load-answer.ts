@@ -9,7 +9,7 @@ export interface Answer {
   readonly closes: boolean;
 }
 
-const MOST_HEAD = 16 * 1024;
+const MAX_HEAD = 16 * 1024;
 export const END_OF_HEAD = Buffer.from("\r\n\r\n", "latin1");
 const DIGIT_ZERO = 0x30;
 const STATUS_AT = "HTTP/1.1 ".length;
@@ -21,7 +21,7 @@ const CLOSES = /\r\nconnection:[ \t]*close[ \t]*\r\n/i;
 export function readAnswer(bytes: Buffer): Answer | null {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end < 0) {
-    if (bytes.length > MOST_HEAD) throw new Error("an answer's head does not end");
+    if (bytes.length > MAX_HEAD) throw new Error("an answer's head does not end");
     return null;
   }
   const head = bytes.toString("latin1", 0, end + 2);

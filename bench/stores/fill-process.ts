@@ -14,7 +14,7 @@ import {
 import { withStore } from "./opened-store.ts";
 import { answer } from "../processes.ts";
 
-const MOST_ROWS = 8192; // what one transaction may hold
+const MAX_ROWS = 8192; // what one transaction may hold
 const IN_FLIGHT = 2; // one is being written while the next is sealed and hashed
 const WRITERS = 256;
 
@@ -39,7 +39,7 @@ async function fill(view: View, entries: number): Promise<void> {
   const writer = async () => {
     while (next < total) {
       const first = next;
-      next = Math.min(total, first + MOST_ROWS);
+      next = Math.min(total, first + MAX_ROWS);
       const end = next;
       await view.write((tx) => {
         for (let n = first; n < end; n++) tx.put(keyOf(entries, n), value, bytesCodec);

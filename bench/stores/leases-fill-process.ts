@@ -13,7 +13,7 @@ import { type FillPlace, fillServer } from "./fill-server.ts";
 import { answer } from "../processes.ts";
 
 // A transaction may hold 8,192 rows: three for each lease, and the count of each mount.
-const MOST_AT_ONCE = 2500;
+const MAX_AT_ONCE = 2500;
 const IN_FLIGHT = 2; // one is being written while the next is sealed and hashed
 const MOUNTS = 20;
 const OWNERS = 1000;
@@ -69,7 +69,7 @@ async function fill(server: Server, owner: Caller, count: number): Promise<void>
   const writer = async () => {
     while (next < count) {
       const first = next;
-      const end = (next = Math.min(count, first + MOST_AT_ONCE));
+      const end = (next = Math.min(count, first + MAX_AT_ONCE));
       await rows.local.write((tx) => {
         for (let n = first; n < end; n++) rows.add(tx, leaseOf(n, mounts, owners));
       });

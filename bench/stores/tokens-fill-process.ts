@@ -9,9 +9,9 @@ import { answer } from "../processes.ts";
 import { accessorOf, isGlobal } from "./tokens-store.ts";
 
 // A transaction may hold 8,192 rows: four for each token, and the index of the table.
-const MOST_AT_ONCE = 2000;
+const MAX_AT_ONCE = 2000;
 // Tokens of one transaction have one CreateIndex; small stores shall have several as well.
-const LEAST_INDEXES = 50;
+const MIN_INDEXES = 50;
 const TRIM_EVERY = 4; // transactions
 const IN_FLIGHT = 2; // one is being written while the next is sealed and hashed
 // Their rows in the order of expiry are there, and a store that is kept stays what it is.
@@ -25,7 +25,7 @@ const random = new SystemRandom();
 
 async function fill({ store, tokens: { rows } }: Server, count: number): Promise<void> {
   const minting = new Minting(rows, random);
-  const atOnce = Math.min(MOST_AT_ONCE, Math.ceil(count / LEAST_INDEXES));
+  const atOnce = Math.min(MAX_AT_ONCE, Math.ceil(count / MIN_INDEXES));
   let next = 0;
   const writer = async (_: unknown, number: number) => {
     for (let written = 0; next < count; written++) {

@@ -2,7 +2,7 @@
 
 import type { Secret } from "@holdfast/shared/secret";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
-import type { EngineGiven, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, EngineType } from "@holdfast/plugin-sdk/engine";
 import { checkLoginOptions, isFrom, isGlobal, offerOf } from "@holdfast/plugin-sdk/login-terms";
 import { approleApi } from "./api.ts";
 import { approlePropertiesApi } from "./api-properties.ts";
@@ -24,10 +24,10 @@ export interface AppRoleLogin {
 export class AppRole {
   readonly roles: Roles;
   readonly secretIds: SecretIds;
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   readonly #hashes: Hashes;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.#given = given;
     this.#hashes = new Hashes(given.storage, given.random);
     this.roles = new Roles(given, this.#hashes);

@@ -14,7 +14,7 @@ import {
   type StoredTerms,
   storedTerms,
   storedTime,
-  USUAL_TERMS,
+  DEFAULT_TERMS,
 } from "@holdfast/plugin-sdk/login-terms";
 import * as failures from "./failures.ts";
 
@@ -73,7 +73,7 @@ export function newRole(name: string, ids: { readonly id: string; readonly roleI
     secretIdTtl: null,
     secretIdUses: 0,
     secretIdRanges: [],
-    terms: USUAL_TERMS,
+    terms: DEFAULT_TERMS,
   };
 }
 

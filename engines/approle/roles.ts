@@ -1,6 +1,6 @@
 // The roles of a mount, by name and by role id. One transaction for each change.
 
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { isLoginName } from "@holdfast/plugin-sdk/login-terms";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
@@ -8,10 +8,10 @@ import { goneKey, type Hashes, roleIdKey, roleKey, ROLES, textCodec } from "./ke
 import { changedRole, newRole, type Role, type RoleChange, roleCodec, roleName } from "./role.ts";
 
 export class Roles {
-  readonly #given: Pick<EngineGiven, "storage" | "random">;
+  readonly #given: Pick<EngineNeeds, "storage" | "random">;
   readonly #hashes: Hashes;
 
-  constructor(given: Pick<EngineGiven, "storage" | "random">, hashes: Hashes) {
+  constructor(given: Pick<EngineNeeds, "storage" | "random">, hashes: Hashes) {
     this.#given = given;
     this.#hashes = hashes;
   }

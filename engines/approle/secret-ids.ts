@@ -3,7 +3,7 @@
 
 import { Secret } from "@holdfast/shared/secret";
 import type { Instant } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { isFrom } from "@holdfast/plugin-sdk/login-terms";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
@@ -13,15 +13,15 @@ import { current } from "./roles.ts";
 import { newSecretId, type SecretId, secretIdCodec, type SecretIdTerms } from "./secret-id.ts";
 
 const BATCH = 64; // engines differ in how much one commit may change; each takes three rows
-const LEAST_CHOSEN = 16; // characters: what is shorter can be guessed
-const MOST_CHOSEN = 1024;
+const MIN_CHOSEN = 16; // characters: what is shorter can be guessed
+const MAX_CHOSEN = 1024;
 
 export interface MadeSecretId {
   readonly secret: Secret<string>;
   readonly record: SecretId;
 }
 
-type Given = Pick<EngineGiven, "storage" | "random" | "clock">;
+type Given = Pick<EngineNeeds, "storage" | "random" | "clock">;
 
 export class SecretIds {
   readonly #given: Given;
@@ -37,7 +37,7 @@ export class SecretIds {
     const { storage, random } = this.#given;
     const secret = chosen ?? new Secret(random.uuid());
     const { length } = secret.reveal();
-    if (length < LEAST_CHOSEN || length > MOST_CHOSEN) throw failures.secretIdInvalid();
+    if (length < MIN_CHOSEN || length > MAX_CHOSEN) throw failures.secretIdInvalid();
     const hash = (await this.#hashes.made())(secret.reveal());
     const accessor = random.uuid();
     const record = await storage.write((tx) => {

@@ -23,10 +23,10 @@ const RULES: readonly FieldRule[] = [
   { name: "month", least: 1, most: 12, names: MONTHS },
   { name: "day of week", least: 0, most: 7, names: DAYS }, // 7 is Sunday too
 ];
-const MOST_CHARACTERS = 256;
+const MAX_CHARACTERS = 256;
 const PART = /^(\*|\?|[0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?(?:\/([0-9]+))?$/;
 /** A 29th of February may be eight years away. */
-const MOST_DAYS = 8 * 366 + 1;
+const MAX_DAYS = 8 * 366 + 1;
 const MILLISECONDS = 1_000_000n;
 
 interface Field {
@@ -44,7 +44,7 @@ export class Cron {
 
   /** Throws a CronFault. */
   constructor(text: string) {
-    if (text.length > MOST_CHARACTERS) throw new CronFault(`over ${MOST_CHARACTERS} characters`);
+    if (text.length > MAX_CHARACTERS) throw new CronFault(`over ${MAX_CHARACTERS} characters`);
     const words = text.trim().split(/\s+/);
     if (words.length !== RULES.length) {
       throw new CronFault(`it has ${text.trim() === "" ? 0 : words.length} fields`);
@@ -64,7 +64,7 @@ export class Cron {
     const from = new Date(Number(((after / MINUTE + 1n) * MINUTE) / MILLISECONDS));
     const day = new Date(from);
     day.setUTCHours(0, 0, 0, 0);
-    for (let days = 0; days < MOST_DAYS; days++) {
+    for (let days = 0; days < MAX_DAYS; days++) {
       if (this.#fits(day)) {
         const time = this.#timeOn(day, days === 0 ? from : day);
         if (time !== null) return BigInt(time) * MILLISECONDS;

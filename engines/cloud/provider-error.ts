@@ -44,7 +44,7 @@ export interface ProviderErrorFacts {
 
 const MAX_MESSAGE = 1000;
 const MAX_WORD = 128; // codes and request ids
-const LEAST_SECRET = 6; // what is shorter would blank out ordinary words
+const MIN_SECRET = 6; // what is shorter would blank out ordinary words
 const RETRY_AFTER = 5; // seconds
 const BLANK = "[secret]";
 
@@ -118,7 +118,7 @@ export function scrubbed(text: string, secrets: readonly string[], most = MAX_ME
 }
 
 function formsOf(secret: string): string[] {
-  if (secret.length < LEAST_SECRET) return [];
+  if (secret.length < MIN_SECRET) return [];
   const bytes = Buffer.from(secret, "utf8");
   const forms = new Set([
     secret,

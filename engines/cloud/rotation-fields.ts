@@ -4,7 +4,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import * as fields from "./fields.ts";
 import { type RootTerms, type RotationStanding, shownNext } from "./rotation-terms.ts";
 
-const MOST_SCHEDULE = 256;
+const MAX_SCHEDULE = 256;
 
 export const scheduleFields = {
   rotationSchedule: fields
@@ -12,7 +12,7 @@ export const scheduleFields = {
       "rotation_schedule",
       'When it is rotated: five fields of cron, in UTC, such as "0 3 * * SUN". Excludes rotation_period.',
       "body",
-      MOST_SCHEDULE,
+      MAX_SCHEDULE,
     )
     .optional(),
   rotationWindow: fields

@@ -30,8 +30,8 @@ export const NO_TERMS: RootTerms = {
   disableAutomatedRotation: false,
 };
 
-const LEAST_PERIOD = 60;
-const LEAST_WINDOW = 3600;
+const MIN_PERIOD = 60;
+const MIN_WINDOW = 3600;
 
 type TermsChange = { readonly [K in keyof RotationTerms]?: RotationTerms[K] | undefined };
 
@@ -70,14 +70,14 @@ export function checkTerms(terms: RotationTerms, now: Instant): void {
   if (rotationPeriod > 0 && rotationSchedule !== "") {
     throw invalid("rotation_period and rotation_schedule exclude each other: give one of them");
   }
-  if (rotationPeriod !== 0 && rotationPeriod < LEAST_PERIOD) {
-    throw invalid(`rotation_period must be 0 or at least ${LEAST_PERIOD} seconds`);
+  if (rotationPeriod !== 0 && rotationPeriod < MIN_PERIOD) {
+    throw invalid(`rotation_period must be 0 or at least ${MIN_PERIOD} seconds`);
   }
   if (rotationWindow !== 0 && rotationSchedule === "") {
     throw invalid("rotation_window needs rotation_schedule: with a period there is none");
   }
-  if (rotationWindow !== 0 && rotationWindow < LEAST_WINDOW) {
-    throw invalid(`rotation_window must be 0 or at least ${LEAST_WINDOW} seconds`);
+  if (rotationWindow !== 0 && rotationWindow < MIN_WINDOW) {
+    throw invalid(`rotation_window must be 0 or at least ${MIN_WINDOW} seconds`);
   }
   if (rotationSchedule !== "" && scheduleOf(rotationSchedule).next(now) === null) {
     throw invalid("rotation_schedule: no such time ever comes");
@@ -133,7 +133,7 @@ export interface RotationStanding {
 
 export const IDLE: RotationStanding = { due: null, retryAt: null, attempts: 0, error: "" };
 
-const MOST_ERROR = 512; // characters
+const MAX_ERROR = 512; // characters
 const FIRST_WAIT = 60; // seconds, doubled by every failure: whoever must mend it needs time
 const LONGEST_WAIT = 3600;
 
@@ -162,7 +162,7 @@ export function failedStanding(
   const wait = Math.min(most, FIRST_WAIT * 2 ** Math.min(attempts, 16));
   const due = standing.due === null ? now : BigInt(standing.due) * SECOND;
   const retryAt = retryTime(terms, due, { now, wait });
-  const told = toldOf(error).slice(0, MOST_ERROR);
+  const told = toldOf(error).slice(0, MAX_ERROR);
   if (retryAt === null) return { ...standingAt(terms, now), error: told };
   return { due: standing.due, retryAt: Number(retryAt / SECOND), attempts, error: told };
 }

@@ -15,9 +15,9 @@ export interface TemplateWorld {
 }
 
 /** Of any text on the way; the result has a limit of its own. */
-export const MOST_BYTES = 100_000;
+export const MAX_BYTES = 100_000;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-const MOST_RANDOM = 1024;
+const MAX_RANDOM = 1024;
 const HASHED = 8; // characters of truncate_sha256 that stand for what was cut off
 
 type Call = (args: readonly Value[], world: TemplateWorld) => Value;
@@ -57,7 +57,7 @@ export function callFunction(name: string, args: readonly Value[], world: Templa
   const call = FUNCTIONS.get(name);
   if (call === undefined) throw new CallError(`there is no function ${name}`);
   const value = call(args, world);
-  if (typeof value === "string" && size(value) > MOST_BYTES) throw tooLong();
+  if (typeof value === "string" && size(value) > MAX_BYTES) throw tooLong();
   return value;
 }
 
@@ -70,8 +70,8 @@ export function checkLiterals(name: string, literals: readonly (Value | null)[])
 }
 
 function checkRandom(count: number): void {
-  if (count >= 1 && count <= MOST_RANDOM) return;
-  throw new LimitError(`argument 1 must be from 1 to ${MOST_RANDOM}`);
+  if (count >= 1 && count <= MAX_RANDOM) return;
+  throw new LimitError(`argument 1 must be from 1 to ${MAX_RANDOM}`);
 }
 
 /** As in Go: what is empty or 0 counts as false. */
@@ -193,7 +193,7 @@ function length(value: number, least: number): number {
 function replace(args: readonly Value[]): string {
   const [old, by, value] = [textAt(args, 0, 3), textAt(args, 1, 3), textAt(args, 2, 3)];
   const places = value.split(old); // of "": each unit, of which there is one more than characters
-  if (size(value) + (places.length + 1) * size(by) > MOST_BYTES) throw tooLong();
+  if (size(value) + (places.length + 1) * size(by) > MAX_BYTES) throw tooLong();
   if (old !== "") return places.join(by);
   return [by, ...Array.from(value).flatMap((character) => [character, by])].join("");
 }
@@ -220,5 +220,5 @@ function incomparable(): CallError {
 }
 
 function tooLong(): LimitError {
-  return new LimitError(`it would make a text of more than ${MOST_BYTES} bytes`);
+  return new LimitError(`it would make a text of more than ${MAX_BYTES} bytes`);
 }

@@ -8,9 +8,9 @@ import { Scope } from "./template-scope.ts";
 import type { Command, Node, Operand, Pipe } from "./template-tree.ts";
 import { CallError } from "./template-value.ts";
 
-export const MOST_CHARACTERS = 100_000;
+export const MAX_CHARACTERS = 100_000;
 /** Of parentheses and blocks: each level takes some stack, here and when it runs. */
-const MOST_DEPTH = 50;
+const MAX_DEPTH = 50;
 const NOT_OURS: ReadonlySet<string> = new Set([
   "range",
   "define",
@@ -23,8 +23,8 @@ const NOT_OURS: ReadonlySet<string> = new Set([
 
 /** `fields` are those that the data will have. */
 export function parse(source: string, fields: readonly string[]): readonly Node[] {
-  if (source.length >= MOST_CHARACTERS) {
-    throw new TemplateError(source, 0, `it has ${MOST_CHARACTERS} characters or more`);
+  if (source.length >= MAX_CHARACTERS) {
+    throw new TemplateError(source, 0, `it has ${MAX_CHARACTERS} characters or more`);
   }
   return new Parser(source, fields).whole();
 }
@@ -266,8 +266,8 @@ class Parser {
   }
 
   #deeper<T>(token: Token, run: () => T): T {
-    if (++this.#depth > MOST_DEPTH)
-      throw this.#tokens.fault(token, `nested deeper than ${MOST_DEPTH}`);
+    if (++this.#depth > MAX_DEPTH)
+      throw this.#tokens.fault(token, `nested deeper than ${MAX_DEPTH}`);
     const result = run();
     this.#depth--;
     return result;

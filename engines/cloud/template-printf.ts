@@ -4,7 +4,7 @@
 import { CallError, LimitError, type Value } from "./template-value.ts";
 
 const VERB = /%(?:%|([-0]*)(\d*)(?:\.(\d*))?(.?))/gsu;
-const MOST_WIDTH = 1024;
+const MAX_WIDTH = 1024;
 
 export function printf(format: string, args: readonly Value[]): string {
   let used = 0;
@@ -101,6 +101,6 @@ function padded(text: string, width: number, flags: string, precision: string | 
 function number(given: string | undefined): number | null {
   if (given === undefined) return null;
   const value = given === "" ? 0 : Number(given);
-  if (value > MOST_WIDTH) throw new LimitError(`a width or precision above ${MOST_WIDTH}`);
+  if (value > MAX_WIDTH) throw new LimitError(`a width or precision above ${MAX_WIDTH}`);
   return value;
 }

@@ -8,9 +8,9 @@ import { parse } from "./template-parser.ts";
 import type { Command, Node, Operand, Pipe } from "./template-tree.ts";
 import { CallError, LimitError, TemplateData, type Value } from "./template-value.ts";
 
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 const STEP_BYTES = 64; // of a text that is worked on: so many cost as much as a step
-const MOST_OUTPUT = 1024;
+const MAX_OUTPUT = 1024;
 
 export class Template {
   readonly source: string;
@@ -145,8 +145,8 @@ class Run {
   }
 
   #write(text: string, at: number): void {
-    if (size(this.#output) + size(text) > MOST_OUTPUT) {
-      throw this.#limit(at, `the result has more than ${MOST_OUTPUT} bytes`);
+    if (size(this.#output) + size(text) > MAX_OUTPUT) {
+      throw this.#limit(at, `the result has more than ${MAX_OUTPUT} bytes`);
     }
     this.#output += text;
   }
@@ -171,7 +171,7 @@ class Run {
   }
 
   #step(at: number): void {
-    if (++this.#steps > MOST_STEPS) throw this.#limit(at, `it takes more than ${MOST_STEPS} steps`);
+    if (++this.#steps > MAX_STEPS) throw this.#limit(at, `it takes more than ${MAX_STEPS} steps`);
   }
 
   #limit(at: number, message: string): TemplateError {

@@ -5,7 +5,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import * as fields from "../cloud/fields.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
@@ -66,7 +66,7 @@ async function issue(
   room: CloudA,
   given: InputOf<typeof input>,
   path: "creds" | "sts",
-  asked: Asked,
+  asked: RequestContext,
 ) {
   const { name, roleArn, sessionName, ttl = null, verify } = given;
   const { caller } = asked;

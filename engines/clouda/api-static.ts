@@ -9,7 +9,7 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { Field } from "@holdfast/shared/endpoint/wire";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { within } from "../cloud/deadline.ts";
 import * as fields from "../cloud/fields.ts";
 import { scheduleFields, scheduleOutput } from "../cloud/rotation-fields.ts";
@@ -192,7 +192,7 @@ export const staticApi = [
 
 /** Not cut off where the client hangs up: what was begun outside is brought to its end. */
 async function finished<T>(
-  { timers }: EngineGiven,
+  { timers }: EngineNeeds,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   try {

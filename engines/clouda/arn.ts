@@ -8,19 +8,19 @@ export interface Arn {
 
 const PARTS = /^arn:[a-z0-9-]+:([a-z0-9-]+):[a-z0-9-]*:[a-z0-9-]*:([!-[\]-~]+)$/;
 const CLEAN = /^[!-[\]-~]*$/; // printable ASCII without space and backslash
-const MOST_CHARACTERS = 2048;
+const MAX_CHARACTERS = 2048;
 
 /** Null for what is none. */
 export function parseArn(text: string): Arn | null {
   const [, service, resource] = PARTS.exec(text) ?? [];
   if (service === undefined || resource === undefined) return null;
-  return text.length > MOST_CHARACTERS ? null : { service, resource };
+  return text.length > MAX_CHARACTERS ? null : { service, resource };
 }
 
 /** Whether it may be sent in the place of one: the provider knows more forms than we do. */
 export function isCleanArn(text: string): boolean {
   const host = text.split(":", 5).join(":"); // a role's own name may have an @
-  return CLEAN.test(text) && !host.includes("@") && text.length <= MOST_CHARACTERS;
+  return CLEAN.test(text) && !host.includes("@") && text.length <= MAX_CHARACTERS;
 }
 
 export function isPolicyArn(text: string): boolean {

@@ -2,7 +2,7 @@
 // the environment's credentials (T-I02). They are never shared between mounts.
 
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { OwnAccount } from "./account.ts";
 import {
   type CredentialSource,
@@ -39,14 +39,14 @@ interface Replacement {
 }
 
 export class Clients {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   readonly #rootConfig: RootConfig;
   #kept: Kept | null = null;
   #keyMade: Nanos | null = null;
   #replaced: Replacement | null = null;
   #counted = 0; // so that two generations never share a connection
 
-  constructor(given: EngineGiven, rootConfig: RootConfig) {
+  constructor(given: EngineNeeds, rootConfig: RootConfig) {
     this.#given = given;
     this.#rootConfig = rootConfig;
   }
@@ -148,13 +148,13 @@ export class Clients {
 /** The SDK keeps what has no end for ever, and judges ends by a clock of its own: each source keeps its
  *  own, and is asked each time. */
 const ASKED_EACH_TIME = new Date(0);
-const MOST_SECRETS = 16; // session credentials are replaced every hour or so; old ones have ended
+const MAX_SECRETS = 16; // session credentials are replaced every hour or so; old ones have ended
 
 function remembered(credentials: RootCredentials, secrets: Set<string>): RootCredentials {
   const { secretAccessKey, sessionToken } = credentials;
   for (const secret of [secretAccessKey, sessionToken])
     if (secret !== undefined) secrets.add(secret);
-  for (const oldest of secrets) if (secrets.size > MOST_SECRETS) secrets.delete(oldest);
+  for (const oldest of secrets) if (secrets.size > MAX_SECRETS) secrets.delete(oldest);
   return { ...credentials, expiration: ASKED_EACH_TIME };
 }
 

@@ -20,7 +20,7 @@ import { CloudA } from "./engine.ts";
 import { rotateRootWhenDue } from "./root-schedule.ts";
 
 /** Of what unmounting leaves behind: a text is no list of thousands. */
-const MOST_NAMED = 50;
+const MAX_NAMED = 50;
 
 export const cloudaType: EngineType<CloudA> = {
   type: "clouda",
@@ -57,7 +57,7 @@ export const cloudaType: EngineType<CloudA> = {
   abandoned: async ({ staticRoles }) => {
     const managed = staticRoles.managed();
     if (managed.length === 0) return null;
-    const named = managed.slice(0, MOST_NAMED).map(([user, role]) => `${role} (user ${user})`);
+    const named = managed.slice(0, MAX_NAMED).map(([user, role]) => `${role} (user ${user})`);
     const more = managed.length - named.length;
     const list = more === 0 ? named.join(", ") : `${named.join(", ")} and ${more} more`;
     return `${managed.length} static ${managed.length === 1 ? "role" : "roles"}: ${list}`;

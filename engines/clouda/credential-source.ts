@@ -2,11 +2,11 @@
 // machine's role) that has any. What ends by itself is fetched anew in time.
 
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
-import type { EnvironmentVariables } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/services";
 import { noCredentials } from "./failures.ts";
 import type { SessionCredentials } from "./provider.ts";
-import { type StoredRoot, USUAL_TOKEN_TTL } from "./root-config.ts";
+import { type StoredRoot, DEFAULT_TOKEN_TTL } from "./root-config.ts";
 
 export type SourceKind = "config" | "identity_token" | "environment" | "chain";
 
@@ -41,7 +41,7 @@ export function variablesOf(environment: EnvironmentVariables): readonly (string
 
 export interface SourceParts {
   readonly root: StoredRoot | null;
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   /** Exchanges an identity token for credentials of `roleArn`. */
   readonly exchange: (token: string) => Promise<SessionCredentials>;
 }
@@ -83,12 +83,12 @@ const RENEWED_BEFORE = 5n * MINUTE;
 
 function fromIdentity(
   root: StoredRoot,
-  { identity, clock }: EngineGiven,
+  { identity, clock }: EngineNeeds,
   exchange: SourceParts["exchange"],
 ): CredentialSource {
   let held: { readonly credentials: Promise<SessionCredentials>; until: bigint } | null = null;
   const fetched = async () => {
-    const seconds = root.identityTokenTtl === 0 ? USUAL_TOKEN_TTL : root.identityTokenTtl;
+    const seconds = root.identityTokenTtl === 0 ? DEFAULT_TOKEN_TTL : root.identityTokenTtl;
     return exchange(await identity.token(root.identityTokenAudience, BigInt(seconds) * SECOND));
   };
   return async () => {

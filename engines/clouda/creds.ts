@@ -28,7 +28,7 @@ export interface CredentialRequest {
   readonly caller: Caller | null;
 }
 
-const USUAL_TTL = 3600;
+const DEFAULT_TTL = 3600;
 const DEADLINE: Nanos = 75n * SECOND;
 const PROOFS = 3;
 const VERIFIED_WITHIN: Nanos = 30n * SECOND;
@@ -133,7 +133,7 @@ export class Credentials {
 
   /** Of a session, in seconds; cut to what both the role and the mount allow (T-I08). */
   #duration(role: Role, asked: Nanos | null): { seconds: number; warnings: string[] } {
-    const usual = role.defaultStsTtl > 0 ? role.defaultStsTtl : USUAL_TTL;
+    const usual = role.defaultStsTtl > 0 ? role.defaultStsTtl : DEFAULT_TTL;
     // Rounded up: what were 0 would be left to the provider, whose own length knows no cap.
     const wanted = asked === null || asked === 0n ? usual : Number((asked + SECOND - 1n) / SECOND);
     const mountMax = Math.max(1, Number(this.#engine.given.mount.maxTtl() / SECOND));

@@ -1,6 +1,6 @@
 // A mount of cloud A: what its parts have in common, and the parts. Endpoints are in api-*.ts.
 
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
 import { Clients } from "./clients.ts";
 import { halfPairs } from "./credential-source.ts";
@@ -14,7 +14,7 @@ import { StaticRoles } from "./static-roles.ts";
 import { Users } from "./users.ts";
 
 export class CloudA {
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   /** By "user/<IAM user>" for those that hold keys we rotate, by "role/<name>" for writes of roles. */
   readonly locks = new KeyedMutex();
   readonly rootConfig: RootConfig;
@@ -26,7 +26,7 @@ export class CloudA {
   readonly credentials: Credentials;
   readonly clients: Clients;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.given = given;
     this.rootConfig = new RootConfig(given);
     this.leaseConfig = new LeaseConfig(given);

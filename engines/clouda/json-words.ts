@@ -18,7 +18,7 @@ export class JsonFault extends Error {
 /** What may come next. */
 type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | "end" | "nothing";
 
-const MOST_DEPTH = 100;
+const MAX_DEPTH = 100;
 const SPACE = " \t\r\n";
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const NAME = /true|false|null/y;
@@ -91,7 +91,7 @@ class Words {
 
   #value(sign: string): string {
     if (sign === "{" || sign === "[") {
-      if (this.#open.length >= MOST_DEPTH) throw this.#fault();
+      if (this.#open.length >= MAX_DEPTH) throw this.#fault();
       this.#open.push(sign);
       this.#expected = sign === "{" ? "key or }" : "value or ]";
       return sign;

@@ -4,7 +4,7 @@
 import { jsonCodec } from "@holdfast/shared/codec";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { readGoDuration, showGoDuration } from "../cloud/go-duration.ts";
 import { invalid } from "./failures.ts";
 
@@ -25,9 +25,9 @@ export interface LeaseTerms {
 const codec = jsonCodec<StoredLease>();
 
 export class LeaseConfig {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.#given = given;
   }
 

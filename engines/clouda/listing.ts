@@ -3,13 +3,13 @@
 import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 
 const PAGE = 1000;
-const MOST_ASKED = 10_000;
+const MAX_ASKED = 10_000;
 
 export const pageFields = {
   after: wire.query("after").string("Only what comes after this.").optional(),
   limit: wire
     .query("limit")
-    .integer("How many at most; all unless given.", { min: 1, max: MOST_ASKED })
+    .integer("How many at most; all unless given.", { min: 1, max: MAX_ASKED })
     .optional(),
 };
 

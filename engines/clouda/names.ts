@@ -3,7 +3,7 @@
 
 import { nameUnusable as failed, templateInvalid } from "./failures.ts";
 import type { Caller } from "@holdfast/shared/endpoint/request";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { Template } from "../cloud/template.ts";
 import { TemplateError } from "../cloud/template-lexer.ts";
 
@@ -15,15 +15,15 @@ export interface NameInput {
 
 const FIELDS = ["Type", "DisplayName", "PolicyName"];
 const CAPS = { IAM: 64, STS: 32 };
-const MOST_SESSION_NAME = 64;
+const MAX_SESSION_NAME = 64;
 /** What a name keeps of its random letters at least, of twenty. */
-const LEAST_RANDOM = 8;
+const MIN_RANDOM = 8;
 const TIME_BETWEEN_HYPHENS = 12;
 
 /** What the names of a mount are made by unless its configuration says otherwise. Both cuts are exact:
  *  with the usual prefix 36 characters are left for who and what. */
 export function defaultTemplate(prefix: string): string {
-  const inner = CAPS.IAM - prefix.length - TIME_BETWEEN_HYPHENS - LEAST_RANDOM;
+  const inner = CAPS.IAM - prefix.length - TIME_BETWEEN_HYPHENS - MIN_RANDOM;
   const begin = JSON.stringify(prefix);
   return (
     `{{ if (eq .Type "STS") }}{{ printf "%s%s-%s" ${begin} (unix_time) (random 20) | truncate ${CAPS.STS} }}` +
@@ -35,7 +35,7 @@ export function defaultTemplate(prefix: string): string {
 
 /** Refuses what cannot be read, and what takes more than a run may, with the place of the fault. What else
  *  a run may fail at depends on its data. */
-export function checkTemplate(text: string, given: Pick<EngineGiven, "clock" | "random">): void {
+export function checkTemplate(text: string, given: Pick<EngineNeeds, "clock" | "random">): void {
   try {
     const template = new Template(text, FIELDS);
     for (const Type of ["IAM", "STS"]) tryLimits(template, Type, given);
@@ -50,7 +50,7 @@ export function checkTemplate(text: string, given: Pick<EngineGiven, "clock" | "
 function tryLimits(
   template: Template,
   Type: string,
-  given: Pick<EngineGiven, "clock" | "random">,
+  given: Pick<EngineNeeds, "clock" | "random">,
 ): void {
   try {
     template.run({ Type, DisplayName: "display-name", PolicyName: "policy-name" }, given);
@@ -61,7 +61,7 @@ function tryLimits(
 
 /** A fresh name. What cannot be used as one is a fault of the configuration, not of who asks. */
 export function generatedName(
-  given: Pick<EngineGiven, "clock" | "random">,
+  given: Pick<EngineNeeds, "clock" | "random">,
   template: string,
   { type, displayName, policyName }: NameInput,
 ): string {
@@ -82,7 +82,7 @@ export function generatedName(
 function run(
   template: string,
   fields: Readonly<Record<string, string>>,
-  given: Pick<EngineGiven, "clock" | "random">,
+  given: Pick<EngineNeeds, "clock" | "random">,
 ): string {
   try {
     return new Template(template, FIELDS).run(fields, given);
@@ -95,7 +95,7 @@ function run(
 
 /** A session's name as it was asked for, as far as the provider allows it. */
 export function sessionName(text: string): string {
-  return inLetters(text).slice(0, MOST_SESSION_NAME);
+  return inLetters(text).slice(0, MAX_SESSION_NAME);
 }
 
 /** Who asks, for names: what the token is called, or something by which it can be found. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
-import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
 import { fakeWorld, nextTurn } from "../../tests/support/fake-world.ts";
 import { ProviderError, type ProviderErrorFacts } from "../cloud/provider-error.ts";
 import { ProviderCalls } from "./provider-calls.ts";
@@ -24,10 +24,10 @@ async function outcome(failures: readonly unknown[], rules: Rules = {}) {
   const world = fakeWorld();
   const results: string[] = [];
   const metrics = {
-    ...SOLITUDE.metrics,
+    ...NO_SERVICES.metrics,
     called: (action: string, result: string) => void results.push(`${action} ${result}`),
   };
-  const given = { ...world, metrics } as unknown as EngineGiven;
+  const given = { ...world, metrics } as unknown as EngineNeeds;
   const { maxRetries = -1, keyMade = null, patient = false } = rules;
   const calls = new ProviderCalls(given, { maxRetries, keyMade, patient });
   const left = [...failures];

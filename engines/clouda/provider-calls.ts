@@ -4,13 +4,13 @@
 
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
-import type { CallResult } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { CallResult } from "@holdfast/plugin-sdk/services";
 import { pause } from "../cloud/deadline.ts";
 import { ProviderError, type ProviderErrorKind } from "../cloud/provider-error.ts";
 
 /** As the provider's SDK does by itself: three in all. */
-const USUAL_RETRIES = 2;
+const DEFAULT_RETRIES = 2;
 /** A revocation has a minute and a half, and is begun anew when one of its dozen calls is throttled too
  *  often: where every other call is, that would be nearly each of them. */
 const PATIENT_RETRIES = 7;
@@ -47,14 +47,14 @@ export interface CallsOptions {
 }
 
 export class ProviderCalls {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   readonly #retries: number;
   readonly #throttledRetries: number;
   readonly #keyMade: Nanos | null;
 
-  constructor(given: EngineGiven, { maxRetries, keyMade, patient = false }: CallsOptions) {
+  constructor(given: EngineNeeds, { maxRetries, keyMade, patient = false }: CallsOptions) {
     this.#given = given;
-    this.#retries = maxRetries < 0 ? USUAL_RETRIES : maxRetries;
+    this.#retries = maxRetries < 0 ? DEFAULT_RETRIES : maxRetries;
     this.#throttledRetries = maxRetries < 0 && patient ? PATIENT_RETRIES : this.#retries;
     this.#keyMade = keyMade;
   }

@@ -10,15 +10,15 @@ import { roleOfText } from "./legacy.ts";
 import { compacted, withoutEscapes } from "./policy-document.ts";
 import type { Role } from "./role.ts";
 
-const MOST_DOCUMENT = 131_072; // far beyond the provider's 6,144 for a managed policy
-const MOST_PAIRS = 1000;
+const MAX_DOCUMENT = 131_072; // far beyond the provider's 6,144 for a managed policy
+const MAX_PAIRS = 1000;
 
 const text = (name: string, help: string, max = 4096) => fields.trimmed(name, help, max).optional();
 
 /** Without insignificant white space where it is JSON: what is wrong with it is told later. */
 const document = (name: string, help: string) =>
   fields
-    .trimmed(name, help, MOST_DOCUMENT, (given) => compacted(given).text, withoutEscapes)
+    .trimmed(name, help, MAX_DOCUMENT, (given) => compacted(given).text, withoutEscapes)
     .optional();
 
 const items = (name: string, help: string) => fields.items(name, help).optional();
@@ -32,7 +32,7 @@ function pairs(name: string, help: string): Field<Readonly<Record<string, string
     if (given === undefined || given === null) return undefined;
     if (given === "") return {};
     const entries = isObject(given) ? Object.entries(given) : halves(given);
-    if (entries === null || entries.length > MOST_PAIRS) throw invalid("field-invalid", accepts);
+    if (entries === null || entries.length > MAX_PAIRS) throw invalid("field-invalid", accepts);
     const found: Record<string, string> = {};
     for (const [key, value] of entries) {
       const written = value === undefined ? undefined : fields.textOf(value);

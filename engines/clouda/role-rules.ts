@@ -3,7 +3,7 @@
 
 import { isCleanArn, isPolicyArn, parseArn } from "./arn.ts";
 import type { CredentialType, Role } from "./role.ts";
-import { MOST_SESSION_ARNS, MOST_SESSION_CHARACTERS } from "./session-policies.ts";
+import { MAX_SESSION_ARNS, MAX_SESSION_CHARACTERS } from "./session-policies.ts";
 
 export const CREDENTIAL_TYPES: readonly CredentialType[] = [
   "iam_user",
@@ -16,11 +16,11 @@ const ROLE_ARNS_REQUIRED = true; // an assumed role names those it may assume
 const POLICY_REQUIRED = true; // groups alone do not count
 
 const USER_PATH = /^\/(?:[!-~]{1,510}\/)?$/;
-const MOST_TAGS = 50;
-const MOST_TAG_KEY = 128;
-const MOST_TAG_VALUE = 256;
-const MOST_GROUPS = 10; // of one user, unless the provider was asked for more
-const MOST_EXTERNAL_ID = 1224;
+const MAX_TAGS = 50;
+const MAX_TAG_KEY = 128;
+const MAX_TAG_VALUE = 256;
+const MAX_GROUPS = 10; // of one user, unless the provider was asked for more
+const MAX_EXTERNAL_ID = 1224;
 
 /** As written: the type may be anything, and the document no JSON object. */
 export interface RoleDraft extends Omit<Role, "credentialTypes"> {
@@ -51,8 +51,8 @@ export function faultsOf(role: RoleDraft): string[] {
     ...tagFaults("session_tags", role.sessionTags),
     ...arnFaults("role_arns", role.roleArns),
     ...arnFaults("policy_arns", role.policyArns),
-    ...(role.externalId.length > MOST_EXTERNAL_ID
-      ? [`external_id has more than ${MOST_EXTERNAL_ID} characters`]
+    ...(role.externalId.length > MAX_EXTERNAL_ID
+      ? [`external_id has more than ${MAX_EXTERNAL_ID} characters`]
       : []),
   ];
 }
@@ -119,13 +119,13 @@ function onlyFor(
 
 function tagFaults(field: string, tags: Readonly<Record<string, string>>): string[] {
   const entries = Object.entries(tags);
-  if (entries.length > MOST_TAGS) {
-    return [`${field} has ${entries.length} tags; the provider takes at most ${MOST_TAGS}`];
+  if (entries.length > MAX_TAGS) {
+    return [`${field} has ${entries.length} tags; the provider takes at most ${MAX_TAGS}`];
   }
   const tooLong = entries.some(
-    ([key, value]) => key.length > MOST_TAG_KEY || value.length > MOST_TAG_VALUE,
+    ([key, value]) => key.length > MAX_TAG_KEY || value.length > MAX_TAG_VALUE,
   );
-  const most = `${MOST_TAG_KEY} characters in a key or ${MOST_TAG_VALUE} in a value`;
+  const most = `${MAX_TAG_KEY} characters in a key or ${MAX_TAG_VALUE} in a value`;
   return tooLong ? [`${field} has more than ${most}`] : [];
 }
 
@@ -146,24 +146,24 @@ export function warningsOf(role: Role): string[] {
   if (sts && Object.keys(role.iamTags).length > 0) {
     warnings.push("iam_tags have no effect: they are for iam_user only");
   }
-  if (role.iamGroups.length > MOST_GROUPS) {
-    warnings.push(`iam_groups: the provider lets a user be in ${MOST_GROUPS} groups by itself`);
+  if (role.iamGroups.length > MAX_GROUPS) {
+    warnings.push(`iam_groups: the provider lets a user be in ${MAX_GROUPS} groups by itself`);
   }
-  if (sts && role.policyArns.length > MOST_SESSION_ARNS) {
-    warnings.push(`policy_arns: the provider takes at most ${MOST_SESSION_ARNS} for a session`);
+  if (sts && role.policyArns.length > MAX_SESSION_ARNS) {
+    warnings.push(`policy_arns: the provider takes at most ${MAX_SESSION_ARNS} for a session`);
   }
-  if (sts && role.policyDocument.length > MOST_SESSION_CHARACTERS) {
+  if (sts && role.policyDocument.length > MAX_SESSION_CHARACTERS) {
     warnings.push(
-      `policy_document: the provider takes at most ${MOST_SESSION_CHARACTERS} characters for a session`,
+      `policy_document: the provider takes at most ${MAX_SESSION_CHARACTERS} characters for a session`,
     );
   }
   return warnings;
 }
 
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 function quoted(items: readonly string[]): string {
-  const shown = items.slice(0, MOST_SHOWN).map((item) => JSON.stringify(item.slice(0, 128)));
-  const more = items.length > MOST_SHOWN ? ` and ${items.length - MOST_SHOWN} more` : "";
+  const shown = items.slice(0, MAX_SHOWN).map((item) => JSON.stringify(item.slice(0, 128)));
+  const more = items.length > MAX_SHOWN ? ` and ${items.length - MAX_SHOWN} more` : "";
   return `${shown.join(", ")}${more}`;
 }

@@ -2,7 +2,7 @@
 // each change; what an earlier version stored is turned into its present form when it is met.
 
 import { describe } from "@holdfast/shared/failure";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { notFound } from "./failures.ts";
 import { roleOfText } from "./legacy.ts";
 import { compacted } from "./policy-document.ts";
@@ -36,14 +36,14 @@ export interface RoleChange {
   readonly externalId?: string | undefined;
 }
 
-const MOST_QUOTED = 256;
+const MAX_QUOTED = 256;
 const DEPRECATED =
   "policy and arn are deprecated: give credential_type with policy_document, policy_arns or role_arns";
 
 export class Roles {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
 
-  constructor({ given }: { readonly given: EngineGiven }) {
+  constructor({ given }: { readonly given: EngineNeeds }) {
     this.#given = given;
   }
 
@@ -101,8 +101,8 @@ export class Roles {
     });
     const warnings = warningsOf(role);
     if (dropped === null) return warnings;
-    const text = JSON.stringify(dropped.slice(0, MOST_QUOTED));
-    const cut = dropped.length > MOST_QUOTED ? " and more" : "";
+    const text = JSON.stringify(dropped.slice(0, MAX_QUOTED));
+    const cut = dropped.length > MAX_QUOTED ? " and more" : "";
     return [`invalid data from an earlier version were dropped: ${text}${cut}`, ...warnings];
   }
 

@@ -5,7 +5,7 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import {
   changedTerms,
@@ -24,8 +24,8 @@ import { checkRegion } from "./region.ts";
 
 const VERSION = 1;
 const KEY = "config/root";
-const MOST_TOKEN_TTL = 24 * 3600; // as of whoever signs them
-export const USUAL_TOKEN_TTL = 3600;
+const MAX_TOKEN_TTL = 24 * 3600; // as of whoever signs them
+export const DEFAULT_TOKEN_TTL = 3600;
 
 export interface StoredRoot {
   readonly version: number;
@@ -97,9 +97,9 @@ export const EMPTY: StoredRoot = {
 const codec = jsonCodec<StoredRoot>();
 
 export class RootConfig {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.#given = given;
   }
 
@@ -188,7 +188,7 @@ export class RootConfig {
       const form = "such as arn:aws:iam::123456789012:role/holdfast, without @";
       throw invalid("field-invalid", `role_arn must be the ARN of a role, ${form}`);
     }
-    if (root.identityTokenTtl > MOST_TOKEN_TTL) {
+    if (root.identityTokenTtl > MAX_TOKEN_TTL) {
       throw invalid("field-invalid", "identity_token_ttl must be at most 24 hours");
     }
     checkTerms(root, now);
@@ -203,7 +203,7 @@ export class RootConfig {
   async #proveIdentity(root: StoredRoot): Promise<void> {
     const { identityTokenAudience: audience, identityTokenTtl: ttl } = root;
     try {
-      const seconds = BigInt(ttl === 0 ? USUAL_TOKEN_TTL : ttl);
+      const seconds = BigInt(ttl === 0 ? DEFAULT_TOKEN_TTL : ttl);
       await this.#given.identity.token(audience, seconds * SECOND);
     } catch (error) {
       const why = error instanceof Failure ? `: ${error.message}` : "";

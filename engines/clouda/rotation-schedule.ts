@@ -13,7 +13,7 @@ export interface ScheduleOptions {
 
 const PACE: Nanos = SECOND / 2n; // at most two in a second
 /** So that one user about whom the provider is slow does not hold up the others. */
-const MOST_AT_ONCE = 4;
+const MAX_AT_ONCE = 4;
 /** The wall clock may be set: it is looked at again so often. */
 const LONGEST_SLEEP: Nanos = 10n * MINUTE;
 
@@ -55,7 +55,7 @@ export class RotationSchedule {
     this.#timer?.cancel();
     this.#timer = null;
     const next = this.#earliest();
-    if (!this.#open || next === null || this.#running.size >= MOST_AT_ONCE) return;
+    if (!this.#open || next === null || this.#running.size >= MAX_AT_ONCE) return;
     const { clock, timers } = this.#options;
     const wait = next.due - clock.now();
     const rest = this.#lastBegun === null ? 0n : this.#lastBegun + PACE - clock.elapsed();

@@ -33,7 +33,7 @@ interface State {
 const DEADLINE: Nanos = 90n * SECOND;
 const FIRST_WAIT = 10; // seconds, doubled by every failure
 const LONGEST_WAIT = 15 * 60;
-const MOST_ERROR = 512; // characters
+const MAX_ERROR = 512; // characters
 
 export class Rotation {
   readonly #engine: CloudA;
@@ -156,7 +156,7 @@ export class Rotation {
 
   async #failed(role: StaticRole, error: unknown): Promise<void> {
     const { given } = this.#engine;
-    const lastError = told(error).slice(0, MOST_ERROR);
+    const lastError = told(error).slice(0, MAX_ERROR);
     given.log.warn("a static role could not be rotated", { role: role.name, error: lastError });
     await this.#change(role.name, (current) => {
       const now = given.clock.now();

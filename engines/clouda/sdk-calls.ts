@@ -58,7 +58,7 @@ export interface Page<T> {
 }
 
 // A user may be in ten groups and have a few dozen of anything else; an answer holds a hundred.
-const MOST_PAGES = 1000;
+const MAX_PAGES = 1000;
 
 export class IamCalls {
   readonly sdk: typeof Iam;
@@ -85,7 +85,7 @@ export class IamCalls {
   ): Promise<T[]> {
     const all: T[] = [];
     let page: PageInput = {};
-    for (let pages = 0; pages < MOST_PAGES; pages++) {
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
       const { items, next } = await this.ask(action, (client, options) =>
         send(client, options, page),
       );

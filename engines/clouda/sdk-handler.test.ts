@@ -5,7 +5,7 @@ import {
   OutboundError,
   type OutboundRequest,
 } from "@holdfast/plugin-sdk/outbound";
-import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
 import { ProviderError } from "../cloud/provider-error.ts";
 import { SdkHandler } from "./sdk-handler.ts";
 
@@ -26,7 +26,7 @@ async function handled(answer: Answered | OutboundError) {
     return { status, headers, body: Buffer.from(body) };
   };
   const handler = new SdkHandler({
-    outbound: { ...SOLITUDE.outbound, send },
+    outbound: { ...NO_SERVICES.outbound, send },
     service: "iam",
     plain: false,
     identity: "1",

@@ -5,7 +5,7 @@
 import type { IAMClient } from "@aws-sdk/client-iam";
 import type { STSClient } from "@aws-sdk/client-sts";
 import type { Clock } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { CredentialSource } from "./credential-source.ts";
 import { effectiveRegion } from "./region.ts";
 import type { StoredRoot } from "./root-config.ts";
@@ -19,7 +19,7 @@ export interface SdkClients {
 
 export interface SdkParts {
   readonly root: StoredRoot | null;
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   /** Null: nothing is signed. */
   readonly credentials: CredentialSource | null;
   readonly identity: string;

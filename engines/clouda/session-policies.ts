@@ -14,8 +14,8 @@ export interface SessionPolicies {
   readonly policyArns: readonly string[];
 }
 
-export const MOST_SESSION_ARNS = 10;
-export const MOST_SESSION_CHARACTERS = 2048;
+export const MAX_SESSION_ARNS = 10;
+export const MAX_SESSION_CHARACTERS = 2048;
 const VERSION = "2012-10-17";
 
 export async function sessionPolicies(
@@ -76,19 +76,19 @@ function noStatement(name: string): Failure {
 
 function checkLimits({ policy, policyArns }: SessionPolicies, { name }: Role): void {
   const of = `role ${JSON.stringify(name)} and its groups`;
-  if (policyArns.length > MOST_SESSION_ARNS) {
+  if (policyArns.length > MAX_SESSION_ARNS) {
     throw tooMuch(
       `${of} have ${policyArns.length} policy ARNs for a session; ` +
-        `the provider takes at most ${MOST_SESSION_ARNS}`,
+        `the provider takes at most ${MAX_SESSION_ARNS}`,
     );
   }
   const characters = policy.length;
   const withArns = policyArns.reduce((sum, arn) => sum + arn.length, characters);
-  if (withArns > MOST_SESSION_CHARACTERS) {
+  if (withArns > MAX_SESSION_CHARACTERS) {
     throw tooMuch(
       `${of} have a policy document of ${characters} characters and policy ARNs of ` +
         `${withArns - characters} for a session; the provider takes at most ` +
-        `${MOST_SESSION_CHARACTERS} together`,
+        `${MAX_SESSION_CHARACTERS} together`,
     );
   }
 }

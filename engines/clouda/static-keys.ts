@@ -28,12 +28,12 @@ import {
 } from "./static-role.ts";
 import { adoptedUser, userOf } from "./static-users.ts";
 
-const MOST_KEYS = 2; // of a user, at the provider
+const MAX_KEYS = 2; // of a user, at the provider
 /** A key that was made so close to a note may be the one that it speaks of; an operator's own is not. */
 const NEAR: Instant = 2n * MINUTE;
 /** Of what a new key must do before the others go. */
 const PROOFS = 3;
-const MOST_TRIES = 30; // a second apart
+const MAX_TRIES = 30; // a second apart
 
 export interface KeyReplacement {
   readonly role: string;
@@ -54,7 +54,7 @@ export async function replaceKey(
   const { role, user, creds, store } = replacement;
   const { name: username } = user;
   const keys = await withoutStrays(engine, provider, replacement);
-  const goes = keys.length >= MOST_KEYS ? oldest(keys, creds?.accessKey ?? null) : null;
+  const goes = keys.length >= MAX_KEYS ? oldest(keys, creds?.accessKey ?? null) : null;
   if (goes !== null) await checkForeign(engine, provider, username, [goes]);
   const record = await noted(engine, { role, user, keysBefore: keys.map(({ id }) => id) });
   const drop = () => forgetMaking(engine, role, record);
@@ -224,7 +224,7 @@ async function proved(engine: CloudA, creds: StaticCreds, signal: AbortSignal): 
       await provider.callerIdentity();
       inARow++;
     } catch (error) {
-      if (tries >= MOST_TRIES) throw error;
+      if (tries >= MAX_TRIES) throw error;
       inARow = 0;
     }
     if (inARow < PROOFS) await pause(given.timers, SECOND, signal);

@@ -97,7 +97,7 @@ export function expirationOf(role: RotationTerms, now: Instant): Instant {
   return next;
 }
 
-const LEAST_PERIOD = 60;
+const MIN_PERIOD = 60;
 const USERNAME = /^[\w+=,.@-]{1,64}$/;
 
 export function checkUsername(username: string): void {
@@ -112,7 +112,7 @@ export function termsOf(
 ): RotationTerms {
   const terms = changedTerms(before, change);
   const { rotationPeriod, rotationSchedule } = terms;
-  if (rotationSchedule === "" && rotationPeriod < LEAST_PERIOD) throw periodTooShort();
+  if (rotationSchedule === "" && rotationPeriod < MIN_PERIOD) throw periodTooShort();
   checkTerms(terms, now);
   if (overlap !== null && rotationPeriod > 0 && overlap > rotationPeriod) throw overlapTooLong();
   return terms;

@@ -1,7 +1,7 @@
 // The static roles of a mount: made, changed, read, rotated and deleted. What is next
 // to be done is derived from storage when the mount opens and kept in step with it (rotation.ts).
 
-import type { EngineGiven, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { NO_TERMS, sameTerms } from "../cloud/rotation-terms.ts";
 import { accountOf, checkAccount } from "./account.ts";
 import type { CloudA } from "./engine.ts";
@@ -37,7 +37,7 @@ const PAGE = 500;
 
 export class StaticRoles {
   readonly #engine: CloudA;
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   readonly #rotation: Rotation;
   /** Who manages which user: role by user. */
   readonly #managers = new Map<string, string>();

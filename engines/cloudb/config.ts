@@ -4,7 +4,7 @@
 import { type Codec, jsonCodec } from "@holdfast/shared/codec";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import type { Instant } from "@holdfast/shared/world";
 import {
@@ -107,9 +107,9 @@ const OVERRIDES = [
 ] as const;
 
 export class Config {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.#given = given;
   }
 

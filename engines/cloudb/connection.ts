@@ -3,7 +3,7 @@
 
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { Arm } from "./arm.ts";
 import type { Config, Effective } from "./config.ts";
 import { type Endpoints, endpointsFor } from "./environments.ts";
@@ -34,13 +34,13 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LIFE: Nanos = 30n * MINUTE;
 
 export class Connections {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   readonly #config: Config;
   readonly #http: Http;
   #kept: Kept | null = null;
   #made = 0;
 
-  constructor(given: EngineGiven, config: Config) {
+  constructor(given: EngineNeeds, config: Config) {
     this.#given = given;
     this.#config = config;
     this.#http = new Http(given);

@@ -1,7 +1,7 @@
 // A mount of cloud B: what its parts have in common, and the parts. Endpoints are in api-*.ts.
 
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
 import { Config } from "./config.ts";
 import { Connections } from "./connection.ts";
@@ -18,7 +18,7 @@ import { RootRotation } from "./rotation.ts";
 import { RotationLeavings } from "./rotation-leavings.ts";
 
 export class CloudB {
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   /** By "rotate-root", "role/<name>" for changes of roles, "application/<object id>" for passwords. */
   readonly locks = new KeyedMutex();
   readonly config: Config;
@@ -35,7 +35,7 @@ export class CloudB {
   readonly issuing: Issuing;
   readonly #closing = new AbortController();
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.given = given;
     this.config = new Config(given);
     this.connections = new Connections(given, this.config);

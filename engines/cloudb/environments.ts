@@ -2,7 +2,7 @@
 // Nothing that a caller writes becomes part of a host: only one of these, or what
 // the server's own configuration says.
 
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import * as failures from "./failures.ts";
 
 /** Each without a slash at the end, as in scopes and in references to objects. */
@@ -61,7 +61,7 @@ export function isEnvironment(name: string): boolean {
 /** Those of the server's configuration win over all. Throws for a name that nobody knows. */
 export function endpointsFor(
   environment: string,
-  { outbound, settings }: Pick<EngineGiven, "outbound" | "settings">,
+  { outbound, settings }: Pick<EngineNeeds, "outbound" | "settings">,
 ): Endpoints {
   const named = BY_NAME.get(environment.toLowerCase());
   if (named === undefined) throw failures.environmentUnknown();

@@ -8,8 +8,8 @@ import {
   type OutboundAnswer,
   type OutboundTrouble,
 } from "@holdfast/plugin-sdk/outbound";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
-import type { CallResult } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { CallResult } from "@holdfast/plugin-sdk/services";
 import type { ProviderErrorKind } from "../cloud/provider-error.ts";
 import { isLoopback } from "./environments.ts";
 import { type Answer, CloudBError, errorIn, unreadable } from "./provider-answer.ts";
@@ -41,9 +41,9 @@ const MAX_ANSWER = 1 << 20;
 const NOTHING: JsonObject = {};
 
 export class Http {
-  readonly #given: Pick<EngineGiven, "outbound" | "clock" | "metrics">;
+  readonly #given: Pick<EngineNeeds, "outbound" | "clock" | "metrics">;
 
-  constructor(given: Pick<EngineGiven, "outbound" | "clock" | "metrics">) {
+  constructor(given: Pick<EngineNeeds, "outbound" | "clock" | "metrics">) {
     this.#given = given;
   }
 

@@ -1,13 +1,13 @@
 // The leases of a role, known by the path that they were asked for by.
 
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 
 const place = (name: string) => `creds/${name}`;
 
 export class RoleLeases {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.#given = given;
   }
 

@@ -4,7 +4,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Endpoints } from "./environments.ts";
 import type { Http } from "./http.ts";
 import { type Answer, CloudBError, neededText, unreadable } from "./provider-answer.ts";
@@ -21,7 +21,7 @@ export type Credentials =
   | { readonly kind: "machine"; readonly clientId: string };
 
 export interface TokenParts {
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   readonly http: Http;
   readonly endpoints: Endpoints;
   readonly tenantId: string;

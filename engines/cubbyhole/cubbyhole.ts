@@ -4,7 +4,7 @@
 
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 
 /** Whose, and where. */
 export interface PrivateSpace {
@@ -28,30 +28,30 @@ export class Cubbyhole {
     this.#spaces = spaces;
   }
 
-  read(asked: Asked, path: string): JsonObject | null {
+  read(asked: RequestContext, path: string): JsonObject | null {
     return this.#spaces.read(spaceOf(asked), path);
   }
 
   /** `folder` is empty for all of it. */
-  list(asked: Asked, folder: string): string[] {
+  list(asked: RequestContext, folder: string): string[] {
     return this.#spaces.list(spaceOf(asked), folder === "" ? "" : `${folder}/`);
   }
 
-  replace(asked: Asked, path: string, value: JsonObject): Promise<void> {
+  replace(asked: RequestContext, path: string, value: JsonObject): Promise<void> {
     return this.#spaces.replace(spaceOf(asked), path, value, callerOf(asked));
   }
 
-  delete(asked: Asked, path: string): Promise<void> {
+  delete(asked: RequestContext, path: string): Promise<void> {
     return this.#spaces.delete(spaceOf(asked), path);
   }
 }
 
-function callerOf({ caller }: Asked): Caller {
+function callerOf({ caller }: RequestContext): Caller {
   invariant(caller !== null, "nobody gets here without a token");
   return caller;
 }
 
-function spaceOf(asked: Asked): PrivateSpace {
+function spaceOf(asked: RequestContext): PrivateSpace {
   const caller = callerOf(asked);
   const { namespace } = asked;
   const owner = { namespaceId: caller.namespace.id, accessor: caller.accessor };

@@ -7,11 +7,11 @@ import * as failures from "./failures.ts";
 import type { CustomMetadata } from "./secret.ts";
 
 const MOST = 64;
-const MOST_NAME = 128; // bytes
-const MOST_VALUE = 512; // bytes
+const MAX_NAME = 128; // bytes
+const MAX_VALUE = 512; // bytes
 const ACCEPTED =
-  `an object of strings: at most ${MOST} members, names of 1 to ${MOST_NAME} and values of up to ` +
-  `${MOST_VALUE} bytes`;
+  `an object of strings: at most ${MOST} members, names of 1 to ${MAX_NAME} and values of up to ` +
+  `${MAX_VALUE} bytes`;
 
 type Remake = (before: CustomMetadata | null) => CustomMetadata | null;
 
@@ -76,7 +76,7 @@ function checked(texts: Readonly<Record<string, string | null>>): CustomMetadata
   for (const [name, value] of Object.entries(texts)) {
     if (value === null) continue;
     const length = Buffer.byteLength(name);
-    const fits = length >= 1 && length <= MOST_NAME && Buffer.byteLength(value) <= MOST_VALUE;
+    const fits = length >= 1 && length <= MAX_NAME && Buffer.byteLength(value) <= MAX_VALUE;
     if (!fits || ++count > MOST) throw failures.customMetadataRefused(ACCEPTED);
     kept[name] = value;
   }

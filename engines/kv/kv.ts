@@ -2,7 +2,7 @@
 
 import type { Pace } from "@holdfast/shared/sliced";
 import type { Clock } from "@holdfast/shared/world";
-import type { EngineGiven, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { dataApi } from "./api/api-data.ts";
 import { metadataApi } from "./api/api-metadata.ts";
@@ -24,7 +24,7 @@ export interface Kv {
   readonly clock: Clock;
   readonly pace: Pace;
   readonly cursors: Cursors;
-  readonly mount: EngineGiven["mount"];
+  readonly mount: EngineNeeds["mount"];
 }
 
 export const kvEngine: EngineType<Kv> = {
@@ -34,7 +34,7 @@ export const kvEngine: EngineType<Kv> = {
   version: "v1.0.0+builtin",
   paths: ({ version }) => (version === "1" ? plainApi : [...dataApi, ...metadataApi, ...placesApi]),
   checkOptions,
-  keepsFrom: (before, after) =>
+  canChangeOptions: (before, after) =>
     before["version"] === "2" && after["version"] === "1"
       ? "version 1 has no place for the versions of secrets"
       : null,
@@ -54,7 +54,7 @@ function checkOptions(options: EngineOptions): EngineOptions {
   return { version };
 }
 
-async function open(given: EngineGiven): Promise<Kv> {
+async function open(given: EngineNeeds): Promise<Kv> {
   const { storage, clock, timers, random, mount } = given;
   const versioned = new Versioned(given);
   const plain = new Plain(storage);

@@ -25,7 +25,7 @@ export const DEFAULT_SETTINGS: MountSettings = {
 
 const DEFAULT_MAX_VERSIONS = 10;
 /** Each takes 21 bytes of the record that every read opens. */
-export const MOST_VERSIONS = 1000;
+export const MAX_VERSIONS = 1000;
 
 interface Stored {
   readonly max_versions: number;

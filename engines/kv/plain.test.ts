@@ -50,7 +50,7 @@ test("options are version alone, 2 unless said; there is no way back to 1", () =
   assert.deepEqual(kvEngine.checkOptions({ version: "1" }), { version: "1" });
   assert.throws(() => kvEngine.checkOptions({ version: "3" }), /must be "1" or "2"/);
   assert.throws(() => kvEngine.checkOptions({ other: "x" }), /unknown option "other"/);
-  const keeps = kvEngine.keepsFrom;
+  const keeps = kvEngine.canChangeOptions;
   assert.equal(keeps?.({ version: "1" }, { version: "2" }), null);
   assert.notEqual(keeps?.({ version: "2" }, { version: "1" }), null);
 });

@@ -11,7 +11,7 @@ import type { Instant } from "@holdfast/shared/world";
 import type { EngineStorage, EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "./failures.ts";
 import type { Document } from "./document.ts";
-import { MOST_VERSIONS } from "./mount-settings.ts";
+import { MAX_VERSIONS } from "./mount-settings.ts";
 import { currentOf, hasRow, type Numbered, type Secret, type Version } from "./secret.ts";
 import { secretCodec } from "./secret-codec.ts";
 
@@ -21,11 +21,11 @@ const DOOMED = "doomed/";
 
 /** The newest version lies in the record up to this size: beyond it, changing a flag of a version would
  *  cost more than the second look saves. */
-const MOST_NEWEST = 16 * 1024;
+const MAX_NEWEST = 16 * 1024;
 /** All versions that lie in the record: each write writes them again. */
-const MOST_INLINE = 2 * 1024;
+const MAX_INLINE = 2 * 1024;
 /** Rows that go in the transaction that makes them superfluous; more go afterwards, in slices. */
-export const MOST_AT_ONCE = 64;
+export const MAX_AT_ONCE = 64;
 
 /** A version that is about to be kept. */
 export interface Fresh extends Omit<Version, "inline" | "exact"> {
@@ -72,12 +72,12 @@ export function withFresh(
 /** With every document that is too large, or one too many, in a row of its own. */
 export function settled(tx: EngineTx, secret: Secret): Secret {
   const { id, oldest, versions } = secret;
-  let room = MOST_INLINE;
+  let room = MAX_INLINE;
   const placed = versions.toReversed().map((version, back): Version => {
     const { inline } = version;
     if (inline === null) return version;
     room -= inline.length;
-    if (back === 0 ? inline.length <= MOST_NEWEST : room >= 0) return version;
+    if (back === 0 ? inline.length <= MAX_NEWEST : room >= 0) return version;
     tx.put(versionKey(id, oldest + versions.length - 1 - back), inline, bytesCodec);
     return { ...version, inline: null };
   });
@@ -145,7 +145,7 @@ function removeVersions(tx: EngineTx, secret: Secret, { below }: Doomed): boolea
     const number = oldest + at;
     return hasRow(version) && (below === null || number < below) ? [number] : [];
   });
-  const few = rows.length <= MOST_AT_ONCE;
+  const few = rows.length <= MAX_AT_ONCE;
   if (few) removeRows(tx, secret, rows);
   else tx.put(DOOMED + id, { below }, doomedCodec);
   return !few;
@@ -165,11 +165,11 @@ export async function sweep(
         // Looked at anew: since then the whole secret may have gone.
         const { below } = tx.get(key, doomedCodec) ?? value;
         const rows = tx
-          .keys(folder, { limit: 4 * MOST_VERSIONS }) // those that stay lie among them
+          .keys(folder, { limit: 4 * MAX_VERSIONS }) // those that stay lie among them
           .filter((row) => below === null || Number(row.slice(folder.length)) < below);
-        for (const row of rows.slice(0, MOST_AT_ONCE)) tx.delete(row);
-        if (rows.length <= MOST_AT_ONCE) tx.delete(key);
-        return rows.length > MOST_AT_ONCE;
+        for (const row of rows.slice(0, MAX_AT_ONCE)) tx.delete(row);
+        if (rows.length <= MAX_AT_ONCE) tx.delete(key);
+        return rows.length > MAX_AT_ONCE;
       });
     }
   }

@@ -4,7 +4,7 @@
 import { hex } from "@holdfast/shared/bytes";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import type { EngineGiven } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import { dataOf, type Document, documentOf } from "./document.ts";
 import * as failures from "./failures.ts";
@@ -63,10 +63,10 @@ export interface SecretChange {
 }
 
 export class Versioned {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   #settings: MountSettings = DEFAULT_SETTINGS;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.#given = given;
   }
 
@@ -220,8 +220,8 @@ export class Versioned {
 
   /** In slices: as many rows go at once as any engine takes. */
   async destroy(path: string, numbers: readonly number[]): Promise<void> {
-    for (let at = 0; at < numbers.length; at += rows.MOST_AT_ONCE) {
-      const some = numbers.slice(at, at + rows.MOST_AT_ONCE);
+    for (let at = 0; at < numbers.length; at += rows.MAX_AT_ONCE) {
+      const some = numbers.slice(at, at + rows.MAX_AT_ONCE);
       const empty = (tx: EngineTx) =>
         this.#change(tx, path, some, (version) =>
           version.destroyed ? version : { ...version, destroyed: true, inline: null },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { USUAL_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
+import { DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
 import { FakeClock } from "../../tests/support/fake-world.ts";
 import { Lockout } from "./lockout.ts";
 
-const config = () => USUAL_LOCKOUT;
+const config = () => DEFAULT_LOCKOUT;
 
 test("names are remembered up to a bound, the ones used last", async () => {
   const lockout = new Lockout({ clock: new FakeClock(), config, most: 10 });

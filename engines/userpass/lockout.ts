@@ -9,8 +9,8 @@ import { lockedOut, tooManyLogins } from "./failures.ts";
 
 // More than can be tried in the time of a count, at what a check costs: nobody gets rid of a count by
 // bringing in other names. About 10 MB.
-const MOST_NAMES = 65_536;
-const MOST_WAITING = 64; // for one name
+const MAX_NAMES = 65_536;
+const MAX_WAITING = 64; // for one name
 
 interface Count {
   failures: number;
@@ -34,7 +34,7 @@ export class Lockout {
   readonly #most: number;
   readonly #counts = new RecentMap<string, Count>();
 
-  constructor({ clock, config, most = MOST_NAMES }: LockoutOptions) {
+  constructor({ clock, config, most = MAX_NAMES }: LockoutOptions) {
     this.#clock = clock;
     this.#config = config;
     this.#most = most;
@@ -78,7 +78,7 @@ export class Lockout {
         count.pending += 1;
         return count;
       }
-      if (count.waiting.length >= MOST_WAITING) throw tooManyLogins();
+      if (count.waiting.length >= MAX_WAITING) throw tooManyLogins();
       await new Promise<void>((resolve) => count.waiting.push(resolve));
     }
   }

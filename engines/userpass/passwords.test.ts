@@ -3,7 +3,7 @@ import test from "node:test";
 import { SystemRandom } from "../../src/system/random.ts";
 import { Secret } from "@holdfast/shared/secret";
 import { refused } from "../../tests/support/made/made-tokens.ts";
-import { Passwords, USUAL_COST } from "./passwords.ts";
+import { Passwords, DEFAULT_COST } from "./passwords.ts";
 
 const CHEAP = { n: 16, r: 1, p: 1 };
 const random = new SystemRandom();
@@ -20,7 +20,7 @@ test("a password matches its own hash, also after the cost was raised", async ()
 });
 
 test("the usual cost is one that guides to password storage recommend", async () => {
-  assert.deepEqual(USUAL_COST, { n: 32_768, r: 8, p: 3 });
+  assert.deepEqual(DEFAULT_COST, { n: 32_768, r: 8, p: 3 });
   const passwords = new Passwords();
   const hash = await passwords.hash(new Secret("x"), random, setting);
   assert.deepEqual([hash.n, hash.r, hash.p], [32_768, 8, 3]);

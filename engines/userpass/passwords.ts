@@ -20,7 +20,7 @@ export interface PasswordCost {
 
 /** One of the settings that OWASP's password storage guide holds equal: the one with the least memory
  *  that still keeps graphics cards away. */
-export const USUAL_COST: PasswordCost = { n: 2 ** 15, r: 8, p: 3 };
+export const DEFAULT_COST: PasswordCost = { n: 2 ** 15, r: 8, p: 3 };
 
 /** Base64 texts, and what they were made with: the cost can rise without anybody's password failing. */
 export interface PasswordHash extends PasswordCost {
@@ -63,7 +63,7 @@ export class Passwords {
   readonly #checking = new FairLine(CHECKING, failures.tooManyLogins);
   readonly #setting = new FairLine(SETTING, failures.tooManyPasswords);
 
-  constructor(cost: PasswordCost = USUAL_COST) {
+  constructor(cost: PasswordCost = DEFAULT_COST) {
     this.#cost = cost;
   }
 

@@ -2,8 +2,8 @@
 
 import type { Secret } from "@holdfast/shared/secret";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
-import type { EngineGiven, EngineType } from "@holdfast/plugin-sdk/engine";
-import { USUAL_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
+import type { EngineNeeds, EngineType } from "@holdfast/plugin-sdk/engine";
+import { DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
 import {
   changedTerms,
   checkLoginOptions,
@@ -12,7 +12,7 @@ import {
   type LoginChange,
   isLoginName,
   offerOf,
-  USUAL_TERMS,
+  DEFAULT_TERMS,
 } from "@holdfast/plugin-sdk/login-terms";
 import { userpassApi } from "./api.ts";
 import * as failures from "./failures.ts";
@@ -32,15 +32,15 @@ export interface Login {
 }
 
 export class Userpass {
-  readonly #given: EngineGiven;
+  readonly #given: EngineNeeds;
   readonly #passwords: Passwords;
   readonly #lockout: Lockout;
 
-  constructor(given: EngineGiven, passwords: Passwords) {
+  constructor(given: EngineNeeds, passwords: Passwords) {
     const { clock, mount } = given;
     this.#given = given;
     this.#passwords = passwords;
-    this.#lockout = new Lockout({ clock, config: () => mount.lockout?.() ?? USUAL_LOCKOUT });
+    this.#lockout = new Lockout({ clock, config: () => mount.lockout?.() ?? DEFAULT_LOCKOUT });
   }
 
   async login(username: string, login: Login): Promise<LoginOffer> {
@@ -145,7 +145,7 @@ function changed(
 ): Omit<User, "id"> {
   const password = hash ?? before?.password;
   if (password === undefined) throw failures.passwordMissing();
-  return { password, terms: changedTerms(before?.terms ?? USUAL_TERMS, terms) };
+  return { password, terms: changedTerms(before?.terms ?? DEFAULT_TERMS, terms) };
 }
 
 function nameOf(username: string): string {

@@ -7,7 +7,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { Access } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
-import type { Asked } from "./request.ts";
+import type { RequestContext } from "./request.ts";
 import type { Fields, Folding, InputOf } from "./wire.ts";
 
 /** POST stands for PUT as well. */
@@ -78,12 +78,12 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly exists?: (
     room: Room,
     path: Readonly<Record<string, string>>,
-    asked: Asked,
+    asked: RequestContext,
   ) => boolean | Promise<boolean>;
   handler(
     room: Room,
     input: InputOf<F>,
-    asked: Asked,
+    asked: RequestContext,
   ): HandlerResult<OutputOf<O>> | Promise<HandlerResult<OutputOf<O>>>;
 }
 
@@ -105,10 +105,10 @@ export interface Endpoint<Room> extends Required<
     | ((
         room: Room,
         path: Readonly<Record<string, string>>,
-        asked: Asked,
+        asked: RequestContext,
       ) => boolean | Promise<boolean>)
     | null;
-  readonly handler: (room: Room, input: never, asked: Asked) => unknown;
+  readonly handler: (room: Room, input: never, asked: RequestContext) => unknown;
 }
 
 /** Declares endpoints of one room. */
@@ -167,9 +167,12 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
   readonly takesAnyBody: boolean;
   /** A field of its body is declared as a secret: the bytes are overwritten once it has answered. */
   readonly secretBody: boolean;
-  run(input: Readonly<Record<string, unknown>>, asked: Asked): unknown;
+  run(input: Readonly<Record<string, unknown>>, asked: RequestContext): unknown;
   readonly exists:
-    | ((path: Readonly<Record<string, string>>, asked: Asked) => boolean | Promise<boolean>)
+    | ((
+        path: Readonly<Record<string, string>>,
+        asked: RequestContext,
+      ) => boolean | Promise<boolean>)
     | null;
 }
 
@@ -187,7 +190,7 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
   );
 }
 
-function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: Asked) => Room): Served {
+function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: RequestContext) => Room): Served {
   const { exists } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
     const folded = endpoint.family === "acl" && field.source === "body";

@@ -124,7 +124,7 @@ export interface MountRef {
 /** The code of the reason for which `signal` is aborted where the client may still read an answer. */
 export const CLIENT_ENDED = "client-ended";
 
-export interface Asked {
+export interface RequestContext {
   readonly id: string;
   readonly operation: Operation;
   readonly namespace: NamespaceRef;
@@ -164,5 +164,5 @@ export interface Asked {
   recheck(): Caller | null | Promise<Caller | null>;
   /** From now on nobody waits for this request to end: for the handler that seals the node, which
    *  otherwise would wait for itself. */
-  stepAside(): void;
+  detach(): void;
 }

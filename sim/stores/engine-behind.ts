@@ -1,12 +1,18 @@
 // An engine that hands everything on to another one: the base of decorators.
 
-import type { Batch, Engine, Limits, Reads, ReadView } from "../../src/storage/engines/engine.ts";
+import type {
+  Batch,
+  StorageEngine,
+  Limits,
+  Reads,
+  ReadView,
+} from "../../src/storage/engines/engine.ts";
 import { ReadsBehind } from "../../src/storage/engines/reads-behind.ts";
 
-export class EngineBehind extends ReadsBehind implements Engine {
-  protected readonly inner: Engine;
+export class EngineBehind extends ReadsBehind implements StorageEngine {
+  protected readonly inner: StorageEngine;
 
-  constructor(inner: Engine) {
+  constructor(inner: StorageEngine) {
     super();
     this.inner = inner;
   }

@@ -7,7 +7,13 @@ import { crc32 } from "node:zlib";
 import { equalBytes } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
-import type { Batch, Engine, Limits, Reads, ReadView } from "../../src/storage/engines/engine.ts";
+import type {
+  Batch,
+  StorageEngine,
+  Limits,
+  Reads,
+  ReadView,
+} from "../../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../../src/storage/engines/memory-rows.ts";
 import { HeldView, ReadsBehind } from "../../src/storage/engines/reads-behind.ts";
 import type { SimFile, Volume } from "./disk.ts";
@@ -23,7 +29,7 @@ export interface SimEngineOptions {
   readonly skip?: "checksum" | "cut" | "sync";
 }
 
-export class SimEngine extends ReadsBehind implements Engine {
+export class SimEngine extends ReadsBehind implements StorageEngine {
   readonly kind = "sim";
   readonly limits: Limits;
   readonly #volume: Volume;

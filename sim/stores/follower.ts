@@ -39,7 +39,7 @@ import {
 } from "../world.ts";
 
 const ALL = { from: "", to: null, limit: Infinity };
-const MOST_CRASHES = 8;
+const MAX_CRASHES = 8;
 const KEYRING_UPDATE = 1;
 const PLACES = [
   "shared/sim/",
@@ -157,7 +157,7 @@ export class Follower {
       const done = act.finally(() => waiting.delete(done));
       waiting.add(done);
       if (own.chance(0.7)) await done;
-      if (own.chance(0.03) && this.counts.crashes < MOST_CRASHES) this.#crashSoon(own);
+      if (own.chance(0.03) && this.counts.crashes < MAX_CRASHES) this.#crashSoon(own);
     }
     await Promise.all(waiting);
     if (this.#failure) this.#crash("kill");

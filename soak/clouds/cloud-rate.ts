@@ -6,7 +6,7 @@ import { quantile } from "../../bench/measure.ts";
 import { at } from "../../tests/support/http-client.ts";
 import { imbalance } from "./cloud-accounts.ts";
 import { CloudSite, USER_ROLE } from "./cloud-site.ts";
-import { leasesBeside, MOST_BESIDE_MS } from "./cloud-throttle.ts";
+import { leasesBeside, MAX_BESIDE_MS } from "./cloud-throttle.ts";
 import { discard, scratch } from "../child.ts";
 import { type Result, resultOf } from "../result.ts";
 import { errorText } from "../../tests/support/error-text.ts";
@@ -22,7 +22,7 @@ const CLIENTS = 8;
 const PATH = `clouda/creds/${USER_ROLE}`;
 const PER_SECOND = 20; // what a mount must be able to give
 const CALLS_EACH = 20; // more than it takes to remove a user
-const LEAST_MS = 5 * 60_000; // and what is waited for after a refusal
+const MIN_MS = 5 * 60_000; // and what is waited for after a refusal
 const PLANTED_MS = 20_000;
 const SAYS_EVERY_MS = 60_000;
 
@@ -73,7 +73,7 @@ async function revokeAll(
     }
     return count === 0 ? null : `${count} of ${n} leases are left`;
   };
-  const longest = LEAST_MS + (n * CALLS_EACH * 1000) / PER_SECOND;
+  const longest = MIN_MS + (n * CALLS_EACH * 1000) / PER_SECOND;
   try {
     await site.until(left, plant === undefined ? longest : PLANTED_MS);
   } finally {
@@ -90,7 +90,7 @@ async function revokeAll(
     `beside: ${taken.length} leases, p50 ${quantile(taken, 0.5).toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms`,
   );
   const wrong: string[] = [];
-  if (slowest > MOST_BESIDE_MS) wrong.push(`another mount's lease took ${slowest.toFixed(0)} ms`);
+  if (slowest > MAX_BESIDE_MS) wrong.push(`another mount's lease took ${slowest.toFixed(0)} ms`);
   const stuck = await api.expect([200], "GET", "sys/leases?type=irrevocable");
   const given = Number(at(stuck, "data", "lease_count"));
   if (given !== 0) wrong.push(`${given} leases were given up`);

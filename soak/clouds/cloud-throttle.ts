@@ -23,7 +23,7 @@ const PATHS = [`clouda/creds/${USER_ROLE}`, `cloudb/creds/${APP_ROLE}`];
 const RETRY_AFTER_S = 1;
 const LONGEST_MS = 60 * 60_000; // with one at a time, as it comes to when half is throttled
 const PLANTED_MS = 20_000;
-export const MOST_BESIDE_MS = 5000; // whoever stands beside a throttled mount is still answered
+export const MAX_BESIDE_MS = 5000; // whoever stands beside a throttled mount is still answered
 const PACE_MS = 250;
 
 export async function cloudThrottle(options: CloudThrottleOptions): Promise<Result> {
@@ -89,7 +89,7 @@ async function storm(
   );
   const wrong: string[] = [];
   const slowest = Math.max(...taken);
-  if (slowest > MOST_BESIDE_MS) wrong.push(`another mount's lease took ${slowest.toFixed(0)} ms`);
+  if (slowest > MAX_BESIDE_MS) wrong.push(`another mount's lease took ${slowest.toFixed(0)} ms`);
   const stuck = await api.expect([200], "GET", "sys/leases?type=irrevocable");
   const count = Number(at(stuck, "data", "lease_count"));
   if (count !== 0) wrong.push(`${count} leases were given up`);

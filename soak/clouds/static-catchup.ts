@@ -18,7 +18,7 @@ export interface StaticCatchupOptions {
 
 const PERIOD_S = 3600;
 const DOWN_S = 86_400;
-const MOST_PER_SECOND = 2;
+const MAX_PER_SECOND = 2;
 const BURST = 2; // at an edge of a second, and the first one after a start
 const MORE_MS = 60_000; // beyond what the rate allows
 const CLIENTS = 4;
@@ -57,7 +57,7 @@ async function catchUp(
   await site.start();
   const rotations = () => site.a.control.calls("CreateAccessKey");
   const half = Math.ceil(n / 2);
-  const longest = (n * 1000) / MOST_PER_SECOND + MORE_MS;
+  const longest = (n * 1000) / MAX_PER_SECOND + MORE_MS;
   const reached = (count: number) => async () => {
     const seen = rotations().length;
     return seen >= count ? null : `${seen} of ${count} roles are rotated`;
@@ -87,7 +87,7 @@ async function catchUp(
   if (late >= 0) wrong.push(`rotation ${late + 1} was not that of the longest overdue role`);
   if (again.size > 1) wrong.push(`${again.size} roles were rotated twice`);
   const rate = busiestSecond(rotations().map(({ at: when }) => when));
-  if (rate > MOST_PER_SECOND + BURST) wrong.push(`${rate} rotations in one second`);
+  if (rate > MAX_PER_SECOND + BURST) wrong.push(`${rate} rotations in one second`);
   figures.push(
     `rotated in ${seconds.toFixed(0)} s, ${rate} at most in a second`,
     `killed once in the middle (${again.size} repeated)`,

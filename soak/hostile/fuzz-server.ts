@@ -18,7 +18,7 @@ import type { Result } from "../result.ts";
 const CLIENTS = 256; // most of which wait for what was no request
 const ANSWER_MS = 500; // without an answer until then it was none, and we hang up
 const END_MS = 20_000; // by then the server has let go of any connection
-const MOST_WRONG = 10;
+const MAX_WRONG = 10;
 const TELL_EVERY = 100_000;
 
 export async function fuzzServer({ count, seed, say }: FuzzOptions): Promise<Result> {
@@ -37,7 +37,7 @@ export async function fuzzServer({ count, seed, say }: FuzzOptions): Promise<Res
   const began = performance.now();
 
   const client = async () => {
-    while (left > 0 && wrong.length < MOST_WRONG && server.ended === null) {
+    while (left > 0 && wrong.length < MAX_WRONG && server.ended === null) {
       left--;
       if (left % TELL_EVERY === 0 && left > 0)
         say(`${count - left} requests, ${wrong.length} wrong`);

@@ -3,7 +3,7 @@
 
 import { JSON_LIMITS } from "@holdfast/shared/json/json-limits";
 
-export const MOST_BODY = 1024 * 1024; // bytes, the default of max_request_size
+export const MAX_BODY = 1024 * 1024; // bytes, the default of max_request_size
 const { depth, keys, elements, tokens, keyBytes, numberBytes } = JSON_LIMITS;
 
 export interface HostileBody {
@@ -14,7 +14,7 @@ export interface HostileBody {
 }
 
 /** A body of just so many bytes, filled with `piece` between `before` and `after`. */
-export function filled(before: string, piece: string, after: string, size = MOST_BODY): string {
+export function filled(before: string, piece: string, after: string, size = MAX_BODY): string {
   const room = size - Buffer.byteLength(before + after);
   const times = Math.floor(room / Buffer.byteLength(piece));
   const text = before + piece.repeat(times) + after;
@@ -55,7 +55,7 @@ export function hostileBodies(): HostileBody[] {
   const digits = "1234567890".repeat(Math.ceil(numberBytes / 10)).slice(0, numberBytes);
   const manyKeys = Array.from({ length: 90_000 }, (_, i) => `"${i.toString(36)}":0`).join(",");
   const invalidUtf8 = Buffer.from(filled('{"a":"', "x", '"}'));
-  invalidUtf8[MOST_BODY - 3] = 0xff;
+  invalidUtf8[MAX_BODY - 3] = 0xff;
   return [
     good(`depth ${depth}`, nested(depth)),
     bad(`depth ${depth + 1}`, nested(depth + 1)),
@@ -110,7 +110,7 @@ export function hostileBodies(): HostileBody[] {
     good("1 MiB of escaped pairs", filled('{"a":"', "\\ud83d\\ude00", '"}')),
     bad("half a pair after 1 MiB", filled('{"a":"', "x", '\\ud800"}')),
     bad("no UTF-8 after 1 MiB", invalidUtf8),
-    bad("1 MiB of overlong slashes", Buffer.alloc(MOST_BODY, Buffer.from([0xc0, 0xaf]))),
+    bad("1 MiB of overlong slashes", Buffer.alloc(MAX_BODY, Buffer.from([0xc0, 0xaf]))),
     bad("a byte order mark", '\ufeff{"a":0}'),
     good("1 MiB of spaces", filled("{", " ", "}")),
     good(`numbers of ${numberBytes} digits`, `{"a":${list(1000, digits)}}`),
@@ -140,7 +140,7 @@ export function hostileBodies(): HostileBody[] {
     good(`${keys} keys of one hash`, member(1000, collisions())),
     bad("1 MiB without an end", filled('{"a":"', "x", "")),
     bad("1 MiB of commas", filled('{"a":[', ",", "]}")),
-    bad("1 MiB of zeros", Buffer.alloc(MOST_BODY)),
+    bad("1 MiB of zeros", Buffer.alloc(MAX_BODY)),
   ];
 }
 

@@ -9,8 +9,8 @@ export interface HostileKey {
   readonly good: boolean;
 }
 
-const MOST_KEY = 64 * 1024; // characters of one key
-const MOST_BYTES = (MOST_KEY / 4) * 3;
+const MAX_KEY = 64 * 1024; // characters of one key
+const MAX_BYTES = (MAX_KEY / 4) * 3;
 const DAY_MS = 86_400_000;
 const USER_ID = 0xc0 | 13;
 const MARKER = 0xc0 | 10;
@@ -37,13 +37,13 @@ export async function hostileKeys(): Promise<HostileKey[]> {
   const primary = plain.subarray(0, 2 + plain.readUInt8(1));
   const forged = forgedSignatures(plain);
   return [
-    bad("64 KiB of zeros", Buffer.alloc(MOST_BYTES)),
-    bad("64 KiB of ones", Buffer.alloc(MOST_BYTES, 0xff)),
-    { name: "64 KiB of A", keys: ["A".repeat(MOST_KEY)], good: false },
-    { name: "64 KiB of spaces", keys: [" ".repeat(MOST_KEY)], good: false },
+    bad("64 KiB of zeros", Buffer.alloc(MAX_BYTES)),
+    bad("64 KiB of ones", Buffer.alloc(MAX_BYTES, 0xff)),
+    { name: "64 KiB of A", keys: ["A".repeat(MAX_KEY)], good: false },
+    { name: "64 KiB of spaces", keys: [" ".repeat(MAX_KEY)], good: false },
     {
       name: "armor around 64 KiB",
-      keys: [`-----BEGIN PGP PUBLIC KEY BLOCK-----\n${"\n".repeat(MOST_KEY - 40)}`],
+      keys: [`-----BEGIN PGP PUBLIC KEY BLOCK-----\n${"\n".repeat(MAX_KEY - 40)}`],
       good: false,
     },
     {
@@ -67,14 +67,14 @@ export async function hostileKeys(): Promise<HostileKey[]> {
 
 /** `start`, and `packet` as often as a key may be long. */
 function packets(start: Buffer, packet: readonly number[]): Buffer {
-  const times = Math.floor((MOST_BYTES - start.length) / packet.length);
+  const times = Math.floor((MAX_BYTES - start.length) / packet.length);
   return Buffer.concat([start, ...Array.from({ length: times }, () => Buffer.from(packet))]);
 }
 
 /** The key's last signature, again and again, each with another last byte: none of them is right. */
 function forgedSignatures(key: Buffer): Buffer {
   const signature = lastPacket(key);
-  const times = Math.floor((MOST_BYTES - key.length) / signature.length);
+  const times = Math.floor((MAX_BYTES - key.length) / signature.length);
   const copies = Array.from({ length: times }, (_, i) => {
     const copy = Buffer.from(signature);
     copy[copy.length - 1] = (copy.at(-1) ?? 0) ^ ((i % 255) + 1);

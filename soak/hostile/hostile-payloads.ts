@@ -1,7 +1,7 @@
 // The catalogue of hostile requests: T-N01, T-N02, T-N06, T-N07, T-N09 and T-G05, at every limit and
 // beyond it, as raw bytes. Each says what it must be answered, with a token and without.
 
-import { filled, hostileBodies, MOST_BODY } from "./hostile-bodies.ts";
+import { filled, hostileBodies, MAX_BODY } from "./hostile-bodies.ts";
 import { type HostileKey, hostileKeys } from "./hostile-keys.ts";
 
 export interface Payload {
@@ -74,7 +74,7 @@ function bodies(): Payload[] {
 
 /** Values that an endpoint looks at itself, as large as a body can be. */
 function fields(): Payload[] {
-  const big = "x".repeat(MOST_BODY - 100);
+  const big = "x".repeat(MAX_BODY - 100);
   // 8,192 bytes of JSON are accepted; one character more in each is one byte too many.
   const metadata = (count: number, value = 57) =>
     Object.fromEntries(
@@ -160,7 +160,7 @@ function heads(): Payload[] {
     row("2,000 empty headers", many(2000), [400, 431]),
     row("a header of 15 KiB", [`X-Long: ${"x".repeat(15 * 1024)}`], [200, 404], DENIED),
     row("a header of 17 KiB", [`X-Long: ${"x".repeat(17 * 1024)}`], [431]),
-    row("a header of 1 MiB", [`X-Long: ${"x".repeat(MOST_BODY)}`], [431]),
+    row("a header of 1 MiB", [`X-Long: ${"x".repeat(MAX_BODY)}`], [431]),
     row("a second token of 9 KiB", [`X-Vault-Token: ${"t".repeat(9 * 1024)}`], [400, 431]),
     row("a header __proto__", ["__proto__: x"], [400]),
     row("a header constructor", ["constructor: x"], REFUSED),

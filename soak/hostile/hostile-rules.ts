@@ -7,7 +7,7 @@ import { at } from "../../tests/support/http-client.ts";
 import type { Payload } from "./hostile-payloads.ts";
 import type { ObservedServer } from "../observed-server.ts";
 
-const MOST_BODY = 1024 * 1024;
+const MAX_BODY = 1024 * 1024;
 // Refused or done, whatever it is: what counts is that nobody waits for it.
 const ANSWERED = [200, 204, 400, 403, 404, 413, 429, 503] as const;
 const SEARCHED = 12;
@@ -180,7 +180,7 @@ function writes(): (readonly [string, Write])[] {
     range(count, (i) => `path "one/p${i}/*" { capabilities = ["read", "list"] }`).join("\n");
   const values = JSON.stringify(range(16_000, (i) => `*a${i}*`));
   const many = `path "one/*" { capabilities = ["read"] denied_parameters = { p = ${values} } }`;
-  const wrapped = { a: "x".repeat(MOST_BODY - 100) };
+  const wrapped = { a: "x".repeat(MAX_BODY - 100) };
   return [
     ["a policy of 9,000 blocks", ["POST", "sys/policies/acl/big", { policy: blocks(9000) }]],
     ["a policy of 16,000 patterns", ["POST", "sys/policies/acl/big", { policy: many }]],

@@ -14,8 +14,8 @@ import type { ProbeReading } from "./loop-probe.ts";
 import type { Result } from "../result.ts";
 
 const AT_ONCE = 64;
-const MOST_BLOCKED_MS = 50;
-const MOST_GROWTH = 64 * 1024 * 1024;
+const MAX_BLOCKED_MS = 50;
+const MAX_GROWTH = 64 * 1024 * 1024;
 const PROVOKED_MS = 120;
 const QUIET_MS = 2000;
 const LONGEST_ANSWER_MS = 30_000;
@@ -43,7 +43,7 @@ interface Row {
 export async function hostile(options: HostileOptions): Promise<Result> {
   const { say, seed, quick = false, plant, only = "" } = options;
   // The short form runs on whatever machine there is: it finds what takes seconds.
-  const most = quick ? 5 * MOST_BLOCKED_MS : MOST_BLOCKED_MS;
+  const most = quick ? 5 * MAX_BLOCKED_MS : MAX_BLOCKED_MS;
   const place = scratch("hostile");
   const server = await ObservedServer.start({ directory: place });
   const wrong: string[] = [];
@@ -91,7 +91,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     if (failures.length > 0) wrong.push(`good clients: ${failures.slice(0, 3).join(", ")}`);
     const skip = server.ended !== null || plant !== undefined;
     const grown = skip ? 0 : await settled(server, before.resident);
-    if (grown > MOST_GROWTH) wrong.push(`${mib(grown)} MiB more memory after it was over`);
+    if (grown > MAX_GROWTH) wrong.push(`${mib(grown)} MiB more memory after it was over`);
     for (const { name, stretch } of rows) {
       if (stretch > most) wrong.push(`${name}: blocked for ${stretch.toFixed(0)} ms`);
     }
@@ -171,7 +171,7 @@ async function measure(
     }
     if (payload.undo !== undefined) await server.call(payload.undo.method, payload.undo.path);
     if (best === null || stretch < best.stretch) best = { name, stretch, turn };
-    if (best.stretch <= MOST_BLOCKED_MS) break;
+    if (best.stretch <= MAX_BLOCKED_MS) break;
   }
   return best ?? { name, stretch: 0, turn: 0 };
 }
@@ -202,7 +202,7 @@ async function answerTo(
 async function settled(server: ObservedServer, before: number): Promise<number> {
   const end = performance.now() + 10_000;
   let grown = Infinity;
-  while (performance.now() < end && grown > MOST_GROWTH / 4) {
+  while (performance.now() < end && grown > MAX_GROWTH / 4) {
     server.tell({ ask: "collect" }); // an idle process sees no reason to
     grown = Math.min(grown, (await server.read()).resident - before);
     await pause(250);

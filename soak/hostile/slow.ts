@@ -14,7 +14,7 @@ import { NeverReading, SlowClients } from "./slow-clients.ts";
 
 const SLACK_S = 2;
 const QUIET_MS = 4000;
-const MOST_RATIO = 2;
+const MAX_RATIO = 2;
 // Of a machine whose processors the clients share with the server, and in a short run with other tests.
 const NOISE_MS = 10;
 const QUICK_NOISE_MS = 100;
@@ -196,7 +196,7 @@ async function watch(
       wrong.push(`good clients: ${failures.length} failures, such as ${failures[0]}`);
     }
     // The short form runs on whatever machine there is, with a second of its own work beside it.
-    if (scale !== QUICK && busy.p99 > quiet.p99 * MOST_RATIO + noise) {
+    if (scale !== QUICK && busy.p99 > quiet.p99 * MAX_RATIO + noise) {
       wrong.push(`good clients' p99: ${quiet.p99.toFixed(1)} → ${busy.p99.toFixed(1)} ms`);
     }
     if (server.ended !== null) wrong.push(`the server ended: ${server.ended}\n${server.log}`);

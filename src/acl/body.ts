@@ -25,8 +25,8 @@ import { showName } from "../document/document-failure.ts";
 import type { Block, Key, Position, Value } from "../document/hcl-node.ts";
 
 // Values with a star, for one parameter: each is looked for in every part of a request's value.
-const MOST_PATTERNS = 256;
-const MOST_PATTERN_CHARACTERS = 16 * 1024;
+const MAX_PATTERNS = 256;
+const MAX_PATTERN_CHARACTERS = 16 * 1024;
 
 export const NOT_ENFORCED: ReadonlySet<string> = new Set([
   "mfa_methods",
@@ -166,10 +166,10 @@ class BodyReader {
 
   #checkPatterns(key: string, { text, position }: Key, values: readonly RuleValue[]): void {
     const { count, characters } = patternsIn(values);
-    if (count <= MOST_PATTERNS && characters <= MOST_PATTERN_CHARACTERS) return;
+    if (count <= MAX_PATTERNS && characters <= MAX_PATTERN_CHARACTERS) return;
     const problem =
       `${key} names too many values with a star for parameter ${showName(text)}: at most ` +
-      `${MOST_PATTERNS} with ${MOST_PATTERN_CHARACTERS} characters together are accepted`;
+      `${MAX_PATTERNS} with ${MAX_PATTERN_CHARACTERS} characters together are accepted`;
     throw this.#refused("policy-too-many-patterns", problem, position);
   }
 

@@ -18,7 +18,7 @@ import {
 import type { MergedRule, Source } from "./merged-rule.ts";
 import type { ParameterProblem } from "./parameters/parameters.ts";
 import { isWeaker, labelOf, matches, whyWeaker } from "./pattern.ts";
-import { MOST_COMPARED } from "./parameters/value.ts";
+import { MAX_COMPARED } from "./parameters/value.ts";
 import { smallestRule } from "./suggestion.ts";
 import { showName } from "../document/document-failure.ts";
 
@@ -226,7 +226,7 @@ function parameterText({ kind, name }: ParameterProblem): string {
     case "too-long":
       return (
         `parameter ${shownName} makes more than can be compared with the values of a rule: ` +
-        `at most ${MOST_COMPARED.characters} characters and ${MOST_COMPARED.parts} parts in a request`
+        `at most ${MAX_COMPARED.characters} characters and ${MAX_COMPARED.parts} parts in a request`
       );
     case "too-many-values":
       return `the blocks with this path name more values for parameter ${shownName} than are compared`;

@@ -34,7 +34,7 @@ interface Patterned {
   readonly pattern: Pattern;
 }
 
-const MOST_TOGETHER = 16;
+const MAX_TOGETHER = 16;
 const DEEPEST = 64;
 
 export class Overlaps<T extends Patterned> {
@@ -102,7 +102,7 @@ class Place<T extends Patterned> implements Where {
   add(one: T): void {
     if (this.#few) {
       this.#here.push(one);
-      if (this.#here.length <= MOST_TOGETHER || this.depth >= DEEPEST) return;
+      if (this.#here.length <= MAX_TOGETHER || this.depth >= DEEPEST) return;
       const all = this.#here;
       this.#here = [];
       this.#few = false;

@@ -40,9 +40,9 @@ function compiled(...texts: readonly string[]): CompiledAcl {
   return CompiledAcl.compile(policies, { now: 0n });
 }
 
-type Asked = Exclude<AclCapability, "sudo">;
+type Operation = Exclude<AclCapability, "sudo">;
 
-function isCapability(word: string | undefined): word is Asked {
+function isCapability(word: string | undefined): word is Operation {
   return word !== undefined && Object.values(WORDS).includes(word) && word !== "sudo";
 }
 

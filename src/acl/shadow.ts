@@ -11,8 +11,8 @@ import { Overlaps, type Segments, segmentsOf, type Steps } from "./overlap.ts";
 import { isWeaker, type Pattern } from "./pattern.ts";
 import type { AclRule } from "./rule.ts";
 
-const MOST_PASSES = 8;
-const MOST_STEPS = 200_000; // beyond, what might overlap counts as if it did
+const MAX_PASSES = 8;
+const MAX_STEPS = 200_000; // beyond, what might overlap counts as if it did
 const ANY = ~0;
 
 export interface ShadowOptions {
@@ -27,11 +27,11 @@ export interface ShadowOptions {
 export function* shadowing(
   acl: CompiledAcl,
   kept: ReadonlySet<string>,
-  { reachOf = () => 0, mostSteps = MOST_STEPS }: ShadowOptions = {},
+  { reachOf = () => 0, mostSteps = MAX_STEPS }: ShadowOptions = {},
 ): Sliced<ReadonlySet<string>> {
   const steps = new CountedSteps(mostSteps);
   const staying = new Set<string>();
-  for (let pass = 0; pass < MOST_PASSES; pass++) {
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
     const isKept = ({ policy }: Source) => kept.has(policy.name) || staying.has(policy.name);
     const below = new Granted(steps);
     for (const rule of acl.all()) {
@@ -82,7 +82,7 @@ class CountedSteps implements Steps {
   }
 }
 
-interface Asked {
+interface Comparison {
   readonly rule: MergedRule;
   /** Its blocks of policies that are left out, and the rest of them. */
   readonly others: readonly Source[];
@@ -90,7 +90,7 @@ interface Asked {
   readonly reachOf: (written: bigint) => number;
 }
 
-function* takesAway({ rule, others, same, reachOf }: Asked, below: Granted): Sliced<boolean> {
+function* takesAway({ rule, others, same, reachOf }: Comparison, below: Granted): Sliced<boolean> {
   const { pattern } = rule;
   const binds = others.some((source) => isBound(source.rule));
   // Blocks with one label: grants add up, and bounds do too.
@@ -131,7 +131,7 @@ interface Span {
   readonly capabilities: number;
 }
 
-const MOST_SPANS = 64; // each is compared with each
+const MAX_SPANS = 64; // each is compared with each
 
 /** Of blocks with one label, what counts as long and as far as one. */
 function spansOf(sources: readonly Source[], reachOf: (written: bigint) => number): Span[] {
@@ -159,13 +159,13 @@ function covers(one: Span, other: Span): boolean {
 
 /** Those that somewhere, or some day, count with none of the others beside them. */
 function withoutEqual(spans: readonly Span[], others: readonly Span[]): readonly Span[] {
-  if (Math.max(spans.length, others.length) > MOST_SPANS) return spans;
+  if (Math.max(spans.length, others.length) > MAX_SPANS) return spans;
   return spans.filter((span) => !others.some((other) => covers(other, span)));
 }
 
 /** What they grant together wherever and whenever one of them counts. */
 function leastOf(spans: readonly Span[]): number {
-  const few = spans.length <= MOST_SPANS;
+  const few = spans.length <= MAX_SPANS;
   return spans.reduce((least, span) => {
     const beside = few ? spans.filter((other) => covers(other, span)) : [span];
     return least & beside.reduce((bits, { capabilities }) => bits | capabilities, 0);

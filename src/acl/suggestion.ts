@@ -235,7 +235,7 @@ function relax(
   }
 }
 
-const MOST_TRIED = 64; // values that are compared with a request one by one
+const MAX_TRIED = 64; // values that are compared with a request one by one
 
 /** Fewer than there were, in any case: a round that changed nothing would be followed by another. */
 function notCaught(
@@ -244,7 +244,7 @@ function notCaught(
   caught: JsonValue,
   reading: Reading | undefined,
 ) {
-  if (values.length > MOST_TRIED) return [];
+  if (values.length > MAX_TRIED) return [];
   const left = values.filter((value) => !valueSetOf(name, [value]).catches(caught, reading));
   return left.length < values.length ? left : [];
 }

@@ -4,7 +4,7 @@ import { madeAudit } from "../../tests/support/made/made-audit.ts";
 import { Failure } from "@holdfast/shared/failure";
 import { serve } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { auditApi } from "./api.ts";
 
 async function served(t: TestContext) {
@@ -21,7 +21,7 @@ async function served(t: TestContext) {
         field.read(given[field.name] as never),
       ]),
     );
-    const answer = await endpoint.run(input, {} as Asked);
+    const answer = await endpoint.run(input, {} as RequestContext);
     return answer instanceof Reply ? answer : new Reply(answer);
   };
   return { ...made, call, endpoints };

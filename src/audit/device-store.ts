@@ -24,8 +24,8 @@ export interface AuditViews {
 
 export type HeaderSettings = Readonly<Record<string, { readonly hmac: boolean }>>;
 
-export const MOST_DEVICES = 64;
-const MOST_HEADERS = 64;
+export const MAX_DEVICES = 64;
+const MAX_HEADERS = 64;
 
 const deviceCodec = jsonCodec<DeviceRecord>();
 const headersCodec = jsonCodec<HeaderSettings>();
@@ -48,7 +48,7 @@ export class DeviceStore {
   devices(): DeviceRecord[] {
     const { shared, local } = this.#views;
     return [shared, local].flatMap((view) =>
-      view.records(DEVICES, deviceCodec, { limit: MOST_DEVICES }).map(({ value }) => value),
+      view.records(DEVICES, deviceCodec, { limit: MAX_DEVICES }).map(({ value }) => value),
     );
   }
 
@@ -69,7 +69,7 @@ export class DeviceStore {
           throw deviceExists(path);
         }
         const count = places.reduce((sum, place) => sum + countOf(place), 0);
-        if (count >= MOST_DEVICES) throw tooManyDevices(MOST_DEVICES);
+        if (count >= MAX_DEVICES) throw tooManyDevices(MAX_DEVICES);
         const place = record.local ? tx.on(local) : tx;
         place.put(deviceKey(path), record, deviceCodec);
         place.put(keyKey(path), raw, bytesCodec);
@@ -118,7 +118,7 @@ export class DeviceStore {
   async changeHeaders(change: (settings: HeaderSettings) => HeaderSettings): Promise<void> {
     await this.#views.shared.write((tx) => {
       const settings = change(tx.get(HEADERS, headersCodec) ?? {});
-      if (Object.keys(settings).length > MOST_HEADERS) throw headerInvalid();
+      if (Object.keys(settings).length > MAX_HEADERS) throw headerInvalid();
       tx.put(HEADERS, settings, headersCodec);
     });
   }
@@ -140,7 +140,7 @@ export class DeviceStore {
 }
 
 function countOf(tx: Tx): number {
-  return tx.keys(DEVICES, { limit: MOST_DEVICES }).length;
+  return tx.keys(DEVICES, { limit: MAX_DEVICES }).length;
 }
 
 function takeKey(bytes: Uint8Array): KeyObject {

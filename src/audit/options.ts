@@ -18,8 +18,8 @@ export type DeviceType = (typeof DEVICE_TYPES)[number];
 const SECOND: Nanos = 1_000_000_000n;
 export const FILE_TIMEOUT: Nanos = 10n * SECOND;
 const SOCKET_TIMEOUT: Nanos = 2n * SECOND;
-const LEAST_ROTATION = 4096; // bytes: below, most of a file would be its first line
-const LEAST_INTERVAL: Nanos = 60n * SECOND;
+const MIN_ROTATION = 4096; // bytes: below, most of a file would be its first line
+const MIN_INTERVAL: Nanos = 60n * SECOND;
 
 const COMMON = ["hmac_accessor", "log_raw", "elide_list_responses", "format", "prefix"];
 const KNOWN: Readonly<Record<DeviceType, readonly string[]>> = {
@@ -145,8 +145,8 @@ function fileTarget(reader: Reader): Target {
     throw optionInvalid("file_path", what);
   }
   const rotation: Rotation = {
-    bytes: reader.integer("rotate_bytes", LEAST_ROTATION, Number.MAX_SAFE_INTEGER),
-    interval: reader.duration("rotate_interval", LEAST_INTERVAL, 3650n * 86_400n * SECOND),
+    bytes: reader.integer("rotate_bytes", MIN_ROTATION, Number.MAX_SAFE_INTEGER),
+    interval: reader.duration("rotate_interval", MIN_INTERVAL, 3650n * 86_400n * SECOND),
     keep: reader.integer("rotate_keep", 1, 100_000),
   };
   const rotates = rotation.bytes !== null || rotation.interval !== null;

@@ -7,8 +7,8 @@ import type { Log } from "@holdfast/shared/log";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Attempt } from "./attempt.ts";
 
-const MOST_RECORDS = 16_384;
-const MOST_BATCH_BYTES = 1024 * 1024;
+const MAX_RECORDS = 16_384;
+const MAX_BATCH_BYTES = 1024 * 1024;
 
 export interface QueueOptions {
   readonly device: string;
@@ -47,7 +47,7 @@ export class RecordQueue {
 
   /** False when it was refused, and told so. Throws what `make` throws. */
   add(make: () => string, due: Nanos, attempt: Attempt): boolean {
-    if (this.length >= MOST_RECORDS) {
+    if (this.length >= MAX_RECORDS) {
       attempt.failed();
       return false;
     }
@@ -67,7 +67,7 @@ export class RecordQueue {
     let count = 0;
     while (count < this.#made.length) {
       const { length } = this.#made[count]!.record;
-      if (count > 0 && bytes + length > MOST_BATCH_BYTES) break;
+      if (count > 0 && bytes + length > MAX_BATCH_BYTES) break;
       bytes += length;
       count++;
     }

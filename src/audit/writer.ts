@@ -12,7 +12,7 @@ import { type Entry, failedBefore, RecordQueue, tellFailed } from "./record-queu
 const SECOND: Nanos = 1_000_000_000n;
 const FIRST_RETRY: Nanos = SECOND;
 const LAST_RETRY: Nanos = 5n * SECOND; // space was freed, the peer is back: noticed within this
-const MOST_QUEUED_BYTES = 16 * 1024 * 1024;
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 // What follows a record runs in the microtasks behind it, a handful of them one after the other.
 const TOLD_AT_ONCE = 4;
 const FOLLOWING_STEPS = 8;
@@ -60,7 +60,7 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    const { device, log, source, mostQueuedBytes = MOST_QUEUED_BYTES } = options;
+    const { device, log, source, mostQueuedBytes = MAX_QUEUED_BYTES } = options;
     const mostRecordBytes = source.mostBytes;
     this.#queue = new RecordQueue({ device, log, mostRecordBytes, mostBytes: mostQueuedBytes });
   }

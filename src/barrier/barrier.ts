@@ -23,13 +23,7 @@ import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
 import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
-import {
-  Keyring,
-  LEAST_OPERATIONS,
-  MOST_OPERATIONS,
-  type NewTerm,
-  type Rotation,
-} from "./keyring.ts";
+import { Keyring, MIN_OPERATIONS, MAX_OPERATIONS, type NewTerm, type Rotation } from "./keyring.ts";
 import { type Sealer, type Tx, View } from "./view.ts";
 
 export const KEYRING_PATH = "core/keyring";
@@ -39,7 +33,7 @@ const UPGRADES = "core/upgrade/";
 const SECOND: Nanos = 1_000_000_000n;
 const PERIOD: Nanos = 300n * SECOND; // of counting and of looking whether a rotation is due
 const UPGRADE_LIFE: Nanos = 120n * SECOND;
-const LEAST_INTERVAL: Nanos = 24n * 3600n * SECOND;
+const MIN_INTERVAL: Nanos = 24n * 3600n * SECOND;
 const NONCE_BYTES = 12;
 /** The keyring and the tree's key are sealed by the root key, under this term in their header. */
 const ROOT_TERM = 1;
@@ -254,10 +248,10 @@ export class Barrier {
     const { maxOperations, interval } = rotation;
     const countFits =
       Number.isSafeInteger(maxOperations) &&
-      maxOperations >= LEAST_OPERATIONS &&
-      maxOperations <= MOST_OPERATIONS;
-    if (!countFits || (interval !== 0n && interval < LEAST_INTERVAL)) {
-      throw failures.rotationOutOfRange(LEAST_OPERATIONS, MOST_OPERATIONS);
+      maxOperations >= MIN_OPERATIONS &&
+      maxOperations <= MAX_OPERATIONS;
+    if (!countFits || (interval !== 0n && interval < MIN_INTERVAL)) {
+      throw failures.rotationOutOfRange(MIN_OPERATIONS, MAX_OPERATIONS);
     }
     await this.#writeKeys((raw) => {
       this.#keyring = this.#unsealed().withRotation(rotation);

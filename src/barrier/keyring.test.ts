@@ -6,7 +6,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { FlakyRandom, START } from "../../tests/support/fake-world.ts";
 import { showTime } from "@holdfast/shared/text/time";
-import { Keyring, LEAST_OPERATIONS, MOST_OPERATIONS } from "./keyring.ts";
+import { Keyring, MIN_OPERATIONS, MAX_OPERATIONS } from "./keyring.ts";
 
 const DAY = 86_400_000_000_000n;
 const random = new FlakyRandom();
@@ -66,7 +66,7 @@ test("a keyring survives the round trip; the margin of a crash is counted in", (
       (list, margin, days) => {
         const rotation = {
           enabled: days > 3n,
-          maxOperations: LEAST_OPERATIONS,
+          maxOperations: MIN_OPERATIONS,
           interval: days * DAY,
         };
         const keyring = ring(list.length, list).withRotation(rotation);
@@ -188,5 +188,5 @@ test("a rotation is due by count or by age, and never when switched off", () => 
   assert.equal(set({ interval: DAY }, 0).isDue(START + DAY), true);
   assert.equal(set({ interval: DAY }, 0).isDue(START - DAY), false);
   assert.equal(set({ enabled: false, interval: DAY }, 2_000_000).isDue(START + 2n * DAY), false);
-  assert.ok(MOST_OPERATIONS < 2 ** 32);
+  assert.ok(MAX_OPERATIONS < 2 ** 32);
 });

@@ -12,8 +12,8 @@ import { exportKey, freshKey, secretKey } from "../crypto/aead.ts";
 import { keyFromText, keyText } from "./key-text.ts";
 
 /** 90 % of 2^32: random 96-bit nonces repeat with a chance of about 2^-32 at that many entries. */
-export const MOST_OPERATIONS = 3_865_470_566;
-export const LEAST_OPERATIONS = 1_000_000;
+export const MAX_OPERATIONS = 3_865_470_566;
+export const MIN_OPERATIONS = 1_000_000;
 const KEY_BYTES = 32;
 
 export interface Rotation {
@@ -61,7 +61,7 @@ export class Keyring {
 
   static fresh(random: Random, rootKey: KeyObject, now: Instant): Keyring {
     const first = { term: 1, key: freshKey(random), installed: now, encryptions: 0 };
-    const rotation = { enabled: true, maxOperations: MOST_OPERATIONS, interval: 0n };
+    const rotation = { enabled: true, maxOperations: MAX_OPERATIONS, interval: 0n };
     return new Keyring([first], rootKey, rotation);
   }
 

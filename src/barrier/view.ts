@@ -12,7 +12,7 @@ import type { Change } from "../storage/watch.ts";
 export type { Page } from "../storage/key.ts";
 export type { Change } from "../storage/watch.ts";
 
-export interface Record<T> {
+export interface StoredRecord<T> {
   readonly key: string; // below the view's prefix
   readonly value: T;
 }
@@ -20,7 +20,7 @@ export interface Record<T> {
 /** Keys and prefixes are relative to the view. */
 export interface ViewReads {
   get<T>(key: string, codec: Codec<T>): T | null;
-  records<T>(prefix: string, codec: Codec<T>, page: Page): Record<T>[];
+  records<T>(prefix: string, codec: Codec<T>, page: Page): StoredRecord<T>[];
   keys(prefix: string, page: Page): string[];
   /** Names one level down, folders with "/". */
   list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[];
@@ -78,7 +78,7 @@ export class View implements ViewReads {
     return plaintext === null ? null : codec.decode(plaintext);
   }
 
-  records<T>(prefix: string, codec: Codec<T>, page: Page): Record<T>[] {
+  records<T>(prefix: string, codec: Codec<T>, page: Page): StoredRecord<T>[] {
     this.#sealer.assertUnsealed();
     const rows = this.#store.rows(this.prefix + prefix, absolute(this.prefix, page));
     return rows.map(({ key, value }) => this.#record(key, value, codec));
@@ -122,7 +122,7 @@ export class View implements ViewReads {
     return new ViewTx(raw, this, this.#sealer);
   }
 
-  #record<T>(path: string, sealed: Uint8Array, codec: Codec<T>): Record<T> {
+  #record<T>(path: string, sealed: Uint8Array, codec: Codec<T>): StoredRecord<T> {
     const value = codec.decode(this.#sealer.open(path, sealed));
     return { key: path.slice(this.prefix.length), value };
   }
@@ -155,7 +155,7 @@ class ViewTx implements Tx {
     return sealed === null ? null : codec.decode(this.#sealer.open(path, sealed));
   }
 
-  records<T>(below: string, codec: Codec<T>, page: Page): Record<T>[] {
+  records<T>(below: string, codec: Codec<T>, page: Page): StoredRecord<T>[] {
     const { prefix } = this.#view;
     return this.#raw.rows(prefix + below, absolute(prefix, page)).map(({ key, value }) => ({
       key: key.slice(prefix.length),

@@ -6,7 +6,7 @@ import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 
 const STRETCH: Nanos = 10n * MILLISECOND;
 // What follows a turn (the answer, its record) is not ours to measure, so they are counted as well.
-const MOST_AT_ONCE = 16;
+const MAX_AT_ONCE = 16;
 
 export interface FairTurnsWorld {
   readonly clock: Pick<Clock, "elapsed">;
@@ -43,7 +43,7 @@ export class FairTurns {
       for (let at = 0; at < round.length;) {
         await timers.turn();
         const began = clock.elapsed();
-        const last = Math.min(at + MOST_AT_ONCE, round.length);
+        const last = Math.min(at + MAX_AT_ONCE, round.length);
         while (at < last && clock.elapsed() - began < STRETCH) {
           round[at]?.();
           at++;

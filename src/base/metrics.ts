@@ -191,7 +191,7 @@ interface Metric extends About {
 }
 
 /** One of several numbers that come out of the same look. */
-export interface Pick<R> extends About {
+export interface PickedValue<R> extends About {
   readonly kind: "counter" | "gauge";
   readonly pick: (reading: R) => number | null;
 }
@@ -283,7 +283,7 @@ export class Registry {
   }
 
   /** Numbers of one reading, which is taken once for each scrape. */
-  readsTogether<R>(picks: readonly Pick<R>[], read: () => R): void {
+  readsTogether<R>(picks: readonly PickedValue<R>[], read: () => R): void {
     let last: { readonly scrape: number; readonly reading: R } | null = null;
     const current = () => {
       if (last?.scrape !== this.#scrape) last = { scrape: this.#scrape, reading: read() };

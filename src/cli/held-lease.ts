@@ -16,9 +16,9 @@ export interface HeldLease {
   readonly renewable: boolean;
 }
 
-type Surroundings = Pick<Context, "client" | "out" | "clock" | "timers">;
+type LeaseContext = Pick<Context, "client" | "out" | "clock" | "timers">;
 
-const LEAST_WAIT = SECOND;
+const MIN_WAIT = SECOND;
 const LONGEST_RETRY = 30n * SECOND;
 
 /** What an envelope says of one; null where there is none. */
@@ -32,7 +32,7 @@ export function heldLease(body: JsonValue | undefined): HeldLease | null {
 /** Until the signal: renews at two thirds of the time left, and says so when no more is to be had. */
 export async function keepLease(
   lease: HeldLease,
-  surroundings: Surroundings,
+  surroundings: LeaseContext,
   signal: AbortSignal,
 ): Promise<void> {
   try {
@@ -44,13 +44,13 @@ export async function keepLease(
 
 class LeaseKeeping {
   readonly #id: string;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: LeaseContext;
   readonly #client: Client;
   readonly #signal: AbortSignal;
   #until: Nanos;
   #renewable: boolean;
 
-  constructor(lease: HeldLease, surroundings: Surroundings, signal: AbortSignal) {
+  constructor(lease: HeldLease, surroundings: LeaseContext, signal: AbortSignal) {
     this.#id = lease.id;
     this.#surroundings = surroundings;
     // Whoever looks at the terminal looks at the command that runs.
@@ -66,7 +66,7 @@ class LeaseKeeping {
     while (this.#renewable && this.#left() > 0n) {
       const [share, most] = failures === 0 ? [2n, this.#left()] : [1n, LONGEST_RETRY];
       const wait = (this.#left() * share) / 3n;
-      await pause(timers, clamped(wait, LEAST_WAIT, most), this.#signal);
+      await pause(timers, clamped(wait, MIN_WAIT, most), this.#signal);
       failures = (await this.#renewed()) ? 0 : failures + 1;
     }
     const left = this.#left();

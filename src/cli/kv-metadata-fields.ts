@@ -12,14 +12,14 @@ export const METADATA_FLAGS = {
   customMetadata: flag.pair("A note").repeated(),
 };
 
-export interface MetadataGiven {
+export interface MetadataNeeds {
   readonly maxVersions: number | undefined;
   readonly casRequired: "true" | "false" | undefined;
   readonly deleteVersionAfter: Nanos | undefined;
   readonly customMetadata: readonly (readonly [string, string])[];
 }
 
-export function metadataFields(given: MetadataGiven): JsonObject {
+export function metadataFields(given: MetadataNeeds): JsonObject {
   const { maxVersions, casRequired, deleteVersionAfter, customMetadata } = given;
   return {
     ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),

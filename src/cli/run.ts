@@ -82,7 +82,7 @@ class Invocation {
     const command = await loadCommand(found.name);
     const known = new Map([...globals, ...byName(command.flags)]);
     const line = readLine(front.rest.slice(found.words), known);
-    const given = mergeGiven(front.given, line.given);
+    const given = mergeNeeds(front.given, line.given);
     this.#settings = settingsOf(given, this.#io.env);
     if (given.has("help") || given.has("h")) {
       const { commandHelp, helpWidth } = await import("./help.ts");
@@ -150,7 +150,7 @@ function settingsOf(given: Line["given"], env: CliIo["env"]): Settings {
   return new Settings(flags as FlagValues<typeof GLOBAL_FLAGS>, env);
 }
 
-function mergeGiven(front: Line["given"], back: Line["given"]): Line["given"] {
+function mergeNeeds(front: Line["given"], back: Line["given"]): Line["given"] {
   const merged = new Map(front);
   for (const [name, values] of back) merged.set(name, [...(merged.get(name) ?? []), ...values]);
   return merged;

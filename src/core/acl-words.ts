@@ -3,14 +3,14 @@
 
 import type { Failure } from "@holdfast/shared/failure";
 import { broaderWord, methodNotAllowed, permissionDenied, tokenExpired } from "./failures.ts";
-import type { Passage } from "./request-state.ts";
+import type { RequestState } from "./request-state.ts";
 import type { TokenLookup } from "./seams.ts";
 
 const DENIED = "Permission denied";
 
 export function inAclWords(
   failure: Failure,
-  { incoming, endpoint }: Passage,
+  { incoming, endpoint }: RequestState,
   { tokens }: { readonly tokens: TokenLookup },
 ): Failure {
   const { code, retryAfter, headers } = failure;

@@ -2,10 +2,10 @@
 
 import type { Capability } from "@holdfast/shared/endpoint/access";
 import type { Decision } from "../endpoint/decision.ts";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { capabilityFor } from "./operation.ts";
-import type { Passage } from "./request-state.ts";
+import type { RequestState } from "./request-state.ts";
 import type { Decisions } from "./seams.ts";
 
 const NO_RIGHT: Decision = { allowed: false, granting: [] };
@@ -15,9 +15,9 @@ const MANAGEMENT: Decision = {
 };
 
 export function decisionOn(
-  passage: Passage,
+  passage: RequestState,
   decisions: Decisions,
-  asked: Asked,
+  asked: RequestContext,
   sudo: boolean,
 ): Decision | Promise<Decision> {
   const { caller, namespace, meant, incoming } = passage;
@@ -42,8 +42,8 @@ export function decisionOn(
 
 /** What the request is in the words of policies: a write is `create` where nothing is there yet. */
 export function capabilityOn(
-  passage: Passage,
-  asked: Asked,
+  passage: RequestState,
+  asked: RequestContext,
 ): Exclude<Capability, "sudo"> | Promise<Exclude<Capability, "sudo">> {
   const { endpoint, meant } = passage;
   if (meant?.scans === true) return "scan";

@@ -1,15 +1,15 @@
 // A request on its way as governing policies are told of it: the passage without its credential.
 
 import type { Instant } from "@holdfast/shared/world";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { GovernedRequest } from "../policies/governing/program-request.ts";
 import { capabilityOn } from "./decision.ts";
-import type { Passage } from "./request-state.ts";
+import type { RequestState } from "./request-state.ts";
 
 export async function governedRequest(
-  passage: Passage,
-  asked: Asked,
+  passage: RequestState,
+  asked: RequestContext,
   now: Instant,
 ): Promise<GovernedRequest> {
   const { incoming, caller, home } = passage;

@@ -8,12 +8,12 @@ import {
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
-import type { Passage } from "./request-state.ts";
+import type { RequestState } from "./request-state.ts";
 import type { Route } from "./router.ts";
 
 export type Need = "nobody" | "optional" | "required";
 
-export function needOf(passage: Passage): Need {
+export function needOf(passage: RequestState): Need {
   const { endpoint, incoming, route, namespace } = passage;
   const { listener } = incoming;
   // What the node says of itself in every state has nothing to do with namespaces.

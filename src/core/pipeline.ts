@@ -15,7 +15,7 @@ import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { programInput } from "../policies/governing/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
@@ -28,7 +28,7 @@ import { governedRequest } from "./governed-request.ts";
 import type { ReadInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
 import { MEANING, meaningOf } from "./operation.ts";
-import { Passage } from "./request-state.ts";
+import { RequestState } from "./request-state.ts";
 import type { Route } from "./router.ts";
 import { Routing } from "./routing.ts";
 import type { Running, RunningRequest } from "./running.ts";
@@ -64,7 +64,7 @@ export interface PipelineParts {
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly routing: Routing;
-  readonly #again = (passage: Passage, asked: Asked) =>
+  readonly #again = (passage: RequestState, asked: RequestContext) =>
     this.#govern(passage, asked, this.#parts.clock.now());
 
   constructor(parts: PipelineParts) {
@@ -74,7 +74,7 @@ export class Pipeline implements Core {
 
   async handle(incoming: Incoming): Promise<Outcome> {
     const { running, clock, node } = this.#parts;
-    const passage = new Passage(incoming, clock.now());
+    const passage = new RequestState(incoming, clock.now());
     const entry = running.begin(incoming.id, incoming.verb, incoming.remote.address);
     let result: Reply | Failure;
     try {
@@ -93,7 +93,7 @@ export class Pipeline implements Core {
     return passage.outcome(result, node.sealed ? null : node.index);
   }
 
-  async #pass(passage: Passage, entry: RunningRequest): Promise<Reply> {
+  async #pass(passage: RequestState, entry: RunningRequest): Promise<Reply> {
     this.#find(passage); // canonical path, namespace, endpoint
     if (passage.mount !== null) entry.mount = passage.mount.uuid;
     this.#answersNow(passage); // sealed, not initialised, disaster-recovery secondary
@@ -126,7 +126,7 @@ export class Pipeline implements Core {
   }
 
   /** The one place where a path is read. From here on there is only the canonical one. */
-  #find(passage: Passage): void {
+  #find(passage: RequestState): void {
     const { incoming } = passage;
     const { node, namespaces } = this.#parts;
     const target = splitTarget(incoming.target);
@@ -170,7 +170,7 @@ export class Pipeline implements Core {
 
   /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
    *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
-  #findRoute(passage: Passage, path: CanonicalPath): void {
+  #findRoute(passage: RequestState, path: CanonicalPath): void {
     const { namespace } = passage;
     const reached = this.routing.reach(namespace, path.segments);
     passage.mount = reached.mount;
@@ -185,7 +185,7 @@ export class Pipeline implements Core {
     if (found?.taken === path.segments.length) passage.below = found.endpoints.endpoints;
   }
 
-  #answersNow(passage: Passage): void {
+  #answersNow(passage: RequestState): void {
     const { endpoint, incoming, restricted } = passage;
     const { node } = this.#parts;
     const metrics = endpoint?.access.kind === "capability" && endpoint.access.openTo === "metrics";
@@ -201,7 +201,7 @@ export class Pipeline implements Core {
     if (node.drSecondary && endpoint?.onDrSecondary !== true) throw failures.drSecondary();
   }
 
-  #count(passage: Passage): void {
+  #count(passage: RequestState): void {
     const { node, quotas } = this.#parts;
     const { path, namespace, endpoint, incoming } = passage;
     if (node.sealed || path === null) return;
@@ -216,7 +216,7 @@ export class Pipeline implements Core {
   }
 
   /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
-  async #identify(passage: Passage): Promise<void> {
+  async #identify(passage: RequestState): Promise<void> {
     const { incoming, namespace } = passage;
     const need = needOf(passage);
     if (need === "nobody") return;
@@ -250,7 +250,7 @@ export class Pipeline implements Core {
   }
 
   /** Of parallel requests with a last use, one gets it. */
-  async #takeUse(passage: Passage, caller: Caller): Promise<boolean> {
+  async #takeUse(passage: RequestState, caller: Caller): Promise<boolean> {
     const left = await this.#parts.tokens.use(caller);
     passage.spent = left === 0 ? caller : null;
     return left !== null;
@@ -258,7 +258,7 @@ export class Pipeline implements Core {
 
   /** After the last use, whatever became of the request. A token that stays for a fault lets nobody
    *  in any more, and goes when its time is over. */
-  async #endSpent({ spent, incoming }: Passage): Promise<void> {
+  async #endSpent({ spent, incoming }: RequestState): Promise<void> {
     if (spent === null) return;
     try {
       await this.#parts.tokens.spent(spent);
@@ -268,7 +268,7 @@ export class Pipeline implements Core {
     }
   }
 
-  async #readBody(passage: Passage): Promise<void> {
+  async #readBody(passage: RequestState): Promise<void> {
     const { incoming, endpoint, meant } = passage;
     if (endpoint === null || meant === null) return;
     if (meant.method === "GET" || meant.method === "LIST") return;
@@ -283,7 +283,7 @@ export class Pipeline implements Core {
   }
 
   /** What the caller's policies say; null where they are not asked. */
-  #decide(passage: Passage, asked: Asked): Decision | Promise<Decision> | null {
+  #decide(passage: RequestState, asked: RequestContext): Decision | Promise<Decision> | null {
     const { endpoint, route } = passage;
     const { decisions } = this.#parts;
     if (passage.restricted || asksForHelp(passage)) return null;
@@ -300,7 +300,7 @@ export class Pipeline implements Core {
 
   /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly
    *  every request: then nothing is waited for. */
-  #govern(passage: Passage, asked: Asked, now: Instant): Promise<void> | null {
+  #govern(passage: RequestState, asked: RequestContext, now: Instant): Promise<void> | null {
     const { caller, namespace, endpoint } = passage;
     if (namespace === null) return null;
     if (caller === null && endpoint?.login !== true) return null;
@@ -312,8 +312,8 @@ export class Pipeline implements Core {
   }
 
   async #judge(
-    passage: Passage,
-    asked: Asked,
+    passage: RequestState,
+    asked: RequestContext,
     now: Instant,
     found: ReturnType<seams.Governance["applying"]>,
   ): Promise<void> {
@@ -335,7 +335,7 @@ export class Pipeline implements Core {
 
   /** What the handler leaves to the server: the lease of a secret, the token of a login, and whether
    *  the answer goes to the caller or into a wrapping. */
-  async #settle(passage: Passage, asked: Asked, answered: Reply): Promise<Reply> {
+  async #settle(passage: RequestState, asked: RequestContext, answered: Reply): Promise<Reply> {
     const { leases, logins, wrapping } = this.#parts;
     let reply = answered;
     const { wrapTtl } = passage.incoming;
@@ -353,7 +353,11 @@ export class Pipeline implements Core {
   }
 
   /** Whoever asks for a wrapping never gets the secret itself: it is kept, or nothing is done. */
-  #admitWrapping({ incoming, meant }: Passage, asked: Asked, endpoint: Served | null): void {
+  #admitWrapping(
+    { incoming, meant }: RequestState,
+    asked: RequestContext,
+    endpoint: Served | null,
+  ): void {
     const { wrapTtl } = incoming;
     if (wrapTtl === null || meant?.headOnly === true) return;
     // Shares of keys are written down nowhere, whatever the answer looks like.
@@ -364,7 +368,7 @@ export class Pipeline implements Core {
     this.#parts.wrapping.admit(wrapTtl, asked);
   }
 
-  async #recordRequest(passage: Passage, endpoint: Served | null): Promise<void> {
+  async #recordRequest(passage: RequestState, endpoint: Served | null): Promise<void> {
     if (!this.#isRecorded(passage, endpoint)) return;
     const audited = passage.audited();
     await this.#parts.audit.request(audited, "");
@@ -373,7 +377,7 @@ export class Pipeline implements Core {
 
   /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
    *  longer than it waits cannot be recorded any more, and is not given out. */
-  async #recordResponse(passage: Passage, reply: Reply): Promise<void> {
+  async #recordResponse(passage: RequestState, reply: Reply): Promise<void> {
     const { audit } = this.#parts;
     if (passage.recorded === null || passage.aside) return;
     if (!audit.isOpen) throw failures.sealed();
@@ -391,7 +395,7 @@ export class Pipeline implements Core {
   }
 
   /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
-  #isRecorded({ caller, incoming, recorded }: Passage, endpoint: Served | null): boolean {
+  #isRecorded({ caller, incoming, recorded }: RequestState, endpoint: Served | null): boolean {
     const { node, audit } = this.#parts;
     if (!audit.isOpen || endpoint?.audited === false) return false;
     if (recorded !== null) return true; // it began before the node sealed
@@ -401,7 +405,7 @@ export class Pipeline implements Core {
   }
 
   /** The end of the way for a request that is not answered: two records, as for every other. */
-  async #refuse(passage: Passage, error: unknown): Promise<Failure> {
+  async #refuse(passage: RequestState, error: unknown): Promise<Failure> {
     const { audit, quotas } = this.#parts;
     const failure = this.#failureOf(passage, error);
     passage.headers = { ...passage.headers, ...allowed(passage, failure), ...failure.headers };
@@ -421,7 +425,7 @@ export class Pipeline implements Core {
     }
   }
 
-  #failureOf(passage: Passage, error: unknown): Failure {
+  #failureOf(passage: RequestState, error: unknown): Failure {
     const { incoming, endpoint } = passage;
     if (error instanceof Failure) {
       return passage.isAcl ? inAclWords(error, passage, this.#parts) : error;
@@ -434,7 +438,7 @@ export class Pipeline implements Core {
 }
 
 /** By somebody who is not on this machine: only those are slowed down. */
-function isLogin({ endpoint, incoming }: Passage): boolean {
+function isLogin({ endpoint, incoming }: RequestState): boolean {
   return endpoint?.login === true && !incoming.remote.loopback;
 }
 
@@ -477,7 +481,7 @@ function isNull({ family }: Served, bytes: Uint8Array): boolean {
 
 /** What can be done on the path, for whoever may know that there is something. */
 function allowed(
-  { route, caller, restricted }: Passage,
+  { route, caller, restricted }: RequestState,
   { kind }: Failure,
 ): Record<string, string> {
   const told = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
@@ -489,7 +493,7 @@ function allowed(
 }
 
 /** The values as the handler takes them: those that were judged. */
-function readInput(passage: Passage): ReadInput {
+function readInput(passage: RequestState): ReadInput {
   const { input, isAcl } = passage;
   invariant(input !== null, "whatever runs is declared");
   const { input: values, warnings } = input.read(isAcl ? ACL_CONTROL : MEANING);
@@ -497,7 +501,7 @@ function readInput(passage: Passage): ReadInput {
 }
 
 /** Whoever writes to a name learns how it is kept. */
-function conversions({ endpoint, route, meant, respelled }: Passage): readonly string[] {
+function conversions({ endpoint, route, meant, respelled }: RequestState): readonly string[] {
   const writes = meant?.operation === "update" || meant?.operation === "patch";
   if (!respelled || !writes || endpoint === null) return [];
   return endpoint.fields.flatMap(({ field: { source, folds, name, called = name } }) => {
@@ -508,7 +512,7 @@ function conversions({ endpoint, route, meant, respelled }: Passage): readonly s
 }
 
 /** Refuses who has no right. */
-function authorise(passage: Passage): void {
+function authorise(passage: RequestState): void {
   const { caller, endpoint, decision } = passage;
   if (passage.restricted) throw failures.restricted();
   if (asksForHelp(passage)) return;
@@ -518,7 +522,7 @@ function authorise(passage: Passage): void {
 }
 
 /** The endpoint, or null for a request of help. Whoever comes so far may know that there is none. */
-function chosen(passage: Passage): Served | null {
+function chosen(passage: RequestState): Served | null {
   const { endpoint, route } = passage;
   if (asksForHelp(passage)) return null;
   if (endpoint !== null) return endpoint;
@@ -526,20 +530,23 @@ function chosen(passage: Passage): Served | null {
 }
 
 /** Names of policies are not for callers that nobody knows. */
-function advised({ caller, judgement }: Passage, warnings: readonly string[]): readonly string[] {
+function advised(
+  { caller, judgement }: RequestState,
+  warnings: readonly string[],
+): readonly string[] {
   if (caller === null || judgement === null) return warnings;
   return [...warnings, ...judgement.warnings];
 }
 
-function isAlwaysServed({ route }: Passage): boolean {
+function isAlwaysServed({ route }: RequestState): boolean {
   return route.methods.values().some(({ answers }) => answers === "always");
 }
 
-function asksForHelp({ meant, route, below }: Passage): boolean {
+function asksForHelp({ meant, route, below }: RequestState): boolean {
   return meant?.operation === "help" && (route.methods.size > 0 || below.length > 0);
 }
 
-function help({ route, below, path }: Passage): Reply {
+function help({ route, below, path }: RequestState): Reply {
   if (route.methods.size === 0) {
     return new Reply({ ...overviewOf(path?.segments.join("/") ?? "", below) });
   }
@@ -552,7 +559,7 @@ function withWarnings(result: unknown, warnings: readonly string[]): Reply {
 }
 
 /** Of the headers that an engine answers with, those that its mount lets pass. */
-function passed({ mount }: Passage, result: unknown): unknown {
+function passed({ mount }: RequestState, result: unknown): unknown {
   if (mount === null || !(result instanceof Reply)) return result;
   const reply = result as Reply;
   const names = Object.keys(reply.headers);
@@ -564,7 +571,7 @@ function passed({ mount }: Passage, result: unknown): unknown {
 }
 
 /** Errors, empty lists and answers without a body are not wrapped: there is nothing in them. */
-function isWrappable({ meant }: Passage, reply: Reply): boolean {
+function isWrappable({ meant }: RequestState, reply: Reply): boolean {
   const { data, auth, leased, status } = reply;
   if (meant?.headOnly === true || (status ?? 200) >= 400) return false;
   if (data === undefined) return auth !== null || leased !== null;

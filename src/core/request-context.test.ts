@@ -7,7 +7,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { AskedRequest } from "./request-context.ts";
 import type { Incoming } from "./incoming.ts";
-import { Passage } from "./request-state.ts";
+import { RequestState } from "./request-state.ts";
 
 type Parts = ConstructorParameters<typeof AskedRequest>[1];
 type Entry = ConstructorParameters<typeof AskedRequest>[2];
@@ -26,7 +26,10 @@ class Waiting {
   governed = true;
   /** Who was judged, and how each judgement ends. */
   readonly judged: { readonly who: Caller | null; end(problem?: Failure): void }[] = [];
-  readonly passage = new Passage({ credential: "secret" } as Partial<Incoming> as Incoming, 0n);
+  readonly passage = new RequestState(
+    { credential: "secret" } as Partial<Incoming> as Incoming,
+    0n,
+  );
   readonly #asked: AskedRequest;
 
   constructor() {

@@ -6,7 +6,7 @@ import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { Capability } from "@holdfast/shared/endpoint/access";
 import type { Question } from "../endpoint/decision.ts";
 import type {
-  Asked,
+  RequestContext,
   Caller,
   ListenerTraits,
   MountRef,
@@ -21,7 +21,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import { homeOf } from "../endpoint/parts.ts";
 import { describedInput } from "./input.ts";
 import { namedValues } from "./router.ts";
-import type { Passage } from "./request-state.ts";
+import type { RequestState } from "./request-state.ts";
 import { decisionOn } from "./decision.ts";
 import { governedRequest } from "./governed-request.ts";
 import type { Running, RunningRequest } from "./running.ts";
@@ -50,15 +50,15 @@ interface Parts {
 const NO_BODY = { data: {}, fields: undefined };
 
 /** By RGPs and EGPs, as of now; null where none applies. */
-type JudgeAgain = (passage: Passage, asked: Asked) => Promise<void> | null;
+type JudgeAgain = (passage: RequestState, asked: RequestContext) => Promise<void> | null;
 
-export class AskedRequest implements Asked {
-  readonly #passage: Passage;
+export class AskedRequest implements RequestContext {
+  readonly #passage: RequestState;
   readonly #parts: Parts;
   readonly #entry: RunningRequest;
   readonly #judge: JudgeAgain;
 
-  constructor(passage: Passage, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
+  constructor(passage: RequestState, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
     this.#passage = passage;
     this.#parts = parts;
     this.#entry = entry;
@@ -191,7 +191,7 @@ export class AskedRequest implements Asked {
     return caller !== null && reaches(caller, namespace) ? caller : null;
   }
 
-  stepAside(): void {
+  detach(): void {
     this.#passage.aside = true;
     this.#parts.running.end(this.#entry);
   }

@@ -28,7 +28,7 @@ const NO_QUERY: Query = new Map();
 const NO_BODY: JsonObject = {};
 const NO_ROUTE: Route = { methods: new Map(), segments: [], values: [] };
 
-export class Passage {
+export class RequestState {
   readonly incoming: Incoming;
   readonly time: Instant;
   /** Relative to the namespace; null while, and where, it is not canonical. */

@@ -10,7 +10,7 @@ import type { Judgement } from "../endpoint/judgement.ts";
 import type { LeaseOffer, LoginOffer } from "@holdfast/shared/endpoint/lease";
 import type { Leased, Reply, WrapInfo } from "@holdfast/shared/endpoint/reply";
 import type {
-  Asked,
+  RequestContext,
   Caller,
   MountRef,
   NamespaceRef,
@@ -69,27 +69,33 @@ export interface FoundMount {
 /** Where an answer with a secret that ends becomes a lease. */
 export interface Leasing {
   /** Before the secret is made. Throws a Failure of kind "rate-limited" where a quota is full. */
-  admit(asked: Asked): void;
-  issue(offer: LeaseOffer, asked: Asked): Promise<{ leased: Leased; warnings: readonly string[] }>;
+  admit(asked: RequestContext): void;
+  issue(
+    offer: LeaseOffer,
+    asked: RequestContext,
+  ): Promise<{ leased: Leased; warnings: readonly string[] }>;
 }
 
 /** Where a login becomes a token. */
 export interface Logins {
-  login(offer: LoginOffer, asked: Asked): Promise<{ auth: AuthBlock; warnings: readonly string[] }>;
+  login(
+    offer: LoginOffer,
+    asked: RequestContext,
+  ): Promise<{ auth: AuthBlock; warnings: readonly string[] }>;
   /** Who the token will belong to. */
-  originOf(offer: LoginOffer, asked: Asked): Origin;
+  originOf(offer: LoginOffer, asked: RequestContext): Origin;
 }
 
 export interface Wrapping {
   /** Before the handler runs: refuses where the answer could not be kept. */
-  admit(ttl: Nanos, asked: Asked): void;
+  admit(ttl: Nanos, asked: RequestContext): void;
   /** Before whoever has logged in gets a token, in the same way. */
-  admitLogin(origin: Origin, asked: Asked): void;
+  admitLogin(origin: Origin, asked: RequestContext): void;
   /** Keeps the answer for one who unwraps it. */
   wrap(
     reply: Reply,
     ttl: Nanos,
-    asked: Asked,
+    asked: RequestContext,
   ): Promise<{ wrapInfo: WrapInfo; warnings: readonly string[] }>;
 }
 

@@ -33,7 +33,7 @@ import { BUILD_DATE, VERSION } from "../system/version.ts";
 
 export const BAD_CONFIGURATION = 2;
 
-export interface Surroundings {
+export interface HostServices {
   readonly host: Host;
   readonly world: World;
   /** Loads the server itself, which --help and --validate do without. */
@@ -43,7 +43,7 @@ export interface Surroundings {
 /** What the command line and the configuration came to. */
 export interface Start {
   readonly signals: Signals;
-  readonly around: Surroundings;
+  readonly around: HostServices;
   readonly sources: Sources;
   readonly loaded: Loaded;
   readonly dev: { readonly flags: DevFlags; readonly place: DevPlace } | null;

@@ -9,13 +9,13 @@ import { type DevPlace, prepareDev } from "./dev/dev-mode.ts";
 import { parseServerFlags, SERVER_USAGE, type ServerFlags } from "./flags.ts";
 import { FollowedFiles } from "./followed-files.ts";
 import { refusals } from "./hardening.ts";
-import { BAD_CONFIGURATION, complain, start, type Surroundings } from "./process-life.ts";
+import { BAD_CONFIGURATION, complain, start, type HostServices } from "./process-life.ts";
 import { placeProblems } from "./places.ts";
 import { withdrawToken } from "./token-file.ts";
 import { Signals } from "./signals.ts";
 import { showFindings, validate } from "./checks/validation.ts";
 
-export async function runServer(args: readonly string[], around: Surroundings): Promise<number> {
+export async function runServer(args: readonly string[], around: HostServices): Promise<number> {
   const { host, world } = around;
   const signals = new Signals(host, world.clock);
   let flags: ServerFlags;
@@ -54,7 +54,7 @@ export async function runServer(args: readonly string[], around: Surroundings): 
 async function runConfigured(
   flags: ServerFlags,
   signals: Signals,
-  around: Surroundings,
+  around: HostServices,
   place?: DevPlace,
 ): Promise<number> {
   const { host, world } = around;
@@ -94,7 +94,7 @@ async function runConfigured(
   return start({ signals, around, sources, loaded, dev });
 }
 
-function sourcesOf(flags: ServerFlags, { host, world }: Surroundings, place?: DevPlace): Sources {
+function sourcesOf(flags: ServerFlags, { host, world }: HostServices, place?: DevPlace): Sources {
   const fromEnvironment = (host.env["HOLDFAST_CONFIG"] ?? "").split(":").filter(Boolean);
   const level = flags.logLevel;
   const overrides =

@@ -20,11 +20,11 @@ export type TokenFileOutcome =
   | { readonly written: true; readonly path: string }
   | { readonly written: false; readonly why: string };
 
-type Surroundings = Pick<Host, "home" | "pid" | "isAlive">;
+type HostServices = Pick<Host, "home" | "pid" | "isAlive">;
 
 export function offerToken(
   fs: Fs,
-  host: Surroundings,
+  host: HostServices,
   token: string,
   addresses: readonly string[],
 ): TokenFileOutcome {
@@ -51,7 +51,7 @@ export function offerToken(
 }
 
 /** What this process wrote there, if it still is what is there. */
-export function withdrawToken(fs: Fs, { home, pid }: Surroundings): void {
+export function withdrawToken(fs: Fs, { home, pid }: HostServices): void {
   if (home === null) return;
   const path = join(home, NAME);
   try {

@@ -9,8 +9,8 @@ import type { Schema } from "@holdfast/shared/endpoint/schema";
 import type { Field } from "@holdfast/shared/endpoint/wire";
 import * as failures from "./acl-query-failures.ts";
 
-const MOST_PER_PAGE = 2 ** 31 - 1;
-const MOST_INDEX = 2n ** 64n - 1n;
+const MAX_PER_PAGE = 2 ** 31 - 1;
+const MAX_INDEX = 2n ** 64n - 1n;
 const MAX_PREFIX = 36;
 const MAX_HYPHENS = 4;
 const GROUPS = [8, 12, 16, 20, 32] as const; // ends of the groups of a UUID, in digits
@@ -116,11 +116,11 @@ export const nextToken = query(
 export const perPage = query(
   "per_page",
   "How many at most; 0: all.",
-  { type: "integer", minimum: 0, maximum: MOST_PER_PAGE, default: 0 },
+  { type: "integer", minimum: 0, maximum: MAX_PER_PAGE, default: 0 },
   (text) => {
     if (text === "") return 0;
     const number = /^\+?\d{1,15}$/.test(text) ? Number(text) : -1;
-    if (number < 0 || number > MOST_PER_PAGE) throw failures.notANumber("per_page");
+    if (number < 0 || number > MAX_PER_PAGE) throw failures.notANumber("per_page");
     return number;
   },
 );
@@ -139,8 +139,8 @@ export const index = query(
   { type: "integer", minimum: 0 },
   (text) => {
     if (text === "") return 0n;
-    const number = /^\d{1,20}$/.test(text) ? BigInt(text) : MOST_INDEX + 1n;
-    if (number > MOST_INDEX) throw failures.indexInvalid();
+    const number = /^\d{1,20}$/.test(text) ? BigInt(text) : MAX_INDEX + 1n;
+    if (number > MAX_INDEX) throw failures.indexInvalid();
     return number;
   },
 );

@@ -7,14 +7,14 @@ import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 
 const ROUND: Nanos = 500n * MILLISECOND; // limits are held to within this
-const LEAST_AT_ONCE = 64;
-const MOST_STEPS = 20; // of a round
+const MIN_AT_ONCE = 64;
+const MAX_STEPS = 20; // of a round
 // Ending a connection, with all that follows from it, takes a tenth of a millisecond. In a second 2,500
 // are ended so, and in four as many as there may be.
 const ENDED_AT_ONCE = 64;
 const ENDED_SHARE = 80; // or one in so many of all
 // Where the steps come late, for want of a processor, each does more.
-const MOST_LATE = 4n;
+const MAX_LATE = 4n;
 
 export interface Swept {
   /** Looks at the time, and ends what has had too much of it. True when it did. */
@@ -49,11 +49,11 @@ export class Sweep {
   }
 
   get #steps(): number {
-    return Math.min(MOST_STEPS, Math.ceil(this.#all.size / LEAST_AT_ONCE));
+    return Math.min(MAX_STEPS, Math.ceil(this.#all.size / MIN_AT_ONCE));
   }
 
   #arm(): void {
-    const steps = this.#owed > 0 ? MOST_STEPS : Math.max(1, this.#steps);
+    const steps = this.#owed > 0 ? MAX_STEPS : Math.max(1, this.#steps);
     this.#timer ??= this.#timers.after(ROUND / BigInt(steps), () => {
       this.#timer = null;
       this.#step();
@@ -76,9 +76,9 @@ export class Sweep {
 
   /** How many of the shortest steps fit into the time since the last one, within reason. */
   #stepsSince(now: Nanos): number {
-    const passed = (now - this.#last) / (ROUND / BigInt(MOST_STEPS));
+    const passed = (now - this.#last) / (ROUND / BigInt(MAX_STEPS));
     this.#last = now;
-    return Number(passed < 1n ? 1n : passed > MOST_LATE ? MOST_LATE : passed);
+    return Number(passed < 1n ? 1n : passed > MAX_LATE ? MAX_LATE : passed);
   }
 
   /** Those that come join the round at its end, and those that go leave it. */

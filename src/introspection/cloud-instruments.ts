@@ -29,7 +29,7 @@ const CREDENTIAL = {
 const ROTATION = { name: "result", values: ["ok", "failed"] };
 // A provider far away takes tens of milliseconds, a slow one many seconds.
 const BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-const MOST_MOUNTS = 1000;
+const MAX_MOUNTS = 1000;
 
 export class CloudInstruments {
   readonly #calls: Family<readonly [Label, Label, Label], Histogram>;
@@ -70,7 +70,7 @@ export class CloudInstruments {
         help: "Time since the root credential of a mount was rotated.",
       },
       "mount",
-      MOST_MOUNTS,
+      MAX_MOUNTS,
       () => {
         const now = Number(clock.now() / 1_000_000n) / 1000;
         return [...this.#rootRotations]

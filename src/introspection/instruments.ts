@@ -51,8 +51,8 @@ const STORAGE_BUCKETS: readonly number[] = [
 const PROGRAM_BUCKETS: readonly number[] = [
   0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.001, 0.005, 0.025, 0.1,
 ];
-const MOST_MOUNTS = 1000; // of those that have orphans
-const MOST_POLICIES = 1000; // told by name
+const MAX_MOUNTS = 1000; // of those that have orphans
+const MAX_POLICIES = 1000; // told by name
 
 /** Whom to ask at a scrape. Null: not known now, as most is while the node is sealed. */
 export interface InstrumentSources {
@@ -133,7 +133,7 @@ export class Instruments {
         help: "Requests that an advisory policy would have denied, were it mandatory.",
       },
       ["kind", "namespace_id", "policy"],
-      MOST_POLICIES,
+      MAX_POLICIES,
     );
     this.#revocations = registry.counters(
       { name: "holdfast_lease_revocations_total", help: "Tries to revoke a lease." },
@@ -244,7 +244,7 @@ function readLeases(registry: Registry, { leases, orphans }: InstrumentSources):
   registry.readsNamed(
     { name: "holdfast_engine_orphans", help: "Things made outside that cannot be removed." },
     "mount",
-    MOST_MOUNTS,
+    MAX_MOUNTS,
     () => orphans().map(({ accessor, count }) => ({ at: accessor, value: count })),
   );
 }

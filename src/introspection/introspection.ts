@@ -75,7 +75,7 @@ export interface IntrospectionOptions {
 
 /** Of some 300 KB each. There are two for management tokens, two for nobody, and one for each kind of
  *  policies among clients. */
-const MOST_DOCUMENTS = 16;
+const MAX_DOCUMENTS = 16;
 
 export class Introspection {
   readonly options: IntrospectionOptions;
@@ -110,7 +110,7 @@ export class Introspection {
     const made = openapiDocument(visible, { title: "Holdfast", version: this.options.version });
     const document = new TextBody(JSON_TYPE, JSON.stringify(made));
     known.set(key, document);
-    if (known.size > MOST_DOCUMENTS && known.oldest !== null) known.delete(known.oldest.key);
+    if (known.size > MAX_DOCUMENTS && known.oldest !== null) known.delete(known.oldest.key);
     return document;
   }
 

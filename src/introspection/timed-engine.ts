@@ -13,14 +13,14 @@ export interface EngineTimes {
   readonly commit: Histogram;
 }
 
-export class TimedEngine implements engines.Engine {
+export class TimedEngine implements engines.StorageEngine {
   readonly kind: string;
   readonly limits: engines.Limits;
-  readonly #inner: engines.Engine;
+  readonly #inner: engines.StorageEngine;
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #times: EngineTimes;
 
-  constructor(inner: engines.Engine, clock: Pick<Clock, "elapsed">, times: EngineTimes) {
+  constructor(inner: engines.StorageEngine, clock: Pick<Clock, "elapsed">, times: EngineTimes) {
     this.kind = inner.kind;
     this.limits = inner.limits;
     this.#inner = inner;

@@ -6,7 +6,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Lease } from "./lease.ts";
@@ -67,12 +67,12 @@ function lookedUp(lease: Lease, now: bigint, { path }: NamespaceRef) {
   };
 }
 
-async function renewed(leases: Leases, id: string, by: bigint | undefined, asked: Asked) {
+async function renewed(leases: Leases, id: string, by: bigint | undefined, asked: RequestContext) {
   const { leased, warnings } = await leases.renewing.renew(asked.namespace, id, by ?? null);
   return reply(undefined, { leased, warnings });
 }
 
-async function revoked(leases: Leases, id: string, waits: boolean, asked: Asked) {
+async function revoked(leases: Leases, id: string, waits: boolean, asked: RequestContext) {
   if (waits) asked.allow(LONGEST_WAIT);
   const how = { sync: waits, signal: asked.signal };
   const found = await leases.revoking.revoke(asked.namespace, id, how);
@@ -81,7 +81,7 @@ async function revoked(leases: Leases, id: string, waits: boolean, asked: Asked)
     : nothingDone("no such lease", waits);
 }
 
-async function revokedBelow(leases: Leases, path: string, waits: boolean, asked: Asked) {
+async function revokedBelow(leases: Leases, path: string, waits: boolean, asked: RequestContext) {
   asked.allow(LONGEST_WAIT); // tokens of a login are waited for in either case
   const how = { sync: waits, signal: asked.signal };
   const found = await leases.revoking.revokePrefix(asked.namespace, path, how);
@@ -89,7 +89,7 @@ async function revokedBelow(leases: Leases, path: string, waits: boolean, asked:
   return reply(undefined, { status: waits ? 204 : 202 });
 }
 
-async function forced(leases: Leases, path: string, asked: Asked) {
+async function forced(leases: Leases, path: string, asked: RequestContext) {
   asked.allow(LONGEST_WAIT);
   const warnings = await leases.revoking.revokeForce(asked.namespace, path, asked.signal);
   if (warnings === null) return nothingDone(emptyBelow(leases, path, asked), null);
@@ -102,12 +102,12 @@ function nothingDone(why: string, waits: boolean | null) {
   return reply(undefined, waits === null ? { warnings } : { status: waits ? 204 : 202, warnings });
 }
 
-function emptyBelow(leases: Leases, path: string, { namespace }: Asked): string {
+function emptyBelow(leases: Leases, path: string, { namespace }: RequestContext): string {
   if (!leases.isMounted(namespace, path)) return `nothing is mounted at ${path}`;
   return `no lease${path.startsWith("auth/") ? " and no login" : ""} is below ${path}`;
 }
 
-function listed(leases: Leases, path: string, page: ListPage, { namespace }: Asked) {
+function listed(leases: Leases, path: string, page: ListPage, { namespace }: RequestContext) {
   const { after, limit } = page;
   const keys = leases.list(namespace, path, { after, limit: limit + 1 });
   const shown = keys.slice(0, limit);

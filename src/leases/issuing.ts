@@ -9,7 +9,7 @@ import type { Instant, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { Leased } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { Attempted } from "./revocation/attempt.ts";
 import * as failures from "./failures.ts";
 import type { LeaseMounts, LeaseOwners } from "./ports.ts";
@@ -44,7 +44,7 @@ export class Issuing {
     this.#parts = parts;
   }
 
-  async issue(offer: LeaseOffer, asked: Asked): Promise<Issued> {
+  async issue(offer: LeaseOffer, asked: RequestContext): Promise<Issued> {
     const { mounts, rows, limiting } = this.#parts;
     invariant(asked.mount !== null, "only mounts give secrets that end");
     const mount = mounts.byUuid(asked.mount.uuid);
@@ -67,7 +67,7 @@ export class Issuing {
     }
   }
 
-  #leaseOf(offer: LeaseOffer, asked: Asked, ttl: bigint): Lease {
+  #leaseOf(offer: LeaseOffer, asked: RequestContext, ttl: bigint): Lease {
     const { random } = this.#parts;
     const { namespace, path, mount, caller } = asked;
     const now = this.#parts.now();

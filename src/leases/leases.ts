@@ -6,9 +6,9 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant, Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
-import type { Asked, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { OwnLeases } from "@holdfast/plugin-sdk/surroundings";
+import type { OwnLeases } from "@holdfast/plugin-sdk/services";
 import { attempt } from "./revocation/attempt.ts";
 import { LeaseExpiry } from "./revocation/expiry.ts";
 import * as failures from "./failures.ts";
@@ -170,7 +170,7 @@ export class Leases {
   // --- what others ask ---
 
   /** Before a secret is made: refuses where there are as many leases as there may be. */
-  admit({ mount, path }: Asked): void {
+  admit({ mount, path }: RequestContext): void {
     if (mount !== null) this.#limiting.admit(mount, path.text);
   }
 
@@ -179,7 +179,7 @@ export class Leases {
     return this.#limiting.counted(limit);
   }
 
-  issue(offer: LeaseOffer, asked: Asked): Promise<Issued> {
+  issue(offer: LeaseOffer, asked: RequestContext): Promise<Issued> {
     return this.#issuing.issue(offer, asked);
   }
 

@@ -9,7 +9,7 @@ import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/req
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
-import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
 import { orphansApi } from "./api/api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";
@@ -54,7 +54,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
       besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
     });
     const routes = this.#routes;
-    const { surroundings = () => SOLITUDE } = options;
+    const { surroundings = () => NO_SERVICES } = options;
     const parts = { shared, local, clock, timers, random, log, ttls };
     const world: MountWorld = { ...parts, routes, surroundings };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);

@@ -8,8 +8,8 @@ import { uuidBytes } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
-import type { EngineGiven, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineNeeds, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { EngineServices } from "@holdfast/plugin-sdk/services";
 import type { EngineRoutes, Routes } from "./engine-routes.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./table/mount-config.ts";
 import { segmentsOf } from "./table/mount-path.ts";
@@ -45,7 +45,7 @@ export interface MountWorld {
   readonly log: Log;
   readonly ttls: ServerTtls;
   readonly routes: EngineRoutes;
-  readonly surroundings: (mount: SurroundedMount) => Surroundings;
+  readonly surroundings: (mount: SurroundedMount) => EngineServices;
 }
 
 /** What it takes to know what is around a mount's engine. */
@@ -203,7 +203,7 @@ export class Mount {
     }
   }
 
-  #given(life: Life): EngineGiven {
+  #given(life: Life): EngineNeeds {
     const { clock, timers, random, log } = this.#world;
     const { options, type, kind } = this.#record;
     const facts = this.#facts();

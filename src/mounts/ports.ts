@@ -7,7 +7,7 @@ import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
-import type { Surroundings } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineServices } from "@holdfast/plugin-sdk/services";
 import type { Routes } from "./engine-routes.ts";
 import type { MountLeases, MountLogins, RequestsLeft } from "./teardown.ts";
 import type { FixedMount } from "./table/fixed-mounts.ts";
@@ -43,7 +43,7 @@ export interface MountsOptions {
   /** Default 20,000. */
   readonly most?: number;
   /** Of the engine of a mount, asked for when it is opened. Default: nothing outside is reached. */
-  readonly surroundings?: (mount: SurroundedMount) => Surroundings;
+  readonly surroundings?: (mount: SurroundedMount) => EngineServices;
 }
 
 export interface NamespacesKnown extends PathsTaken {

@@ -5,8 +5,8 @@ import { Agent, type AgentOptions } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Destination } from "./allowed-addresses.ts";
 
-const MOST_OPEN = 32; // of one endpoint and identity; further requests wait within their time
-const MOST_IDLE = 8;
+const MAX_OPEN = 32; // of one endpoint and identity; further requests wait within their time
+const MAX_IDLE = 8;
 // Shorter than any provider's own: a request on a connection that the other end is closing is lost.
 const IDLE_MS = 4_000;
 
@@ -23,8 +23,8 @@ export class Connections extends Agent {
   constructor(to: Destination, dialler: Dialler) {
     super({
       keepAlive: true,
-      maxSockets: MOST_OPEN,
-      maxFreeSockets: MOST_IDLE,
+      maxSockets: MAX_OPEN,
+      maxFreeSockets: MAX_IDLE,
       scheduling: "lifo",
       timeout: IDLE_MS,
     });

@@ -20,8 +20,8 @@ import type { Resolve } from "./system-resolver.ts";
 const SECOND = 1_000_000_000n;
 const WHOLE: Nanos = 10n * SECOND; // name, connection and TLS together
 const ATTEMPT: Nanos = 3n * SECOND; // at one address while others are left
-const MOST_ADDRESSES = 64; // a name with more of them is somebody's joke
-const MOST_ATTEMPTS = 4;
+const MAX_ADDRESSES = 64; // a name with more of them is somebody's joke
+const MAX_ATTEMPTS = 4;
 
 export interface DiallingOptions {
   readonly allowed: AllowedAddresses;
@@ -63,7 +63,7 @@ export class Dialling {
     const { host } = to;
     const found = isIP(host) === 0 ? await unless(signal, resolve(host)) : [host];
     if (found.length === 0) throw unreachable(host, "its name stands for no address");
-    if (found.length > MOST_ADDRESSES) throw unreachable(host, "its name stands for too many");
+    if (found.length > MAX_ADDRESSES) throw unreachable(host, "its name stands for too many");
     for (const address of found) {
       const why = allowed.refusal(address, to);
       if (why === null) continue;
@@ -74,7 +74,7 @@ export class Dialling {
           `server's configuration does not list`,
       );
     }
-    return found.slice(0, MOST_ATTEMPTS);
+    return found.slice(0, MAX_ATTEMPTS);
   }
 
   async #connect(

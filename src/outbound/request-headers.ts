@@ -6,7 +6,7 @@ import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // Visible characters, blanks and tabs in the middle; no control character, nothing beyond one byte.
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const MOST_BYTES = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 const OURS = new Set([
   "connection",
   "expect",
@@ -38,7 +38,7 @@ export function sentHeaders(
     bytes += name.length + value.length + 4;
     sent.set(name, value);
   }
-  if (bytes > MOST_BYTES) refuse(`its headers have more than ${MOST_BYTES} bytes`);
+  if (bytes > MAX_BYTES) refuse(`its headers have more than ${MAX_BYTES} bytes`);
   const host = sent.get("host");
   if (host !== undefined && host !== url.host) refuse("the header host names another host");
   const said = sent.get("content-length");

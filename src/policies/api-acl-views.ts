@@ -9,7 +9,7 @@ import { notHere } from "../endpoint/acl-query-failures.ts";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { type Field, type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import { policyName } from "@holdfast/shared/text/policy-name";
 import { DEFAULT, ROOT } from "./built-in.ts";
@@ -163,7 +163,7 @@ export const aclViewsApi = [
 
 // --- reading ---
 
-async function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: Asked) {
+async function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: RequestContext) {
   query.checkRegion(input.region, desk.region);
   const { policies } = desk;
   const { prefix, reverse, perPage, nextToken } = input;
@@ -187,7 +187,7 @@ async function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: A
 
 function read(
   desk: AclPolicyDesk,
-  asked: Asked,
+  asked: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
   query.checkRegion(input.region, desk.region);
@@ -201,7 +201,7 @@ function read(
   return reply({ ...stubOf(called, found), Rules: found.text }, { headers: READ_HEADERS });
 }
 
-function namesFor(policies: Policies, asked: Asked): readonly string[] {
+function namesFor(policies: Policies, asked: RequestContext): readonly string[] {
   const { id } = asked.namespace;
   if (asked.caller?.type === "management") {
     return policies.names(id, { limit: MOST }).names.filter((one) => one !== ROOT);
@@ -210,7 +210,7 @@ function namesFor(policies: Policies, asked: Asked): readonly string[] {
 }
 
 /** Names on a token mean policies of the token's own namespace. */
-function carried({ caller, namespace }: Asked): ReadonlySet<string> {
+function carried({ caller, namespace }: RequestContext): ReadonlySet<string> {
   if (caller === null || caller.namespace.id !== namespace.id) return new Set();
   const names = caller.policies.flatMap((one) => policyName(one) ?? []);
   return new Set([...names, ...(caller.withoutDefault === true ? [] : [DEFAULT])]);
@@ -230,7 +230,7 @@ function stubOf(called: string, found: PolicyRecord): OutputOf<typeof stub> {
 
 async function write(
   desk: AclPolicyDesk,
-  { namespace }: Asked,
+  { namespace }: RequestContext,
   path: string,
   input: InputOf<typeof given>,
 ) {
@@ -258,7 +258,7 @@ function explained(refusal: Failure, rules: string): Failure {
 
 async function remove(
   desk: AclPolicyDesk,
-  { namespace }: Asked,
+  { namespace }: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
   query.checkRegion(input.region, desk.region);
@@ -276,12 +276,12 @@ function refusedUnlessEmpty(field: Field<string>): Field<string> {
   return refusing(field, (value) => value !== "", "use prefix");
 }
 
-function refusing<T>(field: Field<T>, isGiven: (value: T) => boolean, instead: string): Field<T> {
+function refusing<T>(field: Field<T>, isNeeds: (value: T) => boolean, instead: string): Field<T> {
   return {
     ...field,
     read: (value) => {
       const read = field.read(value);
-      if (isGiven(read)) throw notHere(field.name, instead);
+      if (isNeeds(read)) throw notHere(field.name, instead);
       return read;
     },
   };

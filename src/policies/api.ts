@@ -4,7 +4,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { keysOf, listEndpoints } from "./api-listing.ts";
 import { absent } from "./failures.ts";
 import type { Policies } from "./policies.ts";
@@ -138,24 +138,32 @@ export const olderPoliciesApi = [
   }),
 ];
 
-function read(policies: Policies, { namespace }: Asked, name: string): [string, PolicyRecord] {
+function read(
+  policies: Policies,
+  { namespace }: RequestContext,
+  name: string,
+): [string, PolicyRecord] {
   const record = policies.read(namespace.id, name);
   if (record === null) throw absent();
   return [name, record];
 }
 
-async function write(policies: Policies, { namespace }: Asked, change: PolicyChange) {
+async function write(policies: Policies, { namespace }: RequestContext, change: PolicyChange) {
   const { name, record, warnings } = await policies.write(namespace.id, change);
   const shown = change.trial === true ? aclOf(name, record) : undefined;
   return reply(shown, { warnings });
 }
 
-async function remove(policies: Policies, { name }: { name: string }, { namespace }: Asked) {
+async function remove(
+  policies: Policies,
+  { name }: { name: string },
+  { namespace }: RequestContext,
+) {
   await policies.delete(namespace.id, name);
   return undefined;
 }
 
-function olderNames(policies: Policies, page: NamePage, { namespace }: Asked) {
+function olderNames(policies: Policies, page: NamePage, { namespace }: RequestContext) {
   const { names, next } = policies.names(namespace.id, page);
   return reply({ keys: names, policies: names }, more(next));
 }

@@ -30,7 +30,7 @@ const ENTRY_COST = 16;
 const WEIGHT_OF_RULE = 16;
 /** A step of a compilation. */
 const STEP: Nanos = 3_000_000n;
-const MOST_CHANGED = 256;
+const MAX_CHANGED = 256;
 
 interface PolicySet {
   /** Stands for the namespace and the names. */
@@ -185,7 +185,7 @@ export class CompiledAcls {
 
   #noteChange(policy: string): void {
     this.#changed.set(policy, true);
-    if (this.#changed.size <= MOST_CHANGED) return;
+    if (this.#changed.size <= MAX_CHANGED) return;
     for (const [oldest] of this.#changed) {
       this.#changed.delete(oldest);
       break;

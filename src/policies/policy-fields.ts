@@ -85,13 +85,13 @@ export const whole = {
 
 /** Of PATCH: some of it. */
 export const part = {
-  acl: { name, text: ifGiven(orEmpty(text)), ...beside },
-  rgp: { name, text: ifGiven(orEmpty(text)), level: ifGiven(level), ...beside },
+  acl: { name, text: ifNeeds(orEmpty(text)), ...beside },
+  rgp: { name, text: ifNeeds(orEmpty(text)), level: ifNeeds(level), ...beside },
   egp: {
     name,
-    text: ifGiven(orEmpty(text)),
-    level: ifGiven(level),
-    paths: ifGiven(orNone(paths)),
+    text: ifNeeds(orEmpty(text)),
+    level: ifNeeds(level),
+    paths: ifNeeds(orNone(paths)),
     ...beside,
   },
 };
@@ -133,7 +133,7 @@ function orNull<T>(field: Field<T>): Field<T | null> {
 }
 
 /** Null would take it away, which the room refuses. */
-function ifGiven<T>(field: Field<T>): Field<T | undefined> {
+function ifNeeds<T>(field: Field<T>): Field<T | undefined> {
   const read = (given: JsonValue | undefined) =>
     given === undefined ? undefined : field.read(given);
   return { ...fieldOf(field), required: false, clears: true, read };

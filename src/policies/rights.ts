@@ -21,7 +21,7 @@ import { living } from "./policy-rows.ts";
 
 const PARSED = { entries: 8_192, cost: 8 * 1024 * 1024 }; // characters of text, of 5 bytes when parsed
 const PARSED_COST = 256;
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** The records that rights come from. */
 export interface StoredPolicies {
@@ -95,7 +95,7 @@ export class Rights {
       const found = acl === null ? null : decidingRule(acl, question);
       if (found === null) return { allowed: false, granting: [] };
       left = preparationOf(found, question);
-      if (left === null || tries < MOST_TRIES) current = found;
+      if (left === null || tries < MAX_TRIES) current = found;
       else left = preparationOf(current, question);
     }
     const { allowed, granting } = decideBy(current, question);

@@ -18,7 +18,7 @@ import { RequestView } from "./request-view.ts";
 import { checkTests, dryRun } from "./trial.ts";
 import { Zones } from "./zones.ts";
 
-export class Engine implements Programs {
+export class ProgramEngine implements Programs {
   readonly #env = celEnv({ funcs: strings });
   readonly #meter = new Meter();
   readonly #functions: ReadonlyMap<string, Group>;

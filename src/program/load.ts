@@ -3,6 +3,6 @@
 import type { Programs } from "./program.ts";
 
 export async function loadPrograms(): Promise<Programs> {
-  const { Engine } = await import("./engine.ts");
-  return new Engine();
+  const { ProgramEngine } = await import("./engine.ts");
+  return new ProgramEngine();
 }

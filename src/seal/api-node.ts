@@ -5,10 +5,10 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { anyState, type SealDesk } from "./api.ts";
+import { anyState, type SealServices } from "./api.ts";
 import { HEALTH_CODES, healthStatus } from "./health.ts";
 
-const endpoint = endpointsOf<SealDesk>();
+const endpoint = endpointsOf<SealServices>();
 
 const codeOf = (name: keyof typeof HEALTH_CODES, state: string) =>
   wire

@@ -15,7 +15,7 @@ import type { SealKeeper } from "./keeper.ts";
 import type { SealStatus } from "./status.ts";
 
 /** The seal with what the node knows of itself. */
-export interface SealDesk {
+export interface SealServices {
   readonly keeper: SealKeeper;
   readonly clock: Clock;
   /** Where this node stands in its cluster and replication set. */
@@ -28,7 +28,7 @@ export interface SealDesk {
   };
 }
 
-const endpoint = endpointsOf<SealDesk>();
+const endpoint = endpointsOf<SealServices>();
 
 /** What this node tells anybody, in every state; never audited. */
 export const anyState = {
@@ -266,7 +266,7 @@ export const sealApi = [
     output: out.nothing,
     handler: async ({ keeper, health }, _, asked) => {
       if (health().role !== "active") throw failures.sealStandby();
-      asked.stepAside();
+      asked.detach();
       await keeper.seal();
       return undefined;
     },

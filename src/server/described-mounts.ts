@@ -8,8 +8,8 @@ import type { Mounts } from "../mounts/mounts.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 
 /** A namespace that has more is described by type: the document would be of no use to anybody. */
-const MOST_DESCRIBED = 100;
-const MOST_KEPT = 64; // namespaces
+const MAX_DESCRIBED = 100;
+const MAX_KEPT = 64; // namespaces
 
 export interface DescribedMountsOptions {
   readonly mounts: Mounts;
@@ -39,13 +39,13 @@ export class DescribedMounts {
     const records = [...mounts.list(namespace, "secret"), ...mounts.list(namespace, "auth")]
       .map(({ record }) => record)
       .filter(({ state }) => state.kind === "active");
-    if (records.length > MOST_DESCRIBED) return this.#generic;
+    if (records.length > MAX_DESCRIBED) return this.#generic;
     const mark = records.map(({ path, type, options }) => [path, type, options]);
     const text = JSON.stringify(mark);
     const known = this.#known.get(namespace.id);
     if (known?.mark === text) return known.all;
     const all = [...own, ...records.flatMap((record) => atMount(record, mounts))];
-    if (this.#known.size >= MOST_KEPT) this.#known.clear();
+    if (this.#known.size >= MAX_KEPT) this.#known.clear();
     this.#known.set(namespace.id, { mark: text, all });
     return all;
   }

@@ -10,7 +10,7 @@ import type { Log } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import { readStaticKey } from "../seal/static.ts";
-import { type Engine, StorageLocked } from "../storage/engines/engine.ts";
+import { type StorageEngine, StorageLocked } from "../storage/engines/engine.ts";
 import { MemoryEngine } from "../storage/engines/memory.ts";
 import { SqliteEngine } from "../storage/engines/sqlite.ts";
 
@@ -34,7 +34,10 @@ export function makeServerDirectory({ directories }: Config, { fs }: World, log:
   }
 }
 
-export async function openEngine({ storage, directories }: Config, { fs }: World): Promise<Engine> {
+export async function openEngine(
+  { storage, directories }: Config,
+  { fs }: World,
+): Promise<StorageEngine> {
   if (storage.type === "memory") return new MemoryEngine();
   invariant(directories.store !== null, "a store on disk has a directory");
   fs.makeDirectory(directories.store);

@@ -37,12 +37,12 @@ import { AuthTokens } from "../tokens/auth/auth-tokens.ts";
 import { FairTurns } from "../base/fair-turns.ts";
 import { LoginTokens } from "../tokens/auth/login-tokens.ts";
 import { methodGone } from "../tokens/acl/view-failures.ts";
-import { TokenDesk } from "../tokens/acl/acl-tokens.ts";
+import { AclTokens } from "../tokens/acl/acl-tokens.ts";
 import { Tokens } from "../tokens/tokens.ts";
 import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { Wrapping } from "../wrapping/wrapping.ts";
 import type { EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { EnvironmentVariables } from "@holdfast/plugin-sdk/surroundings";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/services";
 import { declaredDevices } from "./audit-devices.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
@@ -50,7 +50,7 @@ import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-
 /** Where an operator puts the number that opens the bootstrap again. */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
 
-export interface RoomsGiven {
+export interface RoomsNeeds {
   readonly config: Config;
   readonly world: World;
   readonly log: Log;
@@ -82,7 +82,7 @@ export interface RoomsGiven {
 
 export type Rooms = ReturnType<typeof makeRooms>;
 
-export function makeRooms(given: RoomsGiven) {
+export function makeRooms(given: RoomsNeeds) {
   const { config, world, log, barrier, instruments, version, buildDate, dev } = given;
   const { clock, timers, random, fs } = world;
   const { region } = config;
@@ -228,7 +228,7 @@ export function makeRooms(given: RoomsGiven) {
     longest: config.maxLeaseTtl,
   });
   const { anonymousSelf } = config.acl;
-  const tokenDesk = new TokenDesk({ tokens, clock, timers, random, region, anonymousSelf });
+  const aclTokens = new AclTokens({ tokens, clock, timers, random, region, anonymousSelf });
   const authTokens = new AuthTokens({
     tokens,
     clock,
@@ -345,7 +345,7 @@ export function makeRooms(given: RoomsGiven) {
     logins,
     wrapping,
     tokens,
-    tokenDesk,
+    aclTokens,
     authTokens,
     audit,
     quotas,
@@ -356,7 +356,7 @@ export function makeRooms(given: RoomsGiven) {
 }
 
 /** Dev mode prints a root token and leaves the bootstrap open besides. */
-function firstTokenOf(dev: RoomsGiven["dev"]) {
+function firstTokenOf(dev: RoomsNeeds["dev"]) {
   if (dev === undefined) return undefined;
   const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
   return { secret, alsoOpen: true };

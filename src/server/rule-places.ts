@@ -9,7 +9,7 @@ import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 
-const MOST_NAMED = 12;
+const MAX_NAMED = 12;
 
 const OPERATIONS = ["read", "update", "patch", "delete", "list"] as const;
 
@@ -72,7 +72,7 @@ export class MountedPlaces implements RulePlaces, GovernedPlaces {
     if (word === undefined) return null;
     const words = this.#firstWords(served.record);
     if (words === null || words.has(word)) return null;
-    const known = [...words].toSorted().slice(0, MOST_NAMED).join(", ");
+    const known = [...words].toSorted().slice(0, MAX_NAMED).join(", ");
     return `the mount ${path} of type ${type} has no such path: they begin with ${known}`;
   }
 

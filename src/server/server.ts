@@ -40,14 +40,14 @@ import { quotasApi } from "../quotas/api.ts";
 import { leaseQuotasApi } from "../quotas/api-lease-count.ts";
 import { ceremonyApi } from "../seal/ceremonies/api-ceremonies.ts";
 import { nodeApi } from "../seal/api-node.ts";
-import { sealApi, type SealDesk } from "../seal/api.ts";
+import { sealApi, type SealServices } from "../seal/api.ts";
 import { SealKeeper } from "../seal/keeper.ts";
-import type { Engine } from "../storage/engines/engine.ts";
+import type { StorageEngine } from "../storage/engines/engine.ts";
 import { Store } from "../storage/store.ts";
 import { Trimmer } from "../storage/trimming.ts";
 import { authTokenApi } from "../tokens/auth/api-auth-token.ts";
 import { tokensApi } from "../tokens/acl/api.ts";
-import type { TokenDesk } from "../tokens/acl/acl-tokens.ts";
+import type { AclTokens } from "../tokens/acl/acl-tokens.ts";
 import { AddressLimit } from "../tokens/address-limit.ts";
 import type { Tokens } from "../tokens/tokens.ts";
 import { wrappingApi } from "../wrapping/api.ts";
@@ -81,7 +81,7 @@ export interface ServerParts {
   /** Does what SIGHUP does. Default: only certificates and audit files can be read again. */
   readonly reload?: () => Promise<void>;
   /** Default: the one that the configuration names. */
-  readonly engine?: Engine;
+  readonly engine?: StorageEngine;
   /** Types of engines beside the built-in ones. Default none. */
   readonly engineTypes?: readonly EngineType<unknown>[];
   /** Variables that engines look for: of the process, or of a test. Default none. */
@@ -182,7 +182,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     logins,
     wrapping,
     tokens,
-    tokenDesk,
+    aclTokens,
     authTokens,
     audit,
     quotas,
@@ -219,7 +219,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     { open: () => mounts.expect() }, // deletions of namespaces begin at once, and need them
     namespaces,
     tokens,
-    tokenDesk,
+    aclTokens,
     wrapping,
     identity,
     mounts,
@@ -254,7 +254,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
         return opening.open();
       },
       closing: async () => {
-        tokenDesk.close(); // queries that wait for a change would be waited for
+        aclTokens.close(); // queries that wait for a change would be waited for
         const stopped = mounts.stop(); // and so would requests that wait for a mount to go
         const left = await running.drained(SEAL_GRACE);
         await stopped;
@@ -266,7 +266,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     version,
     buildDate,
   });
-  const desk: SealDesk = {
+  const desk: SealServices = {
     keeper,
     clock,
     health: () => ({
@@ -313,7 +313,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
     ...serve(desk, sealApi),
     ...serve(desk, nodeApi),
     ...serve(desk, ceremonyApi),
-    ...tokenEndpoints(tokenDesk),
+    ...tokenEndpoints(aclTokens),
     ...serve(authTokens, authTokenApi),
     ...serve(namespaces, namespacesApi),
     ...serve(mounts, mountsApi),
@@ -405,7 +405,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
   }
 
   const stop = async (): Promise<void> => {
-    tokenDesk.close();
+    aclTokens.close();
     await mounts.stop(); // what was begun goes on after the next start
     await http.close(current.shutdownTimeout);
     await keeper.seal();
@@ -448,7 +448,7 @@ export async function openServer(config: Config, parts: ServerParts): Promise<Se
 }
 
 /** The switch `anonymous_self` opens one of them to callers without a credential. */
-function tokenEndpoints(desk: TokenDesk): Served[] {
+function tokenEndpoints(desk: AclTokens): Served[] {
   const endpoints = serve(desk, tokensApi);
   if (!desk.anonymousSelf) return endpoints;
   return endpoints.map((endpoint) =>

@@ -6,7 +6,7 @@
 import type { KeyObject } from "node:crypto";
 import { concat, equalBytes } from "@holdfast/shared/bytes";
 import { uuidBytes } from "@holdfast/shared/text/uuid";
-import type { Engine, Reads, SumRow } from "./engines/engine.ts";
+import type { StorageEngine, Reads, SumRow } from "./engines/engine.ts";
 import { headDamaged } from "./failures.ts";
 import {
   decodeHead,
@@ -42,7 +42,7 @@ export interface Opened {
   readonly mended: readonly string[];
 }
 
-export function openTip(engine: Engine, treeKey: KeyObject, repair: boolean): Opened {
+export function openTip(engine: StorageEngine, treeKey: KeyObject, repair: boolean): Opened {
   const mended: string[] = [];
   let head = authenticHead(engine, treeKey);
   if (head === null) {
@@ -77,7 +77,7 @@ export function openTip(engine: Engine, treeKey: KeyObject, repair: boolean): Op
  * Position and sums without the key, for a store that follows while it is locked. The head is believed
  * until the key is there.
  */
-export function openCopy(engine: Engine): Pick<Opened, "tip" | "durable"> {
+export function openCopy(engine: StorageEngine): Pick<Opened, "tip" | "durable"> {
   const head = readHead(engine.meta(HEAD_ROW));
   if (head === null) throw headDamaged("it makes no sense");
   const wrong = wrongEnd(engine, head);

@@ -37,8 +37,8 @@ export function mergeRange<T>(
   return out;
 }
 
-const LEAST_ASKED_AGAIN = 8;
-const MOST_ASKED_AGAIN = 256;
+const MIN_ASKED_AGAIN = 8;
+const MAX_ASKED_AGAIN = 256;
 
 /** Walks a range page by page. */
 class Pages<R> {
@@ -61,7 +61,7 @@ class Pages<R> {
     if (this.#at === this.#page.length && !this.#exhausted) {
       // Twice as many each time, so that thousands of hidden rows do not cost a look each.
       const limit = Math.max(wanted, this.#least);
-      this.#least = Math.min(Math.max(2 * this.#least, LEAST_ASKED_AGAIN), MOST_ASKED_AGAIN);
+      this.#least = Math.min(Math.max(2 * this.#least, MIN_ASKED_AGAIN), MAX_ASKED_AGAIN);
       this.#page = this.#ask({ ...this.#rest, limit });
       this.#at = 0;
       this.#exhausted = this.#page.length < limit;

@@ -4,7 +4,7 @@
 
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos } from "@holdfast/shared/world";
-import type { Engine } from "./engines/engine.ts";
+import type { StorageEngine } from "./engines/engine.ts";
 import { storageFull } from "./failures.ts";
 import type { StoredChange } from "./transaction.ts";
 
@@ -15,14 +15,14 @@ const LOOK_EVERY: Nanos = 100_000_000n;
 const FULL_MARGIN = 1.125;
 const ROOM_MARGIN = 1.25;
 
-interface Asked {
+interface Room {
   readonly bytes: number;
   readonly pendingBytes: number;
   readonly deletion: boolean;
 }
 
 export class SpaceGuard {
-  readonly #engine: Engine;
+  readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #reserveBytes: number;
@@ -31,7 +31,7 @@ export class SpaceGuard {
   #lookAgainAt: Nanos | null = null;
   #told = false; // that writes are refused
 
-  constructor(engine: Engine, clock: Clock, log: Log, reserveBytes: number) {
+  constructor(engine: StorageEngine, clock: Clock, log: Log, reserveBytes: number) {
     this.#engine = engine;
     this.#clock = clock;
     this.#log = log;
@@ -42,7 +42,7 @@ export class SpaceGuard {
    * Throws unless there is room or the changes only delete. `deletion`: they delete by writing. What was accepted since the last look
    * counts as written: a burst between two looks would use up the reserve otherwise.
    */
-  check(changes: Iterable<StoredChange>, { bytes, pendingBytes, deletion }: Asked): void {
+  check(changes: Iterable<StoredChange>, { bytes, pendingBytes, deletion }: Room): void {
     const now = this.#clock.elapsed();
     if (this.#lookAgainAt === null || now >= this.#lookAgainAt) {
       this.#free = this.#engine.freeBytes();

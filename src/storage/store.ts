@@ -9,7 +9,7 @@ import type { Clock, Timers } from "@holdfast/shared/world";
 import { type CheckOptions, type CheckReport, checkStore } from "./repair/check.ts";
 import type { ControlReader } from "./following/control-records.ts";
 import {
-  type Engine,
+  type StorageEngine,
   EngineError,
   type LogRow,
   type ReadView,
@@ -24,7 +24,7 @@ import * as heads from "./rows/head.ts";
 import type { Forest } from "./rows/merkle.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { StoreReads, StoreTx } from "./transaction.ts";
-import { Trust } from "./commit/fail-stop.ts";
+import { FailStop } from "./commit/fail-stop.ts";
 import { type Change, Watchers } from "./watch.ts";
 import {
   type Changed,
@@ -43,7 +43,7 @@ export type { Changed, Mending, WriteOptions } from "./writing.ts";
 const MIB = 1024 * 1024;
 
 export interface StoreOptions {
-  readonly engine: Engine;
+  readonly engine: StorageEngine;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -54,10 +54,10 @@ export interface StoreOptions {
 }
 
 export class Store implements StoreReads {
-  readonly #engine: Engine;
+  readonly #engine: StorageEngine;
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
   readonly #life: Life<Held>;
-  readonly #trust: Trust;
+  readonly #trust: FailStop;
   readonly #writing: Writing;
   readonly #watchers: Watchers;
   readonly #commitListeners = new Set<(changed: Changed) => void>();
@@ -68,7 +68,7 @@ export class Store implements StoreReads {
     this.#engine = engine;
     this.#world = { clock, timers };
     this.#life = new Life(hasBegun(engine));
-    this.#trust = new Trust(this.#life, log);
+    this.#trust = new FailStop(this.#life, log);
     this.#watchers = new Watchers((error) => {
       // Only a Failure is known to hold no secret: a parser's error quotes what it read.
       const cause = error instanceof Failure ? describe(error) : "unexpected error";

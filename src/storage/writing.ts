@@ -10,7 +10,13 @@ import type { Clock, Timers } from "@holdfast/shared/world";
 import { AcceptedState } from "./commit/accepted-state.ts";
 import { type Accepted, Committer, leavesHead } from "./commit/committer.ts";
 import { type ControlReader, ControlReaders, unreadRow } from "./following/control-records.ts";
-import { type Engine, EngineError, type Leaf, type Range, type SumRow } from "./engines/engine.ts";
+import {
+  type StorageEngine,
+  EngineError,
+  type Leaf,
+  type Range,
+  type SumRow,
+} from "./engines/engine.ts";
 import * as failures from "./failures.ts";
 import {
   agreedHead,
@@ -21,7 +27,7 @@ import {
 } from "./following/foreign-entries.ts";
 import { classOf, hasClass } from "./key.ts";
 import { assertLeads, assertUnlockable, heldOf, isInitialised, type Life } from "./life.ts";
-import { Line } from "./commit/admission-queue.ts";
+import { AdmissionQueue } from "./commit/admission-queue.ts";
 import {
   creation,
   hasBegun,
@@ -34,13 +40,13 @@ import {
 import { Pending } from "./pending.ts";
 import * as heads from "./rows/head.ts";
 import { Forest, isSumRow, slotOf } from "./rows/merkle.ts";
-import { Settling } from "./commit/durability-waiters.ts";
+import { DurabilityWaiters } from "./commit/durability-waiters.ts";
 import { RecentLeaves } from "./commit/recent-leaves.ts";
 import type { SlotLeaves } from "./commit/slot-leaves.ts";
 import { SpaceGuard } from "./space.ts";
 import type { Tip } from "./commit/tip.ts";
 import { type Below, type StoreTx, Transaction, type TransactionLimits } from "./transaction.ts";
-import type { Trust } from "./commit/fail-stop.ts";
+import type { FailStop } from "./commit/fail-stop.ts";
 
 const MIB = 1024 * 1024;
 /** The most that one change may be; an engine may take less. */
@@ -97,12 +103,12 @@ export interface Held {
 }
 
 export interface WritingOptions {
-  readonly engine: Engine;
+  readonly engine: StorageEngine;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
   readonly life: Life<Held>;
-  readonly trust: Trust;
+  readonly trust: FailStop;
   readonly maxEntryBytes: number;
   readonly reserveBytes: number;
   /** A group is durable: called with what changed before its writers are told. */
@@ -116,11 +122,11 @@ export class Writing {
   /** What transactions see; its getDurable is what reads outside of them see. */
   readonly state: AcceptedState;
 
-  readonly #engine: Engine;
+  readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #life: Life<Held>;
-  readonly #trust: Trust;
+  readonly #trust: FailStop;
   readonly #durable: (changed: Changed) => void;
   readonly #limits: TransactionLimits;
   readonly #space: SpaceGuard;
@@ -128,8 +134,8 @@ export class Writing {
   readonly #pending = new Pending();
   readonly #leaves = new RecentLeaves();
   readonly #below: Below;
-  readonly #settling = new Settling();
-  readonly #line: Line; // writers that wait for room
+  readonly #settling = new DurabilityWaiters();
+  readonly #line: AdmissionQueue; // writers that wait for room
   readonly #unwatch: () => void;
   readonly #controls = new ControlReaders();
   #unmended: readonly number[] = []; // slots whose sums wait to be written until the store leads
@@ -171,7 +177,7 @@ export class Writing {
       rows: (range) => trust.orFail(() => state.rows(range), EngineError),
       keys: (range) => trust.orFail(() => state.keys(range), EngineError),
     };
-    this.#line = new Line(options.timers, () => this.#hasRoom());
+    this.#line = new AdmissionQueue(options.timers, () => this.#hasRoom());
     trust.onLost((refusal) => {
       this.#committer.stop();
       this.#settling.refuseAll(refusal);

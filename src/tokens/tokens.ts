@@ -31,7 +31,7 @@ import { Uses } from "./life/uses.ts";
 
 export type { NamespacesById } from "./lookup.ts";
 
-const MOST_CACHED = 10_000;
+const MAX_CACHED = 10_000;
 const ALL_OPEN: LoginMounts = { isOpen: () => true, at: () => [] };
 const LIFETIMES: Lifetimes = { least: MINUTE, most: 24n * HOUR };
 
@@ -96,7 +96,7 @@ export class Tokens {
     const {
       ending: given = { ends: () => {} },
       gcThreshold = HOUR,
-      mostCached = MOST_CACHED,
+      mostCached = MAX_CACHED,
       logins: mounts = ALL_OPEN,
     } = options;
     const log = options.log.child("tokens");

@@ -6,7 +6,7 @@ import { refused } from "../../tests/support/made/made-tokens.ts";
 import {
   CUBBYHOLES,
   CubbyholeContents,
-  MOST_ENTRIES,
+  MAX_ENTRIES,
   type Space,
   WRAPPINGS,
 } from "./cubbyhole-contents.ts";
@@ -80,20 +80,20 @@ test("two tokens with one accessor in two namespaces never see each other's", as
 
 test("what went with its namespace leaves room, and no note of it", async () => {
   const { contents, keys, drop } = await made();
-  for (let i = 0; i < MOST_ENTRIES; i += 1) await contents.replace(at(A, `n${i}`), "x", {});
+  for (let i = 0; i < MAX_ENTRIES; i += 1) await contents.replace(at(A, `n${i}`), "x", {});
   await assert.rejects(contents.replace(at(A), "x", {}), /at most/);
-  for (let i = 0; i < MOST_ENTRIES; i += 1) await drop(`ns/n${i}/`);
+  for (let i = 0; i < MAX_ENTRIES; i += 1) await drop(`ns/n${i}/`);
   await contents.replace(at(A), "x", {});
   assert.deepEqual(keys(), ["ns/root/cubbyhole/a/x"]);
 });
 
 test("a token has so many entries and no more, in all namespaces together; all of them go", async () => {
   const { contents, wipe, keys } = await made();
-  const writes = Array.from({ length: MOST_ENTRIES }, (_, i) =>
+  const writes = Array.from({ length: MAX_ENTRIES }, (_, i) =>
     contents.replace(at(A, i % 2 === 0 ? "root" : "t1"), `entry-${i}`, { i }),
   );
   await Promise.all(writes);
-  const text = `the cubbyhole of a token holds at most ${MOST_ENTRIES} entries; delete one first`;
+  const text = `the cubbyhole of a token holds at most ${MAX_ENTRIES} entries; delete one first`;
   await assert.rejects(contents.replace(at(A), "more", {}), refused(text));
   await contents.replace(at(A), "entry-0", { again: true });
   await contents.replace(at(B), "other", {});

@@ -22,12 +22,12 @@ import { ownerOf } from "./owner.ts";
 
 /** Of one token, in all namespaces. Every token may write here, and 32 of them may end in one
  *  transaction. */
-export const MOST_ENTRIES = 128;
+export const MAX_ENTRIES = 128;
 const MEBIBYTE = 1024 * 1024;
 /** In one namespace. */
 export const CUBBYHOLES = {
   name: "cubbyhole-use",
-  ofHolder: { entries: MOST_ENTRIES, bytes: 8 * MEBIBYTE },
+  ofHolder: { entries: MAX_ENTRIES, bytes: 8 * MEBIBYTE },
   ofOwner: { entries: 4096, bytes: 32 * MEBIBYTE },
   ofNamespace: { entries: 65_536, bytes: 256 * MEBIBYTE },
 };
@@ -85,7 +85,7 @@ export class CubbyholeContents {
 
   /** Names one level down; `folder` is empty, or ends with a slash. */
   list(space: Space, folder: string): string[] {
-    return this.#local.list(folderOf(space) + folder, { limit: MOST_ENTRIES });
+    return this.#local.list(folderOf(space) + folder, { limit: MAX_ENTRIES });
   }
 
   /** Without a caller the token counts for itself. */
@@ -201,7 +201,7 @@ function checkRoom(local: Tx, owner: SpaceOwner): void {
     entries += keys.length;
     if (visit !== null && keys.length === 0) local.delete(visit);
   }
-  if (entries >= MOST_ENTRIES) throw cubbyholeFull(MOST_ENTRIES);
+  if (entries >= MAX_ENTRIES) throw cubbyholeFull(MAX_ENTRIES);
 }
 
 interface Entries {
@@ -213,10 +213,10 @@ interface Entries {
 /** Namespace by namespace. Nobody has more notes than entries, but for those that hold nothing. */
 function entriesOf(local: Tx, owner: SpaceOwner): Entries[] {
   const notes = visitsOf(owner);
-  const visits = local.keys(notes, { limit: 2 * MOST_ENTRIES });
+  const visits = local.keys(notes, { limit: 2 * MAX_ENTRIES });
   return [null, ...visits].map((visit) => {
     const namespaceId = visit === null ? owner.namespaceId : visit.slice(notes.length);
-    const keys = local.keys(folderOf({ owner, namespaceId }), { limit: MOST_ENTRIES });
+    const keys = local.keys(folderOf({ owner, namespaceId }), { limit: MAX_ENTRIES });
     return { namespaceId, visit, keys };
   });
 }

@@ -24,7 +24,7 @@ const SCALAR_BYTES = 66;
 const POINT_BYTES = 133; // 0x04, x, y
 const TOP_BIT = 0x01; // 521 bits: of the first byte there is one
 const SIGNATURE_BYTES = 132;
-const MOST_GOOD = 256;
+const MAX_GOOD = 256;
 // The parts of an ECPrivateKey (RFC 5915) around scalar and point; all lengths are fixed.
 const BEFORE_SCALAR = Buffer.from("3081dc0201010442", "hex");
 const BEFORE_POINT = Buffer.from("a00706052b81040023a18189038186" + "00", "hex");
@@ -94,7 +94,7 @@ export class SigningKey {
     const key = { key: this.#public, dsaEncoding: "ieee-p1363" } as const;
     if (!verify("sha512", utf8(text), key, signature)) return false;
     const { oldest } = this.#good;
-    if (this.#good.size >= MOST_GOOD && oldest !== null) this.#good.delete(oldest.key);
+    if (this.#good.size >= MAX_GOOD && oldest !== null) this.#good.delete(oldest.key);
     this.#good.set(name, true);
     return true;
   }

@@ -10,7 +10,7 @@ import type { Tx, View } from "../barrier/view.ts";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Reply, WrapInfo } from "@holdfast/shared/endpoint/reply";
 import {
-  type Asked,
+  type RequestContext,
   type Caller,
   isAtOrBelow,
   type NamespaceRef,
@@ -120,7 +120,7 @@ export class Wrapping {
   }
 
   /** Before there is an answer: refuses what could not be kept, when nothing is lost by it yet. */
-  admit(ttl: Nanos, { namespace, caller }: Asked): void {
+  admit(ttl: Nanos, { namespace, caller }: RequestContext): void {
     const { longest, cubbyholes } = this.#options;
     if (ttl > longest) throw failures.ttlTooLong(longest);
     // Without a caller it counts for whoever is let in, which is known only then.
@@ -128,13 +128,13 @@ export class Wrapping {
   }
 
   /** Before there is a token for whoever has logged in: it is to be kept for them, and counts as theirs. */
-  admitLogin(origin: Origin, { namespace }: Asked): void {
+  admitLogin(origin: Origin, { namespace }: RequestContext): void {
     const by = ownerOf({ origin, namespace, accessor: "" });
     this.#options.cubbyholes.checkWrapping(namespace.id, { by, management: false });
   }
 
   /** Keeps the answer, and gives what stands for it. */
-  async wrap(reply: Reply, ttl: Nanos, asked: Asked): Promise<Wrapped> {
+  async wrap(reply: Reply, ttl: Nanos, asked: RequestContext): Promise<Wrapped> {
     const { namespace, path, wrapForm: form = "token", caller } = asked;
     const kept = keptAnswer(reply);
     const inside = accessorIn(reply, asked);
@@ -145,7 +145,10 @@ export class Wrapping {
   }
 
   /** The answer as it was; nobody gets it a second time. */
-  async unwrap(asked: Asked, named: Secret<string> | undefined): Promise<Reply<Unwrapped>> {
+  async unwrap(
+    asked: RequestContext,
+    named: Secret<string> | undefined,
+  ): Promise<Reply<Unwrapped>> {
     const { local } = this.#options;
     const place = placeOf(this.#meant(asked, named));
     // Decided after the commit: a throw inside would take the end of the token back.
@@ -158,7 +161,7 @@ export class Wrapping {
   }
 
   /** The same answer behind another token, for as long as it was wrapped before; the old one dies. */
-  async rewrap(asked: Asked, named: Secret<string> | undefined): Promise<Wrapped> {
+  async rewrap(asked: RequestContext, named: Secret<string> | undefined): Promise<Wrapped> {
     const meant = this.#meant(asked, named);
     const place = placeOf(meant);
     const made = await this.#options.local.write((tx) => {
@@ -178,7 +181,7 @@ export class Wrapping {
   }
 
   /** What it is, without using it up. */
-  lookup(asked: Asked, named: Secret<string> | undefined): WrappingFacts {
+  lookup(asked: RequestContext, named: Secret<string> | undefined): WrappingFacts {
     const { namespace, accessor } = this.#meant(asked, named);
     const token = this.#options.tokens.byAccessor(namespace.id, accessor);
     if (token === null) throw wrappingInvalid();
@@ -196,7 +199,7 @@ export class Wrapping {
   }
 
   /** The wrapping token that a request is about: named in its body, or its credential. */
-  #meant({ caller, namespace }: Asked, named: Secret<string> | undefined): Caller {
+  #meant({ caller, namespace }: RequestContext, named: Secret<string> | undefined): Caller {
     const own = caller?.wrapping === undefined ? null : caller;
     const text = named?.reveal() ?? "";
     const found = text === "" ? own : this.find(text);
@@ -298,7 +301,7 @@ function makerOf(caller: Caller): Maker {
 }
 
 /** Of the token in the answer, for whoever wants to end it unseen; empty where there is none. */
-function accessorIn({ auth, data }: Reply, { path }: Asked): string {
+function accessorIn({ auth, data }: Reply, { path }: RequestContext): string {
   if (auth !== null) return auth.accessor;
   if (path.segments[0] !== "acl") return "";
   const { Token: exchanged, AccessorID: own } = { ...(data as JsonObject | undefined) };

@@ -7,15 +7,15 @@ import fc from "fast-check";
 import { afterKey, compareKeys } from "../../src/storage/key.ts";
 import { InvariantError } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
-import type { Batch, Engine, Range } from "../../src/storage/engines/engine.ts";
+import type { Batch, StorageEngine, Range } from "../../src/storage/engines/engine.ts";
 import { assertSameRows, catchUp, followerOf, sent } from "../support/followed-store.ts";
 import { madeStore, TREE_KEY } from "../support/made/made-store.ts";
 import { EngineModel } from "./engine-model.ts";
 
 export interface EngineUnderTest {
-  readonly engine: Engine;
+  readonly engine: StorageEngine;
   /** Closes the engine and opens the same storage again. */
-  readonly reopen: () => Promise<Engine>;
+  readonly reopen: () => Promise<StorageEngine>;
 }
 
 export interface ContractOptions {
@@ -47,7 +47,7 @@ export function engineContract(
   make: () => Promise<EngineUnderTest>,
   { histories = 100 }: ContractOptions = {},
 ): void {
-  const started: Engine[] = [];
+  const started: StorageEngine[] = [];
   const start = async (): Promise<EngineUnderTest> => {
     const { engine, reopen } = await make();
     started.push(engine);
@@ -458,7 +458,7 @@ export function engineContract(
           const under = await start();
           let engine = under.engine;
           const model = new EngineModel();
-          const views: { view: ReturnType<Engine["snapshot"]>; model: EngineModel }[] = [];
+          const views: { view: ReturnType<StorageEngine["snapshot"]>; model: EngineModel }[] = [];
           try {
             for (const each of steps) {
               if (each.kind === "commit") {

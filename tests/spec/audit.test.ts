@@ -31,7 +31,7 @@ async function enableFile(server: TestServer, token: string, name = "file"): Pro
   return file_path;
 }
 
-interface Line {
+interface AuditLine {
   readonly type: string;
   readonly error?: string;
   readonly request: {
@@ -42,11 +42,11 @@ interface Line {
   };
 }
 
-function linesOf(file: string): Line[] {
+function linesOf(file: string): AuditLine[] {
   return readFileSync(file, "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Line)
+    .map((line) => JSON.parse(line) as AuditLine)
     .filter(({ request }) => request !== undefined);
 }
 

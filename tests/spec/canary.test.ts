@@ -54,11 +54,11 @@ function marked(schema: Schema, mark: () => string): unknown {
 
 /** Endpoints, and where they are. */
 interface Swept {
-  readonly endpoints: readonly Asked[];
+  readonly endpoints: readonly Declared[];
   readonly at: string;
 }
 
-type Asked = Pick<Served, "name" | "method" | "path" | "input">;
+type Declared = Pick<Served, "name" | "method" | "path" | "input">;
 
 async function sweep(
   server: TestServer,
@@ -68,7 +68,7 @@ async function sweep(
 ): Promise<Answer[]> {
   const agent = new Agent({ keepAlive: true });
   const answers: Answer[] = [];
-  const ask = async (endpoint: Asked, shape: "right" | "wrong", credential: string) => {
+  const ask = async (endpoint: Declared, shape: "right" | "wrong", credential: string) => {
     const mark = (field: string) => markers.mark(`${endpoint.name}.${field} (${shape})`);
     const fields = Object.values(endpoint.input);
     const body = Object.fromEntries(

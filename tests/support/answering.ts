@@ -8,9 +8,13 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { type Given, RequestInput } from "../../src/core/input.ts";
 import { MEANING } from "../../src/core/operation.ts";
 import { type Endpoint, serve, type Served } from "@holdfast/shared/endpoint/endpoint";
-import { type Asked, type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import {
+  type RequestContext,
+  type Caller,
+  ROOT_NAMESPACE,
+} from "@holdfast/shared/endpoint/request";
 
-export const ASKED: Asked = {
+export const ASKED: RequestContext = {
   id: "00000000-0000-4000-8000-000000000000",
   operation: "read",
   namespace: ROOT_NAMESPACE,
@@ -27,7 +31,7 @@ export const ASKED: Asked = {
   recheck: () => null,
   anonymous: false,
   header: () => undefined,
-  stepAside: () => {},
+  detach: () => {},
 };
 
 export const MANAGEMENT: Caller = {
@@ -45,9 +49,9 @@ export interface Ask {
   (
     name: string,
     fields?: Readonly<Record<string, JsonValue>>,
-    asked?: Partial<Asked>,
+    asked?: Partial<RequestContext>,
   ): Promise<unknown>;
-  readonly asked: Asked;
+  readonly asked: RequestContext;
 }
 
 function text(value: JsonValue): string {
@@ -77,7 +81,7 @@ export function answering<Room>(room: Room, endpoints: readonly Endpoint<Room>[]
   const ask = async (
     name: string,
     fields: Readonly<Record<string, JsonValue>> = {},
-    asked: Partial<Asked> = {},
+    asked: Partial<RequestContext> = {},
   ): Promise<unknown> => {
     const endpoint = served.find((one) => one.name === name);
     assert.ok(endpoint, `no endpoint ${name}`);

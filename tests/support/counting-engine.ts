@@ -12,7 +12,7 @@ import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import type { EngineGiven, EngineType, LeaseFacts, SecretType } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, EngineType, LeaseFacts, SecretType } from "@holdfast/plugin-sdk/engine";
 import type { Outside } from "./outside.ts";
 
 /** A role: what its secrets are like. Durations in whole seconds; 0: as the mount says. */
@@ -37,7 +37,7 @@ export interface CountingOptions {
 
 /** What a mount of this type has open. */
 export interface CountingEngine {
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   readonly outside: Outside;
 }
 

@@ -15,14 +15,18 @@ import { MEANING, meaningOf } from "../../src/core/operation.ts";
 import { namedValues, Router } from "../../src/core/router.ts";
 import { serveMounted } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import { type Asked, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import {
+  type RequestContext,
+  type MountRef,
+  ROOT_NAMESPACE,
+} from "@holdfast/shared/endpoint/request";
 import { MountStorage } from "../../src/mounts/mount-storage.ts";
 import { WriteAheadLog } from "../../src/mounts/undo/write-ahead.ts";
 import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { Store } from "../../src/storage/store.ts";
-import type { EngineGiven, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
-import { SOLITUDE, type Surroundings } from "@holdfast/plugin-sdk/surroundings";
+import { NO_SERVICES, type EngineServices } from "@holdfast/plugin-sdk/services";
 
 export interface EngineWorld {
   readonly clock: Clock;
@@ -60,12 +64,12 @@ export async function testStorage(world: EngineWorld): Promise<KeptByTests> {
 
 export class TestedEngine<E> {
   readonly engine: E;
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   readonly #type: EngineType<E>;
   readonly #router: Router;
   readonly #mount: MountRef;
 
-  constructor(type: EngineType<E>, engine: E, given: EngineGiven) {
+  constructor(type: EngineType<E>, engine: E, given: EngineNeeds) {
     this.engine = engine;
     this.given = given;
     this.#type = type;
@@ -110,7 +114,7 @@ export class TestedEngine<E> {
     const endpoint = route.methods.get(method);
     invariant(endpoint !== undefined, `no endpoint ${verb} ${path}`);
     const given = { path: namedValues(endpoint, route), query: asking, body };
-    const asked: Asked = {
+    const asked: RequestContext = {
       id: "test",
       operation: meant.operation,
       namespace: ROOT_NAMESPACE,
@@ -135,7 +139,7 @@ export class TestedEngine<E> {
       isPrivileged: async () => true,
       allow: () => {},
       recheck: () => null,
-      stepAside: () => {},
+      detach: () => {},
     };
     return { asked, endpoint, given };
   }
@@ -145,8 +149,8 @@ export interface OpenOptions {
   readonly options?: EngineOptions;
   /** Of an engine before this one. Default: all is new. */
   readonly kept?: Partial<KeptByTests>;
-  /** What is around it; the rest is as in SOLITUDE. */
-  readonly around?: Partial<Surroundings>;
+  /** What is around it; the rest is as in NO_SERVICES. */
+  readonly around?: Partial<EngineServices>;
 }
 
 /** Opens an engine, mounted at `engine/`. Nothing rolls its write-ahead records back: see `undoAll`. */
@@ -156,8 +160,8 @@ export async function openEngine<E>(
   { options = {}, kept = {}, around = {} }: OpenOptions = {},
 ): Promise<TestedEngine<E>> {
   const { clock, timers, random, log } = world;
-  const given: EngineGiven = {
-    ...SOLITUDE,
+  const given: EngineNeeds = {
+    ...NO_SERVICES,
     ...around,
     clock,
     timers,

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
-import type { Engine, Reads } from "../../src/storage/engines/engine.ts";
+import type { StorageEngine, Reads } from "../../src/storage/engines/engine.ts";
 import type { CommittedEntry } from "../../src/storage/following/foreign-entries.ts";
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../../src/storage/rows/head.ts";
 import { decodeEntry } from "../../src/storage/rows/log-entry.ts";
@@ -14,7 +14,7 @@ import { tamper, WatchedEngine } from "./watched-engine.ts";
 const ALL = { from: "", to: null, limit: Infinity };
 
 /** Everything that lies in one storage, put into an empty one: how a follower begins. */
-export function copyRows(from: Reads, to: Engine): Promise<void> {
+export function copyRows(from: Reads, to: StorageEngine): Promise<void> {
   return tamper(to, {
     data: from.rows(ALL),
     leaves: from.leaves(null, Infinity).map(({ slot, key, ...leaf }) => ({ slot, key, leaf })),
@@ -25,7 +25,7 @@ export function copyRows(from: Reads, to: Engine): Promise<void> {
 }
 
 /** A store that has begun to follow from where the other one is now; locked. */
-export async function followerOf(leader: Reads, inner?: Engine): Promise<MadeStore> {
+export async function followerOf(leader: Reads, inner?: StorageEngine): Promise<MadeStore> {
   const engine = new WatchedEngine(inner);
   await copyRows(leader, engine.inner);
   const made = openedStore(engine);

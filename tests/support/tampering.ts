@@ -1,7 +1,7 @@
 // Every way in which somebody, or a failing disk, can change what is stored behind a store's back,
 // and what a check must say about it. Done with batches made by hand, directly on the engine.
 
-import type { Engine } from "../../src/storage/engines/engine.ts";
+import type { StorageEngine } from "../../src/storage/engines/engine.ts";
 import { encodeHead, decodeHead, HEAD_ROW } from "../../src/storage/rows/head.ts";
 import { leafHash, sha256, slotOf } from "../../src/storage/rows/merkle.ts";
 import type { CheckReport } from "../../src/storage/repair/check.ts";
@@ -33,7 +33,7 @@ interface Old {
 
 export interface Tampering {
   readonly name: string;
-  readonly act: (engine: Engine, old: Old) => Promise<void>;
+  readonly act: (engine: StorageEngine, old: Old) => Promise<void>;
   /** What the check's report must contain, beside `ok: false`. */
   readonly found: Partial<CheckReport>;
   /** Whether a check of keys alone must find it. */

@@ -3,7 +3,7 @@
 
 import {
   type Batch,
-  type Engine,
+  type StorageEngine,
   EngineError,
   type Limits,
 } from "../../src/storage/engines/engine.ts";
@@ -12,8 +12,8 @@ import { nextTurn } from "./fake-world.ts";
 import { MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { ReadsBehind } from "../../src/storage/engines/reads-behind.ts";
 
-export class WatchedEngine extends ReadsBehind implements Engine {
-  readonly inner: Engine;
+export class WatchedEngine extends ReadsBehind implements StorageEngine {
+  readonly inner: StorageEngine;
   readonly kind = "watched";
   limits: Limits;
   /** Every batch that was handed over, in order. */
@@ -29,7 +29,7 @@ export class WatchedEngine extends ReadsBehind implements Engine {
   closed = false;
   #gate: { promise: Promise<void>; open: () => void } | null = null;
 
-  constructor(inner: Engine = new MemoryEngine()) {
+  constructor(inner: StorageEngine = new MemoryEngine()) {
     super();
     this.inner = inner;
     this.limits = inner.limits;
@@ -82,7 +82,10 @@ export class WatchedEngine extends ReadsBehind implements Engine {
 const NO_ROW = { name: "nothing is here", value: null };
 
 /** A batch made by hand, past the store: how tests tamper. The store is idle meanwhile. */
-export function tamper(engine: Engine, batch: Partial<Omit<Batch, "expect">>): Promise<void> {
+export function tamper(
+  engine: StorageEngine,
+  batch: Partial<Omit<Batch, "expect">>,
+): Promise<void> {
   const none = { data: [], leaves: [], sums: [], log: [], trimLogBelow: null, meta: [] };
   return engine.commit({ ...none, ...batch, expect: NO_ROW });
 }

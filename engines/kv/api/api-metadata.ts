@@ -6,7 +6,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { metadataPatch, wholeMetadata } from "../custom-metadata.ts";
 import * as failures from "../failures.ts";
@@ -14,7 +14,7 @@ import {
   folder,
   listing,
   more,
-  MOST_SHOWN,
+  MAX_SHOWN,
   path,
   secretOutput,
   secretSettings,
@@ -29,7 +29,7 @@ import { walk } from "../places/walk.ts";
 const endpoint = endpointsOf<Kv>();
 
 /** Looked at for one answer, which may show fewer: the metadata of one may have forty kilobytes. */
-const MOST_DETAILED = 1000;
+const MAX_DETAILED = 1000;
 
 const scan = wire
   .query("scan")
@@ -42,8 +42,8 @@ const detailed = {
   after: listing.after,
   limit: wire
     .query("limit")
-    .integer("How many at most.", { min: 1, max: MOST_DETAILED })
-    .default(MOST_DETAILED),
+    .integer("How many at most.", { min: 1, max: MAX_DETAILED })
+    .default(MAX_DETAILED),
 };
 
 export const metadataApi = [
@@ -147,7 +147,7 @@ async function list(
   kv: Kv,
   at: string,
   page: NamesPage & { readonly scan: boolean },
-  asked: Asked,
+  asked: RequestContext,
 ) {
   if (!page.scan) {
     const { names, next } = await namesIn(kv, SECRETS + at, page);
@@ -167,7 +167,7 @@ async function list(
   return reply({ keys }, more(next === null ? null : next.slice(at.length)));
 }
 
-async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: Asked) {
+async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: RequestContext) {
   const { names, next } = await namesIn(kv, SECRETS + at, page);
   const stretches = new Stretches(kv.pace);
   const keys: string[] = [];
@@ -181,7 +181,7 @@ async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: Asked) {
     const shown = await metadataOf(kv, at + name, asked);
     characters += name.length + (shown === null ? 0 : JSON.stringify(shown).length);
     const last = keys.at(-1);
-    if (characters > MOST_SHOWN && last !== undefined) return answer(last);
+    if (characters > MAX_SHOWN && last !== undefined) return answer(last);
     keys.push(name);
     if (shown !== null) info.push([name, shown]);
   }
@@ -190,7 +190,7 @@ async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: Asked) {
 
 /** Null for folders, and for what the caller may not read: to list names is one right, to read of them
  *  another. */
-async function metadataOf(kv: Kv, path: string, asked: Asked): Promise<JsonObject | null> {
+async function metadataOf(kv: Kv, path: string, asked: RequestContext): Promise<JsonObject | null> {
   if (path.endsWith("/") || !(await may(asked, "read", "metadata", path))) return null;
   const secret = await kv.versioned.secret(path);
   return secret === null ? null : shownSecret(secret);

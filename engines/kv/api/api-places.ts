@@ -9,16 +9,16 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { deleteAll, MOST_DELETED } from "../places/bulk-deletion.ts";
+import { deleteAll, MAX_DELETED } from "../places/bulk-deletion.ts";
 import * as failures from "../failures.ts";
 import { listing, more } from "./fields.ts";
 import { relocateFolder } from "../places/folder-relocation.ts";
-import { MOST_COPIED } from "../places/judged-source.ts";
+import { MAX_COPIED } from "../places/judged-source.ts";
 import type { Kv } from "../kv.ts";
 import { allowanceFor, relocate } from "../places/relocation.ts";
-import { MOST_LOOKED_AT, search } from "../places/search.ts";
+import { MAX_LOOKED_AT, search } from "../places/search.ts";
 import { folderPath, folderRights, may, secretPath } from "../secret-path.ts";
 
 const endpoint = endpointsOf<Kv>();
@@ -69,7 +69,7 @@ export const placesApi = [
     description:
       "Needs read on each source and create on each target. Deleted versions go along only for " +
       "callers that may undelete them at the source. Every version that goes along is judged at the " +
-      `target as a write of it would be. They have at most ${MOST_COPIED >> 20} MiB together.`,
+      `target as a write of it would be. They have at most ${MAX_COPIED >> 20} MiB together.`,
     access: access.capability,
     input: places,
     output: out.object({ copied: out.integer("Secrets that were copied."), ...rest }),
@@ -101,7 +101,7 @@ export const placesApi = [
     path: "/search",
     summary: "Find secrets by their path or custom metadata, among those the caller may read.",
     description:
-      `One answer looks at up to ${MOST_LOOKED_AT} secrets and may find nothing among them; as ` +
+      `One answer looks at up to ${MAX_LOOKED_AT} secrets and may find nothing among them; as ` +
       "long as it has a `next` there are more to look at.",
     access: access.capability,
     runs: "active", // a cursor is good where it was made
@@ -145,7 +145,7 @@ export const placesApi = [
     input: {
       paths: wire
         .body("paths")
-        .list("Paths of the secrets.", { max: MOST_DELETED, form: withoutSlashes }),
+        .list("Paths of the secrets.", { max: MAX_DELETED, form: withoutSlashes }),
     },
     output: out.object({
       deleted: out.integer("Secrets whose newest version was deleted."),
@@ -191,12 +191,12 @@ export const placesApi = [
   }),
 ];
 
-async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: Asked) {
+async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: RequestContext) {
   const from = secretPath("from", given.from, asked);
   const to = secretPath("to", given.to, asked);
   const { storage, clock, pace } = kv;
   const newId = () => kv.versioned.newId();
-  const mostBytes = kind === "copy" ? MOST_COPIED : Infinity; // a move leaves them where they are
+  const mostBytes = kind === "copy" ? MAX_COPIED : Infinity; // a move leaves them where they are
   const world = { storage, clock, pace, newId, mostBytes };
   if (!given.recursive) {
     if (from === to) throw failures.sameSecret();

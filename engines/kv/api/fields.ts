@@ -7,13 +7,13 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
 import { type Field, wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
-import { MOST_VERSIONS } from "../mount-settings.ts";
+import { MAX_VERSIONS } from "../mount-settings.ts";
 import { currentOf, type Secret, type Version } from "../secret.ts";
 import type { Found } from "../versioned.ts";
 
-export const MOST_LISTED = 10_000;
+export const MAX_LISTED = 10_000;
 /** Characters of a list that shows more than names: the answer is written and recorded in one piece. */
-export const MOST_SHOWN = 256 * 1024;
+export const MAX_SHOWN = 256 * 1024;
 
 export const path = wire.path("path").string("Path of the secret.");
 export const folder = wire.path("path").string("Folder: the part of the paths up to a slash.");
@@ -27,8 +27,8 @@ export const listing = {
   after: wire.query("after").string("Only those after this name.").optional(),
   limit: wire
     .query("limit")
-    .integer("How many at most.", { min: 1, max: MOST_LISTED })
-    .default(MOST_LISTED),
+    .integer("How many at most.", { min: 1, max: MAX_LISTED })
+    .default(MAX_LISTED),
 };
 
 export const secretSettings = {
@@ -36,7 +36,7 @@ export const secretSettings = {
     .body("max_versions")
     .integer("How many versions are kept; 0: as the mount says, or 10.", {
       min: 0,
-      max: MOST_VERSIONS,
+      max: MAX_VERSIONS,
     })
     .optional(),
   casRequired: wire.body("cas_required").boolean("Whether every write must give cas.").optional(),
@@ -87,8 +87,8 @@ export const versions: Field<readonly number[]> = {
   canonical: (given) => listOf(given).map((item) => NUMBER.canonical?.(item) ?? item),
   read: (given) => {
     const items = listOf(given);
-    if (items.length === 0 || items.length > MOST_VERSIONS) {
-      throw failures.versionsMissing(MOST_VERSIONS);
+    if (items.length === 0 || items.length > MAX_VERSIONS) {
+      throw failures.versionsMissing(MAX_VERSIONS);
     }
     return items.map((item) => NUMBER.read(item));
   },
@@ -97,7 +97,7 @@ export const versions: Field<readonly number[]> = {
 function listOf(given: JsonValue | undefined): readonly JsonValue[] {
   if (given === undefined || given === null || given === "") return [];
   if (typeof given === "string") {
-    return given.split(",", MOST_VERSIONS + 1).map((item) => item.trim());
+    return given.split(",", MAX_VERSIONS + 1).map((item) => item.trim());
   }
   return Array.isArray(given) ? given : [given];
 }

@@ -5,7 +5,7 @@ import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import * as failures from "../failures.ts";
 import type { Versioned } from "../versioned.ts";
 
-export const MOST_DELETED = 1000;
+export const MAX_DELETED = 1000;
 const BATCH = 50;
 
 /** Gives how many were deleted. */

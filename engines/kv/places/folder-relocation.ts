@@ -3,9 +3,9 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { Stretches } from "@holdfast/shared/sliced";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import * as failures from "../failures.ts";
-import { MOST_COPIED, type World } from "./judged-source.ts";
+import { MAX_COPIED, type World } from "./judged-source.ts";
 import { type Allowance, allowanceFor, relocate, type Relocation } from "./relocation.ts";
 import { SECRETS } from "../rows.ts";
 import { folderRights, isNameable } from "../secret-path.ts";
@@ -15,7 +15,7 @@ import { walk } from "./walk.ts";
 const MOST = 1000;
 /** At once, so that they share a group commit. */
 const AT_ONCE = 16;
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 export interface FolderRelocation {
   readonly kind: "copy" | "move";
@@ -38,7 +38,7 @@ type Result = "done" | "taken" | "refused" | "large" | "gone";
 
 export async function relocateFolder(
   world: World,
-  asked: Asked,
+  asked: RequestContext,
   { kind, from, to, after }: FolderRelocation,
 ): Promise<Relocated> {
   const mayList = folderRights(asked);
@@ -56,7 +56,7 @@ export async function relocateFolder(
   const lost = paths.map(target).find((path) => !isNameable(path, asked));
   if (lost !== undefined) throw failures.pathRefused(`the target ${JSON.stringify(lost)}`);
   // Together they are no more than one copy may be; larger ones go one after another.
-  const small = { ...world, mostBytes: MOST_COPIED / AT_ONCE };
+  const small = { ...world, mostBytes: MAX_COPIED / AT_ONCE };
   const results: Result[] = [];
   const stretches = new Stretches(world.pace); // what is refused waits for nothing
   for (let at = 0; at < paths.length; at += AT_ONCE) {
@@ -76,8 +76,8 @@ export async function relocateFolder(
   const count = (result: Result) => results.filter((one) => one === result).length;
   const named = (result: Result, why: string) => {
     const those = paths.filter((_, at) => results[at] === result);
-    const more = those.length > MOST_NAMED ? ` and ${those.length - MOST_NAMED} more` : "";
-    return those.length === 0 ? [] : [`${why}: ${those.slice(0, MOST_NAMED).join(", ")}${more}`];
+    const more = those.length > MAX_NAMED ? ` and ${those.length - MAX_NAMED} more` : "";
+    return those.length === 0 ? [] : [`${why}: ${those.slice(0, MAX_NAMED).join(", ")}${more}`];
   };
   return {
     done: count("done"),
@@ -92,7 +92,7 @@ export async function relocateFolder(
   };
 }
 
-async function one(world: World, asked: Asked, move: Relocation): Promise<Result> {
+async function one(world: World, asked: RequestContext, move: Relocation): Promise<Result> {
   const allowed: Allowance | null = await allowanceFor(asked, move);
   if (allowed === null) return "refused";
   try {

@@ -6,7 +6,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { dataOf } from "../document.ts";
 import * as failures from "../failures.ts";
@@ -18,7 +18,7 @@ import { may } from "../secret-path.ts";
 
 /** Documents of one copy: they are written in one go, in which nobody else has a turn, at 10 to 20 ms
  *  for a MiB. */
-export const MOST_COPIED = 2 * 1024 * 1024;
+export const MAX_COPIED = 2 * 1024 * 1024;
 
 export interface World {
   readonly storage: EngineStorage;
@@ -67,7 +67,7 @@ export function goesAlong({ kind }: Relocation, allowed: Allowance, now: Instant
  *  target would; also where nothing is there to be written, so that the two are not told apart. */
 export async function judgeSource(
   { storage, clock, pace, mostBytes }: World,
-  asked: Asked,
+  asked: RequestContext,
   move: Relocation,
   allowed: Allowance,
 ): Promise<JudgedSource | "changed" | null> {
@@ -92,7 +92,11 @@ export async function judgeSource(
   return source === null ? null : judged;
 }
 
-async function checkWrite(asked: Asked, { to, cas }: Relocation, data: JsonObject): Promise<void> {
+async function checkWrite(
+  asked: RequestContext,
+  { to, cas }: Relocation,
+  data: JsonObject,
+): Promise<void> {
   const capability = cas !== undefined && cas > 0 ? "update" : "create";
   const body = cas === undefined ? { data } : { data, options: { cas } };
   if (!(await may(asked, capability, "data", to, body))) throw failures.denied();

@@ -6,16 +6,16 @@ import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import type { MountSettings } from "../mount-settings.ts";
-import { MOST_SHOWN } from "../api/fields.ts";
+import { MAX_SHOWN } from "../api/fields.ts";
 import { binned, binnedAfter, RECYCLE, takeOutOfBin } from "../rows.ts";
 import { type Walk, walk } from "./walk.ts";
 
 /** Characters of an entry in an answer besides its path, which is there twice. */
 const ENTRY = 128;
 /** Paths in one walk: an answer may be full after few. */
-const MOST_WALKED = 256;
+const MAX_WALKED = 256;
 /** Rows looked at in one tidying: once a minute. */
-const MOST_TIDIED = 1000;
+const MAX_TIDIED = 1000;
 
 export interface Deleted {
   readonly path: string;
@@ -59,7 +59,7 @@ export class RecycleBin {
     let shown = 0;
     let { after } = page;
     for (;;) {
-      const limit = Math.min(page.limit - found.length, MOST_WALKED);
+      const limit = Math.min(page.limit - found.length, MAX_WALKED);
       const walked = await walk(world, { ...page, after, limit, root: RECYCLE });
       for (const path of walked.paths) {
         if (stretches.over) await stretches.next();
@@ -68,7 +68,7 @@ export class RecycleBin {
         if (row === null || deleted + window <= now) continue;
         shown += 2 * path.length + ENTRY;
         const last = found.at(-1);
-        if (shown > MOST_SHOWN && last !== undefined) return { found, next: last.path };
+        if (shown > MAX_SHOWN && last !== undefined) return { found, next: last.path };
         found.push({ path, version: row.version, deleted, until: deleted + window });
       }
       if (walked.next === null || found.length === page.limit) return { found, next: walked.next };
@@ -79,9 +79,9 @@ export class RecycleBin {
   /** Takes rows out whose time is over: some of them, beginning where it ended the last time. */
   async tidy(): Promise<void> {
     const window = this.#settings().recycleWindow;
-    const rows = await binnedAfter(this.#storage, this.#tidied, MOST_TIDIED);
+    const rows = await binnedAfter(this.#storage, this.#tidied, MAX_TIDIED);
     const last = rows.at(-1);
-    this.#tidied = rows.length < MOST_TIDIED || last === undefined ? "" : last.path;
+    this.#tidied = rows.length < MAX_TIDIED || last === undefined ? "" : last.path;
     const now = this.#clock.now();
     const over = rows.filter(({ deleted }) => BigInt(deleted) + window <= now);
     if (over.length === 0) return;

@@ -3,7 +3,7 @@
 // the target is open to the caller in a way in which the source is not. What is written is judged as a
 // write of it (judged-source.ts). One transaction per secret.
 
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "../failures.ts";
 import { goesAlong, type JudgedSource, judgeSource, type World } from "./judged-source.ts";
@@ -30,7 +30,10 @@ export interface Allowance {
 }
 
 /** Null: it may not. Whether it may write what there is at the source is asked later, with that. */
-export async function allowanceFor(asked: Asked, move: Relocation): Promise<Allowance | null> {
+export async function allowanceFor(
+  asked: RequestContext,
+  move: Relocation,
+): Promise<Allowance | null> {
   const { kind, from, to, cas } = move;
   const replaces = cas !== undefined && cas > 0;
   if (replaces && !(await may(asked, "delete", "metadata", to))) return null;
@@ -47,7 +50,7 @@ export async function allowanceFor(asked: Asked, move: Relocation): Promise<Allo
 
 /** Whether the caller may do at the target what it may not do at the source. */
 async function opens(
-  asked: Asked,
+  asked: RequestContext,
   { from, to }: Relocation,
   capability: "read" | "update",
   way: "data" | "metadata" | "subkeys" | "undelete",
@@ -58,7 +61,7 @@ async function opens(
 /** Judges and does it. Null where there is nothing at the source. */
 export async function relocate(
   world: World,
-  asked: Asked,
+  asked: RequestContext,
   move: Relocation,
   allowed: Allowance,
 ): Promise<Done | null> {

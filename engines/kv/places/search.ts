@@ -10,7 +10,7 @@ import type { CustomMetadata } from "../secret.ts";
 import { customMetadataCodec } from "../secret-codec.ts";
 
 /** Secrets looked at for one answer: some 10 ms, or a second where their notes are long. */
-export const MOST_LOOKED_AT = 1000;
+export const MAX_LOOKED_AT = 1000;
 const BATCH = 100;
 
 export interface Search {
@@ -39,7 +39,7 @@ export async function search(
   const stretches = new Stretches(pace);
   const paths: string[] = [];
   let after = cursor === undefined ? undefined : cursors.open(cursor);
-  for (let looked = 0; looked < MOST_LOOKED_AT; looked += BATCH) {
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += BATCH) {
     if (signal.aborted) throw failures.callerGone();
     const page = after === undefined ? { limit: BATCH } : { limit: BATCH, after: SECRETS + after };
     const keys = await storage.keys(SECRETS + folder, page);

@@ -32,7 +32,7 @@ export const NO_PARAMETERS: ParameterRules = {
 
 /** Of all blocks with one label together. A token may have thousands of them, and whatever it has is
  *  made ready while a request waits. */
-const MOST_MERGED = {
+const MAX_MERGED = {
   names: 100_000,
   weight: 1024 * 1024, // as much as four documents can say
   values: 100_000, // of one parameter, as what follows
@@ -51,7 +51,7 @@ export function mergeParameters(all: readonly ParameterRules[]): ParameterRules 
   const names = all.reduce((sum, one) => sum + one.allowed.size + one.denied.size, 0);
   const required = all.reduce((sum, one) => sum + one.required.size, 0);
   const weight = all.reduce((sum, one) => sum + one.weight, 0);
-  if (names + required > MOST_MERGED.names || weight > MOST_MERGED.weight) {
+  if (names + required > MAX_MERGED.names || weight > MAX_MERGED.weight) {
     return { ...NO_PARAMETERS, tooMany: true };
   }
   return {
@@ -95,7 +95,7 @@ export function mergeNamed(
     const before = merged.get(name);
     if (before === undefined) merged.set(name, [...values]);
     else if (before.length > 0 && values.length === 0) merged.set(name, []);
-    else if (before.length > 0 && before.length <= MOST_MERGED.values) {
+    else if (before.length > 0 && before.length <= MAX_MERGED.values) {
       for (const value of values) before.push(value);
     }
   }
@@ -278,9 +278,9 @@ function* setFor(
   if (set === undefined) {
     const { count, characters } = patternsIn(values);
     const fits =
-      values.length <= MOST_MERGED.values &&
-      count <= MOST_MERGED.patterns &&
-      characters <= MOST_MERGED.patternCharacters;
+      values.length <= MAX_MERGED.values &&
+      count <= MAX_MERGED.patterns &&
+      characters <= MAX_MERGED.patternCharacters;
     set = fits ? yield* buildSet(name, values) : null;
     made.set(name, set);
   }

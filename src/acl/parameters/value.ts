@@ -49,7 +49,7 @@ export interface Reading {
 }
 
 /** More values than this are not read as an endpoint reads them. */
-const MOST_READ = 4_096;
+const MAX_READ = 4_096;
 
 /**
  * The values of one parameter, ready to be asked: however many there are, asking takes as long as the
@@ -144,7 +144,7 @@ export class ValueSet {
   }
 
   isTooMuchFor(reading: Reading | undefined): boolean {
-    return reading?.canonical !== undefined && this.#values.length > MOST_READ;
+    return reading?.canonical !== undefined && this.#values.length > MAX_READ;
   }
 
   /** Whether `read` is still to be done. */
@@ -211,7 +211,7 @@ export class ValueSet {
 }
 
 /** Of one request, in all parameters together: more is not compared, and so not allowed. */
-export const MOST_COMPARED = { characters: 256 * 1024, parts: 10_000 };
+export const MAX_COMPARED = { characters: 256 * 1024, parts: 10_000 };
 
 /** How much of a request has been compared. */
 export class Compared {
@@ -222,7 +222,7 @@ export class Compared {
   isTooMuch(value: JsonValue): boolean {
     this.#count(value);
     this.#parts += isList(value) ? value.length : commasIn(value);
-    return this.#characters > MOST_COMPARED.characters || this.#parts > MOST_COMPARED.parts;
+    return this.#characters > MAX_COMPARED.characters || this.#parts > MAX_COMPARED.parts;
   }
 
   #count(value: JsonValue): void {
@@ -244,7 +244,7 @@ function commasIn(text: JsonValue): number {
   let count = 0;
   for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) {
     count += 1;
-    if (count > MOST_COMPARED.parts) break;
+    if (count > MAX_COMPARED.parts) break;
   }
   return count;
 }

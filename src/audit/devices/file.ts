@@ -25,7 +25,7 @@ import { readTail } from "./file-tail.ts";
 import { rotatedFiles, rotatedPath } from "./rotated-files.ts";
 import { LineBuffer } from "./line-buffer.ts";
 import type { Sink, SinkSource } from "./sink.ts";
-import { MOST_RECORD } from "./socket.ts";
+import { MAX_RECORD } from "./socket.ts";
 
 const SECOND: Nanos = 1_000_000_000n;
 const HEAD_PERIOD: Nanos = 60n * SECOND; // at most this much can be cut off after a crash
@@ -65,7 +65,7 @@ export interface FileParts {
 }
 
 export class FileSource implements SinkSource {
-  readonly mostBytes = MOST_RECORD;
+  readonly mostBytes = MAX_RECORD;
   readonly #target: FileTarget;
   readonly #parts: FileParts;
   #chain: Chain | null = null; // null until the file was opened for the first time

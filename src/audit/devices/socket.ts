@@ -11,9 +11,9 @@ export type SocketTarget =
   | { readonly kind: "unix"; readonly path: string };
 
 /** What fits into one datagram (65,507 bytes), less what a frame around it may take. */
-export const MOST_DATAGRAM = 65_000;
+export const MAX_DATAGRAM = 65_000;
 /** A record of the largest request that a listener can be told to take. */
-export const MOST_RECORD = 64 * 1024 * 1024;
+export const MAX_RECORD = 64 * 1024 * 1024;
 
 export class SocketSource implements SinkSource {
   readonly mostBytes: number;
@@ -23,7 +23,7 @@ export class SocketSource implements SinkSource {
   constructor(connector: Connector, target: SocketTarget) {
     this.#connector = connector;
     this.#target = target;
-    this.mostBytes = target.kind === "udp" ? MOST_DATAGRAM : MOST_RECORD;
+    this.mostBytes = target.kind === "udp" ? MAX_DATAGRAM : MAX_RECORD;
   }
 
   async open(): Promise<Sink> {

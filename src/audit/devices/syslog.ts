@@ -5,7 +5,7 @@
 import { showTime } from "@holdfast/shared/text/time";
 import type { Address, Clock } from "@holdfast/shared/world";
 import { type Connector, type Sink, type SinkSource, WrongSocketKind } from "./sink.ts";
-import { datagramSink, lineSink, MOST_DATAGRAM } from "./socket.ts";
+import { datagramSink, lineSink, MAX_DATAGRAM } from "./socket.ts";
 
 /** Those that programs may use, with their numbers. */
 export const FACILITIES = {
@@ -42,7 +42,7 @@ export interface SyslogTarget {
 }
 
 export class SyslogSource implements SinkSource {
-  readonly mostBytes = MOST_DATAGRAM;
+  readonly mostBytes = MAX_DATAGRAM;
   readonly #connector: Connector;
   readonly #target: SyslogTarget;
   readonly #clock: Pick<Clock, "now">;
@@ -87,7 +87,7 @@ export class SyslogSource implements SinkSource {
     const { facility, tag } = this.#target;
     const priority = `${facility.toLowerCase()}.info`;
     // Without --socket-errors it would drop what it cannot deliver and say nothing.
-    const size = String(MOST_DATAGRAM + 1024);
+    const size = String(MAX_DATAGRAM + 1024);
     const where = ["--socket", this.#localSocket, "--socket-errors=on"];
     return [...where, "--tag", tag, "--priority", priority, "--size", size];
   }

@@ -10,7 +10,7 @@ import { Hmac } from "../../crypto/hmac.ts";
 
 export const HASH_PREFIX = "hmac-sha256:";
 
-const MOST_REMEMBERED = 4096;
+const MAX_REMEMBERED = 4096;
 
 /** Gives JSON text: quotes included. */
 export interface Veil {
@@ -24,8 +24,8 @@ export class Hasher implements Veil {
   readonly raw = false;
   readonly #hmac: Hmac;
   readonly #blind: string;
-  readonly #tokens = new BoundedCache<string, string>(MOST_REMEMBERED);
-  readonly #accessors = new BoundedCache<string, string>(MOST_REMEMBERED);
+  readonly #tokens = new BoundedCache<string, string>(MAX_REMEMBERED);
+  readonly #accessors = new BoundedCache<string, string>(MAX_REMEMBERED);
 
   constructor(salt: KeyObject, random: Random) {
     this.#hmac = new Hmac(salt);

@@ -8,9 +8,9 @@ import { escapeUnseen, quote } from "./json-text.ts";
 
 /** Single hashes in one record: 4 ms. A body may hold 50,000 strings, and hashing each of them would
  *  take several times as long as reading it did. */
-export const MOST_SINGLE = 2000;
+export const MAX_SINGLE = 2000;
 /** Deeper than any body may be. */
-const MOST_DEEP = 64;
+const MAX_DEEP = 64;
 /** Stands for what was hashed in one piece: the JSON text of the rest. */
 export const REST = "(rest)";
 
@@ -37,7 +37,7 @@ function masked(value: unknown, veil: Veil, readable: ReadonlySet<string> | unde
 
 class Mask {
   readonly #veil: Veil;
-  #left = MOST_SINGLE;
+  #left = MAX_SINGLE;
 
   constructor(veil: Veil) {
     this.#veil = veil;
@@ -57,7 +57,7 @@ class Mask {
       case "object":
         if (value === null) return "null";
         if (isRawNumber(value)) return value.rawJSON;
-        if (depth >= MOST_DEEP) return this.#whole(value);
+        if (depth >= MAX_DEEP) return this.#whole(value);
         if (Array.isArray(value)) return this.#list(value, depth);
         // Bytes would otherwise be listed as readable numbers.
         if (ArrayBuffer.isView(value)) return this.#bytes(value);

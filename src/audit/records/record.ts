@@ -18,7 +18,7 @@ import { maskedJson } from "./masking.ts";
 import { TimeText } from "./time-text.ts";
 
 const SECOND = 1_000_000_000n;
-const MOST_UNANSWERED = 16_384; // more than may be parked; beyond, some texts are made twice
+const MAX_UNANSWERED = 16_384; // more than may be parked; beyond, some texts are made twice
 
 export interface RecordFormat {
   readonly hmacAccessor: boolean;
@@ -63,7 +63,7 @@ export class Records {
 
   request(request: AuditedRequest, error: string): string {
     const middle = this.#middle(request);
-    if (this.#middles.size >= MOST_UNANSWERED) this.#middles.clear();
+    if (this.#middles.size >= MAX_UNANSWERED) this.#middles.clear();
     this.#middles.set(request, middle);
     const time = this.#times.show(request.time);
     const { prefix } = this.#parts.format;

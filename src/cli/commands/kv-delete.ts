@@ -7,7 +7,7 @@ import { needThere, recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 // What the server takes at a time.
-const MOST_AT_ONCE = 1000;
+const MAX_AT_ONCE = 1000;
 
 export const kvDelete = command({
   name: "kv delete",
@@ -56,8 +56,8 @@ async function deleteAll({ client, out }: Context, places: readonly KvPlace[]): 
       continue;
     }
     let absent = 0;
-    for (let at = 0; at < all.length; at += MOST_AT_ONCE) {
-      const some = all.slice(at, at + MOST_AT_ONCE);
+    for (let at = 0; at < all.length; at += MAX_AT_ONCE) {
+      const some = all.slice(at, at + MAX_AT_ONCE);
       const body = { paths: some.map(({ key }) => key) };
       const { data } = await client.request("POST", some[0]!.own("bulk-delete"), { body });
       absent += Number(recordOf(data)["absent"] ?? 0);

@@ -21,7 +21,7 @@ export const kvMetadataPut = command({
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out }, { path, mount, ...given }) {
     const body = metadataFields(given);
-    if (Object.keys(body).length === 0) throw nothingGiven();
+    if (Object.keys(body).length === 0) throw nothingNeeds();
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     await client.request("POST", place.at("metadata"), { body });
     out.done(`Success! Metadata written to: ${place.shown}`);
@@ -46,13 +46,13 @@ export const kvMetadataPatch = command({
     const notes = [...given.customMetadata, ...removed.map((name) => [name, null] as const)];
     const body =
       notes.length === 0 ? fields : { ...fields, custom_metadata: Object.fromEntries(notes) };
-    if (Object.keys(body).length === 0) throw nothingGiven();
+    if (Object.keys(body).length === 0) throw nothingNeeds();
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     await client.request("PATCH", place.at("metadata"), { body });
     out.done(`Success! Metadata patched at: ${place.shown}`);
   },
 });
 
-function nothingGiven(): UsageError {
+function nothingNeeds(): UsageError {
   return new UsageError("there is nothing to set", "give at least one setting or note");
 }

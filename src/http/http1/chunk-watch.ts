@@ -5,7 +5,7 @@
 
 import { SMALL_CHUNK } from "../request/body.ts";
 
-const MOST_CHUNKS = 2048;
+const MAX_CHUNKS = 2048;
 const CR = 0x0d;
 const LF = 0x0a;
 const LONGEST_SIZE = 16; // digits; the parser takes no more
@@ -38,7 +38,7 @@ export class ChunkWatch {
     while (at < segment.length && this.#state !== "over") {
       at = this.#state === "data" ? this.#passData(segment, at) : this.#passSize(segment, at);
     }
-    return this.#chunks > MOST_CHUNKS && this.#bytes < this.#chunks * SMALL_CHUNK;
+    return this.#chunks > MAX_CHUNKS && this.#bytes < this.#chunks * SMALL_CHUNK;
   }
 
   /** The parser passes over them as well. */

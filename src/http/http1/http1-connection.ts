@@ -34,7 +34,7 @@ type Phase =
   | "idle" // between two requests
   | "ending"; // the last answer is out; what still comes is thrown away
 
-const MOST_REMEMBERED = 64 * 1024; // bytes of a request
+const MAX_REMEMBERED = 64 * 1024; // bytes of a request
 
 export class Http1Connection implements Wire, Swept, Seated {
   readonly #socket: Socket;
@@ -134,7 +134,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   /** Requests with secrets that are to be overwritten are small; large ones are not held on to. */
   #remember(segment: Buffer): void {
     this.#remembered += segment.length;
-    if (this.#remembered <= MOST_REMEMBERED) this.#segments.push(segment);
+    if (this.#remembered <= MAX_REMEMBERED) this.#segments.push(segment);
   }
 
   #forgetSegments(): void {

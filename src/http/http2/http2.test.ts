@@ -47,16 +47,16 @@ describe("HTTP/2", () => {
     });
   }
 
-  interface Asked extends RawAnswer {
+  interface Request extends RawAnswer {
     readonly reset: number;
   }
 
-  function ask(headers: OutgoingHttpHeaders, body?: string | null): Promise<Asked> {
+  function ask(headers: OutgoingHttpHeaders, body?: string | null): Promise<Request> {
     const stream = session.request(
       { ":path": "/v1/sys/a", ...headers },
       { endStream: body === undefined },
     );
-    const { promise, resolve } = Promise.withResolvers<Asked>();
+    const { promise, resolve } = Promise.withResolvers<Request>();
     let status = 0;
     let text = "";
     const found = new Map<string, string>();

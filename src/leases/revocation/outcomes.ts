@@ -14,7 +14,7 @@ import { afterAttempt } from "./schedule.ts";
 
 // Engines differ in how much one commit may change; a lease is at most six rows.
 const BATCH = 16;
-const MOST_AT_ONCE = 4; // commits
+const MAX_AT_ONCE = 4; // commits
 
 export type Outcome =
   | { readonly kind: "revoked" }
@@ -52,7 +52,7 @@ export class Outcomes {
     }
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#waiting.push({ lease, attempted, settle: resolve });
-    if (this.#writing < MOST_AT_ONCE) void this.#write();
+    if (this.#writing < MAX_AT_ONCE) void this.#write();
     return promise;
   }
 

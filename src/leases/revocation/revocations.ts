@@ -17,7 +17,7 @@ const PER_MOUNT = 8;
 /** A throttled mount gets one more at once after so long. */
 const RECOVERY: Nanos = MINUTE;
 /** Waiting and running ones together: each holds its lease in memory. */
-const MOST_CLAIMED = 4096;
+const MAX_CLAIMED = 4096;
 // Together 3,200 in a second at most, and fewer where that leaves no time for requests: when the timer
 // between two lots comes late, the loop is busy, and the next lots are smaller until it is in time again.
 const PACE = { most: 32, least: 1, every: 10n * MILLISECOND, late: 3n * MILLISECOND } as const;
@@ -84,7 +84,7 @@ export class Revocations {
   }
 
   get isFull(): boolean {
-    return this.#jobs.size >= MOST_CLAIMED;
+    return this.#jobs.size >= MAX_CLAIMED;
   }
 
   has(place: LeasePlace): boolean {

@@ -18,8 +18,8 @@ import { unlessAborted } from "./waiting.ts";
 
 const AT_ONCE = 64; // as many as may run
 const FORGOTTEN_AT_ONCE = 16; // see outcomes.ts
-const MOST_WARNINGS = 100;
-const LEAST_PAUSE: Nanos = 100n * MILLISECOND;
+const MAX_WARNINGS = 100;
+const MIN_PAUSE: Nanos = 100n * MILLISECOND;
 
 export interface Revoke {
   /** Whether to wait until it is done. */
@@ -248,7 +248,7 @@ export class Revoking {
   async #until(time: Instant, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wait = time - this.#parts.now();
-    const timer = this.#parts.timers.after(wait > LEAST_PAUSE ? wait : LEAST_PAUSE, resolve);
+    const timer = this.#parts.timers.after(wait > MIN_PAUSE ? wait : MIN_PAUSE, resolve);
     try {
       await unlessAborted(promise, signal);
     } finally {
@@ -303,7 +303,7 @@ function folderOf(prefix: string): string {
 }
 
 function capped(warnings: readonly string[]): readonly string[] {
-  if (warnings.length <= MOST_WARNINGS) return warnings;
-  const more = warnings.length - MOST_WARNINGS;
-  return [...warnings.slice(0, MOST_WARNINGS), `and ${more} more leases whose secrets may remain`];
+  if (warnings.length <= MAX_WARNINGS) return warnings;
+  const more = warnings.length - MAX_WARNINGS;
+  return [...warnings.slice(0, MAX_WARNINGS), `and ${more} more leases whose secrets may remain`];
 }

@@ -8,7 +8,7 @@ import type { Attempted } from "./attempt.ts";
 import type { Lease } from "../lease.ts";
 
 const FIRST: Nanos = 10n * SECOND;
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 const JITTER = 0.25;
 const MAX_ERROR = 240; // characters
 
@@ -27,13 +27,13 @@ export function afterAttempt(
     return { ...lease, expires, error, due: now + wait };
   }
   const attempts = lease.attempts + 1;
-  const irrevocable = lease.irrevocable || attempted.permanent || attempts >= MOST_ATTEMPTS;
+  const irrevocable = lease.irrevocable || attempted.permanent || attempts >= MAX_ATTEMPTS;
   const wait = irrevocable ? DAY : jittered(pauseAfter(attempts), random);
   return { ...lease, expires, error, attempts, irrevocable, due: now + wait };
 }
 
 function pauseAfter(attempts: number): Nanos {
-  return FIRST * 2n ** BigInt(Math.min(attempts, MOST_ATTEMPTS - 1));
+  return FIRST * 2n ** BigInt(Math.min(attempts, MAX_ATTEMPTS - 1));
 }
 
 /** So that leases that failed together are not tried together for ever. */

@@ -2,7 +2,7 @@
 
 import { isSegment } from "@holdfast/shared/text/canonical-path";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { Asked, Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { showMount } from "./api-mount-view.ts";
 import * as failures from "../failures.ts";
 import type { Mounts } from "../mounts.ts";
@@ -62,7 +62,7 @@ export class MountSight {
   }
 
   /** A right on sys/remount here is none in the namespaces below (T-D06). */
-  async move(asked: Asked, from: string, to: string): Promise<string> {
+  async move(asked: RequestContext, from: string, to: string): Promise<string> {
     const { moves } = this.#options.mounts;
     const source = moves.placeOf(asked.namespace, from);
     const target = moves.placeOf(asked.namespace, to);

@@ -96,9 +96,9 @@ export function changedOptions(
   const after = type.checkOptions({ ...before, ...given });
   if (JSON.stringify(sortedOptions(after)) === JSON.stringify(sortedOptions(before))) return before;
   const why =
-    type.keepsFrom === undefined
+    type.canChangeOptions === undefined
       ? "they are fixed when it is mounted"
-      : type.keepsFrom(before, after);
+      : type.canChangeOptions(before, after);
   if (why !== null) throw failures.optionsFixed(why);
   return after;
 }

@@ -17,8 +17,8 @@ const TICK_DEADLINE: Nanos = 90n * SECOND;
 // otherwise it would be the first again in every tick.
 const UNDOING_DEADLINE: Nanos = 75n * SECOND;
 const LONGEST_UNDOING: Nanos = MINUTE;
-const LEAST_UNDOING: Nanos = 10n * SECOND; // in less hardly anything succeeds; it waits for the next tick
-const LEAST_AGE: Nanos = 10n * MINUTE;
+const MIN_UNDOING: Nanos = 10n * SECOND; // in less hardly anything succeeds; it waits for the next tick
+const MIN_AGE: Nanos = 10n * MINUTE;
 const JOB_DEADLINE: Nanos = MINUTE;
 const LONGEST_PAUSE: Nanos = HOUR;
 const TOLD_EVERY: Nanos = DAY;
@@ -159,14 +159,14 @@ export class Rollback {
     const { clock } = this.#options;
     const now = clock.now();
     const end = clock.elapsed() + UNDOING_DEADLINE;
-    const leastAge = type?.leastUndoAge ?? LEAST_AGE;
+    const leastAge = type?.leastUndoAge ?? MIN_AGE;
     const most = least(type?.jobDeadline ?? JOB_DEADLINE, LONGEST_UNDOING);
     let orphans = 0;
     for (const record of recordsOf(mount)) {
       if (signal.aborted) return;
       const due = record.created + leastAge <= now && record.nextTry <= now;
       const left = end - clock.elapsed();
-      if (due && left >= LEAST_UNDOING) {
+      if (due && left >= MIN_UNDOING) {
         await this.#undo(mount, record, { length: least(most, left), signal });
       }
       if (isOrphan(mount.writeAhead.get(record.id), now)) orphans++;

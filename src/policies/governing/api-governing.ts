@@ -6,7 +6,7 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import type { GoverningKind } from "../../endpoint/judgement.ts";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { keysOf, listEndpoints, type Shelf } from "../api-listing.ts";
 import { absent } from "../failures.ts";
 import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts";
@@ -167,7 +167,7 @@ function deletionOf(kind: GoverningKind, called: string, summary: string) {
 async function sudoOver(
   policies: GoverningPolicies,
   kind: GoverningKind,
-  asked: Asked,
+  asked: RequestContext,
   name: string,
 ): Promise<boolean> {
   const there = policies.read(kind, asked.namespace.id, name);
@@ -177,7 +177,7 @@ async function sudoOver(
 function read(
   policies: GoverningPolicies,
   kind: GoverningKind,
-  { namespace }: Asked,
+  { namespace }: RequestContext,
   name: string,
 ): [string, GoverningRecord] {
   const record = policies.read(kind, namespace.id, name);
@@ -188,7 +188,7 @@ function read(
 async function write<T>(
   policies: GoverningPolicies,
   kind: GoverningKind,
-  asked: Asked,
+  asked: RequestContext,
   change: GoverningChange,
   show: (name: string, record: GoverningRecord) => T,
 ) {

@@ -7,7 +7,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { CapabilityQueries, Decider } from "./capability-queries.ts";
 import * as failures from "../failures.ts";
@@ -124,7 +124,12 @@ interface Input {
   readonly explain?: boolean;
 }
 
-async function told(queries: CapabilityQueries, of: Asked, input: Input, whose: () => Caller) {
+async function told(
+  queries: CapabilityQueries,
+  of: RequestContext,
+  input: Input,
+  whose: () => Caller,
+) {
   const paths = input.paths ?? [];
   if (paths.length === 0) throw failures.pathsMissing();
   const { capabilities, warnings } = await queries.on(whose(), of.namespace, paths);

@@ -18,7 +18,7 @@ import type { GivenDocument } from "../governing/trial-documents.ts";
 
 const endpoint = endpointsOf<Inspection>();
 
-const MOST_DOCUMENTS = 100;
+const MAX_DOCUMENTS = 100;
 const OPERATIONS = ["create", "read", "update", "patch", "delete", "list", "scan"] as const;
 
 const position = {
@@ -237,7 +237,7 @@ function programStep(
 }
 
 function readDocuments(given: JsonValue): readonly GivenDocument[] {
-  if (!Array.isArray(given) || given.length > MOST_DOCUMENTS) throw failures.documentsInvalid();
+  if (!Array.isArray(given) || given.length > MAX_DOCUMENTS) throw failures.documentsInvalid();
   return given.map((one: JsonValue) => {
     if (!isObject(one)) throw failures.documentsInvalid();
     const { type, name, policy: text, paths = ["*"] } = one;

@@ -7,7 +7,7 @@ import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Pace } from "@holdfast/shared/sliced";
 import type { Nanos } from "@holdfast/shared/world";
 import {
-  type Asked,
+  type RequestContext,
   type Caller,
   isAtOrBelow,
   type NamespaceRef,
@@ -21,7 +21,7 @@ import * as failures from "../failures.ts";
 
 const STRETCH: Nanos = 5n * MILLISECOND;
 const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this token does there";
-const MOST_RULES = 1_000; // in one answer, which is recorded word by word
+const MAX_RULES = 1_000; // in one answer, which is recorded word by word
 
 export interface CapabilityQueriesOptions {
   /** Between the paths of one question: each may meet thousands of rules. */
@@ -90,7 +90,7 @@ export class CapabilityQueries {
 
   // --- whose ---
 
-  self({ caller }: Asked): Caller {
+  self({ caller }: RequestContext): Caller {
     invariant(caller !== null, "nobody gets here without a token");
     return caller;
   }
@@ -135,13 +135,13 @@ export class CapabilityQueries {
   ): Promise<{ readonly rules: readonly ResultantRule[]; readonly more: boolean } | null> {
     if (caller.type === "management") return null;
     const acl = await this.#options.rights.aclOf(caller, namespace);
-    const rules = acl?.all().take(MOST_RULES) ?? [];
+    const rules = acl?.all().take(MAX_RULES) ?? [];
     const shown = Array.from(rules, (rule) => ({
       label: labelOf(rule.pattern, false),
       exact: rule.pattern.kind === "exact",
       words: granted(rule),
     }));
-    return { rules: shown, more: (acl?.rules ?? 0) > MOST_RULES };
+    return { rules: shown, more: (acl?.rules ?? 0) > MAX_RULES };
   }
 
   // --- inside ---

@@ -7,13 +7,13 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import type { SealDesk } from "../api.ts";
+import type { SealServices } from "../api.ts";
 import type { RekeyProgress, RekeyResult, VerificationProgress } from "./rekey-answers.ts";
 import type { Rekeying } from "./rekeying.ts";
 import type { RootAttempt } from "./root-generation.ts";
 import * as failures from "../failures.ts";
 
-const endpoint = endpointsOf<SealDesk>();
+const endpoint = endpointsOf<SealServices>();
 
 /** What all ceremonies have in common. They answer 400 before init, which the pipeline sees to. */
 const ceremony = { access: access.ceremony, rootOnly: true } as const;
@@ -168,7 +168,7 @@ const verificationOutput = out.object({
 
 interface Kind extends Form {
   readonly of: string; // in words
-  readonly rekeying: (desk: SealDesk) => Rekeying;
+  readonly rekeying: (desk: SealServices) => Rekeying;
 }
 
 function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
@@ -333,8 +333,8 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
   ];
 }
 
-const unseal = { of: "unseal", rekeying: ({ keeper }: SealDesk) => keeper.rekey };
-const recovery = { of: "recovery", rekeying: ({ keeper }: SealDesk) => keeper.rekeyRecovery };
+const unseal = { of: "unseal", rekeying: ({ keeper }: SealServices) => keeper.rekey };
+const recovery = { of: "recovery", rekeying: ({ keeper }: SealServices) => keeper.rekeyRecovery };
 
 export const ceremonyApi = [
   ...generateRootApi({ path: "/sys/generate-root", suffix: "", family: "bare" }),

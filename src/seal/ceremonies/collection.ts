@@ -6,9 +6,9 @@
 import { sameBytes } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 
-const MOST_SETS = 3;
+const MAX_SETS = 3;
 /** Bounds the sets of one try: 6435 at most, 8 of 16 with the newest among them. */
-const MOST_KEPT = 16;
+const MAX_KEPT = 16;
 
 export interface Collection {
   readonly required: number;
@@ -72,7 +72,7 @@ function* chosen(shares: readonly Buffer[], count: number): Generator<readonly B
 }
 
 function most(required: number): number {
-  return Math.max(required, Math.min(MOST_SETS * required, MOST_KEPT));
+  return Math.max(required, Math.min(MAX_SETS * required, MAX_KEPT));
 }
 
 /** Looks at all of them, so that the time does not tell which one it was. */

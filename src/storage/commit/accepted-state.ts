@@ -3,7 +3,7 @@
 
 import { equalBytes } from "@holdfast/shared/bytes";
 import type { Log } from "@holdfast/shared/log";
-import type { Engine, Leaf, Range, Row, SumRow } from "../engines/engine.ts";
+import type { StorageEngine, Leaf, Range, Row, SumRow } from "../engines/engine.ts";
 import { entryMissing } from "../failures.ts";
 import { afterKey, checkKey, classOf } from "../key.ts";
 import { keysOf, mergeRange } from "../overlay.ts";
@@ -13,10 +13,10 @@ import { leavesFrom, type SlotLeaves } from "./slot-leaves.ts";
 import type { Below } from "../transaction.ts";
 
 /** A miss must cost little, also in a store of many millions. */
-const MOST_COUNTED = 64;
+const MAX_COUNTED = 64;
 
 export class AcceptedState implements Below {
-  readonly #engine: Engine;
+  readonly #engine: StorageEngine;
   readonly #pending: Pending;
   readonly #log: Log;
   readonly #knownSum: (slot: number) => SumRow | null;
@@ -24,7 +24,7 @@ export class AcceptedState implements Below {
 
   /** `knownSum` is that of the tree in memory, or null while it may differ from what is stored. */
   constructor(
-    engine: Engine,
+    engine: StorageEngine,
     pending: Pending,
     log: Log,
     knownSum: (slot: number) => SumRow | null,
@@ -60,7 +60,7 @@ export class AcceptedState implements Below {
   /** Whether the stored leaves of a slot add up; taken for granted where that cannot be told now. */
   #isWhole(slot: number): boolean {
     const known = this.#knownSum(slot);
-    if (known === null || known.count > MOST_COUNTED) return true;
+    if (known === null || known.count > MAX_COUNTED) return true;
     const rows = this.#engine.leaves({ slot, key: "" }, known.count + 1);
     const hashes = rows.filter((row) => row.slot === slot).map(({ hash }) => hash);
     return hashes.length === known.count && equalBytes(sumOf(slot, hashes).sum, known.sum);

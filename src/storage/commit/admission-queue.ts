@@ -6,7 +6,7 @@ import type { Timers } from "@holdfast/shared/world";
 /** About 5 ms of transactions. */
 const AT_ONCE = 128;
 
-export class Line {
+export class AdmissionQueue {
   readonly #waiting: (() => void)[] = [];
   readonly #timers: Timers;
   readonly #hasRoom: () => boolean;

@@ -5,7 +5,7 @@
 /** How much of what was learned is left after each commit: about the last thirty count. */
 const KEPT = 0.97;
 /** Sizes that differ less than this, relative to their mean, say nothing about a slope. */
-const LEAST_SPREAD = 0.1;
+const MIN_SPREAD = 0.1;
 
 export class CommitCost {
   #weight = 0;
@@ -27,7 +27,7 @@ export class CommitCost {
     if (this.#weight < 4) return null;
     const mean = this.#sizes / this.#weight;
     const variance = this.#squares / this.#weight - mean * mean;
-    if (variance < (LEAST_SPREAD * mean) ** 2) return null;
+    if (variance < (MIN_SPREAD * mean) ** 2) return null;
     const time = this.#times / this.#weight;
     const each = (this.#products / this.#weight - mean * time) / variance;
     const fixed = time - each * mean;

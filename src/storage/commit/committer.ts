@@ -7,7 +7,7 @@ import type { Clock, Nanos } from "@holdfast/shared/world";
 import {
   type Batch,
   CommitConflict,
-  type Engine,
+  type StorageEngine,
   type LogRow,
   type SumRow,
 } from "../engines/engine.ts";
@@ -53,7 +53,7 @@ export interface CommitterEvents {
 }
 
 export class Committer {
-  readonly #engine: Engine;
+  readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #events: CommitterEvents;
   readonly #queue: Accepted[] = [];
@@ -64,7 +64,12 @@ export class Committer {
   #lastTook: Nanos | null = null;
   #gathered = 0; // full groups
 
-  constructor(engine: Engine, clock: Clock, headBytes: Uint8Array | null, events: CommitterEvents) {
+  constructor(
+    engine: StorageEngine,
+    clock: Clock,
+    headBytes: Uint8Array | null,
+    events: CommitterEvents,
+  ) {
     this.#engine = engine;
     this.#clock = clock;
     this.#headBytes = headBytes;

@@ -8,7 +8,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export class Settling {
+export class DurabilityWaiters {
   readonly #waiting = new RenewedMap<number, Waiting[]>();
   #accepted = 0;
   #durable = 0;

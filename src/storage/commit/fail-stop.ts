@@ -8,7 +8,7 @@ import { EngineError } from "../engines/engine.ts";
 import { storageFailed } from "../failures.ts";
 import { assertUp, type Life } from "../life.ts";
 
-export class Trust {
+export class FailStop {
   /** Resolves with the cause when the storage has failed. */
   readonly failed: Promise<unknown>;
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { engineContract } from "../../../tests/contract/engine.ts";
 import { SystemFs } from "../../system/fs.ts";
-import type { Engine } from "./engine.ts";
+import type { StorageEngine } from "./engine.ts";
 import { MemoryDisk, MemoryEngine } from "./memory.ts";
 import { SqliteEngine } from "./sqlite.ts";
 
@@ -29,7 +29,7 @@ const makeSqlite = async () => {
   const directory = join(root, `${stores++}`);
   const open = () => SqliteEngine.open({ directory, fs: new SystemFs() });
   const engine = await open();
-  let last: Engine = engine;
+  let last: StorageEngine = engine;
   const reopen = async () => {
     await last.close();
     return (last = await open());

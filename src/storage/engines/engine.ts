@@ -100,7 +100,7 @@ export interface Limits {
   readonly bytes: number;
 }
 
-export interface Engine extends Reads {
+export interface StorageEngine extends Reads {
   readonly kind: string; // "memory", "sqlite", …: shown as storage_type
   readonly limits: Limits;
   /**

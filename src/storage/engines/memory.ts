@@ -6,7 +6,7 @@ import { equalBytes } from "@holdfast/shared/bytes";
 import { invariant } from "@holdfast/shared/invariant";
 import { copyBatch, MemoryRows } from "./memory-rows.ts";
 import { HeldView, ReadsBehind } from "./reads-behind.ts";
-import type { Batch, Engine, Limits, Reads, ReadView } from "./engine.ts";
+import type { Batch, StorageEngine, Limits, Reads, ReadView } from "./engine.ts";
 
 type Listener = (keys: readonly string[]) => void;
 
@@ -35,7 +35,7 @@ export class MemoryDisk {
   }
 }
 
-export class MemoryEngine extends ReadsBehind implements Engine {
+export class MemoryEngine extends ReadsBehind implements StorageEngine {
   readonly kind = "memory";
   readonly limits: Limits = { operations: 8192, bytes: 64 * 1024 * 1024 };
   readonly #disk: MemoryDisk;

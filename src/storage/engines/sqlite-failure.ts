@@ -4,7 +4,7 @@
 import { OwnError } from "@holdfast/shared/failure";
 import { EngineError } from "./engine.ts";
 
-export class FailStop {
+export class WriterFailure {
   #first: EngineError | null = null;
 
   get tripped(): boolean {

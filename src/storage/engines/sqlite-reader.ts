@@ -10,20 +10,20 @@ import { connect, pragma } from "./sqlite-format.ts";
 import { inOrderOfSlots, latestSums } from "./sqlite-sums.ts";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Leaf, LeafRow, LogRow, Range, Reads, Row, SumRow } from "./engine.ts";
-import type { FailStop } from "./sqlite-failure.ts";
+import type { WriterFailure } from "./sqlite-failure.ts";
 
 // SQLite drops this cache whenever it sees that another connection has committed. Reading 100,000 rows
 // of 200 bytes at random, 2 to 16 MiB could not be told apart; only one that held all of it could.
 const CACHE_KIB = 2 * 1024;
 // Readers wait for nobody in WAL mode but for a moment while the log is restarted.
 const BUSY_MS = 1000;
-const MOST_ROWS = 2 ** 31 - 1; // LIMIT takes no Infinity
+const MAX_ROWS = 2 ** 31 - 1; // LIMIT takes no Infinity
 
 type Columns = Record<string, SQLOutputValue>; // rows are arrays; the types know only objects
 
 export class SqliteReader implements Reads {
   readonly #db: DatabaseSync;
-  readonly #failStop: FailStop;
+  readonly #failStop: WriterFailure;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
   readonly #touch: StatementSync;
@@ -38,7 +38,7 @@ export class SqliteReader implements Reads {
   readonly #lastLog: StatementSync;
   readonly #meta: StatementSync;
 
-  constructor(db: DatabaseSync, failStop: FailStop) {
+  constructor(db: DatabaseSync, failStop: WriterFailure) {
     this.#db = db;
     this.#failStop = failStop;
     const prepare = (sql: string) => {
@@ -65,7 +65,7 @@ export class SqliteReader implements Reads {
     this.#meta = prepare("SELECT value FROM meta WHERE name = ?");
   }
 
-  static open(path: string, failStop: FailStop): SqliteReader {
+  static open(path: string, failStop: WriterFailure): SqliteReader {
     const db = connect(path, { readOnly: true, busyMs: BUSY_MS, cacheKiB: CACHE_KIB });
     try {
       invariant(pragma(db, "journal_mode") === "wal", "the reader is not in WAL mode");
@@ -125,7 +125,7 @@ export class SqliteReader implements Reads {
   leaves(after: { slot: number; key: string } | null, limit: number): LeafRow[] {
     const { slot, key } = after ?? { slot: -1, key: "" };
     return this.#guard(() => {
-      const rows = this.#leaves.all(slot, key, Math.min(limit, MOST_ROWS)).map((row) => ({
+      const rows = this.#leaves.all(slot, key, Math.min(limit, MAX_ROWS)).map((row) => ({
         slot: Number(row[0]),
         key: text(row[1]),
         hash: bytes(row[2]),
@@ -135,9 +135,9 @@ export class SqliteReader implements Reads {
     });
   }
 
-  sums(from: number = Number.MIN_SAFE_INTEGER, limit: number = MOST_ROWS): SumRow[] {
+  sums(from: number = Number.MIN_SAFE_INTEGER, limit: number = MAX_ROWS): SumRow[] {
     return this.#guard(() => {
-      const most = Math.min(limit, MOST_ROWS);
+      const most = Math.min(limit, MAX_ROWS);
       const rows = this.#sums.all(from, most).map((row) => ({
         slot: Number(row[0]),
         sum: bytes(row[1]),
@@ -156,7 +156,7 @@ export class SqliteReader implements Reads {
   logs(from: bigint, limit: number): LogRow[] {
     return this.#guard(() => {
       const rows = this.#logs
-        .all(from, Math.min(limit, MOST_ROWS))
+        .all(from, Math.min(limit, MAX_ROWS))
         .map((row) => ({ index: integer(row[0]), entry: bytes(row[1]) }));
       return inOrder(rows, (a, b) => Number(a.index - b.index), { index: from });
     });
@@ -223,7 +223,7 @@ class RangeStatements {
   }
 
   all({ from, to, limit, reverse = false }: Range): Columns[] {
-    const most = Math.min(limit, MOST_ROWS);
+    const most = Math.min(limit, MAX_ROWS);
     if (to === null) return (reverse ? this.#back : this.#forward).all(from, most);
     return (reverse ? this.#backTo : this.#forwardTo).all(from, to, most);
   }

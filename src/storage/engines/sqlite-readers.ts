@@ -2,19 +2,19 @@
 // share one pinned connection, so a view is exactly what the engine reads, even while a commit that
 // is already on disk waits to be announced. The last of them to let go ends the transaction.
 
-import type { FailStop } from "./sqlite-failure.ts";
+import type { WriterFailure } from "./sqlite-failure.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 
-const MOST_IDLE = 2; // one for the engine, one for a view that comes and goes
+const MAX_IDLE = 2; // one for the engine, one for a view that comes and goes
 
 export class SqliteReaders {
   readonly #path: string;
-  readonly #failStop: FailStop;
+  readonly #failStop: WriterFailure;
   readonly #holders = new Map<SqliteReader, number>(); // pinned connections
   readonly #idle: SqliteReader[] = [];
   #current: SqliteReader | null = null;
 
-  constructor(path: string, failStop: FailStop) {
+  constructor(path: string, failStop: WriterFailure) {
     this.#path = path;
     this.#failStop = failStop;
   }
@@ -64,7 +64,7 @@ export class SqliteReaders {
       return;
     }
     reader.unpin();
-    if (this.#idle.length < MOST_IDLE) this.#idle.push(reader);
+    if (this.#idle.length < MAX_IDLE) this.#idle.push(reader);
     else reader.close();
   }
 

@@ -6,7 +6,7 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { CommitConflict } from "./engine.ts";
 import { invariant } from "@holdfast/shared/invariant";
-import { type FailStop, type Reason, reasonError } from "./sqlite-failure.ts";
+import { type WriterFailure, type Reason, reasonError } from "./sqlite-failure.ts";
 
 export interface WriterOptions {
   readonly path: string;
@@ -36,11 +36,11 @@ const PROGRAM = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.met
 
 export class WriterThread {
   readonly #worker: Worker;
-  readonly #failStop: FailStop;
+  readonly #failStop: WriterFailure;
   #waiting: Waiting | null = null;
   #ending = false;
 
-  private constructor(options: WriterOptions, failStop: FailStop, program: URL) {
+  private constructor(options: WriterOptions, failStop: WriterFailure, program: URL) {
     this.#failStop = failStop;
     // Without the flags that this process was started with: some have no meaning in a thread.
     this.#worker = new Worker(program, { workerData: options, execArgv: [] });
@@ -53,7 +53,7 @@ export class WriterThread {
   /** Resolves when the writer has opened the store, and made its tables if it was empty. */
   static async start(
     options: WriterOptions,
-    failStop: FailStop,
+    failStop: WriterFailure,
     program = PROGRAM,
   ): Promise<WriterThread> {
     const thread = new WriterThread(options, failStop, program);

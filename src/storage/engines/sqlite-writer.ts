@@ -17,7 +17,7 @@ import type { Reply, Request, WriterOptions } from "./sqlite-thread.ts";
 // with 8, 1.2 with 16, 1.2 with 64.
 const CACHE_KIB = 16 * 1024;
 // Sums go to their places once for so many: the table has 1,500 pages, and all of them are changed.
-const MOST_RECENT = 32_768;
+const MAX_RECENT = 32_768;
 const BUSY_MS = 5000; // somebody looking at the file with another tool
 const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
 
@@ -195,7 +195,7 @@ function serve(port: MessagePort, options: WriterOptions): void {
         });
       case "checkpoint":
         return answer("copy its log into the database", () => {
-          if (open().recentSums > MOST_RECENT) open().placeSums();
+          if (open().recentSums > MAX_RECENT) open().placeSums();
           return { blocked: open().checkpoint(request.truncate ? "TRUNCATE" : "RESTART") };
         });
       case "close":

@@ -14,7 +14,7 @@ import { SystemFs } from "../../system/fs.ts";
 import { describe as say, Failure } from "@holdfast/shared/failure";
 import type { FileInfo } from "@holdfast/shared/world";
 import { EngineError, StorageLocked } from "./engine.ts";
-import { FailStop } from "./sqlite-failure.ts";
+import { WriterFailure } from "./sqlite-failure.ts";
 import { WriterThread } from "./sqlite-thread.ts";
 import { SqliteEngine, type SqliteOptions } from "./sqlite.ts";
 
@@ -520,7 +520,7 @@ describe("the end after the first error", () => {
 
   test("a writer that dies while it commits rejects the commit and stops the engine", async () => {
     for (const death of ["process.exit(3)", "throw new Error('out of luck')"]) {
-      const failStop = new FailStop();
+      const failStop = new WriterFailure();
       const dying = program(`parentPort.on("message", () => { ${death} });`);
       const thread = await WriterThread.start(options, failStop, dying);
       const asked = thread.ask({ kind: "commit", packed: new ArrayBuffer(8) });
@@ -532,7 +532,7 @@ describe("the end after the first error", () => {
   });
 
   test("a writer that dies while nothing is asked stops the engine too", async () => {
-    const failStop = new FailStop();
+    const failStop = new WriterFailure();
     const thread = await WriterThread.start(options, failStop, program("process.exit(0);"));
     while (!failStop.tripped) await new Promise((resolve) => setImmediate(resolve));
     assert.throws(() => failStop.check(), EngineError);
@@ -541,7 +541,7 @@ describe("the end after the first error", () => {
 
   test("a writer that cannot start is an error of the opening", async () => {
     const dead = new URL("data:text/javascript,process.exit(1)");
-    await assert.rejects(WriterThread.start(options, new FailStop(), dead), EngineError);
+    await assert.rejects(WriterThread.start(options, new WriterFailure(), dead), EngineError);
   });
 });
 

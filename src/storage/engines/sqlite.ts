@@ -4,11 +4,11 @@
 
 import type { Fs } from "@holdfast/shared/world";
 import { invariant } from "@holdfast/shared/invariant";
-import type { Batch, Engine, Limits, Reads, ReadView } from "./engine.ts";
+import type { Batch, StorageEngine, Limits, Reads, ReadView } from "./engine.ts";
 import { CommitConflict, EngineError } from "./engine.ts";
 import { HeldView, ReadsBehind } from "./reads-behind.ts";
 import { packBatch } from "./sqlite-batch.ts";
-import { FailStop } from "./sqlite-failure.ts";
+import { WriterFailure } from "./sqlite-failure.ts";
 import { claimPlace, type Place } from "./sqlite-place.ts";
 import { SqliteReaders } from "./sqlite-readers.ts";
 import { WriterThread } from "./sqlite-thread.ts";
@@ -31,12 +31,12 @@ export interface SqliteOptions {
   readonly checkpointBytes?: number;
 }
 
-export class SqliteEngine extends ReadsBehind implements Engine {
+export class SqliteEngine extends ReadsBehind implements StorageEngine {
   readonly kind = "sqlite";
   readonly limits: Limits = { operations: 8192, bytes: 64 * 1024 * 1024 };
   readonly #place: Place;
   readonly #fs: Fs;
-  readonly #failStop: FailStop;
+  readonly #failStop: WriterFailure;
   readonly #writer: WriterThread;
   readonly #readers: SqliteReaders;
   readonly #checkpointPages: number;
@@ -49,7 +49,7 @@ export class SqliteEngine extends ReadsBehind implements Engine {
   private constructor(
     place: Place,
     { fs, checkpointBytes = CHECKPOINT_BYTES }: SqliteOptions,
-    failStop: FailStop,
+    failStop: WriterFailure,
     writer: WriterThread,
   ) {
     super();
@@ -67,7 +67,7 @@ export class SqliteEngine extends ReadsBehind implements Engine {
     const { directory, fs, synchronous = "FULL" } = options;
     const place = claimPlace(directory, fs);
     try {
-      const failStop = new FailStop();
+      const failStop = new WriterFailure();
       const writer = await WriterThread.start({ path: place.database, synchronous }, failStop);
       return new SqliteEngine(place, options, failStop, writer);
     } catch (error) {

@@ -33,7 +33,7 @@ import { Slices } from "../commit/slices.ts";
 const CHUNK = 256;
 const CHUNK_VALUES = 16; // rows with their values, and log entries: each may have megabytes
 const SUM_CHUNK = 1024;
-const MOST_NAMED = 1000;
+const MAX_NAMED = 1000;
 
 export interface CheckOptions {
   /** Also hashes every stored value again. Default true; false compares keys only. */
@@ -183,7 +183,7 @@ async function nameDamage(
   let damaged = 0;
   const name = (list: string[], key: string) => {
     damaged++;
-    if (list.length < MOST_NAMED) list.push(key);
+    if (list.length < MAX_NAMED) list.push(key);
   };
   if (suspects.size === 0) return { missing, surplus, different, damaged };
 

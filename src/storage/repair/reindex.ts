@@ -16,7 +16,7 @@ import type { LeafChange } from "../commit/tip.ts";
 
 const CHUNK = 128;
 const CHUNK_BYTES = 1024 * 1024; // of values hashed in one step: about a millisecond
-const MOST_NAMED = 1000;
+const MAX_NAMED = 1000;
 
 /** At most 1,000 keys are named in each list; the counts are complete. */
 export interface ReindexReport {
@@ -140,7 +140,7 @@ class Named {
 
   add(key: string): void {
     this.#count++;
-    if (this.#keys.length < MOST_NAMED) this.#keys.push(key);
+    if (this.#keys.length < MAX_NAMED) this.#keys.push(key);
   }
 
   report(): { count: number; keys: readonly string[] } {

@@ -3,12 +3,12 @@
 
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
 import { checkRegion } from "../../endpoint/acl-query.ts";
-import type { Asked, Caller } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { AddressLimit } from "../address-limit.ts";
 import { FairTurns } from "../../base/fair-turns.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { type ListQuery, Listing, type TokenList } from "./listing.ts";
-import { type BlockingQuery, ParkedQueries, type Watched } from "./blocking-queries.ts";
+import { type BlockingQuery, BlockingQueries, type Watched } from "./blocking-queries.ts";
 import { credentialGone, denied } from "./query-failures.ts";
 import type { Exchanged } from "../one-time-tokens.ts";
 import type { Token } from "../token.ts";
@@ -31,12 +31,12 @@ export interface Found<T> {
   readonly index: bigint;
 }
 
-export class TokenDesk {
+export class AclTokens {
   readonly tokens: Tokens;
   readonly anonymousSelf: boolean;
   readonly #region: string;
   readonly #listing: Listing;
-  readonly #parked: ParkedQueries;
+  readonly #parked: BlockingQueries;
   readonly #exchanges: AddressLimit;
 
   constructor({ tokens, clock, timers, random, region, anonymousSelf }: TokenDeskOptions) {
@@ -58,7 +58,7 @@ export class TokenDesk {
           ? tokens.rows.onTable(namespaceId, call)
           : tokens.rows.onToken({ namespaceId, accessor }, call),
     };
-    this.#parked = new ParkedQueries({ changes, clock, timers, random, turns });
+    this.#parked = new BlockingQueries({ changes, clock, timers, random, turns });
     this.#exchanges = new AddressLimit({ clock });
   }
 
@@ -81,7 +81,11 @@ export class TokenDesk {
     checkRegion(name, this.#region);
   }
 
-  async list(asked: Asked, query: ListQuery, blocking: BlockingQuery): Promise<Found<TokenList>> {
+  async list(
+    asked: RequestContext,
+    query: ListQuery,
+    blocking: BlockingQuery,
+  ): Promise<Found<TokenList>> {
     const { namespaceId } = query;
     const plan = await this.#listing.plan(query);
     // The index is that of before the reading: what changes meanwhile is then seen next time.
@@ -97,7 +101,7 @@ export class TokenDesk {
 
   /** By its accessor: for management, and for the token itself. Others learn nothing. */
   async read(
-    asked: Asked,
+    asked: RequestContext,
     accessor: string,
     blocking: BlockingQuery,
   ): Promise<Found<Token | null>> {
@@ -111,7 +115,7 @@ export class TokenDesk {
     });
   }
 
-  async readSelf(asked: Asked, blocking: BlockingQuery): Promise<Found<Token>> {
+  async readSelf(asked: RequestContext, blocking: BlockingQuery): Promise<Found<Token>> {
     return this.#parked.answer(asked, blocking, ({ accessor, namespace }) => {
       const value = this.tokens.byAccessor(namespace.id, accessor);
       if (value === null) throw credentialGone();
@@ -121,7 +125,7 @@ export class TokenDesk {
 
   /** What fails is counted by address, but for callers on this machine, who need no network to be a
    *  burden. */
-  async exchange(secret: string, { remote, namespace }: Asked): Promise<Exchanged> {
+  async exchange(secret: string, { remote, namespace }: RequestContext): Promise<Exchanged> {
     if (!remote.loopback) this.#exchanges.check(remote.address);
     try {
       return await this.tokens.oneTime.exchange(secret, namespace.id);

@@ -13,7 +13,7 @@ import { accessorMismatch } from "../failures.ts";
 
 import { credentialGone, denied, notFound, nothingToCompare } from "./query-failures.ts";
 import type { Token } from "../token.ts";
-import type { TokenDesk } from "./acl-tokens.ts";
+import type { AclTokens } from "./acl-tokens.ts";
 import {
   ANONYMOUS,
   oneTimeRecord,
@@ -24,7 +24,7 @@ import {
   type TokenRecord,
 } from "./wire-record.ts";
 
-const endpoint = endpointsOf<TokenDesk>();
+const endpoint = endpointsOf<AclTokens>();
 
 // A region of one server is its own leader.
 const READ_HEADERS = { "X-Service-LastContact": "0", "X-Service-KnownLeader": "true" };
@@ -325,7 +325,7 @@ function written(token: Token, warnings: readonly string[]) {
 }
 
 async function changed(
-  { tokens }: TokenDesk,
+  { tokens }: AclTokens,
   namespaceId: string,
   id: string,
   input: InputOf<typeof tokenFields> & { readonly cas: bigint | null },
@@ -337,7 +337,7 @@ async function changed(
   return written(token, tokens.warningsOn(token));
 }
 
-function anonymous(desk: TokenDesk, none: boolean): TokenRecord {
+function anonymous(desk: AclTokens, none: boolean): TokenRecord {
   if (!desk.anonymousSelf || !none) throw credentialGone();
   return ANONYMOUS;
 }

@@ -3,10 +3,19 @@ import test from "node:test";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
-import { type Asked, type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import {
+  type RequestContext,
+  type Caller,
+  ROOT_NAMESPACE,
+} from "@holdfast/shared/endpoint/request";
 import { FakeClock, FakeTimers, FlakyRandom } from "../../../tests/support/fake-world.ts";
 import { FairTurns } from "../../base/fair-turns.ts";
-import { ParkedQueries, type ParkedOptions, type Seen, type Watched } from "./blocking-queries.ts";
+import {
+  BlockingQueries,
+  type ParkedOptions,
+  type Seen,
+  type Watched,
+} from "./blocking-queries.ts";
 
 const TICK: Nanos = 50_000_000n;
 
@@ -43,7 +52,7 @@ function made(options: Partial<ParkedOptions> = {}) {
   const random = new FlakyRandom();
   const table = new Table();
   const turns = new FairTurns({ clock, timers });
-  const parked = new ParkedQueries({ changes: table, clock, timers, random, turns, ...options });
+  const parked = new BlockingQueries({ changes: table, clock, timers, random, turns, ...options });
   parked.open();
   return { clock, timers, table, parked };
 }
@@ -54,14 +63,14 @@ function callerOf(accessor: string, expires: bigint | null = null): Caller {
   return { accessor, type, name: "", policies: [], namespace, global: true, created: 0n, expires };
 }
 
-interface Question extends Pick<Asked, "caller" | "signal" | "allow" | "recheck"> {
+interface Question extends Pick<RequestContext, "caller" | "signal" | "allow" | "recheck"> {
   caller: Caller;
   valid: boolean;
   readonly client: AbortController;
   allowed: Nanos;
 }
 
-function ask(caller: Caller = callerOf("a")): Question & Asked {
+function ask(caller: Caller = callerOf("a")): Question & RequestContext {
   const client = new AbortController();
   const question: Question = {
     caller,
@@ -74,7 +83,7 @@ function ask(caller: Caller = callerOf("a")): Question & Asked {
     },
     recheck: () => (question.valid ? question.caller : null),
   };
-  return question as Question & Asked; // the rest is not looked at
+  return question as Question & RequestContext; // the rest is not looked at
 }
 
 /** Whether it has ended, and how. */

@@ -6,14 +6,14 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
-import { type Asked, type Caller, CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
+import { type RequestContext, type Caller, CLIENT_ENDED } from "@holdfast/shared/endpoint/request";
 import type { FairTurns } from "../../base/fair-turns.ts";
 import { TimerWheel } from "../../base/timer-wheel.ts";
 import * as failures from "./query-failures.ts";
 
 const LONGEST: Nanos = 5n * MINUTE; // the default as well
 const JITTER_PART = 16n; // so that queries which began together do not end together
-const MOST_PER_CREDENTIAL = 64;
+const MAX_PER_CREDENTIAL = 64;
 const MOST = 10_000;
 /** What the answer itself may take when the wait is over: as long as any other. */
 const ANSWERING: Nanos = 90n * SECOND;
@@ -66,7 +66,7 @@ interface Topic {
   readonly unwatch: () => void;
 }
 
-export class ParkedQueries {
+export class BlockingQueries {
   readonly #options: ParkedOptions;
   readonly #wheel: TimerWheel<Sleeper>;
   readonly #topics = new Map<string, Topic>();
@@ -108,7 +108,7 @@ export class ParkedQueries {
    * called with the caller as it is at that moment, and refuses whoever may not look any more.
    */
   async answer<S extends Seen>(
-    asked: Asked,
+    asked: RequestContext,
     query: BlockingQuery,
     look: (caller: Caller) => S,
   ): Promise<S> {
@@ -146,7 +146,7 @@ export class ParkedQueries {
   }
 
   #enter(caller: Caller): () => void {
-    const { mostPerCredential = MOST_PER_CREDENTIAL, most = MOST } = this.#options;
+    const { mostPerCredential = MAX_PER_CREDENTIAL, most = MOST } = this.#options;
     if (!this.#open) throw failures.sealing();
     const credential = nameOf(credentialOf(caller));
     const own = this.#byCredential.get(credential) ?? 0;

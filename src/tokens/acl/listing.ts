@@ -12,8 +12,8 @@ import { stubOf, type TokenStub } from "./wire-record.ts";
 
 const BATCH = 128; // tokens read in one go: two or three milliseconds
 const REMEMBERED: Nanos = SECOND;
-const MOST_REMEMBERED = 8; // lists
-const MOST_IN_ONE = 1000; // tokens in a list that is remembered
+const MAX_REMEMBERED = 8; // lists
+const MAX_IN_ONE = 1000; // tokens in a list that is remembered
 
 export interface ListQuery {
   readonly namespaceId: string;
@@ -123,11 +123,11 @@ export class Listing {
   }
 
   #remember(name: string, index: bigint, list: TokenList): void {
-    if (list.stubs.length > MOST_IN_ONE) return;
+    if (list.stubs.length > MAX_IN_ONE) return;
     Object.freeze(list.stubs); // as what is told to all of them
     this.#remembered.delete(name);
     for (const [oldest] of this.#remembered) {
-      if (this.#remembered.size < MOST_REMEMBERED) break;
+      if (this.#remembered.size < MAX_REMEMBERED) break;
       this.#remembered.delete(oldest);
     }
     this.#remembered.set(name, { index, list, until: this.#parts.clock.elapsed() + REMEMBERED });

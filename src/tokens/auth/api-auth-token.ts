@@ -9,7 +9,7 @@ import { inAuth } from "@holdfast/shared/endpoint/auth";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply, type Reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import type { AuthTokens, Given } from "./auth-tokens.ts";
 import { authOf, factsOf, summaryOf, tokenFacts } from "../acl/token-view.ts";
@@ -280,7 +280,7 @@ export const authTokenApi = [
 async function created(
   room: AuthTokens,
   input: InputOf<typeof newToken>,
-  asked: Asked,
+  asked: RequestContext,
   orphan: boolean,
 ): Promise<Reply<undefined>> {
   const { ttl = null, longest = null, period = null, id, ...rest } = input;

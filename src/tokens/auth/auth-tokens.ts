@@ -6,7 +6,12 @@ import { invariant } from "@holdfast/shared/invariant";
 import { someNames } from "@holdfast/shared/text/some-names";
 import { isOver } from "@holdfast/shared/text/time";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
-import type { Asked, Caller, NamespaceRef, Origin } from "@holdfast/shared/endpoint/request";
+import type {
+  RequestContext,
+  Caller,
+  NamespaceRef,
+  Origin,
+} from "@holdfast/shared/endpoint/request";
 import { policyName } from "@holdfast/shared/text/policy-name";
 import type { FairTurns } from "../../base/fair-turns.ts";
 import { inherited } from "../origin.ts";
@@ -78,7 +83,7 @@ export class AuthTokens {
 
   // --- making ---
 
-  async create(asked: Asked, wanted: AskedToken): Promise<Given> {
+  async create(asked: RequestContext, wanted: AskedToken): Promise<Given> {
     const { tokens, life: bounds } = this.#options;
     const { namespace } = asked;
     const caller = callerOf(asked);
@@ -152,7 +157,7 @@ export class AuthTokens {
 
   // --- finding: one that is over is as none ---
 
-  self(asked: Asked): Token {
+  self(asked: RequestContext): Token {
     const { accessor, namespace } = callerOf(asked);
     const token = this.#options.tokens.byAccessor(namespace.id, accessor);
     if (token === null) throw failures.secretUnknown();
@@ -338,7 +343,7 @@ function originFor(
   return { ...written, mount, login, owner };
 }
 
-function callerOf({ caller }: Asked): Caller {
+function callerOf({ caller }: RequestContext): Caller {
   invariant(caller !== null, "nobody gets here without a token");
   return caller;
 }

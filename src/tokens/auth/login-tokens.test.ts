@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
-import { type Asked, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import {
+  type RequestContext,
+  type MountRef,
+  ROOT_NAMESPACE,
+} from "@holdfast/shared/endpoint/request";
 import { ASKED } from "../../../tests/support/answering.ts";
 import {
   HOUR,
@@ -39,7 +43,7 @@ async function made(more: Partial<TokensOptions> = {}) {
     mounts: { byUuid },
     most: 24n * HOUR,
   });
-  const login = (offer: Partial<LoginOffer> = {}, asked: Partial<Asked> = {}) =>
+  const login = (offer: Partial<LoginOffer> = {}, asked: Partial<RequestContext> = {}) =>
     logins.login(
       { ...ADA, ...offer },
       {

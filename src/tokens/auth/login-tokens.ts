@@ -7,7 +7,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
-import type { Asked, MountRef, Origin } from "@holdfast/shared/endpoint/request";
+import type { RequestContext, MountRef, Origin } from "@holdfast/shared/endpoint/request";
 import { provedName } from "../origin.ts";
 import type { Tokens } from "../tokens.ts";
 import { authOf } from "../acl/token-view.ts";
@@ -40,7 +40,7 @@ export class LoginTokens {
 
   async login(
     offer: LoginOffer,
-    asked: Asked,
+    asked: RequestContext,
   ): Promise<{ auth: AuthBlock; warnings: readonly string[] }> {
     const { tokens, clock } = this.#options;
     const { mount, namespace, path } = asked;
@@ -78,7 +78,7 @@ export class LoginTokens {
   }
 
   /** What the method has proved of whoever logs in. */
-  originOf(offer: LoginOffer, { mount, path }: Asked): Origin {
+  originOf(offer: LoginOffer, { mount, path }: RequestContext): Origin {
     invariant(mount !== null, "a login goes to a mount");
     const { metadata = {}, identity = offer.displayName, owner } = offer;
     return {

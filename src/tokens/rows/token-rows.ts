@@ -32,7 +32,7 @@ export type { TimedPlace, TokenPlace } from "./token-keys.ts";
 const placeCodec = jsonCodec<TokenPlace>();
 const tableCodec = jsonCodec<{ readonly index: string }>();
 
-const MOST_TABLES = 1024;
+const MAX_TABLES = 1024;
 
 export class TokenRows {
   readonly shared: View;
@@ -177,7 +177,7 @@ export class TokenRows {
     const table = this.local.get(keys.tableKey(namespaceId), tableCodec);
     const touched = BigInt(table?.index ?? 0);
     const index = created > touched ? created : touched;
-    if (this.#tables.size >= MOST_TABLES) this.#tables.clear();
+    if (this.#tables.size >= MAX_TABLES) this.#tables.clear();
     this.#tables.set(namespaceId, { asOf, index });
     return index;
   }

@@ -74,13 +74,13 @@ function trustStatements(document: string): readonly Readonly<Record<string, unk
   return statements;
 }
 
-export interface Asked {
+export interface CloudRequest {
   readonly action: string;
   readonly externalId: string | null;
 }
 
 /** Whether the trust policy lets this caller do this. */
-export function isTrusted(role: Role, caller: Caller, asked: Asked): boolean {
+export function isTrusted(role: Role, caller: Caller, asked: CloudRequest): boolean {
   const who = new Set(["*", ACCOUNT, `arn:aws:iam::${ACCOUNT}:root`, callerArn(caller)]);
   if (caller.user !== null) who.add(userArn(caller.user));
   return trustStatements(role.trust).some(
@@ -108,7 +108,7 @@ function principalsOf(principal: unknown): readonly string[] {
   return isObject(principal) ? textsOf(principal["AWS"]) : textsOf(principal);
 }
 
-function isMet(condition: unknown, { externalId }: Asked): boolean {
+function isMet(condition: unknown, { externalId }: CloudRequest): boolean {
   if (!isObject(condition)) return true;
   const equals = condition["StringEquals"];
   const wanted = isObject(equals) ? equals["sts:ExternalId"] : undefined;

@@ -3,7 +3,7 @@
 import type { RoleAssignment, RoleDefinition } from "./model.ts";
 import { filterTerms, fits, nextLink, pageOf } from "./odata.ts";
 import { Refusal } from "./refusal.ts";
-import { type Asked, membersOf, NO_CONTENT, type Reply, type Route } from "./route.ts";
+import { type CloudRequest, membersOf, NO_CONTENT, type Reply, type Route } from "./route.ts";
 
 const RIGHTS = "Microsoft.Authorization";
 const VERSION = "2022-04-01";
@@ -13,12 +13,12 @@ function at(rest: string): RegExp {
 }
 
 /** The id of what the path names, decoded. */
-function idOf({ parts }: Asked, kind: "roleAssignments" | "roleDefinitions"): string {
+function idOf({ parts }: CloudRequest, kind: "roleAssignments" | "roleDefinitions"): string {
   return `${parts["scope"] ?? ""}/providers/${RIGHTS}/${kind}/${parts["name"] ?? ""}`;
 }
 
 /** What every call there is checked for, before anything else. */
-function begin({ tenant, caller, query, parts, path }: Asked, right: string): string {
+function begin({ tenant, caller, query, parts, path }: CloudRequest, right: string): string {
   const version = query.get("api-version");
   if (version === null) {
     const text = "The api-version query parameter (?api-version=) is required for all requests.";
@@ -51,14 +51,14 @@ function shownAssignment(assignment: RoleAssignment): object {
   return { properties, id, type: `${RIGHTS}/roleAssignments`, name };
 }
 
-function listed({ tenant, path, query }: Asked, all: readonly object[]): Reply {
+function listed({ tenant, path, query }: CloudRequest, all: readonly object[]): Reply {
   const { knownAs, pageSize } = tenant.settings;
   const { items, next } = pageOf(all, query, pageSize);
   const more = next === null ? {} : { nextLink: nextLink(knownAs.arm, path, query, next) };
   return { status: 200, body: { value: items, ...more } };
 }
 
-function checkPrincipal({ tenant }: Asked, id: string, type: string | null): void {
+function checkPrincipal({ tenant }: CloudRequest, id: string, type: string | null): void {
   const { directory, replicas } = tenant;
   const principal = directory.principals.get(id);
   const user = directory.users.has(id);

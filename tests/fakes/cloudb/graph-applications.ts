@@ -5,7 +5,7 @@ import { fits, filterTerms, selected } from "./odata.ts";
 import { addPassword, removePassword, shownPassword } from "./passwords.ts";
 import { badRequest, notFound } from "./refusal.ts";
 import {
-  type Asked,
+  type CloudRequest,
   checkProperties,
   type Members,
   membersOf,
@@ -40,7 +40,7 @@ function shown(application: Application): Members {
 }
 
 /** The one that the path names, if the replica that answers has seen it. */
-function named({ tenant, parts }: Asked): Application {
+function named({ tenant, parts }: CloudRequest): Application {
   const { id = "", appId } = parts;
   const { directory, replicas } = tenant;
   const found =

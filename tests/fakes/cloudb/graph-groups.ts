@@ -4,7 +4,7 @@ import type { DeletedItem, Group } from "./model.ts";
 import { filterTerms, fits, selected } from "./odata.ts";
 import { badRequest, notFound } from "./refusal.ts";
 import {
-  type Asked,
+  type CloudRequest,
   checkProperties,
   type Members,
   NO_CONTENT,
@@ -21,7 +21,7 @@ function shown({ id, displayName }: Group): Members {
   return { id, displayName, securityEnabled: true, mailEnabled: false };
 }
 
-function named({ tenant, parts }: Asked): Group {
+function named({ tenant, parts }: CloudRequest): Group {
   const { group = "" } = parts;
   const found = tenant.directory.groups.get(group.toLowerCase());
   if (found === undefined) throw notFound(group);
@@ -41,7 +41,7 @@ function referenced(tenant: Tenant, reference: string): string {
   return id;
 }
 
-function deletedItem({ tenant, parts }: Asked): DeletedItem {
+function deletedItem({ tenant, parts }: CloudRequest): DeletedItem {
   const { id = "" } = parts;
   const item = tenant.directory.deleted.get(id.toLowerCase());
   const seen = item && tenant.replicas.sees("deletedItems", item.object.id, item.deleted);

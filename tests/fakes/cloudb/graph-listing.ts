@@ -1,9 +1,9 @@
 // A list as Graph gives it: in pages, each with a link to the next, and of the properties asked for.
 
 import { nextLink, pageOf, selected } from "./odata.ts";
-import type { Asked, Members, Reply } from "./route.ts";
+import type { CloudRequest, Members, Reply } from "./route.ts";
 
-export function listed({ tenant, path, query }: Asked, all: readonly Members[]): Reply {
+export function listed({ tenant, path, query }: CloudRequest, all: readonly Members[]): Reply {
   const { knownAs, pageSize } = tenant.settings;
   const { items, next } = pageOf(all, query, pageSize);
   const value = items.map((object) => selected(object, query.get("$select")));

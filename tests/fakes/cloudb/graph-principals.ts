@@ -6,7 +6,7 @@ import { filterTerms, fits, selected } from "./odata.ts";
 import { addPassword, removePassword, shownPassword } from "./passwords.ts";
 import { badRequest, notFound, Refusal } from "./refusal.ts";
 import {
-  type Asked,
+  type CloudRequest,
   checkProperties,
   type Members,
   NO_CONTENT,
@@ -34,7 +34,7 @@ function shown(principal: Principal): Members {
   };
 }
 
-function named({ tenant, parts }: Asked, lag: Lag): Principal {
+function named({ tenant, parts }: CloudRequest, lag: Lag): Principal {
   const { id = "", appId } = parts;
   const { directory, replicas } = tenant;
   const found =

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Application, Password, Principal } from "./model.ts";
 import { badRequest, Refusal } from "./refusal.ts";
-import { type Asked, checkProperties, membersOf, NO_CONTENT, type Reply } from "./route.ts";
+import { type CloudRequest, checkProperties, membersOf, NO_CONTENT, type Reply } from "./route.ts";
 
 const TWO_YEARS = 2 * 365 * 86_400_000;
 const PERSONAL = ["AzureADandPersonalMicrosoftAccount", "PersonalMicrosoftAccount"];
@@ -23,7 +23,10 @@ export function shownPassword(password: Password): object {
   };
 }
 
-export async function addPassword(asked: Asked, holder: Application | Principal): Promise<Reply> {
+export async function addPassword(
+  asked: CloudRequest,
+  holder: Application | Principal,
+): Promise<Reply> {
   const { tenant, body } = asked;
   checkProperties(body, ["passwordCredential"], "addPassword");
   const given = membersOf(body["passwordCredential"]);
@@ -58,7 +61,10 @@ export async function addPassword(asked: Asked, holder: Application | Principal)
   });
 }
 
-export function removePassword(asked: Asked, holder: Application | Principal): Promise<Reply> {
+export function removePassword(
+  asked: CloudRequest,
+  holder: Application | Principal,
+): Promise<Reply> {
   const { body } = asked;
   checkProperties(body, ["keyId"], "removePassword");
   return changing(asked, holder, () => {
@@ -73,7 +79,7 @@ export function removePassword(asked: Asked, holder: Application | Principal): P
 
 /** The list of passwords is one property: of two that change it at once, one loses. */
 async function changing(
-  { tenant }: Asked,
+  { tenant }: CloudRequest,
   holder: Application | Principal,
   change: () => Reply,
 ): Promise<Reply> {

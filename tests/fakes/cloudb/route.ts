@@ -6,7 +6,7 @@ import type { Tenant } from "./tenant.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 
-export interface Asked {
+export interface CloudRequest {
   readonly tenant: Tenant;
   readonly caller: Caller;
   /** As it was asked for, without the query. */
@@ -28,7 +28,7 @@ export interface Route {
   readonly method: string;
   /** Matched against the whole path. */
   readonly pattern: RegExp;
-  readonly run: (asked: Asked) => Reply | Promise<Reply>;
+  readonly run: (asked: CloudRequest) => Reply | Promise<Reply>;
 }
 
 export const NO_CONTENT: Reply = { status: 204 };

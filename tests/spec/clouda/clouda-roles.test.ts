@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { oldRoleCodec } from "@holdfast/engines/clouda/stored-role";
 import { cloudaServer, DEPLOY_ROLE, READ_ONLY } from "../../support/servers/cloud-server.ts";
@@ -182,7 +182,7 @@ test("C12: what an earlier version stored and nobody can read is shown, unused a
   const seeded = {
     ...cloudaType,
     type: "clouda-of-old",
-    open: async (given: EngineGiven) => {
+    open: async (given: EngineNeeds) => {
       await given.storage.write((tx) => {
         if (tx.keys("role/", { limit: 1 }).length > 0) return;
         tx.put("policy/old", "not json", oldRoleCodec);

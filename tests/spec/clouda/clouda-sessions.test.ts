@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { anyEngine, type EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { emptyRole, type Role } from "@holdfast/engines/clouda/role";
 import { roleCodec } from "@holdfast/engines/clouda/stored-role";
@@ -144,7 +144,7 @@ test("C33: a federated user without any policy would have ours, and is refused",
   const seeded = {
     ...cloudaType,
     type: "clouda-edited",
-    open: async (given: EngineGiven) => {
+    open: async (given: EngineNeeds) => {
       await given.storage.write((tx) => tx.put("role/r", role, roleCodec));
       return cloudaType.open(given);
     },

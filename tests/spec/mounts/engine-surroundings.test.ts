@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import test from "node:test";
-import { anyEngine, type EngineGiven } from "@holdfast/plugin-sdk/engine";
+import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import { countingEngine } from "../../support/counting-engine.ts";
 import {
@@ -19,9 +19,9 @@ import { Outside } from "../../support/outside.ts";
 
 /** A counting type that shows what its mounts were given, by path. */
 function shown() {
-  const given = new Map<string, EngineGiven>();
+  const given = new Map<string, EngineNeeds>();
   const type = countingEngine(new Outside(), { type: "shown" });
-  const open = (all: EngineGiven) => {
+  const open = (all: EngineNeeds) => {
     given.set(all.mount.namespace.path + all.mount.path(), all);
     return type.open(all);
   };
@@ -106,7 +106,7 @@ test("what engines count is scraped, and a root credential's age goes with its m
 });
 
 test("engines reach loopback in dev mode or when it is allowed, and not otherwise", async (t) => {
-  const trouble = async ({ outbound }: EngineGiven) => {
+  const trouble = async ({ outbound }: EngineNeeds) => {
     const request = {
       method: "GET",
       url: new URL("http://127.0.0.1:9/"),

@@ -138,14 +138,14 @@ const shorthands: readonly Shorthand[] = [
   ["42", 'capabilities = ["read", "deny", "sudo"]', "read", false, "deny"],
 ];
 
-interface Asked {
+interface Row {
   readonly operation?: Operation;
   readonly data?: JsonObject;
   readonly wrap?: number;
   readonly path?: string;
 }
 
-type Constraint = readonly [id: string, body: string | readonly string[], asked: Asked, Want];
+type Constraint = readonly [id: string, body: string | readonly string[], asked: Row, Want];
 
 const GRANT = 'capabilities = ["create", "read", "update", "delete", "list"]';
 const BAR_ZIP = 'allowed_parameters = { bar = ["zip"] }';
@@ -196,7 +196,7 @@ const constraints: readonly Constraint[] = [
   ["75 at 150 s", TWO_BOUNDS, { operation: "read", wrap: 150 }, "allow"],
 ];
 
-function creating(data: JsonObject): Asked {
+function creating(data: JsonObject): Row {
   return { operation: "create", data };
 }
 

@@ -8,7 +8,12 @@ import { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { Leased } from "@holdfast/shared/endpoint/reply";
-import type { Asked, Caller, MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type {
+  RequestContext,
+  Caller,
+  MountRef,
+  NamespaceRef,
+} from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { LeaseMount, RevocationResult } from "../../../src/leases/ports.ts";
 import { Leases, type LeasesOptions } from "../../../src/leases/leases.ts";
@@ -158,7 +163,7 @@ export interface Ask {
   readonly signal?: AbortSignal;
 }
 
-export function askedFor(made: MadeLeases, ask: Ask = {}): Asked {
+export function askedFor(made: MadeLeases, ask: Ask = {}): RequestContext {
   const { mount = "m1", namespace = ROOT_NAMESPACE, path = `${mount}/creds/r` } = ask;
   const found = made.mounts.get(mount);
   assert.ok(found !== undefined, mount);

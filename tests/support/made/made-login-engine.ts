@@ -5,9 +5,9 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { MountStorage } from "../../../src/mounts/mount-storage.ts";
 import { WriteAheadLog } from "../../../src/mounts/undo/write-ahead.ts";
-import type { EngineGiven, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
-import { type LockoutConfig, USUAL_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
-import { SOLITUDE } from "@holdfast/plugin-sdk/surroundings";
+import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
+import { type LockoutConfig, DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
 import { type Ask, answering } from "../answering.ts";
 import { type MadeBarrier, madeBarrier } from "./made-barrier.ts";
 
@@ -42,10 +42,10 @@ export async function madeLoginEngine<E>(
     ...made.world,
     takesNew: () => false, // a login makes nothing outside
   });
-  const tuned = { lockout: USUAL_LOCKOUT };
-  const given: EngineGiven = {
+  const tuned = { lockout: DEFAULT_LOCKOUT };
+  const given: EngineNeeds = {
     ...made.world,
-    ...SOLITUDE,
+    ...NO_SERVICES,
     storage: new MountStorage(data, { ended: false }, writeAhead),
     writeAhead,
     mount: {

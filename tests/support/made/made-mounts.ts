@@ -12,7 +12,7 @@ import { Mounts } from "../../../src/mounts/mounts.ts";
 import { Namespaces } from "../../../src/namespaces/namespaces.ts";
 import {
   anyEngine,
-  type EngineGiven,
+  type EngineNeeds,
   type EngineType,
   type WriteAheadRecord,
 } from "@holdfast/plugin-sdk/engine";
@@ -21,10 +21,10 @@ import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier
 const note = jsonCodec<{ readonly text: string }>();
 
 export class Toy {
-  readonly given: EngineGiven;
+  readonly given: EngineNeeds;
   closed = false;
 
-  constructor(given: EngineGiven) {
+  constructor(given: EngineNeeds) {
     this.given = given;
   }
 
@@ -136,7 +136,7 @@ function toyType(stage: Stage): EngineType<unknown> {
       }
       return { level: "1", ...options };
     },
-    keepsFrom: (before, after) =>
+    canChangeOptions: (before, after) =>
       Number(after["level"]) < Number(before["level"]) ? "level only grows" : null,
     open: async (given) => {
       await stage.opening();

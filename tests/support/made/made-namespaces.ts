@@ -7,7 +7,11 @@ import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { type Method, serve } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import { type Asked, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import {
+  type RequestContext,
+  type NamespaceRef,
+  ROOT_NAMESPACE,
+} from "@holdfast/shared/endpoint/request";
 import { namespacesApi } from "../../../src/namespaces/api.ts";
 import { Namespaces, type NamespacesOptions } from "../../../src/namespaces/namespaces.ts";
 import { nextTurn } from "../fake-world.ts";
@@ -85,7 +89,7 @@ export async function call(
   return answer instanceof Reply ? answer : new Reply(answer);
 }
 
-export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): Asked {
+export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): RequestContext {
   return {
     id: "00000000-0000-4000-8000-000000000000",
     operation: "update",
@@ -108,7 +112,7 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): Asked {
     recheck: () => null,
     anonymous: false,
     header: () => undefined,
-    stepAside: () => {},
+    detach: () => {},
   };
 }
 

@@ -2,7 +2,7 @@
 // still: where most tests of storage begin.
 
 import { createSecretKey, type KeyObject } from "node:crypto";
-import type { Engine } from "../../../src/storage/engines/engine.ts";
+import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { Store, type StoreOptions } from "../../../src/storage/store.ts";
 import { type FakeWorld, fakeWorld } from "../fake-world.ts";
 import { WatchedEngine } from "../watched-engine.ts";
@@ -18,7 +18,7 @@ export interface MadeStore {
 
 /** Empty but for the head, with index 0. */
 export async function madeStore(
-  inner?: Engine,
+  inner?: StorageEngine,
   options: Partial<Pick<StoreOptions, "maxEntryBytes" | "reserveBytes">> = {},
 ): Promise<MadeStore> {
   const opened = openedStore(new WatchedEngine(inner), options);

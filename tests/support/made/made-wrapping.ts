@@ -5,7 +5,7 @@ import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
 import { Reply } from "@holdfast/shared/endpoint/reply";
-import type { Asked } from "@holdfast/shared/endpoint/request";
+import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { CubbyholeContents } from "../../../src/wrapping/cubbyhole-contents.ts";
 import { Wrapping, type WrappingOptions } from "../../../src/wrapping/wrapping.ts";
 import { ASKED, MANAGEMENT } from "../answering.ts";
@@ -49,7 +49,7 @@ export async function madeWrapping(more: Partial<WrappingOptions> = {}): Promise
   return full;
 }
 
-export const ASKING: Asked = {
+export const ASKING: RequestContext = {
   ...ASKED,
   path: CanonicalPath.of(["kv", "app"]),
   caller: MANAGEMENT,
@@ -59,7 +59,7 @@ export const ASKING: Asked = {
 export async function wrappedIn(
   { wrapping }: MadeWrapping,
   data: Record<string, string> = { a: "b" },
-  { ttl = 5n * MINUTE, ...asked }: Partial<Asked> & { readonly ttl?: Nanos } = {},
+  { ttl = 5n * MINUTE, ...asked }: Partial<RequestContext> & { readonly ttl?: Nanos } = {},
 ) {
   return (await wrapping.wrap(new Reply(data), ttl, { ...ASKING, ...asked })).wrapInfo;
 }
@@ -68,8 +68,8 @@ export async function wrappedIn(
 export function holding(
   { wrapping }: MadeWrapping,
   token: string,
-  more: Partial<Asked> = {},
-): Asked {
+  more: Partial<RequestContext> = {},
+): RequestContext {
   const caller = wrapping.find(token);
   assert.ok(caller !== null);
   return { ...ASKING, caller, ...more };

@@ -16,14 +16,14 @@ import type { World } from "@holdfast/shared/world";
 import type { Config, ListenerConfig } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { openServer, type Server } from "../../../src/server/server.ts";
-import type { Engine } from "../../../src/storage/engines/engine.ts";
+import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
 
 export interface TestServerOptions {
   readonly disk?: MemoryDisk;
   /** Puts something between the server and its storage. */
-  readonly engine?: (inner: MemoryEngine) => Engine;
+  readonly engine?: (inner: MemoryEngine) => StorageEngine;
   readonly world?: Partial<World>;
   readonly listener?: Partial<ListenerConfig>;
   /** Members of the configuration file, beside the listener. */

@@ -1,6 +1,6 @@
 // What an engine of a cloud is given besides storage and time: the server's settings and environment,
 // its own leases, proofs of who it is, and where it counts what it does.
-// SOLITUDE is what there is of these around an engine that has no server.
+// NO_SERVICES is what there is of these around an engine that has no server.
 
 import type { Nanos } from "@holdfast/shared/world";
 import { type Outbound, OutboundError } from "./outbound.ts";
@@ -50,7 +50,7 @@ export interface CloudMetrics {
   rootRotated(at: number | null): void;
 }
 
-export interface Surroundings {
+export interface EngineServices {
   readonly outbound: Outbound;
   readonly environment: EnvironmentVariables;
   readonly settings: CloudSettings;
@@ -60,7 +60,7 @@ export interface Surroundings {
 }
 
 /** Nobody outside can be reached, nothing is configured, nobody counts. */
-export const SOLITUDE: Surroundings = {
+export const NO_SERVICES: EngineServices = {
   outbound: {
     endpoint: (_field, text) => new URL(text),
     send: async () => {
