@@ -8,7 +8,7 @@ import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LockoutConfig } from "./lockout.ts";
 import type { EngineStorage } from "./storage.ts";
-import type { EngineServices } from "./services.ts";
+import type { EngineServices } from "./engine-services.ts";
 
 export interface EngineType<E> {
   /** As in `type` of a mount: "kv". */

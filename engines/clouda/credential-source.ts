@@ -3,7 +3,7 @@
 
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { EnvironmentVariables } from "@holdfast/plugin-sdk/services";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/engine-services";
 import { noCredentials } from "./failures.ts";
 import type { SessionCredentials } from "./provider.ts";
 import { type StoredRoot, DEFAULT_TOKEN_TTL } from "./root-config.ts";

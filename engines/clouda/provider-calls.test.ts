@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import { fakeWorld, nextTurn } from "../../tests/support/fake-world.ts";
 import { ProviderError, type ProviderErrorFacts } from "../cloud/provider-error.ts";
 import { ProviderCalls } from "./provider-calls.ts";

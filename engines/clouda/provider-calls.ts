@@ -5,7 +5,7 @@
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { CallResult } from "@holdfast/plugin-sdk/services";
+import type { CallResult } from "@holdfast/plugin-sdk/engine-services";
 import { pause } from "../cloud/deadline.ts";
 import { ProviderError, type ProviderErrorKind } from "../cloud/provider-error.ts";
 

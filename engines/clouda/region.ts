@@ -1,7 +1,7 @@
 // Where the provider is called: the region, which is part of a host name, and so is read strictly
 // (T-I01), and the order of places it comes from.
 
-import type { EnvironmentVariables } from "@holdfast/plugin-sdk/services";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/engine-services";
 import { invalid } from "./failures.ts";
 
 // us-east-1, us-gov-west-1, eu-isoe-west-1: nothing that could end one host name and begin another.

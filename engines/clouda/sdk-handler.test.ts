@@ -5,7 +5,7 @@ import {
   OutboundError,
   type OutboundRequest,
 } from "@holdfast/plugin-sdk/outbound";
-import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import { ProviderError } from "../cloud/provider-error.ts";
 import { SdkHandler } from "./sdk-handler.ts";
 

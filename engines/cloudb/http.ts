@@ -9,7 +9,7 @@ import {
   type OutboundTrouble,
 } from "@holdfast/plugin-sdk/outbound";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { CallResult } from "@holdfast/plugin-sdk/services";
+import type { CallResult } from "@holdfast/plugin-sdk/engine-services";
 import type { ProviderErrorKind } from "../cloud/provider-error.ts";
 import { isLoopback } from "./environments.ts";
 import { type Answer, CloudBError, errorIn, unreadable } from "./provider-answer.ts";

@@ -8,7 +8,7 @@ import type { Tx, View } from "../barrier/view.ts";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { OwnLeases } from "@holdfast/plugin-sdk/services";
+import type { OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import { attempt } from "./revocation/attempt.ts";
 import { LeaseExpiry } from "./revocation/expiry.ts";
 import * as failures from "./failures.ts";

@@ -2,7 +2,7 @@
 
 import type { Timers } from "@holdfast/shared/world";
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { OwnLeases } from "@holdfast/plugin-sdk/services";
+import type { OwnLeases } from "@holdfast/plugin-sdk/engine-services";
 import type { LeaseRows } from "./rows/lease-rows.ts";
 import type { StuckLeases } from "./revocation/stuck-leases.ts";
 import type { Sweeps } from "./revocation/sweeps.ts";

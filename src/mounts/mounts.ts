@@ -9,7 +9,7 @@ import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/req
 import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
-import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import { orphansApi } from "./api/api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";

@@ -9,7 +9,7 @@ import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { View } from "../barrier/view.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineNeeds, EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { EngineServices } from "@holdfast/plugin-sdk/services";
+import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
 import type { EngineRoutes, Routes } from "./engine-routes.ts";
 import { defaultTtlOf, lockoutOf, maxTtlOf, type ServerTtls } from "./table/mount-config.ts";
 import { segmentsOf } from "./table/mount-path.ts";

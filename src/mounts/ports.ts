@@ -7,7 +7,7 @@ import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
-import type { EngineServices } from "@holdfast/plugin-sdk/services";
+import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
 import type { Routes } from "./engine-routes.ts";
 import type { MountLeases, MountLogins, RequestsLeft } from "./teardown.ts";
 import type { FixedMount } from "./table/fixed-mounts.ts";

@@ -42,7 +42,7 @@ import { Tokens } from "../tokens/tokens.ts";
 import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { Wrapping } from "../wrapping/wrapping.ts";
 import type { EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
-import type { EnvironmentVariables } from "@holdfast/plugin-sdk/services";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/engine-services";
 import { declaredDevices } from "./audit-devices.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";

@@ -26,7 +26,7 @@ import { MemoryDisk, MemoryEngine } from "../../src/storage/engines/memory.ts";
 import { Store } from "../../src/storage/store.ts";
 import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
-import { NO_SERVICES, type EngineServices } from "@holdfast/plugin-sdk/services";
+import { NO_SERVICES, type EngineServices } from "@holdfast/plugin-sdk/engine-services";
 
 export interface EngineWorld {
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { MountStorage } from "../../../src/mounts/mount-storage.ts";
 import { WriteAheadLog } from "../../../src/mounts/undo/write-ahead.ts";
 import type { EngineNeeds, EngineOptions, EngineType } from "@holdfast/plugin-sdk/engine";
 import { type LockoutConfig, DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
-import { NO_SERVICES } from "@holdfast/plugin-sdk/services";
+import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
 import { type Ask, answering } from "../answering.ts";
 import { type MadeBarrier, madeBarrier } from "./made-barrier.ts";
 

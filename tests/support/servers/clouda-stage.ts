@@ -11,7 +11,7 @@ import type { Reply } from "@holdfast/shared/endpoint/reply";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import type { CloudA } from "@holdfast/engines/clouda/engine";
 import { OutboundCalls } from "../../../src/outbound/outbound-calls.ts";
-import type { EngineServices } from "@holdfast/plugin-sdk/services";
+import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
 import { type KeptByTests, openEngine, type TestedEngine, testStorage } from "../engine-host.ts";
 import type { Outbound } from "@holdfast/plugin-sdk/outbound";
 import { type FakeCloudA, startFakeCloudA } from "../../fakes/clouda/fake.ts";
