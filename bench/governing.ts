@@ -13,7 +13,7 @@ import {
   type GoverningRecord,
 } from "../src/policies/governing/governing-record.ts";
 import { programInput } from "../src/policies/governing/program-request.ts";
-import type { ProgramInput } from "../src/program/program-input.ts";
+import type { ProgramInput } from "../src/program/request/program-input.ts";
 import { FairTurns } from "../src/base/fair-turns.ts";
 import { madeBarrier } from "../tests/support/made/made-barrier.ts";
 import { microsPerCall, roundMillis, rounds } from "./measure.ts";

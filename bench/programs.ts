@@ -4,8 +4,8 @@
 import { performance } from "node:perf_hooks";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { loadPrograms } from "../src/program/load.ts";
-import type { ProgramInput } from "../src/program/program-input.ts";
-import { testInput } from "../src/program/test-input.ts";
+import type { ProgramInput } from "../src/program/request/program-input.ts";
+import { testInput } from "../src/program/request/test-input.ts";
 import { BOMB_DATA, BOMBS } from "../tests/support/program-bombs.ts";
 import { LONGEST_BLOCK_MS, microsPerCall, roundMillis, rounds } from "./measure.ts";
 import type { Context, Figure, Figures, Row } from "./row.ts";

@@ -5,7 +5,7 @@ import { parseHcl } from "../document/hcl-parser.ts";
 import { printHcl } from "../document/hcl-printer.ts";
 import { parseJson } from "../document/json-document.ts";
 import type { PolicyNotation } from "./policy-notation.ts";
-import { layOutRules } from "../program/rule-layout.ts";
+import { layOutRules } from "../program/reading/rule-layout.ts";
 import { type DocumentLimits, POLICY_LIMITS, SourceText } from "../document/source-text.ts";
 
 // Indentation may make a document larger than it was; whether it is too large is for its kind.

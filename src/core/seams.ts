@@ -16,7 +16,7 @@ import type {
   NamespaceRef,
   Origin,
 } from "@holdfast/shared/endpoint/request";
-import type { ProgramInput } from "../program/program-input.ts";
+import type { ProgramInput } from "../program/request/program-input.ts";
 import type { Governor } from "../policies/governing/governing-places.ts";
 import type { Route } from "./router.ts";
 

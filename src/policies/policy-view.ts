@@ -2,7 +2,7 @@
 
 import { showTime } from "@holdfast/shared/text/time";
 import { out, type Output, type OutputOf } from "@holdfast/shared/endpoint/output";
-import { readEgpPaths } from "../program/egp-paths.ts";
+import { readEgpPaths } from "./governing/egp-paths.ts";
 import { ENFORCEMENT_LEVELS, type GoverningRecord } from "./governing/governing-record.ts";
 import type { PolicyRecord } from "./policy-record.ts";
 

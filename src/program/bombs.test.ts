@@ -9,7 +9,7 @@ import { processorTime } from "../../tests/support/processor-time.ts";
 import { MAX_STEPS } from "./limits.ts";
 import { loadPrograms } from "./load.ts";
 import type { Verdict } from "./program.ts";
-import { testInput } from "./test-input.ts";
+import { testInput } from "./request/test-input.ts";
 
 const programs = await loadPrograms();
 

@@ -9,7 +9,7 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { Failure } from "@holdfast/shared/failure";
 import { isObject } from "@holdfast/shared/json/json";
 import { loadPrograms } from "./load.ts";
-import { testInput } from "./test-input.ts";
+import { testInput } from "./request/test-input.ts";
 
 type Suite = typeof tests;
 type Row = NonNullable<Suite["tests"]>[number]["original"];

@@ -3,6 +3,6 @@
 import type { Programs } from "./program.ts";
 
 export async function loadPrograms(): Promise<Programs> {
-  const { ProgramEngine } = await import("./engine.ts");
+  const { ProgramEngine } = await import("./running/engine.ts");
   return new ProgramEngine();
 }

@@ -7,7 +7,7 @@ import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { loadPrograms } from "./load.ts";
 import { type Verdict, runTests } from "./program.ts";
-import { testInput } from "./test-input.ts";
+import { testInput } from "./request/test-input.ts";
 
 const programs = await loadPrograms();
 

@@ -10,8 +10,8 @@
 // call makes an engine of its own, about 1 ms) rather than awaiting it per request.
 
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { ProgramInput } from "./program-input.ts";
-import { testInput } from "./test-input.ts";
+import type { ProgramInput } from "./request/program-input.ts";
+import { testInput } from "./request/test-input.ts";
 
 export interface Programs {
   /**

@@ -14,7 +14,7 @@ import type { Question } from "../../src/endpoint/decision.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import { type Caller, type MountRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { ProgramInput } from "../../src/program/program-input.ts";
+import type { ProgramInput } from "../../src/program/request/program-input.ts";
 
 export interface Observed {
   /** Relative to the namespace, as each of them was given it. */

@@ -3,7 +3,7 @@
 // somebody who thinks a path is guarded should know that it is not.
 
 import { showName } from "../../document/document-failure.ts";
-import { readEgpPaths, showEgpPath } from "../../program/egp-paths.ts";
+import { readEgpPaths, showEgpPath } from "./egp-paths.ts";
 import { type RulePlaces, spellingProblem } from "../rule-places.ts";
 
 const MOST = 100; // an answer is read by people

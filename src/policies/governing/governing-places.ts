@@ -5,7 +5,7 @@
 import type { Timers } from "@holdfast/shared/world";
 import type { View } from "../../barrier/view.ts";
 import type { GoverningKind } from "../../endpoint/judgement.ts";
-import { EgpIndex, type EgpPath, readEgpPaths } from "../../program/egp-paths.ts";
+import { EgpIndex, type EgpPath, readEgpPaths } from "./egp-paths.ts";
 import * as failures from "../failures.ts";
 import { governingCodec, governingPolicies } from "./governing-record.ts";
 

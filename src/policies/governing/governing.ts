@@ -9,7 +9,7 @@ import type { EnforcementLevel, GoverningKind, Judgement } from "../../endpoint/
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { MAX_STEPS_TOGETHER } from "../../program/limits.ts";
 import { loadPrograms } from "../../program/load.ts";
-import type { ProgramInput } from "../../program/program-input.ts";
+import type { ProgramInput } from "../../program/request/program-input.ts";
 import type { Program, Programs, Verdict } from "../../program/program.ts";
 import { BoundedCache } from "../bounded-cache.ts";
 import type { Turns } from "../compiled-acls.ts";

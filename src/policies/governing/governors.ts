@@ -4,7 +4,7 @@
 import { invariant } from "@holdfast/shared/invariant";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { policyName } from "@holdfast/shared/text/policy-name";
-import { EgpIndex, type EgpMatch } from "../../program/egp-paths.ts";
+import { EgpIndex, type EgpMatch } from "./egp-paths.ts";
 import {
   GoverningPlaces,
   type Governor,

@@ -1,7 +1,7 @@
 // What the verdicts of programs come to: levels, the override, and what is told. Pure.
 
 import type { EnforcementLevel, Judgement, PolicyResult } from "../../endpoint/judgement.ts";
-import { denialText } from "../../program/denial.ts";
+import { denialText } from "./denial.ts";
 import type { Verdict } from "../../program/program.ts";
 import type { Governor } from "./governing-places.ts";
 

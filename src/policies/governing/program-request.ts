@@ -6,7 +6,7 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Caller, NamespaceRef, Remote } from "@holdfast/shared/endpoint/request";
-import type { ProgramInput, ProgramToken } from "../../program/program-input.ts";
+import type { ProgramInput, ProgramToken } from "../../program/request/program-input.ts";
 
 /** What the path of a request belongs to; empty texts for nothing. */
 export interface Home {

@@ -6,7 +6,7 @@ import type { EnforcementLevel } from "../../endpoint/judgement.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { readAclDocument } from "../../acl/document.ts";
 import { policyName } from "@holdfast/shared/text/policy-name";
-import { readEgpPaths } from "../../program/egp-paths.ts";
+import { readEgpPaths } from "./egp-paths.ts";
 import type { Programs } from "../../program/program.ts";
 import * as failures from "../failures.ts";
 import type { Trial } from "./governing.ts";

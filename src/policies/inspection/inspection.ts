@@ -16,7 +16,7 @@ import {
   type Remote,
 } from "@holdfast/shared/endpoint/request";
 import { explain, type Explanation } from "../../acl/explain.ts";
-import type { ProgramInput } from "../../program/program-input.ts";
+import type { ProgramInput } from "../../program/request/program-input.ts";
 import type { Turns } from "../compiled-acls.ts";
 import * as failures from "../failures.ts";
 import type { Governing } from "../governing/governing.ts";

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { conclude } from "../../../src/policies/governing/judging.ts";
-import { EgpIndex, readEgpPaths } from "../../../src/program/egp-paths.ts";
+import { EgpIndex, readEgpPaths } from "../../../src/policies/governing/egp-paths.ts";
 import { loadPrograms } from "../../../src/program/load.ts";
-import { testInput } from "../../../src/program/test-input.ts";
+import { testInput } from "../../../src/program/request/test-input.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { type GovernedServer, governedServer } from "../../support/servers/governed-server.ts";
 import {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { PROPERTIES, type Property } from "../../../src/program/properties.ts";
+import { PROPERTIES, type Property } from "../../../src/program/request/properties.ts";
 import type { GovernedServer } from "../../support/servers/governed-server.ts";
 import { at } from "../../support/http-client.ts";
 import { loggedIn, loginServer, PASSWORD } from "../../support/servers/login-server.ts";

@@ -7,8 +7,8 @@ import test from "node:test";
 import * as limits from "../../../src/program/limits.ts";
 import { loadPrograms } from "../../../src/program/load.ts";
 import { runTests } from "../../../src/program/program.ts";
-import { PROPERTIES } from "../../../src/program/properties.ts";
-import { CALLABLE } from "../../../src/program/signatures.ts";
+import { PROPERTIES } from "../../../src/program/request/properties.ts";
+import { CALLABLE } from "../../../src/program/checking/signatures.ts";
 import { governedServer } from "../../support/servers/governed-server.ts";
 
 const PAGE = readFileSync(new URL("../../../docs/policies/programs.md", import.meta.url), "utf8");
