@@ -11,13 +11,13 @@ import type {
 } from "@holdfast/plugin-sdk/engine";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
 import { failureOf, ProviderError } from "../cloud/provider-error.ts";
-import { accountIn } from "./account.ts";
-import { configApi } from "./api-config.ts";
-import { credsApi } from "./api-creds.ts";
-import { rolesApi } from "./api-roles.ts";
-import { staticApi } from "./api-static.ts";
+import { accountIn } from "./provider/account.ts";
+import { configApi } from "./api/api-config.ts";
+import { credsApi } from "./api/api-creds.ts";
+import { rolesApi } from "./api/api-roles.ts";
+import { staticApi } from "./api/api-static.ts";
 import { CloudA } from "./engine.ts";
-import { rotateRootWhenDue } from "./root-schedule.ts";
+import { rotateRootWhenDue } from "./keys/root-schedule.ts";
 
 /** Of what unmounting leaves behind: a text is no list of thousands. */
 const MAX_NAMED = 50;

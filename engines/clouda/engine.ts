@@ -2,16 +2,16 @@
 
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
-import { Clients } from "./clients.ts";
-import { halfPairs } from "./credential-source.ts";
-import { Credentials } from "./creds.ts";
-import { LeaseConfig } from "./lease-config.ts";
-import type { CloudAProvider } from "./provider.ts";
-import { Roles } from "./roles.ts";
-import { RootConfig } from "./root-config.ts";
-import { RootRotation } from "./root-rotation.ts";
-import { StaticRoles } from "./static-roles.ts";
-import { Users } from "./users.ts";
+import { Clients } from "./provider/clients.ts";
+import { halfPairs } from "./provider/credential-source.ts";
+import { Credentials } from "./roles/creds.ts";
+import { LeaseConfig } from "./roles/lease-config.ts";
+import type { CloudAProvider } from "./provider/provider.ts";
+import { Roles } from "./roles/roles.ts";
+import { RootConfig } from "./keys/root-config.ts";
+import { RootRotation } from "./keys/root-rotation.ts";
+import { StaticRoles } from "./keys/static-roles.ts";
+import { Users } from "./roles/users.ts";
 
 export class CloudA {
   readonly given: EngineNeeds;

@@ -5,12 +5,12 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { unknownOption } from "./failures.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { toldToCaller } from "../cloud/provider-error.ts";
-import { configApi } from "./api-config.ts";
-import { credsApi } from "./api-creds.ts";
-import { rolesApi } from "./api-roles.ts";
+import { configApi } from "./api/api-config.ts";
+import { credsApi } from "./api/api-creds.ts";
+import { rolesApi } from "./api/api-roles.ts";
 import { CloudB } from "./engine.ts";
-import type { Holder } from "./graph.ts";
-import { textIn } from "./provider-answer.ts";
+import type { Holder } from "./provider/graph.ts";
+import { textIn } from "./provider/provider-answer.ts";
 
 export const cloudbType: EngineType<CloudB> = {
   type: "cloudb",
@@ -41,12 +41,13 @@ export const cloudbType: EngineType<CloudB> = {
     surplus: ({ removal }, record, signal) => removal.undoSurplus(record, signal),
     appPassword: ({ removal }, record, signal) => removal.undoPassword(record, signal),
     deletedItem: ({ removal }, record, signal) => removal.undoDeletedItem(record, signal),
-    rootPassword: ({ leavings }, record, signal) => told(leavings.undo(record, signal)),
-    oldRootPassword: ({ leavings }, { data }, signal) => {
+    rootPassword: ({ rotationCleanup }, record, signal) =>
+      told(rotationCleanup.undo(record, signal)),
+    oldRootPassword: ({ rotationCleanup }, { data }, signal) => {
       const holder: Holder =
         data["holder"] === "servicePrincipals" ? "servicePrincipals" : "applications";
       const old = { holder, id: textIn(data, "id"), keyId: textIn(data, "keyId") };
-      return told(leavings.removeOld(old, textIn(data, "tenant"), signal));
+      return told(rotationCleanup.removeOld(old, textIn(data, "tenant"), signal));
     },
   },
   leastUndoAge: 10n * MINUTE, // giving a role can take minutes
@@ -61,7 +62,7 @@ export const cloudbType: EngineType<CloudB> = {
     const plural = names.length === 1 ? "" : "s";
     return `${names.length} persisted application${plural} (of roles ${names.slice(0, 20).join(", ")})`;
   },
-  leave: ({ leavings }, signal) => told(leavings.leave(signal)),
+  leave: ({ rotationCleanup }, signal) => told(rotationCleanup.leave(signal)),
   close: (engine) => engine.close(),
   invalidate: ({ connections }) => connections.drop(),
 };

@@ -3,19 +3,19 @@
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
-import { Config } from "./config.ts";
-import { Connections } from "./connection.ts";
-import { Issuing } from "./issuing.ts";
-import { Lookups } from "./lookups.ts";
-import { Passwords } from "./passwords.ts";
-import { Patience, type PatienceOptions } from "./patience.ts";
-import { Persistence } from "./persistence.ts";
-import { Principals } from "./principals.ts";
-import { Removal } from "./removal.ts";
-import { RoleLeases } from "./role-leases.ts";
-import { Roles } from "./roles.ts";
-import { RootRotation } from "./rotation.ts";
-import { RotationLeavings } from "./rotation-leavings.ts";
+import { Config } from "./rotation/config.ts";
+import { Connections } from "./provider/connection.ts";
+import { Issuing } from "./roles/issuing.ts";
+import { Lookups } from "./provider/lookups.ts";
+import { Passwords } from "./roles/passwords.ts";
+import { Patience, type PatienceOptions } from "./provider/patience.ts";
+import { Persistence } from "./roles/persistence.ts";
+import { Principals } from "./roles/principals.ts";
+import { Removal } from "./roles/removal.ts";
+import { RoleLeases } from "./roles/role-leases.ts";
+import { Roles } from "./roles/roles.ts";
+import { RootRotation } from "./rotation/rotation.ts";
+import { RotationCleanup } from "./rotation/rotation-cleanup.ts";
 
 export class CloudB {
   readonly given: EngineNeeds;
@@ -24,7 +24,7 @@ export class CloudB {
   readonly config: Config;
   readonly connections: Connections;
   readonly rotation: RootRotation;
-  readonly leavings: RotationLeavings;
+  readonly rotationCleanup: RotationCleanup;
   readonly lookups: Lookups;
   readonly principals: Principals;
   readonly passwords: Passwords;
@@ -40,7 +40,7 @@ export class CloudB {
     this.config = new Config(given);
     this.connections = new Connections(given, this.config);
     this.rotation = new RootRotation(this);
-    this.leavings = new RotationLeavings(this);
+    this.rotationCleanup = new RotationCleanup(this);
     this.lookups = new Lookups(this);
     this.principals = new Principals(this);
     this.passwords = new Passwords(this);

@@ -12,14 +12,14 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
     what: /\bnew\s+URL\b|\bURL\s*\.\s*(?:parse|canParse)\b|\bURLSearchParams\b/g,
     // Addresses of others: of servers that commands call, and of clouds that engines call.
     files:
-      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/sdk-handler|b\/bearer-calls|b\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$))/,
+      /^(?:client\/|plugin-sdk\/engine-services\.ts$|engines\/cloud(?:a\/provider\/sdk-handler|b\/provider\/bearer-calls|b\/provider\/token|\/provider-error)\.ts$|src\/(?:cli\/|outbound\/|config\/cloud-config\.ts$|browser\/cors\.ts$|storage\/engines\/sqlite-thread\.ts$))/,
   },
   {
     // Documents of policies come percent-encoded from their provider.
     what: /\bdecodeURI(?:Component)?\b|(?<![.\w$#]|function\s+)unescape\s*\(/g,
     // Commands read what a person typed, and what they sent themselves.
     files:
-      /^(?:src\/(?:cli\/.*|base\/query)|shared\/text\/canonical-path|engines\/clouda\/sdk-policies)\.ts$/,
+      /^(?:src\/(?:cli\/.*|base\/query)|shared\/text\/canonical-path|engines\/clouda\/provider\/sdk-policies)\.ts$/,
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,

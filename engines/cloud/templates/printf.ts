@@ -1,0 +1,106 @@
+// printf of templates: %s %v %d %q %x %X %t %% with width, "-", "0" and precision.
+// Where Go would write a fault into the text ("%!d(string=a)"), this refuses: nobody wants such a name.
+
+import { CallError, LimitError, type Value } from "./value.ts";
+
+const VERB = /%(?:%|([-0]*)(\d*)(?:\.(\d*))?(.?))/gsu;
+const MAX_WIDTH = 1024;
+
+export function printf(format: string, args: readonly Value[]): string {
+  let used = 0;
+  const line = format.replace(
+    VERB,
+    (whole, flags: string = "", width: string = "", precision: string | undefined, verb = "") => {
+      if (whole === "%%") return "%";
+      const value = args[used++];
+      if (value === undefined) throw new CallError(`${whole} has no argument`);
+      const places = { width: number(width), precision: number(precision) };
+      const text = formatted(String(verb), value, places.precision ?? null);
+      return padded(text, places.width ?? 0, flags, typeof value === "number" ? precision : "");
+    },
+  );
+  if (used < args.length) throw new CallError(`it has ${args.length - used} arguments too many`);
+  return line;
+}
+
+/** Refuses a width or precision that no run would take. */
+export function checkFormat(format: string): void {
+  for (const [, , width, precision] of format.matchAll(VERB)) {
+    number(width);
+    number(precision);
+  }
+}
+
+function formatted(verb: string, value: Value, precision: number | null): string {
+  if (typeof value === "object") throw new CallError("the data as a whole is no text");
+  if (typeof value === "number" && /^[vdxX]$/.test(verb)) return digits(verb, value, precision);
+  if (typeof value === "boolean" && /^[vt]$/.test(verb)) return String(value);
+  if (typeof value === "string" && /^[svqxX]$/.test(verb)) return letters(verb, value, precision);
+  const kind = { string: "a text", number: "a number", boolean: "a truth value" }[
+    typeof value as "string" | "number" | "boolean"
+  ];
+  throw new CallError(`%${verb} cannot show ${kind}`);
+}
+
+function digits(verb: string, value: number, precision: number | null): string {
+  const plain = Math.abs(value).toString(verb === "x" || verb === "X" ? 16 : 10);
+  const text = (verb === "X" ? plain.toUpperCase() : plain).padStart(precision ?? 0, "0");
+  return value < 0 ? `-${text}` : text;
+}
+
+/** The precision counts characters; of %x, bytes. */
+function letters(verb: string, value: string, precision: number | null): string {
+  if (verb === "x" || verb === "X") {
+    const hex = Buffer.from(value, "utf8")
+      .subarray(0, precision ?? undefined)
+      .toString("hex");
+    return verb === "X" ? hex.toUpperCase() : hex;
+  }
+  const shown = precision === null ? value : Array.from(value).slice(0, precision).join("");
+  return verb === "q" ? quoted(shown) : shown;
+}
+
+/** In quotes as Go writes them: what is no graphic character, as an escape. */
+function quoted(value: string): string {
+  const escaped = value.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
+    const simple = SIMPLE.get(character);
+    if (simple !== undefined) return `\\${simple}`;
+    const point = character.codePointAt(0) ?? 0;
+    if (point < 0x80) return `\\x${hexOf(point, 2)}`;
+    return point > 0xffff ? `\\U${hexOf(point, 8)}` : `\\u${hexOf(point, 4)}`;
+  });
+  return `"${escaped}"`;
+}
+
+const SIMPLE: ReadonlyMap<string, string> = new Map([
+  ['"', '"'],
+  ["\\", "\\"],
+  ["\x07", "a"],
+  ["\b", "b"],
+  ["\f", "f"],
+  ["\n", "n"],
+  ["\r", "r"],
+  ["\t", "t"],
+  ["\v", "v"],
+]);
+
+function hexOf(point: number, places: number): string {
+  return point.toString(16).padStart(places, "0");
+}
+
+/** Zeros in front of numbers only, behind the sign, and not where a precision says how many digits. */
+function padded(text: string, width: number, flags: string, precision: string | undefined): string {
+  const missing = width - Array.from(text).length;
+  if (missing <= 0) return text;
+  if (flags.includes("-")) return text + " ".repeat(missing);
+  if (!flags.includes("0") || precision !== undefined) return " ".repeat(missing) + text;
+  const sign = text.startsWith("-") ? "-" : "";
+  return `${sign}${"0".repeat(missing)}${text.slice(sign.length)}`;
+}
+
+function number(given: string | undefined): number | null {
+  if (given === undefined) return null;
+  const value = given === "" ? 0 : Number(given);
+  if (value > MAX_WIDTH) throw new LimitError(`a width or precision above ${MAX_WIDTH}`);
+  return value;
+}

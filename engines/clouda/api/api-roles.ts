@@ -1,0 +1,99 @@
+// The endpoints of roles, below their mount.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import * as fields from "../../cloud/fields.ts";
+import type { CloudA } from "../engine.ts";
+import { notFound } from "../failures.ts";
+import { checkName, nameField } from "./fields.ts";
+import { listed, pageFields } from "./listing.ts";
+import { bothLegacy, legacyMixed } from "../roles/role-failures.ts";
+import {
+  legacyFields,
+  roleFields,
+  roleOutput,
+  shownRole,
+  withPresentNames,
+} from "./role-fields.ts";
+
+const endpoint = endpointsOf<CloudA>();
+
+export const rolesApi = [
+  endpoint({
+    name: "cloudaRoles",
+    method: "LIST",
+    path: "/roles",
+    summary: "List the names of all roles.",
+    access: access.capability,
+    input: pageFields,
+    output: out.keys("Names in their order."),
+    handler: async ({ roles }, page) => ({
+      keys: await listed(page, (part) => roles.names(part)),
+    }),
+  }),
+  endpoint({
+    name: "cloudaReadRole",
+    method: "GET",
+    path: "/roles/:name",
+    summary: "Tell about a role.",
+    access: access.capability,
+    input: { name: nameField },
+    output: roleOutput,
+    handler: async ({ roles }, { name }) => {
+      const role = await roles.find(checkName(name));
+      if (role === null) throw notFound();
+      return shownRole(role);
+    },
+  }),
+  endpoint({
+    name: "cloudaWriteRole",
+    method: "POST",
+    path: "/roles/:name",
+    summary: "Make a role, or change one.",
+    description: "What is left out stays as it is; an empty value clears.",
+    access: access.capability,
+    input: { name: nameField, ...roleFields, ...legacyFields },
+    implied: withPresentNames,
+    output: out.nothing,
+    handler: async ({ roles }, { name, policy = "", arn = "", ...change }) => {
+      checkName(name);
+      if (policy !== "" && arn !== "") throw bothLegacy();
+      const legacy = policy === "" ? arn : policy;
+      if (legacy === "") return reply(undefined, { warnings: await roles.write(name, change) });
+      for (const [key, field] of Object.entries(roleFields)) {
+        if (change[key as keyof typeof change] !== undefined) throw legacyMixed(field.name);
+      }
+      return reply(undefined, { warnings: await roles.writeLegacy(name, legacy) });
+    },
+  }),
+  endpoint({
+    name: "cloudaDeleteRole",
+    method: "DELETE",
+    path: "/roles/:name",
+    summary: "Delete a role. What it has given lives on until its leases end.",
+    access: access.capability,
+    input: {
+      name: nameField,
+      revokeLeases: fields
+        .flag("revoke_leases", "Whether what it has given is revoked as well.")
+        .default(false),
+    },
+    output: out.nothing,
+    handler: async ({ roles, given: { leases } }, { name, revokeLeases }) => {
+      await roles.delete(checkName(name));
+      const places = [`creds/${name}`, `sts/${name}`];
+      let count = 0;
+      for (const place of places) {
+        count += await leases.count(place);
+        if (revokeLeases) await leases.revoke(place);
+      }
+      if (count === 0) return undefined;
+      const what = revokeLeases
+        ? `${count} leases of the role are being revoked`
+        : `${count} leases of the role live on until they end; revoke_leases=true revokes them`;
+      return reply(undefined, { warnings: [what] });
+    },
+  }),
+];

@@ -1,0 +1,200 @@
+// What is due about static roles, done by itself: a new key when a period has passed, the end of other keys
+// where they are not to live on. What fails is kept in mind and tried again; it never falls out of the list.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Failure } from "@holdfast/shared/failure";
+import { showTime } from "@holdfast/shared/text/time";
+import type { Instant, Nanos } from "@holdfast/shared/world";
+import { ProviderError } from "../../cloud/provider-error.ts";
+import { isMissed, retryTime } from "../../cloud/rotation-terms.ts";
+import type { CloudA } from "../engine.ts";
+import { RotationSchedule } from "./rotation-schedule.ts";
+import { isLasting } from "./static-failures.ts";
+import { replaceKey, retireOthers } from "./static-keys.ts";
+import {
+  after,
+  dueOf,
+  expirationOf,
+  freshCreds,
+  type StaticCreds,
+  staticCredsCodec,
+  staticCredsKey,
+  type StaticRole,
+  staticRoleCodec,
+  staticRoleKey,
+} from "./static-role.ts";
+import { adoptedUser, userLock } from "./static-users.ts";
+
+interface State {
+  readonly role: StaticRole;
+  readonly creds: StaticCreds;
+}
+
+const DEADLINE: Nanos = 90n * SECOND;
+const FIRST_WAIT = 10; // seconds, doubled by every failure
+const LONGEST_WAIT = 15 * 60;
+const MAX_ERROR = 512; // characters
+
+export class Rotation {
+  readonly #engine: CloudA;
+  readonly #find: (name: string) => Promise<State | null>;
+  readonly #schedule: RotationSchedule;
+  readonly #under = new Set<AbortController>();
+  #closed = false;
+
+  constructor(engine: CloudA, find: (name: string) => Promise<State | null>) {
+    const { clock, timers } = engine.given;
+    this.#engine = engine;
+    this.#find = find;
+    this.#schedule = new RotationSchedule({ clock, timers, run: (name) => this.#due(name) });
+  }
+
+  open(): void {
+    this.#schedule.open();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#schedule.close();
+    for (const under of this.#under) under.abort();
+  }
+
+  know(name: string, creds: StaticCreds): void {
+    this.#schedule.set(name, dueOf(creds));
+  }
+
+  remove(name: string): void {
+    this.#schedule.remove(name);
+  }
+
+  /** A new key, stored. To be called by whoever holds the user's lock. */
+  async rotate({ role, creds }: State, signal: AbortSignal): Promise<void> {
+    const { given } = this.#engine;
+    const { name } = role;
+    const key = staticCredsKey(name);
+    try {
+      const provider = await this.#engine.provider(signal);
+      const user = await adoptedUser(provider, role);
+      await replaceKey(this.#engine, provider, {
+        role: name,
+        user,
+        creds,
+        store: (tx, made, previousKey) => {
+          const now = given.clock.now();
+          // As it is now: somebody may have changed its period while the key was made.
+          const current = tx.get(staticRoleKey(name), staticRoleCodec) ?? role;
+          const next = freshCreds(current, made, { previousKey, now });
+          tx.put(key, next, staticCredsCodec);
+        },
+      });
+    } catch (error) {
+      given.metrics.rotated("failed");
+      await this.#refresh(name); // where the key had to make room, the next one is due now
+      throw error;
+    }
+    given.metrics.rotated("ok");
+    await this.#refresh(name);
+  }
+
+  async #due(name: string): Promise<void> {
+    const { given, locks } = this.#engine;
+    const under = new AbortController();
+    this.#under.add(under);
+    const timer = given.timers.after(DEADLINE, () => under.abort());
+    try {
+      const found = await this.#find(name);
+      if (found === null) return this.#schedule.remove(name);
+      await locks.run(userLock(found.role.username), () => this.#doDue(name, under.signal));
+    } catch (error) {
+      // Nothing could be read or kept: it stays in the list, and the log is not filled with it.
+      this.#schedule.set(name, after(given.clock.now(), LONGEST_WAIT));
+      given.log.warn("a static role was not looked after", { role: name, error: told(error) });
+    } finally {
+      timer.cancel();
+      this.#under.delete(under);
+    }
+  }
+
+  async #doDue(name: string, signal: AbortSignal): Promise<void> {
+    const state = await this.#find(name);
+    if (state === null) return this.#schedule.remove(name);
+    const { role, creds } = state;
+    const now = this.#engine.given.clock.now();
+    if (dueOf(creds) > now) return this.know(name, creds); // done by hand meanwhile
+    // A dead key is replaced at any time; one that works waits for the next window.
+    if (!creds.ended && creds.expiration <= now && isMissed(role, creds.expiration, now)) {
+      return this.#missed(role, creds, now);
+    }
+    try {
+      if (creds.ended || creds.expiration <= now) await this.rotate(state, signal);
+      else await this.#retire(role, creds, signal);
+    } catch (error) {
+      if (this.#closed) return; // no failure of the rotation: with the next opening it is due again
+      await this.#failed(role, error);
+    }
+  }
+
+  async #retire(role: StaticRole, creds: StaticCreds, signal: AbortSignal): Promise<void> {
+    await retireOthers(this.#engine, role, creds, signal);
+    await this.#change(role.name, (current) => ({
+      ...current,
+      previousKey: null,
+      retireAt: null,
+      attempts: 0,
+      lastError: "",
+      retryAt: null,
+    }));
+  }
+
+  async #missed(role: StaticRole, creds: StaticCreds, now: Instant): Promise<void> {
+    const lastError = `the window of ${showTime(creds.expiration)} was over before it could be rotated`;
+    this.#engine.given.log.warn("a static role was not rotated", { role: role.name, lastError });
+    const expiration = expirationOf(role, now);
+    const idle = { attempts: 0, lastError, retryAt: null };
+    await this.#change(role.name, (current) => ({ ...current, ...idle, expiration }));
+  }
+
+  async #failed(role: StaticRole, error: unknown): Promise<void> {
+    const { given } = this.#engine;
+    const lastError = told(error).slice(0, MAX_ERROR);
+    given.log.warn("a static role could not be rotated", { role: role.name, error: lastError });
+    await this.#change(role.name, (current) => {
+      const now = given.clock.now();
+      const attempts = current.attempts + 1;
+      const wait = waitOf(error, attempts);
+      const rotating = !current.ended && current.expiration <= now;
+      const retryAt = rotating
+        ? retryTime(role, current.expiration, { now, wait })
+        : after(now, wait);
+      if (retryAt !== null) return { ...current, attempts, lastError, retryAt };
+      const expiration = expirationOf(role, now);
+      return { ...current, attempts: 0, lastError, retryAt, expiration };
+    });
+  }
+
+  async #change(name: string, make: (current: StaticCreds) => StaticCreds): Promise<void> {
+    const key = staticCredsKey(name);
+    await this.#engine.given.storage.write((tx) => {
+      const current = tx.get(key, staticCredsCodec);
+      if (current !== null) tx.put(key, make(current), staticCredsCodec);
+    });
+    await this.#refresh(name);
+  }
+
+  async #refresh(name: string): Promise<void> {
+    const state = await this.#find(name);
+    if (state === null) this.#schedule.remove(name);
+    else this.know(name, state.creds);
+  }
+}
+
+function waitOf(error: unknown, attempts: number): number {
+  if (isLasting(error)) return LONGEST_WAIT;
+  const asked = error instanceof ProviderError ? (error.retryAfter ?? 0) : 0;
+  return Math.max(Math.ceil(asked), Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempts));
+}
+
+function told(error: unknown): string {
+  const known = error instanceof ProviderError || error instanceof Failure;
+  return known ? error.message : "internal error";
+}

@@ -1,0 +1,67 @@
+// How long the leases of IAM users are: `config/lease`. They are asked for at issue and
+// again at every renewal.
+
+import { jsonCodec } from "@holdfast/shared/codec";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import { readGoDuration, showGoDuration } from "../../cloud/go-duration.ts";
+import { invalid } from "../failures.ts";
+
+const KEY = "config/lease";
+
+/** As it was written, in canonical text. */
+interface StoredLease {
+  readonly lease: string;
+  readonly lease_max: string;
+}
+
+/** Null: as the mount says. */
+export interface LeaseTerms {
+  readonly ttl: Nanos | null;
+  readonly maxTtl: Nanos | null;
+}
+
+const codec = jsonCodec<StoredLease>();
+
+export class LeaseConfig {
+  readonly #given: EngineNeeds;
+
+  constructor(given: EngineNeeds) {
+    this.#given = given;
+  }
+
+  /** Text, or a whole number of seconds. */
+  async write(lease: JsonValue | undefined, leaseMax: JsonValue | undefined): Promise<void> {
+    const ttl = readGoDuration("lease", needed("lease", lease));
+    const max = readGoDuration("lease_max", needed("lease_max", leaseMax));
+    if (max > 0n && ttl > max) throw invalid("lease-order", "lease exceeds lease_max");
+    const stored = { lease: showGoDuration(ttl), lease_max: showGoDuration(max) };
+    await this.#given.storage.write((tx) => tx.put(KEY, stored, codec));
+  }
+
+  /** What holds: as the mount says where nothing, or 0, was written. */
+  async shown(): Promise<StoredLease> {
+    const { ttl, maxTtl } = await this.terms();
+    const { mount } = this.#given;
+    return {
+      lease: showGoDuration(ttl ?? mount.defaultTtl()),
+      lease_max: showGoDuration(maxTtl ?? mount.maxTtl()),
+    };
+  }
+
+  async terms(): Promise<LeaseTerms> {
+    const stored = await this.#given.storage.get(KEY, codec);
+    if (stored === null) return { ttl: null, maxTtl: null };
+    const ttl = readGoDuration("lease", stored.lease);
+    const maxTtl = readGoDuration("lease_max", stored.lease_max);
+    return { ttl: ttl === 0n ? null : ttl, maxTtl: maxTtl === 0n ? null : maxTtl };
+  }
+}
+
+function needed(field: string, given: JsonValue | undefined): string {
+  if (given === undefined || given === null || given === "") {
+    throw invalid("field-invalid", `${field} is required`);
+  }
+  return typeof given === "number" ? String(given) : typeof given === "string" ? given : "-";
+}

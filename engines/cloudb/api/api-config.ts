@@ -1,0 +1,163 @@
+// The endpoints of the account that this mount works with, and of the rotation of its secret.
+
+import { environmentName } from "../provider/environments.ts";
+import { MINUTE } from "@holdfast/shared/text/duration";
+import { showTime } from "@holdfast/shared/text/time";
+import { access } from "@holdfast/shared/endpoint/access";
+import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { out } from "@holdfast/shared/endpoint/output";
+import { reply } from "@holdfast/shared/endpoint/reply";
+import { wire } from "@holdfast/shared/endpoint/wire";
+import {
+  rootRotationFields,
+  rootRotationOutput,
+  shownRotation,
+} from "../../cloud/rotation-fields.ts";
+import { NO_CONFIG } from "../rotation/config.ts";
+import type { CloudB } from "../engine.ts";
+import { seconds, text } from "./fields.ts";
+
+const endpoint = endpointsOf<CloudB>();
+const MAX_SECRET = 4096;
+
+/** The provider's ids have no case. */
+const lower = (id: string) => id.toLowerCase();
+
+export const configApi = [
+  endpoint({
+    name: "cloudbWriteConfig",
+    method: "POST",
+    path: "/config",
+    whileDisabling: true,
+    summary: "Say with which account of the provider this mount works.",
+    description:
+      "What is left out stays as it is. Variables of the server's environment win over it.",
+    access: access.capability,
+    input: {
+      subscriptionId: text("subscription_id", "The subscription.", { shown: lower }).optional(),
+      tenantId: text("tenant_id", "The tenant.", { shown: lower }).optional(),
+      clientId: text("client_id", "The application that this mount works as.", {
+        shown: lower,
+      }).optional(),
+      clientSecret: wire
+        .body("client_secret")
+        .secret("Its secret; never shown again. Excludes identity_token_audience.", {
+          max: MAX_SECRET,
+        })
+        .optional(),
+      audience: text(
+        "identity_token_audience",
+        "For whom proofs of this mount's identity are made, instead of a secret.",
+      ).optional(),
+      identityTtl: seconds(
+        "identity_token_ttl",
+        "How long such a proof is good; 0: an hour.",
+      ).optional(),
+      environment: text(
+        "environment",
+        "CloudBPublicCloud, CloudBUSGovernmentCloud or CloudBChinaCloud; empty: the public one.",
+        { shown: environmentName },
+      ).optional(),
+      passwordTtl: seconds(
+        "root_password_ttl",
+        "How long a secret lasts that rotate-root makes; 0: 182 days.",
+      ).optional(),
+      ...rootRotationFields,
+    },
+    output: out.nothing,
+    exists: async ({ config }) => (await config.stored()) !== null,
+    handler: async ({ config, connections, given }, { clientSecret, ...change }) => {
+      await config.write({ ...change, clientSecret: clientSecret?.reveal() });
+      connections.drop(); // also where nothing has changed here: perhaps something has at the provider
+      // What could not be revoked with the old account perhaps can with this one.
+      await given.leases.retryStuck();
+      return undefined;
+    },
+  }),
+  endpoint({
+    name: "cloudbReadConfig",
+    method: "GET",
+    path: "/config",
+    whileDisabling: true,
+    summary: "Tell with which account of the provider this mount works, without its secret.",
+    access: access.capability,
+    input: {},
+    output: out.object({
+      subscription_id: out.string("The subscription."),
+      tenant_id: out.string("The tenant."),
+      client_id: out.string("The application that this mount works as."),
+      environment: out.string("The cloud; empty: the public one."),
+      root_password_ttl: out.integer("Seconds that a secret lasts which rotate-root makes."),
+      identity_token_audience: out.string("For whom proofs of identity are made; empty: none are."),
+      identity_token_ttl: out.integer("Seconds that such a proof is good."),
+      root_password_expiration_date: out.optional(
+        out.time("When the secret ends that the last rotation has made."),
+      ),
+      root_rotation: out.oneOf(
+        ["none", "pending", "failing"],
+        "Whether a new secret is being proved, or the last one never worked.",
+      ),
+      ...rootRotationOutput,
+      environment_overrides: out.list(
+        out.string("Name of a field."),
+        "What the server's environment decides, whatever is stored.",
+      ),
+    }),
+    handler: async ({ config, rotation }) => {
+      const stored = (await config.stored()) ?? NO_CONFIG;
+      return {
+        subscription_id: stored.subscriptionId,
+        tenant_id: stored.tenantId,
+        client_id: stored.clientId,
+        environment: stored.environment,
+        root_password_ttl: stored.passwordTtl,
+        identity_token_audience: stored.audience,
+        identity_token_ttl: stored.identityTtl,
+        ...(stored.passwordEnds === null
+          ? {}
+          : { root_password_expiration_date: showTime(BigInt(stored.passwordEnds)) }),
+        root_rotation: await rotation.state(),
+        ...shownRotation(stored, stored.standing),
+        environment_overrides: config.overrides(),
+      };
+    },
+  }),
+  endpoint({
+    name: "cloudbDeleteConfig",
+    method: "DELETE",
+    path: "/config",
+    summary: "Forget the account and its secret.",
+    access: access.capability,
+    input: {},
+    output: out.nothing,
+    handler: async ({ config, connections, given, roles }) => {
+      await config.delete();
+      connections.drop();
+      const leases = await given.leases.count("creds");
+      const applications = (await roles.managing()).length;
+      const left = [
+        ...(leases > 0 ? [`${leases} leases`] : []),
+        ...(applications > 0 ? [`${applications} applications of roles`] : []),
+      ];
+      if (left.length === 0) return undefined;
+      const warning = `${left.join(" and ")} remain, and cannot be cleaned up without a configuration`;
+      return reply(undefined, { warnings: [warning] });
+    },
+  }),
+  endpoint({
+    name: "cloudbRotateRoot",
+    method: "POST",
+    path: "/rotate-root",
+    summary: "Give the account another secret, which nobody but the server knows.",
+    description:
+      "The new secret is proved for some minutes before it is used; the old one works meanwhile, and is then removed.",
+    access: access.capability,
+    input: {},
+    output: out.nothing,
+    handler: async ({ rotation }, _, asked) => {
+      asked.allow(3n * MINUTE);
+      await rotation.rotate();
+      return undefined;
+    },
+  }),
+];

@@ -1,0 +1,129 @@
+// Kinds of fields that this engine's clients write more loosely than the rest of the house does,
+// and names of roles.
+
+import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import { type Source, wire, WireField } from "@holdfast/shared/endpoint/wire";
+import * as failures from "../failures.ts";
+
+const MAX_TEXT = 64 * 1024;
+const MAX_ITEMS = 1000;
+/** A hundred years: what is longer is a mistake, and would not fit the dates of the provider. */
+const MAX_SECONDS = 100 * 365 * 24 * 3600;
+
+/** Numbers and switches count as their text. */
+export function text(
+  name: string,
+  help: string,
+  {
+    source = "body",
+    form = (found) => found,
+    shown = (found) => found,
+  }: {
+    readonly source?: Source;
+    /** Of what the handler gets. */
+    readonly form?: (found: string) => string;
+    /** Of what rules and programs see alone. */
+    readonly shown?: (found: string) => string;
+  } = {},
+): WireField<string> {
+  return new WireField(
+    { source, name },
+    {
+      show: shown,
+      accepts: `a string of at most ${MAX_TEXT} characters`,
+      schema: { type: "string" },
+      convert: (given) => {
+        const found = textOf(given);
+        return found === undefined || found.length > MAX_TEXT ? undefined : form(found);
+      },
+    },
+    help,
+  );
+}
+
+export function toggle(name: string, help: string, source: Source = "body"): WireField<boolean> {
+  return new WireField(
+    { source, name },
+    {
+      accepts: "true or false",
+      schema: { type: "boolean" },
+      convert: (given) => {
+        if (given === true || given === 1 || given === "true" || given === "1") return true;
+        if (given === false || given === 0 || given === "false" || given === "0") return false;
+        return undefined;
+      },
+    },
+    help,
+  );
+}
+
+/** In whole seconds. An empty text is 0. */
+export function seconds(name: string, help: string): WireField<number> {
+  return new WireField(
+    { source: "body", name },
+    {
+      accepts: "a number of seconds, or a duration such as 90s, 1h30m or 182d",
+      schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
+      convert: (given) => {
+        if (given === "") return 0;
+        const found = secondsOf(given);
+        return found === undefined || found > MAX_SECONDS ? undefined : found;
+      },
+      show: (found) => showDuration(BigInt(found) * SECOND),
+    },
+    help,
+  );
+}
+
+/** An array, or one text with commas between; items are trimmed, empty ones dropped. */
+export function items(name: string, help: string): WireField<readonly string[]> {
+  return new WireField(
+    { source: "body", name },
+    {
+      accepts: `a list of strings, at most ${MAX_ITEMS} of them`,
+      schema: { type: "array", items: { type: "string" } },
+      convert: (given) => {
+        const parts = typeof given === "string" ? given.split(",", MAX_ITEMS + 1) : given;
+        if (!Array.isArray(parts) || parts.length > MAX_ITEMS) return undefined;
+        const found = parts.map((part: JsonValue) => textOf(part)?.trim());
+        if (found.some((item) => item === undefined)) return undefined;
+        return found.filter((item) => item !== undefined && item !== "") as string[];
+      },
+    },
+    help,
+  );
+}
+
+function textOf(given: JsonValue): string | undefined {
+  if (typeof given === "string") return given;
+  if (isRawNumber(given)) return given.rawJSON;
+  return typeof given === "number" || typeof given === "boolean" ? String(given) : undefined;
+}
+
+function secondsOf(given: JsonValue): number | undefined {
+  try {
+    const whole = isRawNumber(given) ? Number(given.rawJSON) : given;
+    return Number(parseDuration(whole) / 1_000_000_000n);
+  } catch {
+    return undefined; // the field's own text says what is accepted
+  }
+}
+
+const NAME = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
+const MAX_NAME = 128;
+
+export const nameField = wire
+  .path("name", { folds: "case" })
+  .string("Name of the role; the case of letters does not matter.");
+
+/** Whether it is a role's name, in the one form that the field gives it. */
+export function isRoleName(given: string): boolean {
+  return given.length <= MAX_NAME && NAME.test(given);
+}
+
+/** What is no name is no path of this engine. */
+export function roleName(given: string): string {
+  if (!isRoleName(given)) throw failures.unsupportedPath();
+  return given;
+}

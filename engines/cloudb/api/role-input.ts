@@ -1,0 +1,109 @@
+// What a role grants as callers write it: a JSON array, as text or as it is, of objects with a few
+// members that are texts.
+
+import { Failure } from "@holdfast/shared/failure";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { assignmentId } from "../provider/arm.ts";
+import * as failures from "../failures.ts";
+import { textIn } from "../provider/provider-answer.ts";
+import type { Grant, GroupRef } from "../roles/role.ts";
+import { encodedPath } from "../provider/url-path.ts";
+
+const MAX_ELEMENTS = 100;
+const MAX_MEMBER = 1024;
+
+export function readGrants(field: string, given: unknown): Grant[] {
+  const grants = elementsOf(field, given).map((element, i) => grantOf(memberOf(field, element, i)));
+  for (const { roleId, roleName, scope } of grants) {
+    if (roleId === "" && roleName === "") {
+      throw failures.invalid(`${field}: every element needs a role_id or a role_name`);
+    }
+    checkPath(field, "scope", scope);
+    if (roleId !== "") checkPath(field, "role_id", `/${roleId.replace(/^\//, "")}`);
+  }
+  return grants;
+}
+
+/** For roles that name an application, whose grants count for nothing: any JSON will do (seed). */
+export function readIgnoredGrants(field: string, given: unknown): Grant[] {
+  const found = parsed(field, given);
+  return Array.isArray(found) ? found.slice(0, MAX_ELEMENTS).filter(isObject).map(grantOf) : [];
+}
+
+export function readGroups(field: string, given: unknown): GroupRef[] {
+  return elementsOf(field, given).map((element, i) => {
+    const member = memberOf(field, element, i);
+    const objectId = textIn(member, "object_id").trim();
+    const groupName = textIn(member, "group_name");
+    if (objectId === "" && groupName === "") {
+      throw failures.invalid(`${field}: every element needs an object_id or a group_name`);
+    }
+    if (/^\.{1,2}$/.test(objectId)) throw failures.invalid(`${field}: object_id is no id`);
+    return { objectId, groupName };
+  });
+}
+
+/** Grants as rules and programs see them: without blanks around, members that say nothing or that nobody
+ *  reads; the provider's ids, names and scopes have no case, and a slash at their end says nothing. What is no list of objects is as it was sent. */
+export function shownElements(given: JsonValue): JsonValue {
+  if (given === "") return [];
+  if (!Array.isArray(given) || !given.every(isObject)) return given;
+  return given.map((element) => {
+    const { roleId, roleName, scope } = grantOf(element);
+    const id = roleId === "" || roleId.startsWith("/") ? roleId : `/${roleId}`;
+    const members = {
+      role_id: id.toLowerCase(),
+      role_name: roleName.toLowerCase(),
+      scope: scope.replace(/\/+$/, "").toLowerCase(),
+      object_id: textIn(element, "object_id").trim().toLowerCase(),
+      group_name: textIn(element, "group_name").toLowerCase(),
+    };
+    return Object.fromEntries(Object.entries(members).filter(([, text]) => text !== ""));
+  });
+}
+
+function grantOf(element: JsonObject): Grant {
+  return {
+    roleId: textIn(element, "role_id").trim(),
+    roleName: textIn(element, "role_name"),
+    scope: textIn(element, "scope").trim(),
+  };
+}
+
+function elementsOf(field: string, given: unknown): readonly JsonValue[] {
+  const found = parsed(field, given);
+  if (!Array.isArray(found)) throw failures.invalid(`${field} must be a JSON array`);
+  if (found.length > MAX_ELEMENTS) {
+    throw failures.invalid(`${field} must have at most ${MAX_ELEMENTS} elements`);
+  }
+  return found;
+}
+
+/** The text of JSON has been read by the field: what is still text is none, or goes too deep. */
+function parsed(field: string, given: unknown): JsonValue {
+  if (given === "") return [];
+  if (typeof given !== "string") return given as JsonValue; // as it came out of the body
+  throw failures.invalid(`${field}: it must be a JSON array, or the text of one`);
+}
+
+function memberOf(field: string, element: JsonValue, index: number): JsonObject {
+  if (!isObject(element))
+    throw failures.invalid(`${field}: element ${index + 1} must be an object`);
+  for (const [name, value] of Object.entries(element)) {
+    const long = typeof value === "string" && value.length > MAX_MEMBER;
+    if (long)
+      throw failures.invalid(`${field}: ${name} must have at most ${MAX_MEMBER} characters`);
+  }
+  return element;
+}
+
+/** It becomes part of an address: now is the time to say that it cannot. */
+function checkPath(field: string, name: string, given: string): void {
+  if (!given.startsWith("/")) throw failures.invalid(`${field}: ${name} must begin with /`);
+  try {
+    encodedPath(name === "scope" ? assignmentId(given, "x") : given);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw failures.invalid(`${field}: ${name} must be a path without empty parts, . and ..`);
+  }
+}

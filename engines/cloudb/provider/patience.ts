@@ -1,0 +1,146 @@
+// How long one piece of work with the provider may take, and what of it is tried again: its steps, each
+// on its own, until they succeed, fail for good, or the time is over.
+
+import { SECOND, showDuration } from "@holdfast/shared/text/duration";
+import type { Failure } from "@holdfast/shared/failure";
+import { providerGaveUp } from "../failures.ts";
+import type { Clock, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
+import { ThrottledFailure } from "@holdfast/plugin-sdk/failure";
+import { CloudBError } from "./provider-answer.ts";
+
+export interface PatienceOptions {
+  readonly within: Nanos;
+  /** Ends it early: the engine closes, a job is over. */
+  readonly stop: readonly AbortSignal[];
+  /** How often one step may be throttled before whoever asked is told. Default: as time allows. */
+  readonly throttled?: number;
+  /** How often the provider may fail at one step, or not be reached. Default 5. */
+  readonly faults?: number;
+}
+
+interface World {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+/** Whether what stands in the way of a step may pass by itself: what was just made is not yet seen. */
+export type Passing = (error: CloudBError) => boolean;
+
+const NEVER: Passing = () => false;
+const FIRST_PAUSES = 2; // then it is likely to be there any moment
+const RETRY_AFTER = 5; // seconds, where the provider says nothing
+const MARGIN: Nanos = 500_000_000n; // spreads those that were told the same time
+
+export class Patience {
+  readonly #world: World;
+  readonly #options: PatienceOptions;
+  readonly #end: Nanos;
+  readonly #over = new AbortController();
+  readonly #timer: Timer;
+  readonly signal: AbortSignal;
+
+  constructor(world: World, options: PatienceOptions) {
+    this.#world = world;
+    this.#options = options;
+    this.#end = world.clock.elapsed() + options.within;
+    this.#timer = world.timers.after(options.within, () => this.#over.abort());
+    this.signal = AbortSignal.any([this.#over.signal, ...options.stop]);
+  }
+
+  get left(): Nanos {
+    return this.#end - this.#world.clock.elapsed();
+  }
+
+  /** Nobody needs it any more. */
+  done(): void {
+    this.#timer.cancel();
+  }
+
+  /** Throws the provider's last error, as it is where that will not pass. It is harmless only where every
+   *  try was: one whose answer was lost may have had its effect, whatever a later one was told (T-I14). */
+  async step<T>(
+    call: (signal: AbortSignal, tries: number) => Promise<T>,
+    passing: Passing = NEVER,
+  ): Promise<T> {
+    let faults = 0;
+    let throttled = 0;
+    let last: CloudBError | null = null;
+    let doubt = false;
+    const told = (error: CloudBError) => (doubt && error.harmless ? error.doubted() : error);
+    for (let tries = 0; ; tries++) {
+      try {
+        return await call(this.signal, tries);
+      } catch (error) {
+        if (!(error instanceof CloudBError)) throw error;
+        doubt ||= !error.harmless;
+        if (this.signal.aborted) throw this.#gaveUp(told(last ?? error));
+        last = error;
+      }
+      const { throttled: mostThrottled = Infinity, faults: mostFaults = 5 } = this.#options;
+      if (last.kind === "throttled") {
+        if (++throttled > mostThrottled) throw told(last);
+      } else if (!passing(last)) {
+        if (!isFault(last) || ++faults > mostFaults) throw told(last);
+      }
+      const pause = this.#pause(last, tries);
+      if (pause >= this.left || !(await this.wait(pause))) throw this.#gaveUp(told(last));
+    }
+  }
+
+  /** Once, but for answers that ask to come back later. */
+  async throttledStep<T>(call: () => Promise<T>): Promise<T> {
+    const { throttled = Infinity } = this.#options;
+    for (let tries = 0; ; tries++) {
+      try {
+        return await call();
+      } catch (error) {
+        const later = error instanceof CloudBError && error.kind === "throttled";
+        if (!later || tries >= throttled || !(await this.wait(this.#pause(error, tries))))
+          throw error;
+      }
+    }
+  }
+
+  /** False when the time was over before that. */
+  async wait(length: Nanos): Promise<boolean> {
+    if (this.signal.aborted) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = this.#world.timers.after(length, () => resolve(true));
+    const ended = () => resolve(false);
+    this.signal.addEventListener("abort", ended, { once: true });
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      this.signal.removeEventListener("abort", ended);
+    }
+  }
+
+  #pause({ retryAfter }: CloudBError, tries: number): Nanos {
+    if (retryAfter !== null) return BigInt(retryAfter) * SECOND + this.#upTo(MARGIN);
+    return tries < FIRST_PAUSES
+      ? 2n * SECOND + this.#upTo(5n * SECOND)
+      : SECOND + this.#upTo(SECOND);
+  }
+
+  #upTo(length: Nanos): Nanos {
+    return (length * BigInt(this.#world.random.bytes(4).readUInt32LE())) >> 32n;
+  }
+
+  /** Says which step it was and what the provider said last: a bare time-out helps nobody. */
+  #gaveUp(last: CloudBError): Failure {
+    const text = `${last.message}; gave up after ${showDuration(this.#options.within)}`;
+    if (last.kind === "throttled")
+      return new ThrottledFailure(text, last.retryAfter ?? RETRY_AFTER);
+    return providerGaveUp(text, { cause: last });
+  }
+}
+
+/** Whatever the step: the provider or the way to it is at fault. What may not be called never will. */
+function isFault(error: CloudBError): boolean {
+  if (error.kind === "forbidden") return false;
+  if (error.kind === "unreachable") return error.code === "unreachable";
+  if (error.status === 0) return error.code === "lost";
+  return [500, 502, 503, 504].includes(error.status) || error.has("Directory_ConcurrencyViolation");
+}

@@ -1,0 +1,202 @@
+// Gives out credentials of a role: a principal of its own, or a password on the application that the role
+// names or keeps. What comes of it is the server's lease.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import { parseTime, showTime } from "@holdfast/shared/text/time";
+import type { Nanos } from "@holdfast/shared/world";
+import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
+import type { LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
+import { toldToCaller } from "../../cloud/provider-error.ts";
+import type { Connection } from "../provider/connection.ts";
+import type { CloudB } from "../engine.ts";
+import * as failures from "../failures.ts";
+import { roleName } from "../api/fields.ts";
+import { refuseOwnApplication } from "../provider/lookups.ts";
+import type { NewPassword } from "../provider/graph.ts";
+import type { Patience } from "../provider/patience.ts";
+import { CloudBError, textIn } from "../provider/provider-answer.ts";
+import type { Role } from "./role.ts";
+
+export interface Issued {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly tenantId: string;
+  readonly subscriptionId: string;
+  /** Undefined where nobody asked. */
+  readonly verified: boolean | undefined;
+  readonly lease: LeaseOffer;
+}
+
+interface Made {
+  readonly secretType: "principal" | "password";
+  readonly appId: string;
+  readonly password: NewPassword;
+  readonly internal: JsonObject;
+  readonly records: readonly string[];
+}
+
+const BUDGET = 150n * SECOND; // within what a request may take, and time to undo what was begun
+const FRESH = 300n * SECOND;
+const PROOFS = 3;
+const PROOF_PAUSE = 2n * SECOND;
+const TEN_YEARS = 10n * 365n * 86_400n * SECOND;
+
+export class Issuing {
+  readonly #engine: CloudB;
+
+  constructor(engine: CloudB) {
+    this.#engine = engine;
+  }
+
+  /** Goes on when whoever asked is gone: it finishes or undoes, and never stops half-way. */
+  async issue(given: string, options: { readonly verify: boolean }): Promise<Issued> {
+    const name = roleName(given);
+    const patience = this.#engine.patience(BUDGET);
+    try {
+      const role = await this.#engine.roles.find(name);
+      if (role === null) throw failures.unknownRole(name);
+      const connection = await this.#engine.connections.current();
+      const made = await this.#make(name, role, connection, patience);
+      const verified = options.verify ? await this.#verify(connection, made, patience) : undefined;
+      this.#engine.given.metrics.issued(made.secretType);
+      const { tenantId, subscriptionId } = connection.effective;
+      return {
+        clientId: made.appId,
+        clientSecret: made.password.text,
+        tenantId,
+        subscriptionId,
+        verified,
+        lease: this.#lease(role, made),
+      };
+    } catch (error) {
+      throw toldToCaller(error);
+    } finally {
+      patience.done();
+    }
+  }
+
+  /** By the role as it is now, and never beyond the end of the password. */
+  async renew({ internal, issued }: LeaseFacts): Promise<Renewal> {
+    const { clock, mount } = this.#engine.given;
+    const name = textIn(internal, "role");
+    const role = await this.#engine.roles.find(name);
+    if (role === null) throw failures.roleGone(name);
+    const ends = endIn(internal) ?? issued + TEN_YEARS;
+    const left = ends - clock.now();
+    const wanted = role.ttl === 0 ? mount.defaultTtl() : BigInt(role.ttl) * SECOND;
+    const longest = lesser(nanosOf(role.maxTtl), ends - issued);
+    return {
+      ttl: wholeSeconds(wanted < left ? wanted : left),
+      maxTtl: longest === null ? null : wholeSeconds(longest),
+      renewable: wanted < left,
+    };
+  }
+
+  async #make(name: string, role: Role, connection: Connection, patience: Patience): Promise<Made> {
+    const { given, passwords, principals } = this.#engine;
+    const { tenantId } = connection.effective;
+    const { managed } = role;
+    const appObjectId = managed?.appObjectId ?? role.applicationObjectId;
+    if (appObjectId !== "") {
+      const appId = managed?.appId ?? role.applicationAppId;
+      // The configuration may have changed since the role was written.
+      refuseOwnApplication(connection.effective, appId);
+      const age = managed === null ? null : given.clock.now() - BigInt(managed.made);
+      // One that was just made is not yet seen everywhere; another that is not there will not come.
+      const passing = (error: CloudBError) => age !== null && age < FRESH && error.gone;
+      const named = { appObjectId, role, passing };
+      const { password, record } = await passwords.add(connection, named, patience);
+      const internal = {
+        type: "password",
+        tenant_id: tenantId,
+        app_object_id: appObjectId,
+        ...keyOf(password),
+        role: name,
+      };
+      return { secretType: "password", appId, password, internal, records: [record] };
+    }
+    const displayName = `${given.settings.namePrefix}${given.random.uuid()}`;
+    const order = { displayName, role, withPassword: true };
+    const made = await principals.make(connection, order, patience);
+    const { managed: principal, password, records } = made;
+    if (password === null) throw failures.invalid("no password was made");
+    const internal = {
+      type: "sp",
+      tenant_id: tenantId,
+      app_object_id: principal.appObjectId,
+      sp_object_id: principal.principalId,
+      ...keyOf(password),
+      role_assignment_ids: principal.assignments.map(({ id }) => id),
+      group_ids: principal.groupIds,
+      role: name,
+      permanently_delete: role.permanentlyDelete,
+    };
+    return { secretType: "principal", appId: principal.appId, password, internal, records };
+  }
+
+  #lease(role: Role, { secretType, internal, records, password }: Made): LeaseOffer {
+    const left = nearestSecond(password.ends - this.#engine.given.clock.now());
+    const longest = lesser(lesser(nanosOf(role.maxTtl), nanosOf(role.explicitMaxTtl)), left);
+    const wanted = nanosOf(role.ttl);
+    // What was spent on making it is no cut that anybody need be told of.
+    const spent = wanted !== null && wanted > left && wanted - left <= BUDGET;
+    return {
+      secretType,
+      internal,
+      // The mount's own, unless the role's longest is shorter: that cuts nothing anybody asked for.
+      ttl: spent ? left : (wanted ?? lesser(longest, this.#engine.given.mount.defaultTtl())),
+      maxTtl: longest,
+      renewable: true,
+      settles: records,
+    };
+  }
+
+  /** A few times in a row: parts of the provider know it earlier than others. */
+  async #verify(
+    connection: Connection,
+    { appId, password }: Made,
+    patience: Patience,
+  ): Promise<boolean> {
+    for (let proofs = 0; ;) {
+      try {
+        await connection.prove(appId, password.text, patience.signal);
+        proofs++;
+      } catch (error) {
+        if (!(error instanceof CloudBError)) throw error;
+        proofs = 0;
+      }
+      if (proofs >= PROOFS) return true;
+      if (!(await patience.wait(PROOF_PAUSE))) return false;
+    }
+  }
+}
+
+function keyOf({ keyId, ends }: NewPassword) {
+  return { key_id: keyId, key_end_date: showTime(ends) };
+}
+
+/** Null in leases that do not say. */
+function endIn(internal: JsonObject): bigint | null {
+  return parseTime(textIn(internal, "key_end_date"));
+}
+
+function nanosOf(seconds: number): Nanos | null {
+  return seconds === 0 ? null : BigInt(seconds) * SECOND;
+}
+
+function lesser(a: Nanos | null, b: Nanos | null): Nanos | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
+}
+
+/** At least one second. */
+function nearestSecond(length: Nanos): Nanos {
+  return wholeSeconds(length + SECOND / 2n);
+}
+
+/** At least one: nothing lasts less than a second. */
+function wholeSeconds(length: Nanos): Nanos {
+  const whole = (length / SECOND) * SECOND;
+  return whole < SECOND ? SECOND : whole;
+}

@@ -1,0 +1,66 @@
+// Passwords on an application that is there already: an operator's, or one that a role keeps.
+// One change of an application's passwords at a time.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import { describe } from "@holdfast/shared/failure";
+import { showTime } from "@holdfast/shared/text/time";
+import { toldToCaller } from "../../cloud/provider-error.ts";
+import type { Connection } from "../provider/connection.ts";
+import type { CloudB } from "../engine.ts";
+import type { Graph, NewPassword } from "../provider/graph.ts";
+import { addNamedPassword, type Doubt, removeNamedPassword } from "./named-password.ts";
+import type { Passing, Patience } from "../provider/patience.ts";
+import { passwordLife, type Role } from "./role.ts";
+
+const UNDO_BUDGET = 28n * SECOND;
+
+export class Passwords {
+  readonly #engine: CloudB;
+
+  constructor(engine: CloudB) {
+    this.#engine = engine;
+  }
+
+  /** `record` is settled by whoever stores it. `passing`: what of the application may not be seen yet. */
+  add(
+    { graph, effective }: Connection,
+    order: { readonly appObjectId: string; readonly role: Role; readonly passing: Passing },
+    patience: Patience,
+  ): Promise<{ readonly password: NewPassword; readonly record: string }> {
+    const { given, locks } = this.#engine;
+    const { appObjectId, role, passing } = order;
+    return locks.run(`application/${appObjectId}`, async () => {
+      const displayName = `${given.settings.namePrefix}${given.random.uuid()}`;
+      const note = { appObjectId, displayName, tenant: effective.tenantId };
+      const record = await given.writeAhead.begin("appPassword", note);
+      const ends = showTime(given.clock.now() + BigInt(passwordLife(role)) * SECOND);
+      const doubt: Doubt = { uncertain: false };
+      try {
+        const named = { id: appObjectId, displayName, ends };
+        const password = await addNamedPassword(graph, patience, named, doubt, passing);
+        // One whose answer was lost may still turn up. This record is settled by nobody: rollback looks.
+        const twin = { ...note, except: password.keyId };
+        if (doubt.uncertain) await given.writeAhead.begin("appPassword", twin);
+        return { password, record };
+      } catch (error) {
+        if (doubt.uncertain) await this.#clear(graph, appObjectId, displayName);
+        else await given.writeAhead.drop(record);
+        throw error;
+      }
+    });
+  }
+
+  /** What is seen of it goes at once, the rest by its record. */
+  async #clear(graph: Graph, id: string, displayName: string): Promise<void> {
+    const { given } = this.#engine;
+    const patience = this.#engine.patience(UNDO_BUDGET);
+    try {
+      await patience.step((signal) => removeNamedPassword(graph, { id, displayName }, signal));
+    } catch (error) {
+      const cause = describe(toldToCaller(error));
+      given.log.warn("a password of a failed request may be there; it is removed later", { cause });
+    } finally {
+      patience.done();
+    }
+  }
+}

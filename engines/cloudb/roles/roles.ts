@@ -1,0 +1,224 @@
+// The roles of a mount. A change is checked, looked up and, where a role keeps an application of its own,
+// carried out at the provider, before it is stored: one change of a role at a time.
+
+import { SECOND } from "@holdfast/shared/text/duration";
+import { toldToCaller } from "../../cloud/provider-error.ts";
+import type { CloudB } from "../engine.ts";
+import * as failures from "../failures.ts";
+import { isRoleName, roleName } from "../api/fields.ts";
+import { refuseOwnApplication } from "../provider/lookups.ts";
+import type { Patience } from "../provider/patience.ts";
+import {
+  changedRole,
+  type Grant,
+  type GroupRef,
+  NEW_ROLE,
+  type Role,
+  type RoleChange,
+  roleCodec,
+  roleKey,
+  ROLES,
+} from "./role.ts";
+import { readGrants, readGroups, readIgnoredGrants } from "../api/role-input.ts";
+
+const BUDGET = 150n * SECOND;
+const PAGE = 1000;
+/** The specification wants roles of the provider or an application; groups alone would work too. */
+const GROUPS_SUFFICE: boolean = false;
+
+export class Roles {
+  readonly #engine: CloudB;
+
+  constructor(engine: CloudB) {
+    this.#engine = engine;
+  }
+
+  /** Null where there is none of this name, as it is kept. */
+  find(name: string): Promise<Role | null> {
+    return this.#engine.given.storage.get(roleKey(name), roleCodec);
+  }
+
+  async has(given: string): Promise<boolean> {
+    return isRoleName(given) && (await this.find(given)) !== null;
+  }
+
+  async read(given: string): Promise<Role> {
+    const role = await this.find(roleName(given));
+    if (role === null) throw failures.noRole();
+    return role;
+  }
+
+  async names(): Promise<string[]> {
+    const { storage } = this.#engine.given;
+    const names: string[] = [];
+    for (let page: string[] | null = null; page === null || page.length === PAGE;) {
+      const after = names.at(-1);
+      page = await storage.list(ROLES, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+      names.push(...page);
+    }
+    return names;
+  }
+
+  /** Those that keep an application, by name. */
+  async managing(): Promise<string[]> {
+    const found: string[] = [];
+    for (const name of await this.names()) {
+      const role = await this.find(name);
+      if (role !== null && role.managed !== null) found.push(name);
+    }
+    return found;
+  }
+
+  /** Gives warnings. */
+  write(given: string, change: RoleChange): Promise<string[]> {
+    const name = roleName(given);
+    return this.#engine.locks.run(`role/${name}`, async () => {
+      const patience = this.#engine.patience(BUDGET);
+      try {
+        return await this.#write(name, change, patience);
+      } catch (error) {
+        throw toldToCaller(error);
+      } finally {
+        patience.done();
+      }
+    });
+  }
+
+  /** Gives warnings. */
+  async delete(given: string, options: { readonly revokeLeases: boolean }): Promise<string[]> {
+    const name = roleName(given);
+    const { given: around, locks, roleLeases } = this.#engine;
+    return locks.run(`role/${name}`, async () => {
+      const role = await this.find(name);
+      if (role === null) throw failures.noRole();
+      const count = await roleLeases.count(name);
+      const warnings = role.managed === null ? [] : await this.#engine.persistence.remove(role);
+      await around.storage.write((tx) => tx.delete(roleKey(name)));
+      if (options.revokeLeases) await roleLeases.revoke(name);
+      else if (count > 0) warnings.push(leasesStay(count, role.managed !== null));
+      return warnings;
+    });
+  }
+
+  async #write(name: string, change: RoleChange, patience: Patience): Promise<string[]> {
+    const { given, connections, lookups, persistence } = this.#engine;
+    await connections.current(); // or it is not configured, which comes first
+    const before = (await this.find(name)) ?? NEW_ROLE;
+    // First what needs nobody: a fault that is plain is told without waiting for the provider.
+    let role = changedRole(before, change, given.settings.compat);
+    const named = newApplication(role, change);
+    role = withApplication(role, named);
+    role = this.#withGrants(role, change);
+    checkWhole(role);
+    if (!role.persistApp) await persistence.checkGivenUp(name, before);
+    role = await this.#withFoundApplication(role, named, patience);
+    const external = role.applicationObjectId !== "";
+    if (!external && !role.grantsFound) {
+      const grants = await lookups.grants("cloudb_roles", role.grants, patience);
+      role = { ...role, grants, grantsFound: true };
+    }
+    if (!external && !role.groupsFound) {
+      const groups = await lookups.groups("cloudb_groups", role.groups, patience);
+      role = { ...role, groups, groupsFound: true };
+    }
+    const warnings = await persistence.store(name, before, role, patience);
+    if (external && role.grants.length + role.groups.length > 0) {
+      warnings.push("application_object_id is set: cloudb_roles and cloudb_groups are ignored");
+    }
+    return warnings;
+  }
+
+  /** As the provider knows it, and none of the engine's own. */
+  async #withFoundApplication(
+    role: Role,
+    named: string | undefined,
+    patience: Patience,
+  ): Promise<Role> {
+    if (role.applicationObjectId === "") return role;
+    const { lookups, connections } = this.#engine;
+    let found = role;
+    if (named !== undefined) {
+      const { id, appId } = await lookups.application(named, patience);
+      found = { ...role, applicationObjectId: id, applicationAppId: appId };
+    }
+    const { effective } = await connections.current();
+    refuseOwnApplication(effective, found.applicationAppId);
+    return found;
+  }
+
+  /** As they are written: nobody has been asked for them yet. */
+  #withGrants(role: Role, change: RoleChange): Role {
+    const external = role.applicationObjectId !== "";
+    const read = external ? readIgnoredGrants : readGrants;
+    // Those of a role that has named an application until now were not looked at either.
+    const grants =
+      change.grants === undefined && (external || role.grantsFound)
+        ? role
+        : {
+            ...role,
+            grants: read("cloudb_roles", change.grants ?? shownGrants(role)),
+            grantsFound: false,
+          };
+    if (change.groups === undefined) return grants;
+    return { ...grants, groups: readGroups("cloudb_groups", change.groups), groupsFound: false };
+  }
+}
+
+/** The application that a change names; empty for none from now on, undefined where it names none. */
+function newApplication({ managed }: Role, change: RoleChange): string | undefined {
+  const named = change.applicationObjectId;
+  // What reads show of a role that keeps an application, sent back, says nothing new.
+  return named === managed?.appObjectId ? undefined : named;
+}
+
+function withApplication(role: Role, named: string | undefined): Role {
+  return named === undefined ? role : { ...role, applicationObjectId: named, applicationAppId: "" };
+}
+
+function checkWhole(role: Role): void {
+  const { applicationObjectId, permanentlyDelete, persistApp, grants, groups } = role;
+  if (applicationObjectId !== "") {
+    if (permanentlyDelete) {
+      throw failures.invalid("permanently_delete must be false with application_object_id");
+    }
+    if (persistApp) {
+      throw failures.invalid("persist_app must be false with application_object_id");
+    }
+    return;
+  }
+  if (grants.length === 0 && (!GROUPS_SUFFICE || groups.length === 0)) {
+    throw failures.invalid("either application_object_id or cloudb_roles must be given");
+  }
+  checkDistinct(grants, groups);
+}
+
+/** As far as it can be told before the provider is asked; names may yet be those of one id. */
+function checkDistinct(grants: readonly Grant[], groups: readonly GroupRef[]): void {
+  const given = grants.map(({ roleId, roleName, scope }) =>
+    JSON.stringify([roleId.toLowerCase(), roleId === "" ? roleName : "", scope.toLowerCase()]),
+  );
+  if (new Set(given).size < given.length) {
+    throw failures.invalid("cloudb_roles: duplicate role_id and scope");
+  }
+  const members = groups.map(({ objectId, groupName }) =>
+    JSON.stringify([objectId.toLowerCase(), objectId === "" ? groupName : ""]),
+  );
+  if (new Set(members).size < members.length) {
+    throw failures.invalid("cloudb_groups: duplicate object_id");
+  }
+}
+
+export function shownGrants({ grants }: Role) {
+  return grants.map(({ roleName: role_name, roleId: role_id, scope }) => ({
+    role_name,
+    role_id,
+    scope,
+  }));
+}
+
+function leasesStay(count: number, dead: boolean): string {
+  const fate = dead
+    ? "their passwords have ended with the application of the role"
+    : "they end by themselves, or when they are revoked";
+  return `${count} lease${count === 1 ? "" : "s"} of this role stay: ${fate}`;
+}

@@ -1,0 +1,58 @@
+// What the application of a role has been given, and the role does not want any more. It stays in the
+// stored role until it is surely gone, with a record of kind "surplus": whoever writes
+// the role, or rollback, takes away what is surplus by then, and never what a later write wants back.
+
+import { Failure } from "@holdfast/shared/failure";
+import { grantKey } from "./grant-key.ts";
+import { CloudBError } from "../provider/provider-answer.ts";
+import type { Managed, ManagedAssignment, Role } from "./role.ts";
+import { leaveGroup, unassign, type Work } from "./cleanup.ts";
+
+export interface Held {
+  readonly assignments: readonly ManagedAssignment[];
+  readonly groupIds: readonly string[];
+}
+
+/** Of what is held, that which the role wants, and the rest. */
+export function sorted(role: Role, held: Held): { readonly wanted: Held; readonly surplus: Held } {
+  const grants = new Set(role.grants.map(grantKey));
+  const groups = new Set(role.groups.map(({ objectId }) => objectId));
+  const part = (wanted: boolean): Held => ({
+    assignments: held.assignments.filter((one) => grants.has(grantKey(one)) === wanted),
+    groupIds: held.groupIds.filter((id) => groups.has(id) === wanted),
+  });
+  return { wanted: part(true), surplus: part(false) };
+}
+
+export function isNone({ assignments, groupIds }: Held): boolean {
+  return assignments.length + groupIds.length === 0;
+}
+
+/** Each is tried, whatever became of the others. Gives what the application has then. */
+export async function takeSurplus(
+  work: Work,
+  role: Role,
+  managed: Managed,
+): Promise<{ readonly managed: Managed; readonly failures: readonly Error[] }> {
+  const { wanted, surplus } = sorted(role, managed);
+  const failures: Error[] = [];
+  const stays = async (taking: Promise<void>): Promise<boolean> => {
+    try {
+      await taking;
+      return false;
+    } catch (error) {
+      if (!(error instanceof CloudBError || error instanceof Failure)) throw error;
+      failures.push(error);
+      return true;
+    }
+  };
+  const assignments = [...wanted.assignments];
+  for (const one of surplus.assignments) {
+    if (await stays(unassign(work, one.id))) assignments.push(one);
+  }
+  const groupIds = [...wanted.groupIds];
+  for (const id of surplus.groupIds) {
+    if (await stays(leaveGroup(work, id, managed.principalId))) groupIds.push(id);
+  }
+  return { managed: { ...managed, assignments, groupIds }, failures };
+}
