@@ -42,8 +42,7 @@ export interface EngineStorage {
 }
 
 export interface EngineTx {
-  /** The index that this transaction will have. */
-  readonly index: bigint;
+  /** When this transaction began, by the server's clock. */
   readonly time: Instant;
   get<T>(key: string, codec: Codec<T>): T | null;
   records<T>(prefix: string, codec: Codec<T>, page: StoragePage): StorageRecord<T>[];

@@ -74,13 +74,11 @@ export class MountStorage implements EngineStorage {
 
 /** One transaction over what the engine keeps and its write-ahead records, which lie elsewhere. */
 class MountTx implements EngineTx {
-  readonly index: bigint;
   readonly time: Instant;
   readonly #tx: Tx;
   readonly #writeAhead: WriteAheadLog;
 
   constructor(tx: Tx, writeAhead: WriteAheadLog) {
-    this.index = tx.index;
     this.time = tx.time;
     this.#tx = tx;
     this.#writeAhead = writeAhead;
