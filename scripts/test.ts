@@ -1,12 +1,14 @@
 // `npm test [-- part-of-a-path …] [-- --node-option …]`: all tests, or those in files whose path
 // contains one of the given parts. Options are passed on to Node (`--test-name-pattern=barrier`).
 //
-// Unit tests share one process: it is some fifty times faster than a process per file, and possible
-// because the product has no global state. Files named *.process.test.ts start processes or
+// Unit tests share a process, one for each of two cores: it is some fifty times faster than a process per
+// file, and possible because the product has no global state. Files named *.process.test.ts start processes or
 // servers of their own and run each in a process.
 
-import { spawnSync } from "node:child_process";
-import { globSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { requireRuntime } from "./runtime.ts";
 
@@ -29,39 +31,63 @@ if (files.length === 0) {
 }
 
 const isProcessTest = (file: string) => file.endsWith(".process.test.ts");
+const all = parts.length === 0;
+const unit = files.filter((file) => !isProcessTest(file));
+const lanes = all ? Math.min(2, availableParallelism()) : 1;
 const results = [
-  run(
-    "unit",
-    "none",
-    files.filter((file) => !isProcessTest(file)),
+  ...(await Promise.all(
+    shares(unit, lanes).map((some, i) =>
+      run(lanes === 1 ? "unit" : `unit ${i + 1} of ${lanes}`, ["--test-isolation=none"], some),
+    ),
+  )),
+  await run(
+    "process",
+    ["--test-isolation=process", `--test-concurrency=${lanes}`],
+    files.filter(isProcessTest),
   ),
-  run("process", "process", files.filter(isProcessTest)),
 ];
 process.exitCode = results.every(Boolean) ? 0 : 1;
 
-function run(name: string, isolation: "none" | "process", some: readonly string[]): boolean {
+/** Lists of about equal weight, the same ones every time. A large file takes longer, mostly. */
+function shares(some: readonly string[], count: number): readonly string[][] {
+  const lists = Array.from({ length: count }, () => ({ files: [] as string[], bytes: 0 }));
+  const sized = some.map((file) => ({ file, bytes: statSync(join(root, file)).size }));
+  for (const { file, bytes } of sized.toSorted((a, b) => b.bytes - a.bytes)) {
+    const lightest = lists.reduce((least, list) => (list.bytes < least.bytes ? list : least));
+    lightest.files.push(file);
+    lightest.bytes += bytes;
+  }
+  return lists.map((list) => list.files.toSorted());
+}
+
+async function run(name: string, how: readonly string[], some: readonly string[]) {
   if (some.length === 0) return true;
   // All tests: a dot each. A chosen few: their names.
-  const reporter = parts.length === 0 ? "dot" : "spec";
+  const reporter = all ? "dot" : "spec";
   const chosen = options.some((option) => option.startsWith("--test-reporter"));
   const start = performance.now();
-  const { status, signal, error } = spawnSync(
+  const child = spawn(
     process.execPath,
     [
       "--test",
-      `--test-isolation=${isolation}`,
+      ...how,
       // A test that hangs fails instead of holding up the run. The longest take ten seconds on a quiet
       // machine, and five times as long on a busy one.
       "--test-timeout=300000",
-      ...(isolation === "none" ? ["--import=./scripts/no-exit.ts"] : []),
+      ...(how.includes("--test-isolation=none") ? ["--import=./scripts/no-exit.ts"] : []),
       ...(chosen ? [] : [`--test-reporter=${reporter}`]),
       ...options,
       ...some,
     ],
-    { cwd: root, stdio: "inherit" },
+    // Two at once would write into each other's lines: the text of each comes when it is done.
+    { cwd: root, stdio: ["inherit", all ? "pipe" : "inherit", "inherit"] },
   );
+  const output: Buffer[] = [];
+  child.stdout?.on("data", (piece: Buffer) => output.push(piece));
+  const [status, signal] = (await once(child, "close")) as [number | null, string | null];
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  const outcome = status === 0 ? "ok" : `FAILED ${signal ?? error?.message ?? ""}`.trimEnd();
+  const outcome = status === 0 ? "ok" : `FAILED ${signal ?? ""}`.trimEnd();
+  for (const piece of output) process.stdout.write(piece);
   console.log(`${name} tests: ${some.length} files, ${seconds} s, ${outcome}`);
   return status === 0;
 }

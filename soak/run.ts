@@ -22,6 +22,7 @@ import type { Result } from "./result.ts";
 import { staticCatchup } from "./clouds/static-catchup.ts";
 import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
+import { shortRuns } from "./short-runs.ts";
 import { slow } from "./hostile/slow.ts";
 
 const USAGE = `usage: npm run soak -- NAME [options]
@@ -175,43 +176,6 @@ const experiments: Readonly<Record<string, (size: Size, plant: boolean) => Promi
   parsers: ({ count }) => compareParsers({ count: count ?? 100_000, seed, say }),
 };
 
-/** The short forms of every CI run. */
-const SHORT: Readonly<Record<string, { green: Size; red?: Size }>> = {
-  kill9: { green: size({ cycles: 30 }), red: size({ cycles: 40 }) },
-  powerloss: { green: size({ images: 300 }), red: size({ images: 60 }) },
-  fsyncfail: { green: size({ stride: 7 }), red: size({ stride: 12 }) },
-  bitflip: { green: size({ images: 200 }), red: size({ images: 200 }) },
-  "api-kill9": { green: size({ cycles: 12 }), red: size({ cycles: 8 }) },
-  "api-powerloss": { green: size({ images: 12 }), red: size({ images: 20 }) },
-  waiters: { green: size({ n: 1000 }), red: size({ n: 100 }) },
-  "one-time": { green: size({ rounds: 20, cycles: 4 }), red: size({ cycles: 4 }) },
-  "engine-kill9": { green: size({ rounds: 12 }), red: size({ rounds: 12 }) },
-  "cloud-crash": { green: size({ stride: 6 }), red: size({ only: "issue" }) },
-  "cloud-throttle": { green: size({ n: 8 }), red: size({ n: 4 }) },
-  "cloud-rate": { green: size({ n: 24 }), red: size({ n: 8 }) },
-  "static-catchup": { green: size({ n: 20 }), red: size({ n: 6 }) },
-  unwraps: { green: size({ rounds: 20 }), red: size({ rounds: 3 }) },
-  hostile: { green: size({ quick: true }), red: size({ quick: true }) },
-  slow: { green: size({ quick: true }), red: size({ quick: true }) },
-  "login-flood": { green: size({ n: 200, rounds: 5 }), red: size({ n: 200, rounds: 5 }) },
-  fuzz: { green: size({ count: 50_000 }) },
-};
-
-function size(part: Partial<Size>): Size {
-  return {
-    cycles: undefined,
-    clients: 16,
-    images: undefined,
-    stride: 1,
-    n: undefined,
-    rounds: undefined,
-    count: undefined,
-    only: undefined,
-    quick: false,
-    ...part,
-  };
-}
-
 async function run(name: string, how: Size, plant: boolean): Promise<boolean> {
   const experiment = experiments[name]!;
   const began = Date.now();
@@ -236,10 +200,7 @@ const stranger = Object.keys(values).find((option) => !takes.includes(option));
 if (stranger !== undefined) refuse(`${name} takes no --${stranger}`);
 let good = true;
 if (name === "ci") {
-  for (const [each, { green, red }] of Object.entries(SHORT)) {
-    good = (await run(each, green, false)) && good;
-    if (red !== undefined) good = (await run(each, red, true)) && good;
-  }
+  good = await shortRuns(seed);
 } else {
   const asked: Size = {
     cycles: values.cycles === undefined ? undefined : number("cycles", values.cycles, 1),
