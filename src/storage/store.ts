@@ -26,19 +26,14 @@ import { Snapshot } from "./snapshot.ts";
 import type { StoreReads, StoreTx } from "./transaction.ts";
 import { FailStop } from "./commit/fail-stop.ts";
 import { type Change, Watchers } from "./watch.ts";
-import {
-  type Changed,
-  type Held,
-  type Mending,
-  type MendedRows,
-  type WriteOptions,
-  Writing,
-} from "./writing.ts";
+import type { Changed, Held } from "./commit/acceptance.ts";
+import { type Mending, type MendedRows, type WriteOptions, Writing } from "./writing.ts";
 
 export type { ControlReader } from "./following/control-records.ts";
 export type { CommittedEntry } from "./following/foreign-entries.ts";
 export type { Identity } from "./opening.ts";
-export type { Changed, Mending, WriteOptions } from "./writing.ts";
+export type { Changed } from "./commit/acceptance.ts";
+export type { Mending, WriteOptions } from "./writing.ts";
 
 const MIB = 1024 * 1024;
 
@@ -57,7 +52,7 @@ export class Store implements StoreReads {
   readonly #engine: StorageEngine;
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
   readonly #life: Life<Held>;
-  readonly #trust: FailStop;
+  readonly #failStop: FailStop;
   readonly #writing: Writing;
   readonly #watchers: Watchers;
   readonly #commitListeners = new Set<(changed: Changed) => void>();
@@ -68,7 +63,7 @@ export class Store implements StoreReads {
     this.#engine = engine;
     this.#world = { clock, timers };
     this.#life = new Life(hasBegun(engine));
-    this.#trust = new FailStop(this.#life, log);
+    this.#failStop = new FailStop(this.#life, log);
     this.#watchers = new Watchers((error) => {
       // Only a Failure is known to hold no secret: a parser's error quotes what it read.
       const cause = error instanceof Failure ? describe(error) : "unexpected error";
@@ -80,7 +75,7 @@ export class Store implements StoreReads {
       timers,
       log,
       life: this.#life,
-      trust: this.#trust,
+      failStop: this.#failStop,
       maxEntryBytes: options.maxEntryBytes ?? MIB,
       reserveBytes: options.reserveBytes ?? 64 * MIB,
       durable: (changed) => {
@@ -120,12 +115,12 @@ export class Store implements StoreReads {
   }
 
   get tail(): heads.Tail | null {
-    const bytes = this.#trust.read(() => this.#engine.meta(heads.TAIL_ROW));
+    const bytes = this.#failStop.read(() => this.#engine.meta(heads.TAIL_ROW));
     return bytes === null ? null : heads.decodeTail(bytes);
   }
 
   get timeline(): heads.Timeline | null {
-    const bytes = this.#trust.read(() => this.#engine.meta(heads.TIMELINE_ROW));
+    const bytes = this.#failStop.read(() => this.#engine.meta(heads.TIMELINE_ROW));
     return bytes === null ? null : heads.decodeTimeline(bytes);
   }
 
@@ -137,28 +132,28 @@ export class Store implements StoreReads {
   // --- reads outside a transaction: durable state only ---
 
   get(key: string): Uint8Array | null {
-    return this.#trust.read(() => this.#writing.state.getDurable(key));
+    return this.#failStop.read(() => this.#writing.state.getDurable(key));
   }
 
   rows(prefix: string, page: Page): Row[] {
-    return this.#trust.read(() => this.#engine.rows(rangeOf(prefix, page)));
+    return this.#failStop.read(() => this.#engine.rows(rangeOf(prefix, page)));
   }
 
   keys(prefix: string, page: Page): string[] {
-    return this.#trust.read(() => this.#engine.keys(rangeOf(prefix, page)));
+    return this.#failStop.read(() => this.#engine.keys(rangeOf(prefix, page)));
   }
 
   list(prefix: string, page: { readonly after?: string; readonly limit: number }): string[] {
-    return this.#trust.read(() => listNames((range) => this.#engine.keys(range), prefix, page));
+    return this.#failStop.read(() => listNames((range) => this.#engine.keys(range), prefix, page));
   }
 
   logs(from: bigint, limit: number): LogRow[] {
-    return this.#trust.read(() => this.#engine.logs(from, limit));
+    return this.#failStop.read(() => this.#engine.logs(from, limit));
   }
 
   /** A consistent durable view for long reads; close it soon. */
   view(): ReadView {
-    return this.#trust.read(() => this.#engine.snapshot());
+    return this.#failStop.read(() => this.#engine.snapshot());
   }
 
   /** Everything stored, as of one index. The caller closes it. */
@@ -186,8 +181,8 @@ export class Store implements StoreReads {
       return await run(view);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      this.#trust.assert(); // a check that outlives the store is no failure of the storage
-      this.#trust.fail(error);
+      this.#failStop.assert(); // a check that outlives the store is no failure of the storage
+      this.#failStop.fail(error);
       throw storageFailed(error);
     } finally {
       view.close();
@@ -220,7 +215,7 @@ export class Store implements StoreReads {
 
   /** Resolves with the cause when the storage has failed. */
   get failed(): Promise<unknown> {
-    return this.#trust.failed;
+    return this.#failStop.failed;
   }
 
   /** The first transaction of a new store: identity, head and whatever `fn` writes, all or nothing. */

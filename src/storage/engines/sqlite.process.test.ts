@@ -61,7 +61,7 @@ function child(directory: string, body: string, limit = ""): ChildProcess {
   const source = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `
     import { SqliteEngine } from ${source("./sqlite.ts")};
-    import { SystemFs } from ${source("../../base/fs.ts")};
+    import { SystemFs } from ${source("../../system/fs.ts")};
     const directory = ${JSON.stringify(directory)};
     const open = () => SqliteEngine.open({ directory, fs: new SystemFs() });
     const batch = { expect: { name: "none", value: null }, leaves: [], sums: [], log: [],
