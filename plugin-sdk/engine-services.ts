@@ -1,26 +1,14 @@
-// What an engine of a cloud is given besides storage and time: the server's settings and environment,
-// its own leases, proofs of who it is, and where it counts what it does.
+// What an engine is given besides storage and time: the way out, the server's settings for its type and the
+// environment, its own leases, proofs of who it is, and where it counts what it does.
 // NO_SERVICES is what there is of these around an engine that has no server.
 
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
+import type { EngineMetrics } from "./metrics.ts";
 import { type Outbound, OutboundError } from "./outbound.ts";
 
 /** A variable of the server's environment; null where it is not set or empty. */
 export type EnvironmentVariables = (name: string) => string | null;
-
-/** Of the server's configuration. */
-export interface CloudSettings {
-  /** What names of things made outside begin with. "service-" unless configured. */
-  readonly namePrefix: string;
-  /** Instead of those of the provider; null where not configured. */
-  readonly cloudbEndpoints: {
-    readonly authority: string;
-    readonly graph: string;
-    readonly arm: string;
-  } | null;
-  /** Spellings of existing clients are accepted too. */
-  readonly compat: boolean;
-}
 
 /** The leases of this mount. `place` is the path below the mount that gave them: "creds/deploy". What
  *  was given below it counts too, but not that of "creds/deployer". */
@@ -39,24 +27,15 @@ export interface IdentityTokens {
   token(audience: string, ttl: Nanos): Promise<string>;
 }
 
-export type CallResult = "ok" | "refused" | "throttled" | "failed";
-
-/** Labels hold words of ours only; `action` is the provider's name of a call. */
-export interface CloudMetrics {
-  called(action: string, result: CallResult, seconds: number): void;
-  issued(type: string): void;
-  rotated(result: "ok" | "failed"): void;
-  /** When the root credential was rotated last, in seconds since 1970; null: not known. */
-  rootRotated(at: number | null): void;
-}
-
 export interface EngineServices {
   readonly outbound: Outbound;
   readonly environment: EnvironmentVariables;
-  readonly settings: CloudSettings;
+  /** What the server's configuration says to engines of this type; empty where it says nothing. */
+  readonly settings: JsonObject;
   readonly leases: OwnLeases;
   readonly identity: IdentityTokens;
-  readonly metrics: CloudMetrics;
+  /** What the type has declared in `metrics`. */
+  readonly metrics: EngineMetrics;
 }
 
 /** Nobody outside can be reached, nothing is configured, nobody counts. */
@@ -68,12 +47,12 @@ export const NO_SERVICES: EngineServices = {
     },
   },
   environment: () => null,
-  settings: { namePrefix: "service-", cloudbEndpoints: null, compat: true },
+  settings: {},
   leases: { count: async () => 0, revoke: async () => {}, retryStuck: async () => {} },
   identity: {
     token: async () => {
       throw new Error("there is no key to sign with");
     },
   },
-  metrics: { called: () => {}, issued: () => {}, rotated: () => {}, rootRotated: () => {} },
+  metrics: { count: () => {}, observe: () => {}, since: () => {} },
 };

@@ -7,6 +7,7 @@ import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LockoutConfig } from "./lockout.ts";
+import type { MetricDeclarations } from "./metrics.ts";
 import type { EngineStorage } from "./storage.ts";
 import type { EngineServices } from "./engine-services.ts";
 
@@ -24,7 +25,9 @@ export interface EngineType<E> {
   /** Whether a mount may go from the one to the other, both as checked: a text why not, or null. Its
    *  engine is then opened anew. Default: options are fixed when it is mounted. */
   readonly canChangeOptions?: (before: EngineOptions, after: EngineOptions) => string | null;
-  readonly open: (given: EngineNeeds) => E | Promise<E>;
+  readonly open: (needs: EngineNeeds) => E | Promise<E>;
+  /** What its engines count. Default nothing. */
+  readonly metrics?: MetricDeclarations;
   /** Secrets that end. Default none. */
   readonly secrets?: Readonly<Record<string, SecretType<E>>>;
   /** What undoes a write-ahead record of each kind. Success removes the record. Default none. */

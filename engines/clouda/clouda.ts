@@ -9,6 +9,7 @@ import type {
   SecretType,
   WriteAheadRecord,
 } from "@holdfast/plugin-sdk/engine";
+import { cloudMetrics } from "../cloud/metrics.ts";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
 import { failureOf, ProviderError } from "../cloud/provider-error.ts";
 import { accountIn } from "./provider/account.ts";
@@ -22,6 +23,16 @@ import { rotateRootWhenDue } from "./keys/root-schedule.ts";
 /** Of what unmounting leaves behind: a text is no list of thousands. */
 const MAX_NAMED = 50;
 
+/** The provider's names of the calls we make. */
+const ACTIONS =
+  "AddUserToGroup AssumeRole AssumeRoleWithWebIdentity AttachUserPolicy CreateAccessKey CreateUser " +
+  "DeactivateMFADevice DeleteAccessKey DeleteLoginProfile DeleteSSHPublicKey " +
+  "DeleteServiceSpecificCredential DeleteSigningCertificate DeleteUser DeleteUserPolicy " +
+  "DeleteVirtualMFADevice DetachUserPolicy GetCallerIdentity GetFederationToken GetGroupPolicy " +
+  "GetUser ListAccessKeys ListAttachedGroupPolicies ListAttachedUserPolicies ListGroupPolicies " +
+  "ListGroupsForUser ListMFADevices ListSSHPublicKeys ListServiceSpecificCredentials " +
+  "ListSigningCertificates ListUserPolicies PutUserPolicy RemoveUserFromGroup TagUser";
+
 export const cloudaType: EngineType<CloudA> = {
   type: "clouda",
   kind: "secret",
@@ -29,6 +40,7 @@ export const cloudaType: EngineType<CloudA> = {
   version: "v1.0.0+builtin",
   paths: () => [...configApi, ...rolesApi, ...credsApi, ...staticApi],
   checkOptions,
+  metrics: cloudMetrics(ACTIONS.split(" "), ["iam_user", "assumed_role", "federation_token"]),
   open: async (given) => {
     const engine = new CloudA(given);
     await engine.open();

@@ -12,6 +12,7 @@ import { RootConfig } from "./keys/root-config.ts";
 import { RootRotation } from "./keys/root-rotation.ts";
 import { StaticRoles } from "./keys/static-roles.ts";
 import { Users } from "./roles/users.ts";
+import { showRootRotated } from "../cloud/metrics.ts";
 
 export class CloudA {
   readonly given: EngineNeeds;
@@ -49,7 +50,7 @@ export class CloudA {
 
   async open(): Promise<void> {
     const root = await this.rootConfig.read();
-    this.given.metrics.rootRotated(root?.rootKeyCreated ?? null);
+    showRootRotated(this.given.metrics, root?.rootKeyCreated ?? null);
     for (const what of halfPairs(this.given.environment)) this.given.log.warn(what);
     await this.staticRoles.open();
   }

@@ -4,6 +4,7 @@
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { unknownOption } from "./failures.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import { cloudMetrics } from "../cloud/metrics.ts";
 import { toldToCaller } from "../cloud/provider-error.ts";
 import { configApi } from "./api/api-config.ts";
 import { credsApi } from "./api/api-creds.ts";
@@ -11,6 +12,13 @@ import { rolesApi } from "./api/api-roles.ts";
 import { CloudB } from "./engine.ts";
 import type { Holder } from "./provider/graph.ts";
 import { textIn } from "./provider/provider-answer.ts";
+
+/** The provider's names of the calls we make. */
+const ACTIONS =
+  "addGroupMember addPassword createApplication createRoleAssignment createServicePrincipal " +
+  "deleteApplication deleteDeletedItem deleteRoleAssignment deleteServicePrincipal getApplication " +
+  "getGroup getRoleDefinition getServicePrincipal listApplications listGroups " +
+  "listRoleDefinitions machineToken removeGroupMember removePassword token";
 
 export const cloudbType: EngineType<CloudB> = {
   type: "cloudb",
@@ -24,6 +32,7 @@ export const cloudbType: EngineType<CloudB> = {
     const message = `unknown option ${JSON.stringify(unknown)}: a mount of cloudb has none`;
     throw unknownOption(message);
   },
+  metrics: cloudMetrics(ACTIONS.split(" "), ["principal", "password"]),
   open: (given) => new CloudB(given),
   secrets: {
     principal: {

@@ -14,7 +14,7 @@ import {
 import type { LoopDelay, RuntimeReading } from "../system/runtime-stats.ts";
 import type { Clock } from "@holdfast/shared/world";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
-import { CloudInstruments } from "./cloud-instruments.ts";
+import { EngineInstruments } from "./engine-instruments.ts";
 
 const OPERATION = { name: "op", values: ["read", "list", "update", "patch", "delete", "help"] };
 const MOUNT_TYPE = {
@@ -84,7 +84,7 @@ export interface InstrumentSources {
 
 export class Instruments {
   readonly registry = new Registry();
-  readonly clouds: CloudInstruments;
+  readonly engines: EngineInstruments;
   readonly quotaViolations: Counter;
   readonly #requests: Family<readonly [Label, Label, Label], Histogram>;
   readonly #auditWrites: Family<readonly [Label, Label], Histogram>;
@@ -140,7 +140,7 @@ export class Instruments {
       [REVOCATION],
     );
     const { clock, mounted = () => false } = sources;
-    this.clouds = new CloudInstruments(registry, clock, mounted);
+    this.engines = new EngineInstruments(registry, clock, mounted);
     readNode(registry, sources);
     readLeases(registry, sources);
     readBarrier(registry, sources);

@@ -54,9 +54,9 @@ export class Mounts implements PathsTaken, NamespaceContents {
       besides: (type) => (type.undo === undefined ? [] : serve(this.orphans, orphansApi)),
     });
     const routes = this.#routes;
-    const { surroundings = () => NO_SERVICES } = options;
+    const { services = () => NO_SERVICES } = options;
     const parts = { shared, local, clock, timers, random, log, ttls };
-    const world: MountWorld = { ...parts, routes, surroundings };
+    const world: MountWorld = { ...parts, routes, services };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);
     const { types, aliases = new Map() } = options;
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });

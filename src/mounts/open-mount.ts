@@ -45,11 +45,11 @@ export interface MountWorld {
   readonly log: Log;
   readonly ttls: ServerTtls;
   readonly routes: EngineRoutes;
-  readonly surroundings: (mount: SurroundedMount) => EngineServices;
+  readonly services: (mount: ServicesFor) => EngineServices;
 }
 
-/** What it takes to know what is around a mount's engine. */
-export interface SurroundedMount {
+/** What it takes to know which services a mount's engine has. */
+export interface ServicesFor {
   readonly facts: MountFacts;
   readonly type: string;
   readonly kind: MountKind;
@@ -208,7 +208,7 @@ export class Mount {
     const { options, type, kind } = this.#record;
     const facts = this.#facts();
     return {
-      ...this.#world.surroundings({ facts, type, kind }),
+      ...this.#world.services({ facts, type, kind }),
       storage: new MountStorage(this.#data(), life, this.#writeAhead),
       writeAhead: this.#writeAhead,
       clock,

@@ -13,7 +13,7 @@ import type { MountLeases, MountLogins, RequestsLeft } from "./teardown.ts";
 import type { FixedMount } from "./table/fixed-mounts.ts";
 import type { ConfigChange, ServerTtls } from "./table/mount-config.ts";
 import type { MountKind, MountRecord } from "./table/mount-record.ts";
-import type { SurroundedMount } from "./open-mount.ts";
+import type { ServicesFor } from "./open-mount.ts";
 
 export interface MountsOptions {
   /** shared/ and local/ */
@@ -43,7 +43,7 @@ export interface MountsOptions {
   /** Default 20,000. */
   readonly most?: number;
   /** Of the engine of a mount, asked for when it is opened. Default: nothing outside is reached. */
-  readonly surroundings?: (mount: SurroundedMount) => EngineServices;
+  readonly services?: (mount: ServicesFor) => EngineServices;
 }
 
 export interface NamespacesKnown extends PathsTaken {

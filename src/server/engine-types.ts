@@ -11,6 +11,8 @@ import { cubbyholeEngine } from "@holdfast/engines/cubbyhole/engine";
 import { kvEngine } from "@holdfast/engines/kv/kv";
 import { userpassType } from "@holdfast/engines/userpass/userpass";
 import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Config } from "../config/config.ts";
 
 export function builtInTypes(): EngineType<unknown>[] {
   return [
@@ -31,6 +33,20 @@ export function fixedMounts(spaces: PrivateSpaces): FixedMount[] {
 /** Older names, for existing clients. */
 export function typeAliases(compat: boolean): ReadonlyMap<string, TypeAlias> {
   return compat ? TYPE_ALIASES : new Map();
+}
+
+/** What the configuration says to the engines of a type. */
+export function engineSettings({
+  clouds,
+  compat,
+}: Pick<Config, "clouds" | "compat">): ReadonlyMap<string, JsonObject> {
+  const { namePrefix, cloudbEndpoints } = clouds;
+  const settings = { name_prefix: namePrefix, compat };
+  const endpoints = cloudbEndpoints === null ? null : { ...cloudbEndpoints };
+  return new Map<string, JsonObject>([
+    ["clouda", settings],
+    ["cloudb", { ...settings, endpoints }],
+  ]);
 }
 
 /** Made once, at initialisation. */

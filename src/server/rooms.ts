@@ -45,7 +45,13 @@ import type { EngineType, MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { EnvironmentVariables } from "@holdfast/plugin-sdk/engine-services";
 import { declaredDevices } from "./audit-devices.ts";
 import { MountedPlaces } from "./rule-places.ts";
-import { builtInTypes, defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
+import {
+  builtInTypes,
+  defaultMounts,
+  engineSettings,
+  fixedMounts,
+  typeAliases,
+} from "./engine-types.ts";
 
 /** Where an operator puts the number that opens the bootstrap again. */
 const BOOTSTRAP_RESET = "acl-bootstrap-reset";
@@ -155,12 +161,13 @@ export function makeRooms(given: RoomsNeeds) {
     accessor,
   });
   const cubbyholes = new CubbyholeContents(local);
-  const { namePrefix, cloudbEndpoints } = config.clouds;
-  const settings = { namePrefix, cloudbEndpoints, compat: config.compat };
+  const engineTypes = [...builtInTypes(), ...given.engineTypes];
+  instruments.engines.declare(engineTypes);
+  const settings = engineSettings(config);
   const mounts: Mounts = new Mounts({
     shared,
     local,
-    types: [...builtInTypes(), ...given.engineTypes],
+    types: engineTypes,
     fixed: fixedMounts(cubbyholes),
     aliases: typeAliases(config.compat),
     defaults: defaultMounts({ dev: dev !== undefined, clouds: config.clouds.defaultMounts }),
@@ -176,13 +183,13 @@ export function makeRooms(given: RoomsNeeds) {
     requestsLeft: given.requestsLeft,
     routes: (endpoints) => new Router(endpoints),
     ttls: { usual: config.defaultLeaseTtl, most: config.maxLeaseTtl },
-    surroundings: ({ facts, type, kind }) => ({
+    services: ({ facts, type, kind }) => ({
       outbound: outbound.for(facts.uuid),
       environment: given.environment,
-      settings,
+      settings: settings.get(type) ?? {},
       leases: leases.of(facts),
       identity: { token: (audience, ttl) => identity.token(bearer(facts, kind), audience, ttl) },
-      metrics: instruments.clouds.of({ type, accessor: facts.accessor }),
+      metrics: instruments.engines.of({ type, accessor: facts.accessor }),
     }),
     clock,
     timers,

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import type { RuntimeReading } from "../../src/system/runtime-stats.ts";
+import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { Instruments } from "../../src/introspection/instruments.ts";
 import { FakeClock } from "../support/fake-world.ts";
 import { call } from "../support/http-client.ts";
@@ -110,7 +111,9 @@ function troubled(): string {
   instruments.auditWritten("file", "failed", 1);
   instruments.storageOp("commit").observe(1);
   instruments.leaseRevoked("failed");
-  instruments.clouds.of({ type: "clouda", accessor: "clouda_1" }).rotated("failed");
+  instruments.engines.declare([cloudaType]);
+  const clouda = instruments.engines.of({ type: "clouda", accessor: "clouda_1" });
+  clouda.count("static_role_rotations_total", { result: "failed" });
   return instruments.registry.text();
 }
 

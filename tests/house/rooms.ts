@@ -61,8 +61,10 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["program", ["base", "document", "acl"]], // paths are matched as there
   ...ROOMS.map((room): [string, string[]] => [
     room,
-    // Those that call engines speak their language.
-    ["mounts", "leases"].includes(room) ? [...BELOW_ROOMS, "@plugin-sdk"] : BELOW_ROOMS,
+    // Those that call engines, or show what engines count, speak their language.
+    ["mounts", "leases", "introspection"].includes(room)
+      ? [...BELOW_ROOMS, "@plugin-sdk"]
+      : BELOW_ROOMS,
   ]),
   ["core", [...BELOW_ROOMS, ...ROOMS]],
   ["http", [...BELOW_ROOMS, "core"]], // it knows endpoints and the pipeline, no room

@@ -24,6 +24,7 @@ import { permissions } from "../provider/permission-check.ts";
 import { seconds } from "./role-fields.ts";
 import type { RootChange, StoredRoot } from "../keys/root-config.ts";
 import { ROOT_LOCK } from "../keys/root-rotation.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 const endpoint = endpointsOf<CloudA>();
 
@@ -241,7 +242,7 @@ function shownRoot({ given }: CloudA, root: StoredRoot) {
     iam_endpoint: root.iamEndpoint,
     sts_endpoint: root.stsEndpoint,
     max_retries: root.maxRetries,
-    username_template: own === "" ? defaultTemplate(given.settings.namePrefix) : own,
+    username_template: own === "" ? defaultTemplate(namePrefix(given.settings)) : own,
     sts_region: root.stsRegion,
     sts_fallback_endpoints: root.stsFallbackEndpoints,
     sts_fallback_regions: root.stsFallbackRegions,

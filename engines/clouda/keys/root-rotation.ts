@@ -17,6 +17,7 @@ import { unlessGone } from "../provider/gone.ts";
 import type { CloudAProvider, NewAccessKey } from "../provider/provider.ts";
 import type { ReplacedKey, StoredRoot } from "./root-config.ts";
 import { finishRotation, forget, leftBehind, undoOldRootKey, undoRootKey } from "./root-cleanup.ts";
+import { showRootRotated } from "../../cloud/metrics.ts";
 
 export const ROOT_LOCK = "root";
 
@@ -114,7 +115,7 @@ export class RootRotation {
       return oldRecord;
     });
     if (outcome.kept) {
-      given.metrics.rootRotated(seconds);
+      showRootRotated(given.metrics, seconds);
       return { record: outcome.value, username, id };
     }
     const { error } = outcome;

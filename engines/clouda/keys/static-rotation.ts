@@ -24,6 +24,7 @@ import {
   staticRoleKey,
 } from "./static-role.ts";
 import { adoptedUser, userLock } from "./static-users.ts";
+import { countRotation } from "../../cloud/metrics.ts";
 
 interface State {
   readonly role: StaticRole;
@@ -88,11 +89,11 @@ export class Rotation {
         },
       });
     } catch (error) {
-      given.metrics.rotated("failed");
+      countRotation(given.metrics, "failed");
       await this.#refresh(name); // where the key had to make room, the next one is due now
       throw error;
     }
-    given.metrics.rotated("ok");
+    countRotation(given.metrics, "ok");
     await this.#refresh(name);
   }
 

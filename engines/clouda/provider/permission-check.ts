@@ -7,6 +7,7 @@ import { within } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import type { CloudA } from "../engine.ts";
 import type { CloudAProvider } from "./provider.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 export type Permission = "allowed" | "denied" | "unknown";
 
@@ -34,7 +35,7 @@ export function permissions({
   clients,
 }: CloudA): Promise<Readonly<Record<string, Permission>>> {
   // By the name that the permissions of operators are written for.
-  const nobody = `${given.settings.namePrefix}check-${given.random.uuid().slice(0, 8)}`;
+  const nobody = `${namePrefix(given.settings)}check-${given.random.uuid().slice(0, 8)}`;
   return within(given.timers, DEADLINE, async (signal) => {
     const provider = await clients.provider(signal);
     const found: Record<string, Permission> = {};

@@ -25,7 +25,8 @@ async function outcome(failures: readonly unknown[], rules: Rules = {}) {
   const results: string[] = [];
   const metrics = {
     ...NO_SERVICES.metrics,
-    called: (action: string, result: string) => void results.push(`${action} ${result}`),
+    observe: (_name: string, _seconds: number, labels: Readonly<Record<string, string>> = {}) =>
+      void results.push(`${labels["action"]} ${labels["result"]}`),
   };
   const given = { ...world, metrics } as unknown as EngineNeeds;
   const { maxRetries = -1, keyMade = null, patient = false } = rules;

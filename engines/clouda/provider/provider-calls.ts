@@ -5,9 +5,9 @@
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { CallResult } from "@holdfast/plugin-sdk/engine-services";
 import { pause } from "../../cloud/deadline.ts";
 import { ProviderError, type ProviderErrorKind } from "../../cloud/provider-error.ts";
+import { type CallResult, countCall } from "../../cloud/metrics.ts";
 
 /** As the provider's SDK does by itself: three in all. */
 const DEFAULT_RETRIES = 2;
@@ -97,11 +97,11 @@ export class ProviderCalls {
     const took = () => Number(clock.elapsed() - began) / 1e9;
     try {
       const value = await attempt({ abortSignal: signal });
-      metrics.called(action, "ok", took());
+      countCall(metrics, action, "ok", took());
       return { value };
     } catch (error) {
       const failed = error instanceof ProviderError ? error : this.#unreadable(step, error);
-      metrics.called(action, RESULTS[failed.kind], took());
+      countCall(metrics, action, RESULTS[failed.kind], took());
       return { failed };
     }
   }

@@ -7,6 +7,7 @@ import type { ProviderCalls } from "./provider-calls.ts";
 import { sdkClients, type SdkParts } from "./sdk.ts";
 import { Binding, StsCalls } from "./sdk-calls.ts";
 import { sessionOf } from "./sdk-answers.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 const DEADLINE = 30n * SECOND;
 const MAX_NAME = 64;
@@ -24,7 +25,7 @@ export async function webIdentity({
   const sdk = await import("@aws-sdk/client-sts");
   const clients = await sdkClients({ ...parts, credentials: null });
   const time = `-${given.clock.now() / SECOND}`;
-  const name = `${given.settings.namePrefix}${given.mount.accessor}`;
+  const name = `${namePrefix(given.settings)}${given.mount.accessor}`;
   const command = new sdk.AssumeRoleWithWebIdentityCommand({
     RoleArn: root?.roleArn ?? "",
     RoleSessionName: `${name.slice(0, MAX_NAME - time.length)}${time}`,

@@ -15,6 +15,8 @@ import type { CloudAProvider, NewAccessKey, SessionCredentials } from "../provid
 import type { CredentialType, Role } from "./role.ts";
 import type { StoredRoot } from "../keys/root-config.ts";
 import { sessionPolicies } from "./session-policies.ts";
+import { countIssued } from "../../cloud/metrics.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 export interface CredentialRequest {
   readonly name: string;
@@ -51,7 +53,7 @@ export class Credentials {
       type === "iam_user"
         ? await this.#user(role, request, root)
         : await this.#session(type, role, request, root);
-    given.metrics.issued(type);
+    countIssued(given.metrics, type);
     return made;
   }
 
@@ -126,7 +128,7 @@ export class Credentials {
   ): string {
     const { given } = this.#engine;
     const own = root?.usernameTemplate ?? "";
-    const template = own === "" ? defaultTemplate(given.settings.namePrefix) : own;
+    const template = own === "" ? defaultTemplate(namePrefix(given.settings)) : own;
     const input = { type, displayName: callerName(caller), policyName: role.name };
     return generatedName(given, template, input);
   }

@@ -11,6 +11,7 @@ import type { CloudB } from "../engine.ts";
 import { items, nameField, seconds, text, toggle } from "./fields.ts";
 import { audienceName, type Role } from "../roles/role.ts";
 import { shownGrants } from "../roles/roles.ts";
+import { isCompatible } from "../../cloud/settings.ts";
 
 const endpoint = endpointsOf<CloudB>();
 
@@ -99,7 +100,7 @@ export const rolesApi = [
     input: { name: nameField },
     output: roleOutput,
     handler: async ({ roles, given }, { name }) =>
-      shown(await roles.read(name), given.settings.compat),
+      shown(await roles.read(name), isCompatible(given.settings)),
   }),
   endpoint({
     name: "cloudbWriteRole",

@@ -2,8 +2,10 @@
 // Nothing that a caller writes becomes part of a host: only one of these, or what
 // the server's own configuration says.
 
+import { isObject } from "@holdfast/shared/json/json";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import * as failures from "../failures.ts";
+import { textIn } from "./provider-answer.ts";
 
 /** Each without a slash at the end, as in scopes and in references to objects. */
 export interface Endpoints {
@@ -65,8 +67,10 @@ export function endpointsFor(
 ): Endpoints {
   const named = BY_NAME.get(environment.toLowerCase());
   if (named === undefined) throw failures.environmentUnknown();
-  const own = settings.cloudbEndpoints;
-  const [authority, graph, arm] = own === null ? named : [own.authority, own.graph, own.arm];
+  const { endpoints: own } = settings;
+  const [authority, graph, arm] = isObject(own)
+    ? [textIn(own, "authority"), textIn(own, "graph"), textIn(own, "arm")]
+    : named;
   const read = (field: string, text: string) =>
     outbound
       .endpoint(`cloudb_endpoints.${field}`, text, { plain: isLoopback(text) })

@@ -9,10 +9,10 @@ import {
   type OutboundTrouble,
 } from "@holdfast/plugin-sdk/outbound";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { CallResult } from "@holdfast/plugin-sdk/engine-services";
 import type { ProviderErrorKind } from "../../cloud/provider-error.ts";
 import { isLoopback } from "./environments.ts";
 import { type Answer, CloudBError, errorIn, unreadable } from "./provider-answer.ts";
+import { type CallResult, countCall } from "../../cloud/metrics.ts";
 
 export interface Call {
   /** What is being done, in our words: "creating the application". */
@@ -63,7 +63,7 @@ export class Http {
       }
       throw error;
     } finally {
-      metrics.called(call.action, result, Number(clock.elapsed() - began) / 1e9);
+      countCall(metrics, call.action, result, Number(clock.elapsed() - began) / 1e9);
     }
   }
 

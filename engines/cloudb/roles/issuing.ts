@@ -17,6 +17,8 @@ import type { NewPassword } from "../provider/graph.ts";
 import type { Patience } from "../provider/patience.ts";
 import { CloudBError, textIn } from "../provider/provider-answer.ts";
 import type { Role } from "./role.ts";
+import { countIssued } from "../../cloud/metrics.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 export interface Issued {
   readonly clientId: string;
@@ -59,7 +61,7 @@ export class Issuing {
       const connection = await this.#engine.connections.current();
       const made = await this.#make(name, role, connection, patience);
       const verified = options.verify ? await this.#verify(connection, made, patience) : undefined;
-      this.#engine.given.metrics.issued(made.secretType);
+      countIssued(this.#engine.given.metrics, made.secretType);
       const { tenantId, subscriptionId } = connection.effective;
       return {
         clientId: made.appId,
@@ -116,7 +118,7 @@ export class Issuing {
       };
       return { secretType: "password", appId, password, internal, records: [record] };
     }
-    const displayName = `${given.settings.namePrefix}${given.random.uuid()}`;
+    const displayName = `${namePrefix(given.settings)}${given.random.uuid()}`;
     const order = { displayName, role, withPassword: true };
     const made = await principals.make(connection, order, patience);
     const { managed: principal, password, records } = made;

@@ -11,6 +11,7 @@ import type { Graph, NewPassword } from "../provider/graph.ts";
 import { addNamedPassword, type Doubt, removeNamedPassword } from "./named-password.ts";
 import type { Passing, Patience } from "../provider/patience.ts";
 import { passwordLife, type Role } from "./role.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 const UNDO_BUDGET = 28n * SECOND;
 
@@ -30,7 +31,7 @@ export class Passwords {
     const { given, locks } = this.#engine;
     const { appObjectId, role, passing } = order;
     return locks.run(`application/${appObjectId}`, async () => {
-      const displayName = `${given.settings.namePrefix}${given.random.uuid()}`;
+      const displayName = `${namePrefix(given.settings)}${given.random.uuid()}`;
       const note = { appObjectId, displayName, tenant: effective.tenantId };
       const record = await given.writeAhead.begin("appPassword", note);
       const ends = showTime(given.clock.now() + BigInt(passwordLife(role)) * SECOND);

@@ -15,6 +15,7 @@ import { CloudBError, isHarmless } from "../provider/provider-answer.ts";
 import { type Managed, type Role, roleCodec, roleKey } from "./role.ts";
 import { isNone, sorted, takeSurplus } from "./surplus.ts";
 import { leaveGroup, unassign, type Work } from "./cleanup.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
 const UNDO_BUDGET = 28n * SECOND;
@@ -55,7 +56,7 @@ export class Persistence {
     const time = clock.now() / SECOND;
     // The random part keeps apart what two mounts make for roles of one name in one second: whatever
     // bears the name may be removed by it after a crash.
-    const displayName = `${settings.namePrefix}${name}-${time}-${hex(random.bytes(4))}`;
+    const displayName = `${namePrefix(settings)}${name}-${time}-${hex(random.bytes(4))}`;
     const order = { displayName, role, withPassword: false };
     const { connections, principals } = this.#engine;
     const connection = await connections.current();

@@ -20,6 +20,7 @@ import {
   ROLES,
 } from "./role.ts";
 import { readGrants, readGroups, readIgnoredGrants } from "../api/role-input.ts";
+import { isCompatible } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
 const PAGE = 1000;
@@ -105,7 +106,7 @@ export class Roles {
     await connections.current(); // or it is not configured, which comes first
     const before = (await this.find(name)) ?? NEW_ROLE;
     // First what needs nobody: a fault that is plain is told without waiting for the provider.
-    let role = changedRole(before, change, given.settings.compat);
+    let role = changedRole(before, change, isCompatible(given.settings));
     const named = newApplication(role, change);
     role = withApplication(role, named);
     role = this.#withGrants(role, change);

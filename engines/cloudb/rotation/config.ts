@@ -20,6 +20,7 @@ import {
 import { isEnvironment } from "../provider/environments.ts";
 import * as failures from "../failures.ts";
 import { pendingIn, recordOf, ROTATION } from "./rotation-state.ts";
+import { isCompatible } from "../../cloud/settings.ts";
 
 export interface StoredConfig {
   readonly version: 1;
@@ -225,7 +226,7 @@ export class Config {
 
   #variable([, , own, alias]: (typeof OVERRIDES)[number]): string | null {
     const { environment, settings } = this.#given;
-    return environment(own) ?? (settings.compat ? environment(alias) : null);
+    return environment(own) ?? (isCompatible(settings) ? environment(alias) : null);
   }
 }
 

@@ -24,6 +24,8 @@ import {
   rotationCodec,
   rotationOf,
 } from "./rotation-state.ts";
+import { countRotation, showRootRotated } from "../../cloud/metrics.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 
 const PROVED_FROM = MINUTE; // a new password is unknown to most of the provider for some seconds
 const PROOFS = 3;
@@ -65,7 +67,7 @@ export class RootRotation {
         secret: stored.clientSecret,
         patience,
       });
-      const displayName = `${settings.namePrefix}${random.uuid()}`;
+      const displayName = `${namePrefix(settings)}${random.uuid()}`;
       const { tenantId } = connection.effective;
       const { id: appObjectId } = application;
       const note = recordOf({ appObjectId, displayName, tenantId });
@@ -145,7 +147,7 @@ export class RootRotation {
     const { given, config } = this.#engine;
     const stored = await config.stored();
     const rotated = stored?.rotated ?? null;
-    given.metrics.rootRotated(rotated === null ? null : Number(BigInt(rotated) / SECOND));
+    showRootRotated(given.metrics, rotated === null ? null : Number(BigInt(rotated) / SECOND));
     const rotation = await rotationOf(given.storage);
     if (rotation?.state !== "pending" || stored === null) return;
     const age = given.clock.now() - BigInt(rotation.created);
@@ -191,7 +193,7 @@ export class RootRotation {
     });
     if (!done) return;
     connections.drop();
-    given.metrics.rotated("ok");
+    countRotation(given.metrics, "ok");
     if (replaces === null) {
       given.log.warn(
         "it is not known which password of the application the rotation has replaced: it stays",
@@ -222,7 +224,7 @@ export class RootRotation {
       const standing = failedStanding(stored, due, failures.neverWorked(), tx.time);
       tx.put(CONFIG, { ...stored, standing }, configCodec);
     });
-    given.metrics.rotated("failed");
+    countRotation(given.metrics, "failed");
     given.log.error(
       "a new root secret has not worked for a day: it was given up, the old one stays",
     );

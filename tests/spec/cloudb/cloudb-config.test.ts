@@ -61,8 +61,7 @@ function onOtherRoads(fake: () => FakeCloudB, hosts: string[]): EngineType<Cloud
     ...cloudbType,
     type: "cloudb-elsewhere",
     open: (given) => {
-      const settings = { ...given.settings, cloudbEndpoints: null };
-      return cloudbType.open({ ...given, settings, outbound: rerouted(given.outbound) });
+      return cloudbType.open({ ...given, outbound: rerouted(given.outbound) });
     },
   };
 }

@@ -5,7 +5,9 @@ import assert from "node:assert/strict";
 import { createPublicKey, verify } from "node:crypto";
 import test from "node:test";
 import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { MetricDeclarations } from "@holdfast/plugin-sdk/metrics";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
+import { builtInTypes, engineSettings } from "../../../src/server/engine-types.ts";
 import { countingEngine } from "../../support/counting-engine.ts";
 import {
   DAY,
@@ -17,6 +19,11 @@ import {
 import { at } from "../../support/http-client.ts";
 import { Outside } from "../../support/outside.ts";
 
+const METRICS: MetricDeclarations = {
+  looks_total: { kind: "counter", help: "Looks.", labels: { at: ["you"] } },
+  looked_age_seconds: { kind: "age", help: "Time since the last look." },
+};
+
 /** A counting type that shows what its mounts were given, by path. */
 function shown() {
   const given = new Map<string, EngineNeeds>();
@@ -25,7 +32,7 @@ function shown() {
     given.set(all.mount.namespace.path + all.mount.path(), all);
     return type.open(all);
   };
-  return { given, type: anyEngine({ ...type, open }) };
+  return { given, type: anyEngine({ ...type, open, metrics: METRICS }) };
 }
 
 async function mounted(
@@ -51,7 +58,7 @@ async function jwksOf(server: EngineServer): Promise<readonly Jwk[]> {
   return at(answer, "keys") as Jwk[];
 }
 
-test("the server's environment and settings reach its engines; empty variables are none", async (t) => {
+test("the server's environment reaches its engines; empty variables are none, nor are settings of other types", async (t) => {
   const { eyes } = await mounted(t, {
     environment: { CLOUDB_CLIENT_ID: "id-of-env", CLOUDB_TENANT_ID: "" },
     settings: {
@@ -64,10 +71,20 @@ test("the server's environment and settings reach its engines; empty variables a
   assert.equal(eyes.environment("CLOUDB_TENANT_ID"), null);
   assert.equal(eyes.environment("PATH"), null);
   assert.equal(eyes.environment("constructor"), null);
-  assert.deepEqual(eyes.settings, {
-    namePrefix: "hf-",
-    compat: false,
-    cloudbEndpoints: { authority: "https://a", graph: "https://b", arm: "https://c" },
+  assert.deepEqual(eyes.settings, {});
+});
+
+test("settings reach the engines of the type that they are meant for", () => {
+  const endpoints = { authority: "https://a", graph: "https://b", arm: "https://c" };
+  const clouds = { defaultMounts: [], namePrefix: "hf-", cloudbEndpoints: endpoints };
+  const settings = engineSettings({ clouds, compat: false });
+  const types = builtInTypes().map(({ type }) => [type, settings.get(type)]);
+  assert.deepEqual(Object.fromEntries(types), {
+    kv: undefined,
+    clouda: { name_prefix: "hf-", compat: false },
+    cloudb: { name_prefix: "hf-", compat: false, endpoints },
+    userpass: undefined,
+    approle: undefined,
   });
 });
 
@@ -91,18 +108,19 @@ test("an engine asks for its own leases by the path that gave them", async (t) =
   assert.equal(await teams.leases.count("creds/a"), 1);
 });
 
-test("what engines count is scraped, and a root credential's age goes with its mount", async (t) => {
+test("what a type of engine declares is scraped, and an age goes with its mount", async (t) => {
   const { server, eyes } = await mounted(t);
-  eyes.metrics.called("CreateUser", "throttled", 0.25);
-  eyes.metrics.rootRotated(Number(server.time.clock.now() / 1_000_000_000n) - 7);
+  eyes.metrics.count("looks_total", { at: "you" });
+  eyes.metrics.count("looks_total", { at: "canary" });
+  eyes.metrics.since("looked_age_seconds", Number(server.time.clock.now() / 1_000_000_000n) - 7);
   const scrape = async () => (await server.must("GET", "sys/metrics?format=prometheus")).text;
   const text = await scrape();
-  // A type that is not one of ours counts as "other".
-  assert.ok(text.includes('holdfast_cloud_throttled_total{mount_type="other"} 1'));
-  const age = `holdfast_root_rotation_age_seconds{mount="${eyes.mount.accessor}"} 7`;
+  assert.ok(text.includes('holdfast_looks_total{mount_type="shown",at="you"} 1'));
+  assert.ok(text.includes('holdfast_looks_total{mount_type="shown",at="other"} 1'));
+  const age = `holdfast_looked_age_seconds{mount="${eyes.mount.accessor}"} 7`;
   assert.ok(text.includes(age), text.slice(-500));
   await server.must("DELETE", "sys/mounts/eyes");
-  assert.ok(!(await scrape()).includes("holdfast_root_rotation_age_seconds{"));
+  assert.ok(!(await scrape()).includes("holdfast_looked_age_seconds{"));
 });
 
 test("engines reach loopback in dev mode or when it is allowed, and not otherwise", async (t) => {
