@@ -51,8 +51,9 @@ export interface EngineType<E> {
   readonly stillKnows?: (engine: E, owner: Readonly<Record<string, string>>) => Promise<boolean>;
   /** Stops what it has begun: before the mount goes, the node seals, or the engine is opened anew. */
   readonly close?: (engine: E) => void | Promise<void>;
-  /** Called with keys that somebody else has changed (replication, another node). Default: it keeps
-   *  nothing in memory that could be old. */
+  /** Called with the keys of its storage that somebody else has changed (replication, another node), each
+   *  time, before anybody who waits for the change is woken. What it keeps in memory of them it forgets or
+   *  reads again; one that throws is opened anew. Default: it keeps nothing in memory that could be old. */
   readonly invalidate?: (engine: E, keys: readonly string[]) => void;
 }
 

@@ -10,6 +10,7 @@ import { configApi } from "./api/api-config.ts";
 import { credsApi } from "./api/api-creds.ts";
 import { rolesApi } from "./api/api-roles.ts";
 import { CloudB } from "./engine.ts";
+import { CONFIG } from "./rotation/config.ts";
 import type { Holder } from "./provider/graph.ts";
 import { textIn } from "./provider/provider-answer.ts";
 
@@ -73,7 +74,9 @@ export const cloudbType: EngineType<CloudB> = {
   },
   leave: ({ rotationCleanup }, signal) => told(rotationCleanup.leave(signal)),
   close: (engine) => engine.close(),
-  invalidate: ({ connections }) => connections.drop(),
+  invalidate: ({ connections }, keys) => {
+    if (keys.includes(CONFIG)) connections.drop();
+  },
 };
 
 async function told(work: Promise<void>): Promise<void> {

@@ -4,7 +4,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { assertSameRows, copyRows, sent } from "../../tests/support/followed-store.ts";
+import {
+  assertSameRows,
+  catchUp as applyAll,
+  followingBarrier,
+} from "../../tests/support/followed-store.ts";
 import {
   type MadeBarrier,
   madeBarrier,
@@ -13,12 +17,9 @@ import {
   sealedBarrier,
   unsealed,
 } from "../../tests/support/made/made-barrier.ts";
-import { TREE_KEY } from "../../tests/support/made/made-store.ts";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
 import { UNREAD_CONTROLS } from "../storage/following/control-records.ts";
-import { MemoryDisk } from "../storage/engines/memory.ts";
-import { HEAD_ROW } from "../storage/rows/head.ts";
 
 const codec = jsonCodec<string>();
 
@@ -34,20 +35,9 @@ function get({ barrier }: MadeBarrier, key: string): string | null {
   return barrier.view("shared/").get(key, codec);
 }
 
-/** A copy of what the leader has, on a disk of its own, sealed and following. */
-async function followerOf(leader: MadeBarrier): Promise<MadeBarrier> {
-  const disk = new MemoryDisk();
-  const follower = sealedBarrier(disk);
-  await copyRows(leader.engine, follower.engine.inner);
-  const begun = sealedBarrier(disk);
-  await begun.store.follow();
-  return begun;
-}
+const followerOf = followingBarrier;
 
-async function catchUp(follower: MadeBarrier, leader: MadeBarrier): Promise<void> {
-  const entries = sent(leader.engine, follower.store.index + 1n, Infinity, TREE_KEY);
-  await follower.store.apply(entries, leader.engine.meta(HEAD_ROW));
-}
+const catchUp = (follower: MadeBarrier, leader: MadeBarrier) => applyAll(follower, leader.engine);
 
 const unread = ({ store }: MadeBarrier) => store.keys(UNREAD_CONTROLS, { limit: 9 }).length;
 

@@ -112,6 +112,15 @@ export class View implements ViewReads {
     );
   }
 
+  /** Calls with the keys of this view that somebody else has changed, before watchers are woken. */
+  onForeign(call: (keys: readonly string[]) => void): () => void {
+    const { prefix } = this;
+    return this.#store.onForeign((keys) => {
+      const own = keys.filter((key) => key.startsWith(prefix));
+      if (own.length > 0) call(own.map((key) => key.slice(prefix.length)));
+    });
+  }
+
   onIndex(least: bigint, call: () => void): () => void {
     return this.#store.onIndex(least, call);
   }

@@ -55,6 +55,10 @@ export interface ServicesFor {
   readonly kind: MountKind;
 }
 
+/** Keys that somebody else has changed while an engine was being opened: with more of them it is opened
+ *  anew. */
+const MAX_MISSED = 10_000;
+
 export class Mount {
   readonly #world: MountWorld;
   readonly type: EngineType<unknown> | null;
@@ -64,6 +68,8 @@ export class Mount {
   #namespace: NamespaceRef;
   #life: Life = { ended: true };
   #engine: { readonly value: unknown } | null = null;
+  /** Keys that somebody else has changed since its opening began; null: it is not being opened. */
+  #missed: Set<string> | null = null;
   #writeAhead: WriteAheadLog;
   /** Openings and closings, one after the other. */
   #last: Promise<void> = Promise.resolve();
@@ -158,17 +164,46 @@ export class Mount {
     this.#namespace = namespace;
     if (moved) this.#writeAhead = this.#newWriteAhead();
     if (!moved && !retuned) return this.#show();
+    this.#reopen();
+  }
+
+  /** Somebody else has changed these of its keys: what its engine has in memory of them is old. */
+  invalidate(keys: readonly string[]): void {
+    if (this.type?.invalidate === undefined) return;
+    const missed = this.#missed;
+    if (missed !== null && missed.size <= MAX_MISSED) for (const key of keys) missed.add(key);
+    const engine = this.#engine;
+    if (engine === null) return;
+    try {
+      this.type.invalidate(engine.value, keys);
+    } catch (error) {
+      const cause = error instanceof Failure ? describe(error) : "unexpected error";
+      const { path } = this.#record;
+      this.#world.log.error("an engine did not take in what was changed", { path, cause });
+      this.#reopen(); // it begins with what is stored
+    }
+  }
+
+  // --- inside ---
+
+  #reopen(): void {
     void this.close();
     void this.open(); // after that, and whoever waits for `settled` waits for both
   }
 
-  // --- inside ---
+  /** What it read at its beginning may be old by its end. */
+  #catchUp(missed: ReadonlySet<string>): void {
+    if (missed.size > MAX_MISSED) this.#reopen();
+    else if (missed.size > 0) this.invalidate([...missed]);
+  }
 
   async #opening(): Promise<void> {
     const { type } = this;
     if (type === null || this.#engine !== null) return;
     const life = { ended: false };
     this.#life = life;
+    const missed = new Set<string>();
+    this.#missed = missed;
     try {
       const opened = type.open(this.#given(life));
       this.#engine = { value: opened instanceof Promise ? await opened : opened };
@@ -184,7 +219,9 @@ export class Mount {
         cause: this.#trouble,
       });
     }
+    this.#missed = null;
     this.#show();
+    if (this.#engine !== null) this.#catchUp(missed);
   }
 
   async #closing(): Promise<void> {

@@ -391,6 +391,24 @@ test("control records are read before they are accepted, taken when durable, and
   assertSameRows(engine, leader.engine);
 });
 
+test("what others have written is told apart from what we write, in between caches and watchers", async () => {
+  const { leader, follower } = await pair();
+  const shared = await sharing();
+  for (const one of [{ leader, follower }, shared]) {
+    const heard: string[] = [];
+    one.follower.store.watch("shared/", () => heard.push("watch"));
+    one.follower.store.onForeign((keys) => heard.push(keys.join()));
+    one.follower.store.onCommit(() => heard.push("cache"));
+    one.leader.store.onForeign((keys) => heard.push(`leader ${keys.join()}`));
+    await put(one.leader.store, "shared/a");
+    if (one === shared) await nextTurn();
+    else await catchUp(one.follower, one.leader.engine);
+    assert.deepEqual(heard.splice(0), ["cache", "shared/a", "watch"]);
+    await put(one.follower.store, "core/own");
+    assert.deepEqual(heard, ["cache"]);
+  }
+});
+
 // --- two nodes on one storage ---
 
 async function sharing(

@@ -56,6 +56,7 @@ export class Store implements StoreReads {
   readonly #writing: Writing;
   readonly #watchers: Watchers;
   readonly #commitListeners = new Set<(changed: Changed) => void>();
+  readonly #foreignListeners = new Set<(keys: readonly string[]) => void>();
   #closing: Promise<void> | null = null;
 
   constructor(options: StoreOptions) {
@@ -78,8 +79,9 @@ export class Store implements StoreReads {
       failStop: this.#failStop,
       maxEntryBytes: options.maxEntryBytes ?? MIB,
       reserveBytes: options.reserveBytes ?? 64 * MIB,
-      durable: (changed) => {
+      durable: (changed, foreign) => {
         for (const call of this.#commitListeners) call(changed);
+        if (foreign.length > 0) for (const call of this.#foreignListeners) call(foreign);
         this.#watchers.publish(this.index, changed.keys());
       },
     });
@@ -209,6 +211,13 @@ export class Store implements StoreReads {
   onCommit(call: (changed: Changed) => void): () => void {
     this.#commitListeners.add(call);
     return () => this.#commitListeners.delete(call);
+  }
+
+  /** For caches above this one: called with the keys that somebody else has changed, after those who
+   *  listen to commits and before anybody is woken. */
+  onForeign(call: (keys: readonly string[]) => void): () => void {
+    this.#foreignListeners.add(call);
+    return () => this.#foreignListeners.delete(call);
   }
 
   // --- life and writing ---

@@ -8,6 +8,8 @@ import type { CommittedEntry } from "../../src/storage/following/foreign-entries
 import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../../src/storage/rows/head.ts";
 import { decodeEntry } from "../../src/storage/rows/log-entry.ts";
 import { leafHash } from "../../src/storage/rows/merkle.ts";
+import { MemoryDisk } from "../../src/storage/engines/memory.ts";
+import { type MadeBarrier, sealedBarrier } from "./made/made-barrier.ts";
 import { type MadeStore, openedStore, TREE_KEY } from "./made/made-store.ts";
 import { tamper, WatchedEngine } from "./watched-engine.ts";
 
@@ -31,6 +33,16 @@ export async function followerOf(leader: Reads, inner?: StorageEngine): Promise<
   const made = openedStore(engine);
   await made.store.follow();
   return made;
+}
+
+/** A copy of what a barrier has sealed, on a disk of its own, sealed and following. */
+export async function followingBarrier(leader: MadeBarrier): Promise<MadeBarrier> {
+  const disk = new MemoryDisk();
+  const empty = sealedBarrier(disk);
+  await copyRows(leader.engine, empty.engine.inner);
+  const follower = sealedBarrier(disk);
+  await follower.store.follow();
+  return follower;
 }
 
 /** Entries as a sender hands them over; with the key of the trees, their leaves as well. */

@@ -153,9 +153,13 @@ export class StaticRoles {
 
   /** Somebody else has written. */
   invalidate(keys: readonly string[]): void {
-    for (const key of keys) {
+    const names = keys.flatMap((key) => {
       const place = [STATIC_ROLES, STATIC_CREDS].find((prefix) => key.startsWith(prefix));
-      if (place !== undefined) void this.#reload(key.slice(place.length));
+      return place === undefined ? [] : [key.slice(place.length)];
+    });
+    const { log } = this.#given;
+    for (const name of new Set(names)) {
+      this.#reload(name).catch(() => log.error("a static role could not be read"));
     }
   }
 

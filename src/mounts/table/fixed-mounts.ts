@@ -2,6 +2,7 @@
 // Their ids come out of the namespace's, so that they are the same on every node and after every start.
 
 import { hash } from "node:crypto";
+import { invariant } from "@holdfast/shared/invariant";
 import { uuidOfDigits } from "@holdfast/shared/text/uuid";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
@@ -35,6 +36,8 @@ export class FixedMounts {
 
   constructor(world: MountWorld, fixed: readonly FixedMount[]) {
     this.#world = world;
+    const forgetful = fixed.every(({ type }) => type.invalidate === undefined);
+    invariant(forgetful, "an engine of every namespace keeps nothing in memory of what is stored");
     this.#fixed = new Map(fixed.map((one) => [segmentsOf(one.path)[0] ?? "", one]));
   }
 

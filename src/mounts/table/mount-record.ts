@@ -75,6 +75,17 @@ export function dataOf(namespaceId: string, uuid: string): string {
   return `ns/${namespaceId}/mounts/${uuid}/data/`;
 }
 
+const DATA = /^ns\/([^/]+)\/mounts\/([^/]+)\/data\/(.+)$/s;
+
+/** Whose data it is, and what its engine calls the key; null for every other row. */
+export function ownerOf(
+  path: string,
+): { readonly namespaceId: string; readonly uuid: string; readonly key: string } | null {
+  const [, namespaceId, uuid, key] = DATA.exec(path) ?? [];
+  if (namespaceId === undefined || uuid === undefined || key === undefined) return null;
+  return { namespaceId, uuid, key };
+}
+
 /** Everything of the mount but its table rows. */
 export function contentsOf(namespaceId: string, uuid: string): string {
   return `ns/${namespaceId}/mounts/${uuid}/`;

@@ -7,7 +7,7 @@ import type { View } from "../../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { MountTree } from "./mount-tree.ts";
-import { ENTRIES, type MountKind, type MountRecord } from "./mount-record.ts";
+import { ENTRIES, type MountKind, type MountRecord, ownerOf } from "./mount-record.ts";
 import type { MountRows } from "./mount-rows.ts";
 import { segmentsOf } from "./mount-path.ts";
 import { type FoundMount, Mount, type MountWorld } from "../open-mount.ts";
@@ -42,6 +42,7 @@ export class Table {
         for (const key of keys) this.#load(view, key.slice(ENTRIES.length));
       };
       this.#unwatch.push(view.watch(ENTRIES, ({ keys }) => follow(keys)));
+      this.#unwatch.push(view.onForeign((keys) => this.#invalidate(view, keys)));
       let loaded = 0;
       for (const uuid of rows.uuids(view)) {
         this.#load(view, uuid);
@@ -120,6 +121,24 @@ export class Table {
     this.#displace(before);
     before.follow(record, namespace);
     this.#place(before);
+  }
+
+  /** Somebody else has written below some of the mounts. */
+  #invalidate(view: View, paths: readonly string[]): void {
+    const { rows } = this.#options;
+    const byMount = new Map<Mount, string[]>();
+    for (const path of paths) {
+      const owner = ownerOf(path);
+      const mount = owner === null ? undefined : this.#byUuid.get(owner.uuid);
+      if (owner === null || mount === undefined) continue;
+      const { record } = mount;
+      // While it moves there are two places, and it is in one of them.
+      if (record.namespaceId !== owner.namespaceId || rows.viewOf(record) !== view) continue;
+      const keys = byMount.get(mount);
+      if (keys === undefined) byMount.set(mount, [owner.key]);
+      else keys.push(owner.key);
+    }
+    for (const [mount, keys] of byMount) mount.invalidate(keys);
   }
 
   #place(mount: Mount): void {

@@ -38,6 +38,7 @@ export const NOTHING: Omit<Accepted, "sequence"> = {
   log: [],
   head: null,
   headBytes: null,
+  foreign: false,
   meta: new Map(),
   trimLogBelow: null,
   bytes: 0,
@@ -59,6 +60,9 @@ export interface Held {
 /** The keys that a group has changed, each with the plain form its last writer gave, or null. */
 export type Changed = ReadonlyMap<string, Uint8Array | null>;
 
+/** Told of what is durable now; `foreign` are the keys among it that somebody else has written. */
+export type OnDurable = (changed: Changed, foreign: readonly string[]) => void;
+
 export interface AcceptanceOptions {
   readonly engine: StorageEngine;
   readonly clock: Clock;
@@ -69,7 +73,7 @@ export interface AcceptanceOptions {
   readonly maxEntryBytes: number;
   readonly reserveBytes: number;
   /** A group is durable: called with what changed before its writers are told. */
-  readonly durable: (changed: Changed) => void;
+  readonly durable: OnDurable;
   /** The head is no longer ours while we follow: true if what others wrote was taken up. */
   readonly moved: () => boolean;
 }
@@ -87,7 +91,7 @@ export class Acceptance {
   readonly #engine: StorageEngine;
   readonly #life: Life<Held>;
   readonly #failStop: FailStop;
-  readonly #durable: (changed: Changed) => void;
+  readonly #durable: OnDurable;
   readonly #committer: Committer;
   readonly #queue: AdmissionQueue; // writers that wait for room
   /** Durable; null before creation, or when it cannot be read. */
@@ -244,8 +248,10 @@ export class Acceptance {
 
   #onDurable(group: readonly Accepted[]): void {
     const changed = new Map<string, Uint8Array | null>();
+    let foreign: readonly string[] = [];
     const trees = heldOf(this.#life.state)?.trees;
     for (const accepted of group) {
+      if (accepted.foreign) foreign = [...foreign, ...accepted.changes.keys()];
       this.#pendingBytes -= accepted.bytes;
       for (const [key, { plain }] of accepted.changes) {
         changed.set(key, plain);
@@ -258,7 +264,7 @@ export class Acceptance {
     }
     this.waiters.reach(group.at(-1)!.sequence);
     // Caches first, then whoever waits for a change, then the answers.
-    this.#durable(changed);
+    this.#durable(changed, foreign);
     for (const { sequence } of group) this.waiters.tell(sequence);
     this.#queue.drain();
   }

@@ -33,6 +33,8 @@ export interface Accepted {
   readonly head: Head | null;
   /** Its bytes, where somebody else has made them. */
   readonly headBytes: Uint8Array | null;
+  /** Somebody else has made it: whatever is kept in memory of its keys may be old. */
+  readonly foreign: boolean;
   readonly meta: ReadonlyMap<string, Uint8Array | null>;
   readonly trimLogBelow: bigint | null;
   readonly bytes: number;

@@ -2,7 +2,7 @@
 // a storage that is theirs too. It is checked, taken over whole or not at all, and told as own commits are.
 
 import { equalBytes } from "@holdfast/shared/bytes";
-import { type Acceptance, type Changed, type Held, NOTHING } from "../commit/acceptance.ts";
+import { type Acceptance, type Held, NOTHING, type OnDurable } from "../commit/acceptance.ts";
 import type { FailStop } from "../commit/fail-stop.ts";
 import { EngineError, type StorageEngine } from "../engines/engine.ts";
 import * as failures from "../failures.ts";
@@ -25,7 +25,7 @@ export interface FollowingOptions {
   readonly failStop: FailStop;
   readonly acceptance: Acceptance;
   /** Told what others have changed, as after an own commit. */
-  readonly durable: (changed: Changed) => void;
+  readonly durable: OnDurable;
 }
 
 export class Following {
@@ -33,7 +33,7 @@ export class Following {
   readonly #life: Life<Held>;
   readonly #failStop: FailStop;
   readonly #acceptance: Acceptance;
-  readonly #durable: (changed: Changed) => void;
+  readonly #durable: OnDurable;
   readonly #controls = new ControlReaders();
 
   constructor(options: FollowingOptions) {
@@ -85,7 +85,17 @@ export class Following {
     }
     leaves.accepted(rows.leaves);
     const onDurable = () => takes.forEach((take) => take());
-    acceptance.push({ ...NOTHING, ...rows, changes, headBytes, bytes, sequence, onDurable });
+    const foreign = true;
+    acceptance.push({
+      ...NOTHING,
+      ...rows,
+      changes,
+      headBytes,
+      foreign,
+      bytes,
+      sequence,
+      onDurable,
+    });
     return sequence;
   }
 
@@ -121,7 +131,7 @@ export class Following {
       const moved = bytes !== null && (known === null || !equalBytes(bytes, known));
       const takes = moved ? this.#moveTo(bytes, changed) : [];
       for (const take of takes) take();
-      if (changed.size > 0) this.#durable(changed);
+      if (changed.size > 0) this.#durable(changed, [...changed.keys()]);
       return true;
     } catch (error) {
       this.#failStop.fail(error);

@@ -57,17 +57,28 @@ export interface MadeMounts extends MadeBarrier {
 }
 
 export async function madeMounts(stage = new Stage()): Promise<MadeMounts> {
-  return opened(await madeBarrier(), stage);
+  return mountsOver(await madeBarrier(), { stage });
 }
 
 /** A new process on the disk of one that has died. */
 export async function restartedMounts(before: MadeMounts, stage = before.stage) {
   const made = await crashed(before);
   assert.ok(unsealed(made.barrier));
-  return opened(made, stage);
+  return mountsOver(made, { stage });
 }
 
-async function opened(made: MadeBarrier, stage: Stage): Promise<MadeMounts> {
+export interface MountsOverOptions {
+  readonly stage?: Stage;
+  /** Beside that for tests. Default none. */
+  readonly types?: readonly EngineType<unknown>[];
+  /** Whether what writes by itself begins as well. Default true. */
+  readonly leads?: boolean;
+}
+
+export async function mountsOver(
+  made: MadeBarrier,
+  { stage = new Stage(), types = [], leads = true }: MountsOverOptions = {},
+): Promise<MadeMounts> {
   const { barrier, world } = made;
   const { random, timers, log, clock } = world;
   const shared = barrier.view("shared/");
@@ -84,7 +95,7 @@ async function opened(made: MadeBarrier, stage: Stage): Promise<MadeMounts> {
   const mounts: Mounts = new Mounts({
     shared,
     local,
-    types: [toyType(stage)],
+    types: [toyType(stage), ...types],
     namespaces,
     leases: {
       countOf: (uuid) => stage.leases.get(uuid) ?? 0,
@@ -106,7 +117,7 @@ async function opened(made: MadeBarrier, stage: Stage): Promise<MadeMounts> {
   mounts.expect();
   namespaces.open();
   await mounts.open();
-  mounts.start();
+  if (leads) mounts.start();
   return { ...made, stage, mounts, namespaces };
 }
 
