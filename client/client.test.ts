@@ -9,11 +9,11 @@ import fc from "fast-check";
 import { CanonicalPath, isSegment } from "@holdfast/shared/text/canonical-path";
 import { SystemFs } from "../src/system/fs.ts";
 import { Secret } from "@holdfast/shared/secret";
-import { ClientEnvironment } from "./environment.ts";
+import { ClientEnvironment } from "./node/environment.ts";
 import { parseExact } from "./exact-json.ts";
 import { oneSegment, restOfPath, typedPath } from "./request-path.ts";
 import { isLocal, parseServerAddress } from "./server-address.ts";
-import { readTokenFile, tokenFilePath, writeTokenFile } from "./token-file.ts";
+import { readTokenFile, tokenFilePath, writeTokenFile } from "./node/token-file.ts";
 
 test("parseServerAddress() reads scheme, host, port and a path in front", () => {
   for (const [text, secure, host, port, base] of [

@@ -1,46 +1,68 @@
-// The API as a program calls it: headers, paths, JSON, envelopes, refusals. api.ts, generated from the
+// The API as a program calls it: headers, paths, JSON, envelopes, refusals. api/, generated from the
 // declarations, gives every endpoint a typed function over this.
 
-import { text as utf8Text, wipe } from "@holdfast/shared/bytes";
-import { showDuration } from "@holdfast/shared/text/duration";
+import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
-import type { Secret } from "@holdfast/shared/secret";
+import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
 import { ApiError, errorsOf } from "./api-error.ts";
 import { ConnectionFailure } from "./connection-failure.ts";
 import { parseExact } from "./exact-json.ts";
-import { ownBytes } from "./own-bytes.ts";
 import type { Received, Transport } from "./transport.ts";
+import { ownBytes, textOf } from "./utf8.ts";
 
 export type Verb = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
 export type Query = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
 
-export interface Ask {
-  readonly query?: Query;
-  readonly body?: JsonObject;
+/** What can be said of any request, whatever it asks for. */
+export interface CallOptions {
   /** Statuses above 399 that are answers here and no refusals, as those of sys/health are. */
   readonly accept?: readonly number[];
   /** How long the server was asked to hold its answer back, on top of the usual time for one. */
   readonly held?: Nanos;
-  /** The answer is to be kept on the server for so long, for whoever unwraps it. */
-  readonly wrapTtl?: Nanos | undefined;
   /** Warnings that whoever asks deals with, and nobody else needs to be told. */
   readonly untold?: RegExp;
 }
 
-export interface Answer {
+export interface Ask extends CallOptions {
+  readonly query?: Query;
+  readonly body?: JsonObject;
+  /** Every status that comes with JSON is an answer, where `accept` names none. */
+  readonly anyStatus?: boolean;
+}
+
+/** A secret that ends, unless it is renewed. */
+export interface LeaseInfo {
+  readonly id: string;
+  readonly seconds: number;
+  readonly renewable: boolean;
+}
+
+/** Where an answer is kept for whoever unwraps it. */
+export interface WrapInfo {
+  readonly token: Secret<string>;
+  readonly accessor: string;
+  readonly seconds: number;
+  readonly creationTime: string;
+  readonly creationPath: string;
+}
+
+export interface Answer<T = JsonValue | undefined> {
   readonly status: number;
-  /** Undefined when there was no body or it was not JSON. */
-  readonly body: JsonValue | undefined;
-  /** What the endpoint answered, taken out of the envelope where there is one. */
-  readonly data: JsonValue | undefined;
-  readonly text: string;
-  readonly contentType: string;
+  /** What the endpoint answered, taken out of the envelope where there is one; undefined when the answer
+   *  was wrapped. */
+  readonly data: T;
+  readonly lease: LeaseInfo | null;
+  readonly wrapInfo: WrapInfo | null;
   readonly warnings: readonly string[];
   readonly requestId: string;
+  /** All that was answered. Undefined when there was no body or it was not JSON. */
+  readonly body: JsonValue | undefined;
+  readonly text: string;
+  readonly contentType: string;
   header(name: string): string | undefined;
 }
 
@@ -52,7 +74,7 @@ export interface Call extends Ask {
 }
 
 export interface Caller {
-  call<T>(call: Call): Promise<T>;
+  call<T>(call: Call, options?: CallOptions): Promise<Answer<T>>;
 }
 
 /** Told of every request; it learns no secret: neither headers, nor bodies, nor queries. */
@@ -74,6 +96,8 @@ export interface ClientOptions {
   readonly region: string;
   /** Asks that soft-mandatory policies let the requests pass. Default false. */
   readonly policyOverride?: boolean;
+  /** Answers are to be kept on the server for so long, for whoever unwraps them. Default: they come. */
+  readonly wrapTtl?: Nanos;
   readonly watcher?: Watcher;
   readonly warn?: (warning: string) => void;
 }
@@ -86,8 +110,9 @@ export class Client implements Caller {
   }
 
   /** The same server with another token, or none. */
-  withToken(token: Secret<string> | null): Client {
-    return new Client({ ...this.#options, token });
+  withToken(token: Secret<string> | string | null): Client {
+    const hidden = typeof token === "string" ? new Secret(token) : token;
+    return new Client({ ...this.#options, token: hidden });
   }
 
   /** Of its requests; empty for root. */
@@ -98,6 +123,16 @@ export class Client implements Caller {
   /** The same server, outside of every namespace: for what is the node's and not a namespace's. */
   inRoot(): Client {
     return new Client({ ...this.#options, namespace: "" });
+  }
+
+  /** The same server in another namespace. */
+  inNamespace(namespace: string): Client {
+    return new Client({ ...this.#options, namespace });
+  }
+
+  /** The same, with answers that stay on the server: their `wrapInfo` says how to get them, once. */
+  wrapping(ttl: Nanos | string): Client {
+    return new Client({ ...this.#options, wrapTtl: nanosOf(ttl) });
   }
 
   /** The same, with nobody told of its requests: for those beside what a person looks at. */
@@ -115,19 +150,19 @@ export class Client implements Caller {
     const { transport, watcher, warn, region } = this.#options;
     const query = path.startsWith("acl/") && region !== "" ? { region, ...ask.query } : ask.query;
     const body = ask.body === undefined ? null : ownBytes(JSON.stringify(ask.body));
-    const headers = this.#headers(method, body !== null, ask.wrapTtl);
+    const headers = this.#headers(method, body !== null);
     const ended = watcher?.started(method, path, ask.held !== undefined);
     let received: Received | null = null;
     try {
       const target = `/v1/${path}${queryText(query)}`;
       received = await transport.send({ method, target, headers, body, held: ask.held ?? 0n });
     } finally {
-      wipe(body);
+      body?.fill(0);
       const id = received?.header("x-service-request-id") ?? "";
       ended?.(received?.status ?? null, id);
     }
     const answer = answerOf(received);
-    if (received.status >= 300 && !(ask.accept ?? []).includes(received.status)) {
+    if (received.status >= 300 && !isAccepted(answer, ask)) {
       if (PLAIN_TO_TLS.test(answer.text) && received.status === 400) {
         throw new ConnectionFailure("speaks-tls", transport.address, "");
       }
@@ -137,16 +172,14 @@ export class Client implements Caller {
     return answer;
   }
 
-  async call<T>({ method, path, answer, ...ask }: Call): Promise<T> {
-    const { data, body, text } = await this.request(method, path, ask);
-    const auth = isObject(body) ? body["auth"] : undefined;
-    const given = { data, auth, bare: body, text, nothing: undefined }[answer];
+  async call<T>({ method, path, answer, ...ask }: Call, options?: CallOptions): Promise<Answer<T>> {
+    const got = await this.request(method, path, { ...ask, ...options });
     // The declaration that made the caller's type made the server's answer as well.
-    return given as T;
+    return { ...got, data: partOf(got, answer) as T };
   }
 
-  #headers(method: Verb, hasBody: boolean, wrapTtl: Nanos | undefined): Record<string, string> {
-    const { token, namespace, policyOverride = false } = this.#options;
+  #headers(method: Verb, hasBody: boolean): Record<string, string> {
+    const { token, namespace, policyOverride = false, wrapTtl } = this.#options;
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     return {
       accept: "application/json",
@@ -162,7 +195,7 @@ export class Client implements Caller {
 
 function answerOf(received: Received): Answer {
   const contentType = received.header("content-type") ?? "";
-  const text = utf8Text(received.body);
+  const text = textOf(received.body);
   const body = /\bjson\b/.test(contentType) ? parsed(text) : undefined;
   const inner = isObject(body) ? body : {};
   const enveloped = "request_id" in inner && "data" in inner;
@@ -170,12 +203,61 @@ function answerOf(received: Received): Answer {
     status: received.status,
     body,
     data: enveloped ? (inner["data"] ?? undefined) : body,
+    lease: enveloped ? leaseOf(inner) : null,
+    wrapInfo: enveloped ? wrapInfoOf(inner) : null,
     text,
     contentType,
     warnings: warningsOf(inner, received),
     requestId: received.header("x-service-request-id") ?? "",
     header: (name) => received.header(name),
   };
+}
+
+function leaseOf({
+  lease_id: id,
+  lease_duration: seconds,
+  renewable,
+}: JsonObject): LeaseInfo | null {
+  if (typeof id !== "string" || id === "") return null;
+  return { id, seconds: secondsOf(seconds), renewable: renewable === true };
+}
+
+function wrapInfoOf({ wrap_info: info }: JsonObject): WrapInfo | null {
+  if (!isObject(info) || typeof info["token"] !== "string") return null;
+  const text = (name: string) => (typeof info[name] === "string" ? info[name] : "");
+  return {
+    token: new Secret(info["token"]),
+    accessor: text("accessor"),
+    seconds: secondsOf(info["ttl"]),
+    creationTime: text("creation_time"),
+    creationPath: text("creation_path"),
+  };
+}
+
+function secondsOf(value: JsonValue | undefined): number {
+  return typeof value === "number" && value > 0 ? value : 0;
+}
+
+/** The part of an answer that a function gives: what is missing there no caller could go on with. */
+function partOf(
+  { status, data, body, text, wrapInfo }: Answer,
+  answer: Call["answer"],
+): JsonValue | undefined {
+  if (answer === "nothing" || wrapInfo !== null) return undefined;
+  if (answer === "text") return text;
+  const auth = isObject(body) ? body["auth"] : undefined;
+  const part = { data, auth, bare: body }[answer];
+  if (typeof part === "object" && part !== null) return part;
+  // What was wrapped may have been an answer without data.
+  const empty = status === 204 || (isObject(body) && body["data"] === null);
+  if (answer === "data" && empty) return {};
+  const message = "the server's answer is not the one that this request has; is it Holdfast?";
+  throw new Failure("upstream", "answer-malformed", message);
+}
+
+function isAccepted({ status, body }: Answer, { accept, anyStatus = false }: Ask): boolean {
+  if (accept !== undefined) return accept.includes(status);
+  return anyStatus && status >= 400 && isObject(body) && body["errors"] === undefined;
 }
 
 /** How servers and proxies that take TLS alone say so. */
@@ -214,6 +296,11 @@ function refusal(
   const seconds = Number(received.header("retry-after") ?? "");
   const retry = Number.isInteger(seconds) && seconds > 0 ? { retryAfter: seconds } : {};
   return new ApiError({ method, path, status, errors: errorsOf(body), requestId, body, ...retry });
+}
+
+/** A length of time as programs give it: such as "10m", or nanoseconds. */
+export function nanosOf(length: string | Nanos): Nanos {
+  return typeof length === "string" ? parseDuration(length) : length;
 }
 
 function queryText(query: Query = {}): string {

@@ -116,6 +116,9 @@ const BY_CODE: ReadonlyMap<string, ConnectionProblem> = new Map([
   ["ETIMEDOUT", "timed-out"],
   ["ECONNRESET", "broken"],
   ["EPIPE", "broken"],
+  ["UND_ERR_SOCKET", "broken"], // of fetch in Node, as the next two
+  ["UND_ERR_CONNECT_TIMEOUT", "timed-out"],
+  ["UND_ERR_HEADERS_TIMEOUT", "timed-out"],
   ["ENOENT", "no-socket"],
   ["EACCES", "no-socket"],
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "untrusted"],

@@ -20,6 +20,13 @@ export function restOfPath(text: string): string {
     .join("/");
 }
 
+/** Where an engine is mounted, with or without slashes around it; for auth methods without "auth/". */
+export function mountPath(text: string): string {
+  const path = restOfPath(text);
+  if (path === "") throw new Failure("invalid", "path-segment", "the path of the mount is empty");
+  return path;
+}
+
 /** A path that a person typed: "/v1/sys/health" and "sys/health" are the same. */
 export function typedPath(text: string): string {
   if (text.includes("?") || text.includes("#")) {

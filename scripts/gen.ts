@@ -1,210 +1,48 @@
 // `npm run gen [-- --check]`: writes what is derived from the declarations and kept in the repository:
-// client/api.ts, a typed function for every endpoint, docs/endpoints.md, which says where each is
-// declared and who may call it, and docs/errors.md, which says what every code of an error means. With
-// --check it only tells whether they are up to date (exit code 1 if not).
+// client/api.ts and client/api/, a typed function for every endpoint, docs/endpoints.md, which says where
+// each is declared and who may call it, and docs/errors.md, which says what every code of an error means.
+// With --check it only tells whether they are up to date (exit code 1 if not).
 
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { parametersOf, type Endpoint } from "@holdfast/shared/endpoint/endpoint";
-import { inAuth } from "@holdfast/shared/endpoint/auth";
-import { out } from "@holdfast/shared/endpoint/output";
-import type { Schema } from "@holdfast/shared/endpoint/schema";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, relative } from "node:path";
+import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
+import { generateClient, type DeclaredGroup } from "./client-functions.ts";
 import { errorsPage, productFiles, readErrorCodes } from "./error-codes.ts";
 import { requireRuntime } from "./runtime.ts";
 
 const root = join(import.meta.dirname, "..");
-export const CLIENT_FILE = join(root, "client", "api.ts");
+export const CLIENT_INDEX = join(root, "client", "api.ts");
+export const CLIENT_FOLDER = join(root, "client", "api");
 export const ERRORS_FILE = join(root, "docs", "errors.md");
 export const ENDPOINTS_FILE = join(root, "docs", "endpoints.md");
 
-export type Declared = Pick<
-  Endpoint<never>,
-  "name" | "method" | "path" | "summary" | "family" | "input" | "output"
->;
-
-const OPENING = `// Every endpoint of the API as a typed function. Written by scripts/gen.ts out of the declarations: do
-// not edit. Inputs have the names of the declarations, answers those of the wire.
-
-`;
-
-/** The module's text, formatted like the rest of the house. */
-export function generateClient(endpoints: readonly Declared[]): string {
-  const names = endpoints.map(({ name }) => functionName(name));
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new Error(`two endpoints are called ${twice}`);
-  const body = endpoints.map(describeEndpoint).join("\n");
-  return format(OPENING + importsFor(body) + body);
+/** Every file of the client that is generated, with its text. */
+export async function clientFiles(): Promise<ReadonlyMap<string, string>> {
+  const { surface, mountedSurface } = await import("../src/surface.ts");
+  const groups: DeclaredGroup[] = [
+    ...surface.map(({ file, endpoints }) => ({ group: file.split("/")[1]!, at: "", endpoints })),
+    ...mountedSurface,
+  ];
+  const texts = Array.from(generateClient(groups), ([name, text]): [string, string] => [
+    name === "" ? CLIENT_INDEX : join(CLIENT_FOLDER, `${name}.ts`),
+    text,
+  ]);
+  return formatted(new Map(texts));
 }
 
-function importsFor(body: string): string {
-  const json = ["JsonObject", "JsonValue"].filter((name) => new RegExp(`\\b${name}\\b`).test(body));
-  const paths = ["oneSegment", "restOfPath"].filter((name) => body.includes(`${name}(`));
-  return [
-    json.length > 0
-      ? `import type { ${json.join(", ")} } from "@holdfast/shared/json/json";\n`
-      : "",
-    'import type { Caller } from "./client.ts";\n',
-    paths.length > 0 ? `import { ${paths.join(", ")} } from "./request-path.ts";\n` : "",
-    "\n",
-  ].join("");
-}
-
-function describeEndpoint(endpoint: Declared): string {
-  const name = functionName(endpoint.name);
-  const type = name[0]!.toUpperCase() + name.slice(1);
-  const fields = Object.entries(endpoint.input);
-  const [answerType, answer] = answerOf(endpoint);
-  const isAlias = answerType !== "undefined" && answerType !== "string";
-  const answerName = isAlias ? `${type}Answer` : answerType;
-  const optional = fields.every(([, field]) => !field.required);
-  const given = fields.length === 0 ? "" : `, input: ${type}Input${optional ? " = {}" : ""}`;
-  const sent = [
-    `method: "${endpoint.method}"`,
-    `path: ${pathExpression(endpoint)}`,
-    membersOf("query", fields, endpoint),
-    membersOf("body", fields, endpoint),
-    `answer: "${answer}"`,
-  ].filter((part) => part !== "");
-  return [
-    fields.length === 0
-      ? ""
-      : `export interface ${type}Input {\n${fields.map(inputMember).join("")}}\n`,
-    isAlias ? `\nexport type ${answerName} = ${answerType};\n` : "",
-    `\n${comment(endpoint.summary)}export function ${name}(client: Caller${given}): `,
-    `Promise<${answerName}> { return client.call<${answerName}>({ ${sent.join(", ")} }); }\n`,
-  ].join("");
-}
-
-function inputMember([key, { help, required, schema }]: readonly [string, Field<unknown>]): string {
-  const type = typeOf(schema);
-  return `${comment(help)}readonly ${propertyName(key)}${required ? "" : "?"}: ${type}${required ? "" : " | undefined"};\n`;
-}
-
-/** The type of an answer, and where it lies in what the server sends. */
-function answerOf({ output, family }: Declared): [type: string, answer: string] {
-  if (output === out.nothing) return ["undefined", "nothing"];
-  if (output.schema.format?.includes("/") === true) return ["string", "text"];
-  if (output === inAuth) return [typeOf(output.schema), "auth"];
-  return [typeOf(output.schema), family === "enveloped" ? "data" : "bare"];
-}
-
-/** Where a field goes that may stand in body or query: methods without a body have the query. */
-function placeOf({ source }: Field<unknown>, { method }: Declared): "path" | "query" | "body" {
-  if (source === "whole") return "body";
-  if (source !== "param") return source;
-  return method === "POST" || method === "PATCH" ? "body" : "query";
-}
-
-function membersOf(
-  place: "query" | "body",
-  fields: readonly (readonly [string, Field<unknown>])[],
-  endpoint: Declared,
-): string {
-  const members = fields.filter(([, field]) => placeOf(field, endpoint) === place);
-  if (members.length === 0) return "";
-  const whole = members.find(([, { source }]) => source === "whole");
-  if (whole !== undefined) return `${place}: input${memberAccess(whole[0])}`;
-  const pairs = members.map(
-    ([key, { name }]) => `${propertyName(name)}: input${memberAccess(key)}`,
-  );
-  return `${place}: { ${pairs.join(", ")} }`;
-}
-
-function pathExpression({ path, input }: Declared): string {
-  const { names, rest } = parametersOf(path);
-  if (names.length === 0) return JSON.stringify(path.slice(1));
-  const last = names.at(-1);
-  const parts = path
-    .slice(1)
-    .split("/")
-    .map((part) => {
-      if (!part.startsWith(":")) return part;
-      const name = part.slice(1).replace("+", "");
-      const key = Object.entries(input).find(
-        ([, field]) => field.source === "path" && field.name === name,
-      )?.[0];
-      if (key === undefined) throw new Error(`${path}: no field for ${part}`);
-      const escape = rest && name === last ? "restOfPath" : "oneSegment";
-      return `\${${escape}(input${memberAccess(key)})}`;
-    });
-  return `\`${parts.join("/")}\``;
-}
-
-export function typeOf(schema: Schema): string {
-  const type = plainType(schema);
-  return schema.nullable === true ? `${type} | null` : type;
-}
-
-function plainType(schema: Schema): string {
-  const { type, enum: values, items, properties, additionalProperties, oneOf } = schema;
-  if (oneOf !== undefined) return oneOf.map((one) => typeOf(one)).join(" | ");
-  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
-  if (type === undefined) return "JsonValue";
-  switch (type) {
-    case "string":
-    case "boolean":
-      return type;
-    case "integer":
-    case "number":
-      return "number";
-    case "array":
-      return `readonly (${items === undefined ? "JsonValue" : typeOf(items)})[]`;
-    case "object":
-      if (properties !== undefined) return objectType(properties, schema.required ?? []);
-      return typeof additionalProperties === "object"
-        ? `Readonly<Record<string, ${typeOf(additionalProperties)}>>`
-        : "JsonObject";
-  }
-}
-
-function objectType(
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[],
-): string {
-  const members = Object.entries(properties).map(([name, schema]) => {
-    const mark = required.includes(name) ? "" : "?";
-    return `${comment(schema.description ?? "")}readonly ${propertyName(name)}${mark}: ${typeOf(schema)};\n`;
-  });
-  return `{\n${members.join("")} }`;
-}
-
-function functionName(name: string): string {
-  const camel = name.replace(/[^A-Za-z0-9]+([A-Za-z0-9])/g, (_, next: string) =>
-    next.toUpperCase(),
-  );
-  if (!/^[a-z][A-Za-z0-9]*$/.test(camel)) throw new Error(`${name} cannot name a function`);
-  return camel;
-}
-
-function propertyName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-}
-
-function memberAccess(key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
-}
-
-/** A description cannot end its own comment. */
-function comment(text: string): string {
-  return text === "" ? "" : `/** ${text.replace(/\*\//g, "* /").replace(/\s+/g, " ")} */\n`;
-}
-
-function format(source: string, file = CLIENT_FILE): string {
-  const formatter = join(root, "node_modules", ".bin", "oxfmt");
-  const { status, stdout, stderr } = spawnSync(formatter, ["--stdin-filepath", file], {
-    cwd: root,
-    input: source,
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`the generated client cannot be formatted: ${stderr}`);
-  return stdout;
-}
-
-export async function generateFromSurface(): Promise<string> {
-  const { everyEndpoint } = await import("../src/surface.ts");
-  return generateClient(everyEndpoint);
+/** Files beside those that are generated: of rooms that are gone. */
+export function leftOver(files: ReadonlyMap<string, string>): string[] {
+  return globSync(join(CLIENT_FOLDER, "*.ts")).filter((file) => !files.has(file));
 }
 
 /** The endpoints as a document: a change of access is seen in review. */
@@ -238,18 +76,50 @@ export async function errorsDocument(): Promise<string> {
   return format(errorsPage(codes, STATUS), ERRORS_FILE);
 }
 
+/** Texts by the names of their files, formatted like the rest of the house. */
+export function formatted(texts: ReadonlyMap<string, string>): Map<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-gen-"));
+  try {
+    const names = Array.from(
+      texts.keys(),
+      (file, i) => [file, join(folder, `${i}-${basename(file)}`)] as const,
+    );
+    for (const [file, name] of names) writeFileSync(name, texts.get(file) ?? "");
+    const formatter = join(root, "node_modules", ".bin", "oxfmt");
+    const settings = ["--config", join(root, ".oxfmtrc.json"), folder];
+    const { status, stderr } = spawnSync(formatter, settings, { cwd: root, encoding: "utf8" });
+    if (status !== 0) throw new Error(`what was generated cannot be formatted: ${stderr}`);
+    return new Map(names.map(([file, name]) => [file, readFileSync(name, "utf8")]));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function format(text: string, file: string): string {
+  return formatted(new Map([[file, text]])).get(file) ?? "";
+}
+
 if (import.meta.main) {
   requireRuntime();
-  const files: readonly [string, string][] = [
-    [CLIENT_FILE, await generateFromSurface()],
+  const client = await clientFiles();
+  const files = new Map([
+    ...client,
     [ENDPOINTS_FILE, await endpointsDocument()],
     [ERRORS_FILE, await errorsDocument()],
-  ];
-  for (const [file, text] of files) {
-    if (!process.argv.includes("--check")) writeFileSync(file, text);
-    else if (readFileSync(file, "utf8") !== text) {
+  ]);
+  if (process.argv.includes("--check")) {
+    const stale = [...files].filter(([file, text]) => textOf(file) !== text).map(([file]) => file);
+    for (const file of [...stale, ...leftOver(client)]) {
       console.error(`${relative(root, file)} is not up to date: run \`npm run gen\``);
       process.exitCode = 1;
     }
+  } else {
+    for (const file of leftOver(client)) rmSync(file);
+    mkdirSync(CLIENT_FOLDER, { recursive: true });
+    for (const [file, text] of files) writeFileSync(file, text);
   }
+}
+
+function textOf(file: string): string | null {
+  return existsSync(file) ? readFileSync(file, "utf8") : null;
 }

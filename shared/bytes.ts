@@ -1,8 +1,6 @@
 // Bytes: the few operations that several rooms need, without pooled buffers. Key material must
 // never lie in Node's shared pool, where a neighbour's slice could still show it after a wipe.
 
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-
 export const EMPTY: Uint8Array = new Uint8Array(0);
 
 /**
@@ -72,16 +70,6 @@ export function fromBase64(input: string): Buffer | null {
   const out = alloc(Buffer.byteLength(input, "base64"));
   const written = out.write(input, "base64");
   return written === out.length ? out : null;
-}
-
-// Comparing keyed digests instead of the values makes unequal lengths no special case, and leaves
-// nothing for a caller to steer. The key lives as long as the process and protects nothing stored.
-const compareKey = randomBytes(32);
-
-/** Equality in time that does not depend on where the values differ. */
-export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  const digest = (value: Uint8Array) => createHmac("sha256", compareKey).update(value).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }
 
 /** Order of bytes, not of time: for sorting and tests only, never for secrets. */

@@ -1,7 +1,7 @@
 // What may be told of an error that is not ours. Never its message: a parser's error quotes what it could
 // not parse, and that may be a secret. Its kind, the system's word for it and the place it came from.
 
-import { getSystemErrorMessage } from "node:util";
+import { systemErrorText } from "./system-errors.ts";
 
 const FRAMES = 6;
 const NAME = /^[A-Za-z]{1,40}$/;
@@ -26,7 +26,7 @@ export function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown cause";
   const code = "code" in error && CODE.test(String(error.code)) ? String(error.code) : "";
   if (code !== "" && "errno" in error && typeof error.errno === "number" && error.errno < 0) {
-    return `${code}: ${getSystemErrorMessage(error.errno) ?? "unknown to the system"}`;
+    return `${code}: ${systemErrorText(code) ?? "unknown to the system"}`;
   }
   return `unexpected ${nameOf(error)}${code === "" ? "" : ` ${code}`}`;
 }

@@ -1,8 +1,8 @@
 // A value that cannot be printed by accident: string conversion, JSON, inspection and template
 // literals all give "[secret]". Whoever needs the value says so by calling reveal().
 
-import { inspect } from "node:util";
-
+// How Node's inspection is told; a symbol of everybody, so that browsers can load this file too.
+const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
 const SHOWN = "[secret]";
 
 export class Secret<T> {
@@ -28,7 +28,7 @@ export class Secret<T> {
     return SHOWN;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return SHOWN;
   }
 }

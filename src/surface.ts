@@ -66,6 +66,8 @@ export const surface: readonly DeclaredFile[] = [
 export interface MountedEndpoints {
   /** What to call such a mount. */
   readonly title: string;
+  /** The client's module for it. */
+  readonly group: string;
   /** Where it is, or what stands for that. */
   readonly at: string;
   readonly endpoints: readonly Endpoint<never>[];
@@ -73,14 +75,24 @@ export interface MountedEndpoints {
 
 /** What mounts answer to, by type; paths begin at the mount. */
 export const mountedSurface: readonly MountedEndpoints[] = [
-  { title: "cubbyhole", at: "cubbyhole", endpoints: cubbyholePaths },
-  { title: "kv, version 2", at: "<kv>", endpoints: kvEngine.paths({ version: "2" }) },
-  { title: "kv, version 1", at: "<kv>", endpoints: kvEngine.paths({ version: "1" }) },
-  { title: "clouda", at: "<clouda>", endpoints: cloudaType.paths({}) },
-  { title: "cloudb", at: "<cloudb>", endpoints: cloudbType.paths({}) },
-  { title: "userpass", at: "auth/<userpass>", endpoints: userpassType().paths({}) },
-  { title: "approle", at: "auth/<approle>", endpoints: approleType().paths({}) },
-  { title: "every type that makes something outside", at: "<mount>", endpoints: orphansApi },
+  { title: "cubbyhole", group: "cubbyhole", at: "cubbyhole", endpoints: cubbyholePaths },
+  { title: "kv, version 2", group: "kv", at: "<kv>", endpoints: kvEngine.paths({ version: "2" }) },
+  { title: "kv, version 1", group: "kv1", at: "<kv>", endpoints: kvEngine.paths({ version: "1" }) },
+  { title: "clouda", group: "clouda", at: "<clouda>", endpoints: cloudaType.paths({}) },
+  { title: "cloudb", group: "cloudb", at: "<cloudb>", endpoints: cloudbType.paths({}) },
+  {
+    title: "userpass",
+    group: "userpass",
+    at: "auth/<userpass>",
+    endpoints: userpassType().paths({}),
+  },
+  { title: "approle", group: "approle", at: "auth/<approle>", endpoints: approleType().paths({}) },
+  {
+    title: "every type that makes something outside",
+    group: "mounts",
+    at: "<mount>",
+    endpoints: orphansApi,
+  },
 ];
 
 export const everyEndpoint: readonly Endpoint<never>[] = surface.flatMap(

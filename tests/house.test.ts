@@ -7,6 +7,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { errorsPage, productFiles, readErrorCodes } from "../scripts/error-codes.ts";
 import { STATUS } from "../src/http/status.ts";
+import { needsNode } from "./house/browser.ts";
 import { depth, fileName, openingComment, switchedOffTests } from "./house/files.ts";
 import { casesApart, casesListed, casesNamed } from "./house/cases.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
@@ -466,6 +467,40 @@ test("no comment, no name of a test and no page points at a text that is not her
     all.flatMap((path) => strayPointers(path, read(path), exists)),
     [],
   );
+});
+
+test("what browsers load: the check finds what was planted and nothing else", () => {
+  const house: Readonly<Record<string, string>> = {
+    "client/sdk.ts": 'import { a } from "./a.ts";\nimport type { B } from "node:net";',
+    "client/a.ts": 'export { c } from "@holdfast/shared/text/c";',
+    "shared/text/c.ts": "const bytes = text.Buffer; // Buffer",
+  };
+  const found = (more: Readonly<Record<string, string>>) => {
+    const all = { ...house, ...more };
+    return needsNode("client/sdk.ts", (path) => all[path] ?? assert.fail(path));
+  };
+  assert.deepEqual(found({}), { files: Object.keys(house), problems: [] });
+  for (const source of [
+    'import { join } from "node:path";',
+    'const fs = await import("node:fs");',
+    'import { x } from "some-package";',
+    "const a = await import(name);",
+    "const b = Buffer.alloc(3);",
+    'const home = process.env["HOME"];',
+  ]) {
+    const { problems } = found({ "shared/text/c.ts": source });
+    assert.equal(problems.length, 1, [source, ...problems].join("\n"));
+  }
+});
+
+test("nothing that can be reached from @holdfast/client needs Node", () => {
+  const { files: reached, problems } = needsNode("client/sdk.ts", read);
+  assert.deepEqual(problems, []);
+  assert.ok(reached.includes("client/api/kv.ts") && reached.includes("shared/failure.ts"));
+  const { exports } = JSON.parse(read("client/package.json")) as {
+    exports: Record<string, string>;
+  };
+  assert.equal(exports["."], "./sdk.ts");
 });
 
 test("case numbers: the check finds what was planted and nothing else", () => {

@@ -150,7 +150,7 @@ function invalid(input: unknown, hint = ""): Failure {
  */
 function quote(text: string, shown: number): string {
   let out = "";
-  for (const byte of Buffer.from(text.slice(0, shown), "utf8")) {
+  for (const byte of new TextEncoder().encode(text.slice(0, shown))) {
     const char = String.fromCharCode(byte);
     if (char === '"' || char === "\\") out += `\\${char}`;
     else if (byte < 0x20 || byte > 0x7e) out += `\\x${byte.toString(16).padStart(2, "0")}`;

@@ -2,7 +2,7 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Told } from "@holdfast/client/environment";
+import type { Told } from "@holdfast/client/node/environment";
 import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";

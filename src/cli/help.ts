@@ -1,6 +1,6 @@
 // Help, out of the declarations.
 
-import { ENVIRONMENT_HELP } from "@holdfast/client/environment";
+import { ENVIRONMENT_HELP } from "@holdfast/client/node/environment";
 import { shownAs, type Argument } from "./argument.ts";
 import { COMMAND_NAMES, GROUPS, loadCommand, SERVER, type Group } from "./catalogue.ts";
 import type { Command } from "./command.ts";

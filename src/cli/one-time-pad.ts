@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { fromBase64, wipe } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
-import { ownBytes } from "@holdfast/client/own-bytes";
+import { ownBytes } from "@holdfast/client/utf8";
 
 export function uncover(encoded: string, otp: Secret<string>): Secret<string> {
   const token = fromBase64(encoded.trim());

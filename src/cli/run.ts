@@ -7,7 +7,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { SystemFs } from "../system/fs.ts";
 import { SystemTimers } from "../system/timers.ts";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Told } from "@holdfast/client/environment";
+import type { Told } from "@holdfast/client/node/environment";
 import { adviceFor } from "./advice.ts";
 import { readArguments } from "./argument.ts";
 import { findCommand, loadCommand, type Group } from "./catalogue.ts";

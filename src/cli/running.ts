@@ -2,7 +2,7 @@
 
 import { showDuration } from "@holdfast/shared/text/duration";
 import { Client, type Watcher } from "@holdfast/client/client";
-import { Transport } from "@holdfast/client/transport";
+import { NodeTransport } from "@holdfast/client/node/node-transport";
 import type { PassedSignal } from "./child-command.ts";
 import type { Context } from "./command.ts";
 import type { CliIo, CliWorld } from "./io.ts";
@@ -101,7 +101,7 @@ export class Running implements Context {
     if (tls.skipVerify) out.warn("the server's certificate is not checked");
     const { value: address } = settings.address;
     return new Client({
-      transport: new Transport({ address, tls, timeout: settings.timeout, timers }),
+      transport: new NodeTransport({ address, tls, timeout: settings.timeout, timers }),
       token: token?.value ?? null,
       namespace: settings.namespace,
       region: settings.region,

@@ -13,15 +13,15 @@ import {
   type ClientSetting,
   type Environment,
   type Told,
-} from "@holdfast/client/environment";
+} from "@holdfast/client/node/environment";
 import {
   DEFAULT_ADDRESS,
   parseServerAddress,
   type ServerAddress,
 } from "@holdfast/client/server-address";
-import { addressesOf, sameServer } from "@holdfast/client/token-address";
-import { readTokenFile, tokenFilePath } from "@holdfast/client/token-file";
-import type { TlsChoice } from "@holdfast/client/transport";
+import { addressesOf, mayBeSent } from "@holdfast/client/node/token-address";
+import { readTokenFile, tokenFilePath } from "@holdfast/client/node/token-file";
+import type { TlsChoice } from "@holdfast/client/node/node-transport";
 import { showDuration } from "@holdfast/shared/text/duration";
 import { flag, type FlagValues } from "./flag.ts";
 import { UsageError } from "./usage-error.ts";
@@ -143,15 +143,14 @@ export class Settings {
   #withheld(fs: Fs, token: Secret<string>): string | null {
     const { value: address, from } = this.address;
     const known = addressesOf(fs, this.tokenFile, token);
+    if (mayBeSent(known, address, from)) return null;
     const next = "`holdfast login` at this address gets one, or takes the same one for both";
     if (known === null) {
-      if (!/^(?!HOLDFAST)[A-Z]+_ADDR$/.test(from)) return null;
       return (
         `the token in ${this.tokenFile} is not sent to ${address.shown} (from ${from}): it is not ` +
         `known to be for that server; ${next}`
       );
     }
-    if (known.some((one) => sameServer(one, address))) return null;
     const whose = known.join(", ");
     return (
       `the token in ${this.tokenFile} is for ${whose} and is not sent to ${address.shown} ` +

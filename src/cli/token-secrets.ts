@@ -6,7 +6,7 @@ import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import { isUuid } from "@holdfast/shared/text/uuid";
-import { ownBytes } from "@holdfast/client/own-bytes";
+import { ownBytes } from "@holdfast/client/utf8";
 import type { Context } from "./command.ts";
 import { flag } from "./flag.ts";
 import { shown } from "./terminal/value.ts";

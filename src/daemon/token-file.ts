@@ -8,7 +8,7 @@ import { text, utf8 } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
 import type { Fs } from "@holdfast/shared/world";
-import { forgetAddresses, rememberAddresses } from "@holdfast/client/token-address";
+import { forgetAddresses, rememberAddresses } from "@holdfast/client/node/token-address";
 import type { Host } from "./host.ts";
 
 const NAME = ".holdfast-token";

@@ -3,7 +3,8 @@
 // the shares of neither side open them.
 
 import type { KeyObject } from "node:crypto";
-import { sameBytes, wipe } from "@holdfast/shared/bytes";
+import { wipe } from "@holdfast/shared/bytes";
+import { sameBytes } from "../base/same-bytes.ts";
 import { bytesCodec } from "@holdfast/shared/codec";
 import type { Random, Timers } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";

@@ -8,7 +8,7 @@ import { test, type TestContext } from "node:test";
 import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
-import { DEFAULT_TIMEOUT } from "@holdfast/client/environment";
+import { DEFAULT_TIMEOUT } from "@holdfast/client/node/environment";
 import type { ChildCommands } from "../../src/cli/child-command.ts";
 import { credentialVariables, exportLines } from "../../src/cli/credential-variables.ts";
 import { countingEngine } from "../support/counting-engine.ts";

@@ -4,15 +4,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { generateClient, typeOf } from "../../scripts/client-functions.ts";
 import {
-  CLIENT_FILE,
+  clientFiles,
   ENDPOINTS_FILE,
   endpointsDocument,
   ERRORS_FILE,
   errorsDocument,
-  generateClient,
-  generateFromSurface,
-  typeOf,
+  formatted,
+  leftOver,
 } from "../../scripts/gen.ts";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
@@ -65,73 +65,110 @@ const sample = [
     handler: () => new TextBody("application/json", ""),
   }),
 ];
-const made = generateClient(sample);
+const mounted = [
+  endpoint({
+    name: "boxDelete",
+    method: "DELETE",
+    path: "/data/:path+",
+    summary: "Delete",
+    access: access.capability,
+    input: { path: wire.path("path").string("Where") },
+    output: out.nothing,
+    handler: () => undefined,
+  }),
+];
+const groups = [
+  { group: "things", at: "", endpoints: sample },
+  { group: "box", at: "auth/<box>", endpoints: mounted },
+];
+const texts = generateClient(groups);
+const made = formatted(new Map([["things.ts", texts.get("things") ?? ""]])).get("things.ts") ?? "";
 
 test("a function for every endpoint, with typed input and answer", () => {
   for (const part of [
-    "export interface WriteThingInput {",
+    "export type WriteThingInput = {",
     "readonly kind: string;",
-    "readonly where: string;",
-    "readonly maxAge?: string | number | undefined;",
+    "readonly path: string;",
+    "readonly max_age?: string | number | undefined;",
     'readonly mode?: "a" | "b" | undefined;',
+    'readonly "dry-run"?: boolean | undefined;',
     "readonly made?: string;",
     "readonly by: number | null;",
     "readonly more: Readonly<Record<string, readonly number[]>>;",
     "readonly any: JsonValue;",
     "/** Write a thing * / and more */",
     "export function deleteThing(",
-    "export function readText(client: Caller): Promise<string> {",
+    "export function readText(client: Caller, options?: CallOptions): Promise<Answer<string>> {",
   ]) {
     assert.ok(made.includes(part), `${part}\n${made}`);
   }
-});
-
-test("fields go where their declaration says, under their names on the wire", () => {
-  assert.ok(made.includes("path: `things/${oneSegment(input.kind)}/${restOfPath(input.where)}`"));
-  assert.ok(made.includes('query: { "dry-run": input.dry }'));
-  assert.ok(made.includes("body: { max_age: input.maxAge, mode: input.mode }"));
-  assert.ok(
-    made.includes("query: { nonce: input.nonce }"),
-    "a method without a body has the query",
+  assert.equal(
+    (texts.get("") ?? "").match(/^export .*$/gm)?.join("\n"),
+    'export * as things from "./api/things.ts";\nexport * as box from "./api/box.ts";',
   );
-  assert.ok(made.includes('answer: "data"') && made.includes('answer: "nothing"'));
-  assert.ok(made.includes('answer: "text"'));
 });
 
-test("what was made runs: it asks the client for just that", async () => {
+async function running(text: string): Promise<Record<string, (...given: unknown[]) => unknown>> {
   const { stripTypeScriptTypes } = await import("node:module");
-  const source = stripTypeScriptTypes(made).replace(
-    "./request-path.ts",
+  const source = stripTypeScriptTypes(text).replace(
+    "../request-path.ts",
     new URL("../../client/request-path.ts", import.meta.url).href,
   );
-  const module = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+  return import(`data:text/javascript,${encodeURIComponent(source)}`);
+}
+
+test("what was made runs: fields go where their declaration says, under their names on the wire", async () => {
+  const { writeThing, deleteThing, readText } = await running(made);
   const calls: unknown[] = [];
-  const client = { call: (call: unknown) => calls.push(call) };
-  module.writeThing(client, { kind: "k", where: "a b/c", maxAge: "5s" });
-  module.deleteThing(client);
+  const client = { call: (...call: unknown[]) => calls.push(call) };
+  writeThing?.(client, { kind: "k", path: "a b/c", max_age: "5s", "dry-run": true });
+  deleteThing?.(client, { nonce: "n" }, { accept: [404] });
+  deleteThing?.(client);
+  readText?.(client);
   assert.deepEqual(calls, [
-    {
-      method: "POST",
-      path: "things/k/a%20b/c",
-      query: { "dry-run": undefined },
-      body: { max_age: "5s", mode: undefined },
-      answer: "data",
-    },
-    { method: "DELETE", path: "things", query: { nonce: undefined }, answer: "nothing" },
+    [
+      {
+        method: "POST",
+        path: "things/k/a%20b/c",
+        query: { "dry-run": true },
+        body: { max_age: "5s" },
+        answer: "data",
+      },
+      undefined,
+    ],
+    [
+      { method: "DELETE", path: "things", query: { nonce: "n" }, answer: "nothing" },
+      { accept: [404] },
+    ],
+    [{ method: "DELETE", path: "things", query: {}, answer: "nothing" }, undefined],
+    [{ method: "GET", path: "text", answer: "text" }, undefined],
   ]);
-  assert.throws(() => module.writeThing(client, { kind: "a/b", where: "c" }), /slash/);
+  assert.throws(() => writeThing?.(client, { kind: "a/b", path: "c" }), /slash/);
 });
 
-test("two endpoints of one name are refused", () => {
-  assert.throws(
-    () => generateClient([...sample, sample[0]!]),
-    /two endpoints are called writeThing/,
-  );
+test("functions of engines take the mount, and are called by the group and what they do", async () => {
+  const box = await running(texts.get("box") ?? "");
+  const calls: unknown[] = [];
+  box["delete"]?.({ call: (call: unknown) => calls.push(call) }, "/my/box/", { path: "a/b c" });
+  assert.deepEqual(calls, [
+    { method: "DELETE", path: "auth/my/box/data/a/b%20c", answer: "nothing" },
+  ]);
+  assert.throws(() => box["delete"]?.({}, "/", { path: "a" }), /mount is empty/);
+});
+
+test("two endpoints of one name are refused, and types of one text are one", () => {
+  const twice = [{ group: "things", at: "", endpoints: [...sample, sample[0]!] }];
+  assert.throws(() => generateClient(twice), /two endpoints are called things.writeThing/);
+  const other = { ...sample[0]!, name: "putThing" };
+  const both = generateClient([{ group: "t", at: "", endpoints: [sample[0]!, other] }]).get("t");
+  assert.match(both ?? "", /export type PutThingInput = WriteThingInput;/);
   assert.equal(typeOf({ type: "object" }), "JsonObject");
 });
 
-test("client/api.ts is up to date: `node scripts/gen.ts` makes it", async () => {
-  assert.equal(readFileSync(CLIENT_FILE, "utf8"), await generateFromSurface());
+test("the client is up to date: `node scripts/gen.ts` makes it", async () => {
+  const files = await clientFiles();
+  for (const [file, text] of files) assert.equal(readFileSync(file, "utf8"), text, file);
+  assert.deepEqual(leftOver(files), []);
 });
 
 test("T-A19: docs/endpoints.md is up to date, so that a change of access is seen in review", async () => {

@@ -52,7 +52,7 @@ export function secretComparison(path: string, source: string): string[] {
   return COMPARED.flatMap((pattern) =>
     Array.from(text.matchAll(pattern), (match) => {
       const place = `${path}:${lineAt(text, match.index)}`;
-      return `${place}: a secret is compared with an operator: use sameBytes() of shared/bytes.ts`;
+      return `${place}: a secret is compared with an operator: use sameBytes() of base/same-bytes.ts`;
     }),
   );
 }

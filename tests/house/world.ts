@@ -33,7 +33,7 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   { file: /^src\/system\/random\.ts$/, may: ["randomness"], why: "it is the source" },
   {
-    file: /^shared\/bytes\.ts$/,
+    file: /^src\/base\/same-bytes\.ts$/,
     may: ["randomness"],
     why: "the process's own key for comparing in constant time; it decides nothing",
   },
@@ -95,9 +95,19 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "storage engines are a part of the world themselves",
   },
   {
-    file: /^client\/(transport|tls-probe)\.ts$/,
+    file: /^client\/node\/(node-transport|tls-probe)\.ts$/,
     may: ["sockets"],
     why: "the client's own way to the server; no simulator runs the command line",
+  },
+  {
+    file: /^client\/fetch-transport\.ts$/,
+    may: ["sockets", "timers"],
+    why: "fetch, and its time-out, wherever a program of a user runs",
+  },
+  {
+    file: /^client\/node(?:\/machine)?\.ts$/,
+    may: ["files", "timers", "environment"],
+    why: "programs of users are handed no world: timers, token file, certificates, variables",
   },
   {
     file: /^src\/cli\/user-file\.ts$/,

@@ -12,7 +12,7 @@ import { readData, readQuery } from "../data-arguments.ts";
 import { flag } from "../flag.ts";
 import { shown } from "../terminal/value.ts";
 import { UsageError } from "../usage-error.ts";
-import { WRAP_FLAG } from "../wrap-flag.ts";
+import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
 const PATH = argument.required("Path, with or without /v1/ in front", { words: "paths" });
 const PARAMETERS = argument.rest("name=value pairs for the query");
@@ -30,7 +30,7 @@ export const read = command({
   args: { path: PATH, parameters: PARAMETERS },
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
     const query = await readQuery(parameters, { files, prompt, out });
-    const answer = await ask(client, "GET", path, { query, wrapTtl });
+    const answer = await ask(wrappingClient(client, wrapTtl), "GET", path, { query });
     await showAnswer(out, answer, "There is nothing to show.");
   },
 });
@@ -57,7 +57,12 @@ export const write = command({
     if (body === null && !force) {
       throw new UsageError("there is no data", "give name=value, or -force to write without any");
     }
-    const answer = await ask(client, "POST", path, { ...(body === null ? {} : { body }), wrapTtl });
+    const answer = await ask(
+      wrappingClient(client, wrapTtl),
+      "POST",
+      path,
+      body === null ? {} : { body },
+    );
     await showAnswer(out, answer, `Success! Data written to: ${path}`);
   },
 });
@@ -75,7 +80,7 @@ export const patch = command({
     typedPath(path);
     const body = await readData(data, { files, prompt, out });
     if (body === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
-    const answer = await ask(client, "PATCH", path, { body, wrapTtl });
+    const answer = await ask(wrappingClient(client, wrapTtl), "PATCH", path, { body });
     await showAnswer(out, answer, `Success! Data patched at: ${path}`);
   },
 });
@@ -108,7 +113,9 @@ export const list = command({
   args: { path: PATH, parameters: PARAMETERS },
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
     const query = await readQuery(parameters, { files, prompt, out });
-    const answer = await ask(client, "LIST", path.replace(/\/+$/, ""), { query, wrapTtl });
+    const answer = await ask(wrappingClient(client, wrapTtl), "LIST", path.replace(/\/+$/, ""), {
+      query,
+    });
     if (wrapTtl !== undefined) return showAnswer(out, answer, "There is nothing to show.");
     const { data } = answer;
     const keys = isObject(data) && Array.isArray(data["keys"]) ? data["keys"] : [];

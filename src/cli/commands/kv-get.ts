@@ -12,7 +12,7 @@ import { flag } from "../flag.ts";
 import { findKv, KEY_HELP, type KvPlace, MOUNT_FLAG } from "../kv-place.ts";
 import { explainGone, recordOf, versionLine } from "../kv-versions.ts";
 import { shown } from "../terminal/value.ts";
-import { WRAP_FLAG } from "../wrap-flag.ts";
+import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
 export const kvGet = command({
   name: "kv get",
@@ -35,8 +35,8 @@ export const kvGet = command({
   async run({ client, out, clock }, { path, mount, version, wrapTtl }) {
     const place = (await findKv(client, path, mount)).needKey();
     if (version !== undefined) place.needVersions();
-    const answer = await client
-      .request("GET", place.at("data"), { query: { version }, wrapTtl })
+    const answer = await wrappingClient(client, wrapTtl)
+      .request("GET", place.at("data"), { query: { version } })
       .catch(async (error: unknown) => {
         const told = explainGone(error, place, clock.now());
         throw version === undefined ? told : await noVersion(client, place, version, told);

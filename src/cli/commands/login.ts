@@ -3,8 +3,8 @@
 import { describe, Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
-import { rememberAddresses } from "@holdfast/client/token-address";
-import { probeTokenFile, writeTokenFile } from "@holdfast/client/token-file";
+import { rememberAddresses } from "@holdfast/client/node/token-address";
+import { probeTokenFile, writeTokenFile } from "@holdfast/client/node/token-file";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

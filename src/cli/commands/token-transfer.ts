@@ -8,7 +8,7 @@ import { isUuid } from "@holdfast/shared/text/uuid";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
 import { parseExact } from "@holdfast/client/exact-json";
-import { ownBytes } from "@holdfast/client/own-bytes";
+import { ownBytes } from "@holdfast/client/utf8";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";

@@ -5,7 +5,7 @@ import { showDuration } from "@holdfast/shared/text/duration";
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import { typedPath } from "@holdfast/client/request-path";
-import { forgetAddresses } from "@holdfast/client/token-address";
+import { forgetAddresses } from "@holdfast/client/node/token-address";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";

@@ -25,7 +25,7 @@ export const wrap = command({
   async run({ client, out, files, prompt }, { ttl, data }) {
     const body = await readData(data, { files, prompt, out });
     if (body === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
-    const answer = await client.request("POST", "sys/wrapping/wrap", { body, wrapTtl: ttl });
+    const answer = await client.wrapping(ttl).request("POST", "sys/wrapping/wrap", { body });
     await showAnswer(out, answer, "There is nothing to show.");
   },
 });

@@ -11,7 +11,7 @@ import { Secret } from "@holdfast/shared/secret";
 import type { Fs, Timers } from "@holdfast/shared/world";
 import { Client } from "@holdfast/client/client";
 import { parseServerAddress } from "@holdfast/client/server-address";
-import { Transport } from "@holdfast/client/transport";
+import { NodeTransport } from "@holdfast/client/node/node-transport";
 import type { Helper, Host } from "../host.ts";
 
 export interface DevClouds {
@@ -132,7 +132,7 @@ export interface DevCaller {
 export async function configureDevClouds(clouds: DevClouds, caller: DevCaller): Promise<void> {
   const { address, authority: ca, token, timers } = caller;
   const tls = { ca, certificate: null, key: null, serverName: null, skipVerify: false };
-  const transport = new Transport({
+  const transport = new NodeTransport({
     address: parseServerAddress(address),
     tls,
     timeout: PATIENCE,

@@ -1,7 +1,8 @@
 // What the ceremonies have in common beside collecting: whose attempt it is, and how long it may hold the
 // one place there is for its kind. Pure.
 
-import { sameBytes, utf8 } from "@holdfast/shared/bytes";
+import { utf8 } from "@holdfast/shared/bytes";
+import { sameBytes } from "../../base/same-bytes.ts";
 import type { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Collection } from "./collection.ts";

@@ -3,7 +3,7 @@
 // with all that is there. When as many came as three whole sets have, they are dropped. Pure: shares
 // that are no longer needed come back in `dropped`, and whoever performs the step wipes them.
 
-import { sameBytes } from "@holdfast/shared/bytes";
+import { sameBytes } from "../../base/same-bytes.ts";
 import { invariant } from "@holdfast/shared/invariant";
 
 const MAX_SETS = 3;

@@ -7,7 +7,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
 import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
-import { DEFAULT_ADDRESS } from "./server-address.ts";
+import { DEFAULT_ADDRESS } from "../server-address.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

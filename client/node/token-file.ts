@@ -8,10 +8,13 @@ import { Failure } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
 import type { Fs } from "@holdfast/shared/world";
 import type { Environment } from "./environment.ts";
-import { ownBytes } from "./own-bytes.ts";
+import { ownBytes } from "../utf8.ts";
 
 const MAX_BYTES = 16 * 1024;
 const OTHERS = 0o077;
+
+/** What reading takes. */
+export type OwnFiles = Pick<Fs, "read" | "info">;
 
 export function tokenFilePath(env: Environment): string {
   const home = env["HOME"];
@@ -19,7 +22,7 @@ export function tokenFilePath(env: Environment): string {
 }
 
 /** Null when there is none. */
-export function readTokenFile(fs: Fs, path: string): Secret<string> | null {
+export function readTokenFile(fs: OwnFiles, path: string): Secret<string> | null {
   const problem = tokenFileProblem(fs, path);
   if (problem !== null) throw new Failure("unavailable", "token-file-unsafe", problem);
   const bytes = fs.read(path, MAX_BYTES);
@@ -30,7 +33,7 @@ export function readTokenFile(fs: Fs, path: string): Secret<string> | null {
 }
 
 /** What is wrong with the file as it lies there, as a sentence; null for a good one or none. */
-export function tokenFileProblem(fs: Fs, path: string): string | null {
+export function tokenFileProblem(fs: OwnFiles, path: string): string | null {
   const info = fs.info(path);
   if (info === null) return null;
   if (info.kind !== "file") return `${path} is not a regular file, and links are not followed`;

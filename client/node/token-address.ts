@@ -6,8 +6,9 @@ import { createHash } from "node:crypto";
 import { text } from "@holdfast/shared/bytes";
 import type { Secret } from "@holdfast/shared/secret";
 import type { Fs } from "@holdfast/shared/world";
-import { ownBytes } from "./own-bytes.ts";
-import { parseServerAddress, type ServerAddress } from "./server-address.ts";
+import { ownBytes } from "../utf8.ts";
+import { parseServerAddress, type ServerAddress } from "../server-address.ts";
+import type { OwnFiles } from "./token-file.ts";
 
 const MAX_BYTES = 64 * 1024;
 const MOST = 16;
@@ -26,7 +27,7 @@ export function rememberAddresses(
 
 /** Null where nobody said whom this token is for. */
 export function addressesOf(
-  fs: Fs,
+  fs: OwnFiles,
   tokenFile: string,
   token: Secret<string>,
 ): readonly string[] | null {
@@ -35,12 +36,23 @@ export function addressesOf(
   return mark === digest(token) && addresses.length > 0 ? addresses : null;
 }
 
+/** `from` is where the address was told: one that is meant for another tool gets no token that is not known
+ *  to be for it. */
+export function mayBeSent(
+  known: readonly string[] | null,
+  address: ServerAddress,
+  from: string,
+): boolean {
+  if (known === null) return !/^(?!HOLDFAST)[A-Z]+_ADDR$/.test(from);
+  return known.some((one) => sameServer(one, address));
+}
+
 export function forgetAddresses(fs: Fs, tokenFile: string): void {
   fs.remove(besides(tokenFile));
 }
 
 /** The names of the loopback interface are one, and a server on all interfaces is on it; everything else is compared as it is written. */
-export function sameServer(known: string, address: ServerAddress): boolean {
+function sameServer(known: string, address: ServerAddress): boolean {
   return canonical(parseServerAddress(known)) === canonical(address);
 }
 

@@ -3,9 +3,9 @@
 
 import { connect } from "node:tls";
 import type { Nanos, Timers } from "@holdfast/shared/world";
-import { codeOf, ConnectionFailure, connectionFailure } from "./connection-failure.ts";
-import type { ServerAddress } from "./server-address.ts";
-import { tlsOptions, type TlsChoice } from "./transport.ts";
+import { codeOf, ConnectionFailure, connectionFailure } from "../connection-failure.ts";
+import type { ServerAddress } from "../server-address.ts";
+import { tlsOptions, type TlsChoice } from "./node-transport.ts";
 
 export interface SeenCertificate {
   /** Null when a connection would be made; otherwise OpenSSL's word for the reason. */
@@ -21,7 +21,7 @@ export interface ProbeOptions {
   readonly address: ServerAddress;
   readonly tls: TlsChoice;
   readonly timeout: Nanos;
-  readonly timers: Timers;
+  readonly timers: Pick<Timers, "after">;
 }
 
 export async function probeTls(options: ProbeOptions): Promise<SeenCertificate> {

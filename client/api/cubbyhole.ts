@@ -1,0 +1,89 @@
+// Endpoints of cubbyhole as functions.
+// Written by scripts/gen.ts out of the declarations: do not edit. Inputs and answers have the names of
+// the wire.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Answer, Caller, CallOptions } from "../client.ts";
+import { restOfPath } from "../request-path.ts";
+
+export type ListCubbyholeAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List what the token's own cubbyhole holds. */
+export function listCubbyhole(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListCubbyholeAnswer>> {
+  return client.call({ method: "LIST", path: "cubbyhole", answer: "data" }, options);
+}
+
+export type ListCubbyholeFolderInput = {
+  /** Name of the folder. */
+  readonly path: string;
+};
+
+export type ListCubbyholeFolderAnswer = ListCubbyholeAnswer;
+
+/** List a folder of the token's own cubbyhole. */
+export function listCubbyholeFolder(
+  client: Caller,
+  { path }: ListCubbyholeFolderInput,
+  options?: CallOptions,
+): Promise<Answer<ListCubbyholeFolderAnswer>> {
+  return client.call(
+    { method: "LIST", path: `cubbyhole/${restOfPath(path)}`, answer: "data" },
+    options,
+  );
+}
+
+export type ReadCubbyholeInput = {
+  /** Name of the entry. */
+  readonly path: string;
+};
+
+/** Read an entry of the token's own cubbyhole. */
+export function readCubbyhole(
+  client: Caller,
+  { path }: ReadCubbyholeInput,
+  options?: CallOptions,
+): Promise<Answer<JsonObject>> {
+  return client.call(
+    { method: "GET", path: `cubbyhole/${restOfPath(path)}`, answer: "data" },
+    options,
+  );
+}
+
+export type WriteCubbyholeInput = {
+  /** Name of the entry. */
+  readonly path: string;
+  /** Any object. */
+  readonly data: JsonObject;
+};
+
+/** Write an entry of the token's own cubbyhole, in place of what is there. */
+export function writeCubbyhole(
+  client: Caller,
+  { path, data }: WriteCubbyholeInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: `cubbyhole/${restOfPath(path)}`, body: data, answer: "nothing" },
+    options,
+  );
+}
+
+export type DeleteCubbyholeInput = ReadCubbyholeInput;
+
+/** Delete an entry of the token's own cubbyhole. */
+export function deleteCubbyhole(
+  client: Caller,
+  { path }: DeleteCubbyholeInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "DELETE", path: `cubbyhole/${restOfPath(path)}`, answer: "nothing" },
+    options,
+  );
+}

@@ -1,0 +1,609 @@
+// Endpoints of mounts as functions.
+// Written by scripts/gen.ts out of the declarations: do not edit. Inputs and answers have the names of
+// the wire.
+
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Answer, Caller, CallOptions } from "../client.ts";
+import { mountPath, oneSegment, restOfPath } from "../request-path.ts";
+
+export type ListMountsAnswer = Readonly<
+  Record<
+    string,
+    {
+      /** Names the mount in policies and audit; never changes. */
+      readonly accessor: string;
+      /** Its type. */
+      readonly type: string;
+      /** What operators noted about it. */
+      readonly description: string;
+      /** Unique for ever. */
+      readonly uuid: string;
+      /** Kept out of performance replication. */
+      readonly local: boolean;
+      /** Whether that was asked for. */
+      readonly seal_wrap: boolean;
+      /** Always false. */
+      readonly external_entropy_access: boolean;
+      /** Options of its type. */
+      readonly options: Readonly<Record<string, string>> | null;
+      readonly config: {
+        /** Seconds; 0: as the server says. */
+        readonly default_lease_ttl: number;
+        /** Seconds; 0: as the server says. */
+        readonly max_lease_ttl: number;
+        /** Kept for older clients. */
+        readonly force_no_cache: boolean;
+        /** Members of requests that audit shows in clear. */
+        readonly audit_non_hmac_request_keys?: readonly string[];
+        /** Members of answers that audit shows in clear. */
+        readonly audit_non_hmac_response_keys?: readonly string[];
+        /** Whether everybody is shown it. */
+        readonly listing_visibility?: string;
+        /** Headers for plugins. */
+        readonly passthrough_request_headers?: readonly string[];
+        /** Headers of plugins. */
+        readonly allowed_response_headers?: readonly string[];
+        /** Name of a key. */
+        readonly identity_token_key?: string;
+        /** Kind of the tokens of an auth method. */
+        readonly token_type?: string;
+        /** When logins of one name are refused. */
+        readonly user_lockout_config?: JsonObject;
+      };
+      /** The version that was asked for. */
+      readonly plugin_version: string;
+      /** The version that runs. */
+      readonly running_plugin_version: string;
+      /** Of a plugin. */
+      readonly running_sha256: string;
+      /** Whether the type will go. */
+      readonly deprecation_status: string;
+      /** Why no request reaches it. */
+      readonly state?: "disabling" | "moving";
+      /** Leases still to be revoked. */
+      readonly leases_left?: number;
+      /** Why it does not answer, or does not get on. */
+      readonly trouble?: string;
+    }
+  >
+>;
+
+/** List the secret engines of the namespace. */
+export function listMounts(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListMountsAnswer>> {
+  return client.call({ method: "GET", path: "sys/mounts", answer: "data" }, options);
+}
+
+export type EnableMountInput = {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Type of the engine. */
+  readonly type: string;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** What can be tuned. */
+  readonly config?: JsonObject | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Keep it out of performance replication. */
+  readonly local?: boolean | undefined;
+  /** Kept for older clients, without effect: the barrier encrypts everything. */
+  readonly seal_wrap?: boolean | undefined;
+  /** Kept for older clients. */
+  readonly external_entropy_access?: boolean | undefined;
+  /** Version of its type. */
+  readonly plugin_version?: string | undefined;
+};
+
+/** Mount a secret engine. */
+export function enableMount(
+  client: Caller,
+  { path, ...body }: EnableMountInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: `sys/mounts/${restOfPath(path)}`, body, answer: "nothing" },
+    options,
+  );
+}
+
+export type ReadMountInput = {
+  /** Path of the mount. */
+  readonly path: string;
+};
+
+export type ReadMountAnswer = {
+  /** Names the mount in policies and audit; never changes. */
+  readonly accessor: string;
+  /** Its type. */
+  readonly type: string;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Kept out of performance replication. */
+  readonly local: boolean;
+  /** Whether that was asked for. */
+  readonly seal_wrap: boolean;
+  /** Always false. */
+  readonly external_entropy_access: boolean;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  readonly config: {
+    /** Seconds; 0: as the server says. */
+    readonly default_lease_ttl: number;
+    /** Seconds; 0: as the server says. */
+    readonly max_lease_ttl: number;
+    /** Kept for older clients. */
+    readonly force_no_cache: boolean;
+    /** Members of requests that audit shows in clear. */
+    readonly audit_non_hmac_request_keys?: readonly string[];
+    /** Members of answers that audit shows in clear. */
+    readonly audit_non_hmac_response_keys?: readonly string[];
+    /** Whether everybody is shown it. */
+    readonly listing_visibility?: string;
+    /** Headers for plugins. */
+    readonly passthrough_request_headers?: readonly string[];
+    /** Headers of plugins. */
+    readonly allowed_response_headers?: readonly string[];
+    /** Name of a key. */
+    readonly identity_token_key?: string;
+    /** Kind of the tokens of an auth method. */
+    readonly token_type?: string;
+    /** When logins of one name are refused. */
+    readonly user_lockout_config?: JsonObject;
+  };
+  /** The version that was asked for. */
+  readonly plugin_version: string;
+  /** The version that runs. */
+  readonly running_plugin_version: string;
+  /** Of a plugin. */
+  readonly running_sha256: string;
+  /** Whether the type will go. */
+  readonly deprecation_status: string;
+  /** Why no request reaches it. */
+  readonly state?: "disabling" | "moving";
+  /** Leases still to be revoked. */
+  readonly leases_left?: number;
+  /** Why it does not answer, or does not get on. */
+  readonly trouble?: string;
+};
+
+/** Read what is mounted at a path. */
+export function readMount(
+  client: Caller,
+  { path }: ReadMountInput,
+  options?: CallOptions,
+): Promise<Answer<ReadMountAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/mounts/${restOfPath(path)}`, answer: "data" },
+    options,
+  );
+}
+
+export type DisableMountInput = {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Leave behind what it made outside without leases, and what nobody can remove. */
+  readonly abandon?: boolean | undefined;
+  /** How long to wait for it. */
+  readonly wait?: string | number | undefined;
+};
+
+export type DisableMountAnswer = {
+  /** It goes on, also after a restart. */
+  readonly state: "disabling";
+  /** Leases still to be revoked. */
+  readonly leases_left: number;
+};
+
+/** Disable a secret engine and remove everything in it. */
+export function disableMount(
+  client: Caller,
+  { path, ...query }: DisableMountInput,
+  options?: CallOptions,
+): Promise<Answer<DisableMountAnswer>> {
+  return client.call(
+    { method: "DELETE", path: `sys/mounts/${restOfPath(path)}`, query, answer: "data" },
+    options,
+  );
+}
+
+export type ReadMountTuningInput = ReadMountInput;
+
+export type ReadMountTuningAnswer = {
+  /** Seconds. */
+  readonly default_lease_ttl: number;
+  /** Seconds. */
+  readonly max_lease_ttl: number;
+  /** Kept for older clients. */
+  readonly force_no_cache: boolean;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  /** Members of requests that audit shows in clear. */
+  readonly audit_non_hmac_request_keys?: readonly string[];
+  /** Members of answers that audit shows in clear. */
+  readonly audit_non_hmac_response_keys?: readonly string[];
+  /** Whether everybody is shown it. */
+  readonly listing_visibility?: string;
+  /** Headers for plugins. */
+  readonly passthrough_request_headers?: readonly string[];
+  /** Headers of plugins. */
+  readonly allowed_response_headers?: readonly string[];
+  /** Name of a key. */
+  readonly identity_token_key?: string;
+  /** Kind of the tokens of an auth method. */
+  readonly token_type?: string;
+  /** When logins of one name are refused. */
+  readonly user_lockout_config?: JsonObject;
+};
+
+/** Read what holds for a secret engine. */
+export function readMountTuning(
+  client: Caller,
+  { path }: ReadMountTuningInput,
+  options?: CallOptions,
+): Promise<Answer<ReadMountTuningAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/mounts/${restOfPath(path)}/tune`, answer: "data" },
+    options,
+  );
+}
+
+export type TuneMountInput = {
+  /** Path of the mount. */
+  readonly path: string;
+  /** Lifetime of a lease for which none was asked. */
+  readonly default_lease_ttl?: string | number | undefined;
+  /** Longest lifetime of a lease. */
+  readonly max_lease_ttl?: string | number | undefined;
+  /** Kept for older clients, without effect: nothing that is cached is ever old. */
+  readonly force_no_cache?: boolean | undefined;
+  /** Members of requests that audit shows in clear. */
+  readonly audit_non_hmac_request_keys?: readonly string[] | undefined;
+  /** Members of answers that audit shows in clear. */
+  readonly audit_non_hmac_response_keys?: readonly string[] | undefined;
+  /** Whether sys/internal/ui/mounts shows it to everybody. */
+  readonly listing_visibility?: "" | "hidden" | "unauth" | undefined;
+  /** Headers of requests that the engine is told of. */
+  readonly passthrough_request_headers?: readonly string[] | undefined;
+  /** Headers that the engine may answer with. */
+  readonly allowed_response_headers?: readonly string[] | undefined;
+  /** Name of the key for identity tokens: default. */
+  readonly identity_token_key?: string | undefined;
+  /** Kind of the tokens of an auth method. */
+  readonly token_type?: "default-service" | "service" | "" | undefined;
+  /** When logins of one name are refused for a while; of auth methods with passwords. */
+  readonly user_lockout_config?: JsonObject | undefined;
+  /** What operators note. */
+  readonly description?: string | undefined;
+  /** Options of its type. */
+  readonly options?: Readonly<Record<string, string>> | undefined;
+  /** Version of its type. */
+  readonly plugin_version?: string | undefined;
+};
+
+/** Tune a secret engine. */
+export function tuneMount(
+  client: Caller,
+  { path, ...body }: TuneMountInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: `sys/mounts/${restOfPath(path)}/tune`, body, answer: "nothing" },
+    options,
+  );
+}
+
+export type ListAuthMethodsAnswer = ListMountsAnswer;
+
+/** List the auth methods of the namespace. */
+export function listAuthMethods(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListAuthMethodsAnswer>> {
+  return client.call({ method: "GET", path: "sys/auth", answer: "data" }, options);
+}
+
+export type EnableAuthMethodInput = EnableMountInput;
+
+/** Mount an auth method. */
+export function enableAuthMethod(
+  client: Caller,
+  { path, ...body }: EnableAuthMethodInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: `sys/auth/${restOfPath(path)}`, body, answer: "nothing" },
+    options,
+  );
+}
+
+export type ReadAuthMethodInput = ReadMountInput;
+
+export type ReadAuthMethodAnswer = ReadMountAnswer;
+
+/** Read what is mounted at a path. */
+export function readAuthMethod(
+  client: Caller,
+  { path }: ReadAuthMethodInput,
+  options?: CallOptions,
+): Promise<Answer<ReadAuthMethodAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/auth/${restOfPath(path)}`, answer: "data" },
+    options,
+  );
+}
+
+export type DisableAuthMethodInput = DisableMountInput;
+
+export type DisableAuthMethodAnswer = DisableMountAnswer;
+
+/** Disable an auth method and remove everything in it. */
+export function disableAuthMethod(
+  client: Caller,
+  { path, ...query }: DisableAuthMethodInput,
+  options?: CallOptions,
+): Promise<Answer<DisableAuthMethodAnswer>> {
+  return client.call(
+    { method: "DELETE", path: `sys/auth/${restOfPath(path)}`, query, answer: "data" },
+    options,
+  );
+}
+
+export type ReadAuthMethodTuningInput = ReadMountInput;
+
+export type ReadAuthMethodTuningAnswer = ReadMountTuningAnswer;
+
+/** Read what holds for an auth method. */
+export function readAuthMethodTuning(
+  client: Caller,
+  { path }: ReadAuthMethodTuningInput,
+  options?: CallOptions,
+): Promise<Answer<ReadAuthMethodTuningAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/auth/${restOfPath(path)}/tune`, answer: "data" },
+    options,
+  );
+}
+
+export type TuneAuthMethodInput = TuneMountInput;
+
+/** Tune an auth method. */
+export function tuneAuthMethod(
+  client: Caller,
+  { path, ...body }: TuneAuthMethodInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: `sys/auth/${restOfPath(path)}/tune`, body, answer: "nothing" },
+    options,
+  );
+}
+
+export type ReadAuthMethodTuningAsMountInput = ReadMountInput;
+
+export type ReadAuthMethodTuningAsMountAnswer = ReadMountTuningAnswer;
+
+/** Read what holds for an auth method. */
+export function readAuthMethodTuningAsMount(
+  client: Caller,
+  { path }: ReadAuthMethodTuningAsMountInput,
+  options?: CallOptions,
+): Promise<Answer<ReadAuthMethodTuningAsMountAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/mounts/auth/${restOfPath(path)}/tune`, answer: "data" },
+    options,
+  );
+}
+
+export type TuneAuthMethodAsMountInput = TuneMountInput;
+
+/** Tune an auth method. */
+export function tuneAuthMethodAsMount(
+  client: Caller,
+  { path, ...body }: TuneAuthMethodAsMountInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "POST", path: `sys/mounts/auth/${restOfPath(path)}/tune`, body, answer: "nothing" },
+    options,
+  );
+}
+
+export type ListVisibleMountsAnswer = {
+  /** Secret engines by path. */
+  readonly secret: Readonly<Record<string, JsonObject>>;
+  /** Auth methods by path. */
+  readonly auth: Readonly<Record<string, JsonObject>>;
+};
+
+/** List the mounts that the caller may see. */
+export function listVisibleMounts(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ListVisibleMountsAnswer>> {
+  return client.call({ method: "GET", path: "sys/internal/ui/mounts", answer: "data" }, options);
+}
+
+export type ReadServingMountInput = {
+  /** Any path. */
+  readonly path: string;
+};
+
+export type ReadServingMountAnswer = {
+  /** Names the mount in policies and audit; never changes. */
+  readonly accessor: string;
+  /** Its type. */
+  readonly type: string;
+  /** What operators noted about it. */
+  readonly description: string;
+  /** Unique for ever. */
+  readonly uuid: string;
+  /** Kept out of performance replication. */
+  readonly local: boolean;
+  /** Whether that was asked for. */
+  readonly seal_wrap: boolean;
+  /** Always false. */
+  readonly external_entropy_access: boolean;
+  /** Options of its type. */
+  readonly options: Readonly<Record<string, string>> | null;
+  readonly config: {
+    /** Seconds; 0: as the server says. */
+    readonly default_lease_ttl: number;
+    /** Seconds; 0: as the server says. */
+    readonly max_lease_ttl: number;
+    /** Kept for older clients. */
+    readonly force_no_cache: boolean;
+    /** Members of requests that audit shows in clear. */
+    readonly audit_non_hmac_request_keys?: readonly string[];
+    /** Members of answers that audit shows in clear. */
+    readonly audit_non_hmac_response_keys?: readonly string[];
+    /** Whether everybody is shown it. */
+    readonly listing_visibility?: string;
+    /** Headers for plugins. */
+    readonly passthrough_request_headers?: readonly string[];
+    /** Headers of plugins. */
+    readonly allowed_response_headers?: readonly string[];
+    /** Name of a key. */
+    readonly identity_token_key?: string;
+    /** Kind of the tokens of an auth method. */
+    readonly token_type?: string;
+    /** When logins of one name are refused. */
+    readonly user_lockout_config?: JsonObject;
+  };
+  /** The version that was asked for. */
+  readonly plugin_version: string;
+  /** The version that runs. */
+  readonly running_plugin_version: string;
+  /** Of a plugin. */
+  readonly running_sha256: string;
+  /** Whether the type will go. */
+  readonly deprecation_status: string;
+  /** Why no request reaches it. */
+  readonly state?: "disabling" | "moving";
+  /** Leases still to be revoked. */
+  readonly leases_left?: number;
+  /** Why it does not answer, or does not get on. */
+  readonly trouble?: string;
+  /** Where it is, with a slash. */
+  readonly path: string;
+};
+
+/** Read which mount serves a path. */
+export function readServingMount(
+  client: Caller,
+  { path }: ReadServingMountInput,
+  options?: CallOptions,
+): Promise<Answer<ReadServingMountAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/internal/ui/mounts/${restOfPath(path)}`, answer: "data" },
+    options,
+  );
+}
+
+export type MoveMountInput = {
+  /** Path of the mount. */
+  readonly from: string;
+  /** Where it is to be. */
+  readonly to: string;
+};
+
+export type MoveMountAnswer = {
+  /** Asks for its status. */
+  readonly migration_id: string;
+};
+
+/** Move a mount to another path. */
+export function moveMount(
+  client: Caller,
+  body: MoveMountInput,
+  options?: CallOptions,
+): Promise<Answer<MoveMountAnswer>> {
+  return client.call({ method: "POST", path: "sys/remount", body, answer: "data" }, options);
+}
+
+export type ReadMountMoveInput = {
+  /** Id of the move. */
+  readonly id: string;
+};
+
+export type ReadMountMoveAnswer = {
+  /** Id of the move. */
+  readonly migration_id: string;
+  readonly migration_info: {
+    /** Where it was. */
+    readonly source_mount: string;
+    /** Where it is to be. */
+    readonly target_mount: string;
+    /** How it goes. */
+    readonly status: "in-progress" | "success" | "failure";
+    /** Why it failed. */
+    readonly error?: string;
+  };
+};
+
+/** Read how the move of a mount goes. */
+export function readMountMove(
+  client: Caller,
+  { id }: ReadMountMoveInput,
+  options?: CallOptions,
+): Promise<Answer<ReadMountMoveAnswer>> {
+  return client.call(
+    { method: "GET", path: `sys/remount/status/${oneSegment(id)}`, answer: "data" },
+    options,
+  );
+}
+
+export type ReadOrphansAnswer = {
+  readonly keys: readonly string[];
+  readonly key_info?: JsonObject;
+};
+
+/** List what was made outside and could not be removed for a day. */
+export function readOrphans(
+  client: Caller,
+  mount: string,
+  options?: CallOptions,
+): Promise<Answer<ReadOrphansAnswer>> {
+  return client.call(
+    { method: "GET", path: `${mountPath(mount)}/orphans`, answer: "data" },
+    options,
+  );
+}
+
+export type ListOrphansAnswer = ReadOrphansAnswer;
+
+/** List what was made outside and could not be removed for a day. */
+export function listOrphans(
+  client: Caller,
+  mount: string,
+  options?: CallOptions,
+): Promise<Answer<ListOrphansAnswer>> {
+  return client.call(
+    { method: "LIST", path: `${mountPath(mount)}/orphans`, answer: "data" },
+    options,
+  );
+}
+
+export type DeleteOrphanInput = {
+  /** Id of the record. */
+  readonly id: string;
+};
+
+/** Give up such a record: nobody tries any more to remove what it tells of. */
+export function deleteOrphan(
+  client: Caller,
+  mount: string,
+  { id }: DeleteOrphanInput,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
+  return client.call(
+    { method: "DELETE", path: `${mountPath(mount)}/orphans/${oneSegment(id)}`, answer: "nothing" },
+    options,
+  );
+}

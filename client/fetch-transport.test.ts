@@ -1,0 +1,90 @@
+// The client over fetch: what arrives, and why nothing arrives.
+
+import assert from "node:assert/strict";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test, type TestContext } from "node:test";
+import { connect, ConnectionFailure, Failure, kv1, seal } from "./sdk.ts";
+import { FetchTransport } from "./fetch-transport.ts";
+import { parseServerAddress } from "./server-address.ts";
+import { ownBytes, textOf } from "./utf8.ts";
+
+async function answering(t: TestContext, answer: RequestListener): Promise<string> {
+  const server: Server = createServer(answer);
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+test("requests carry token, namespace and body, and numbers come back digit by digit", async (t) => {
+  const seen: unknown[] = [];
+  const address = await answering(t, (request, response) => {
+    let body = "";
+    request.on("data", (part: Buffer) => (body += part.toString()));
+    request.on("end", () => {
+      const { "x-service-token": token, "x-service-namespace": namespace } = request.headers;
+      seen.push([request.method, request.url, token, namespace, body]);
+      response.writeHead(200, JSON_TYPE);
+      response.end('{"request_id":"r","data":{"big":12345678901234567890123},"lease_id":"l/1"}');
+    });
+  });
+  const client = connect({ address, token: "t", namespace: "team" });
+  await kv1.write(client, "/old/", { path: "a b", data: { n: 1 } });
+  const { data, lease } = await kv1.read(client.inRoot(), "old", { path: "a b" });
+  assert.equal(JSON.stringify(data), '{"big":12345678901234567890123}');
+  assert.equal(lease?.id, "l/1");
+  assert.deepEqual(seen, [
+    ["POST", "/v1/old/a%20b", "t", "team", '{"n":1}'],
+    ["GET", "/v1/old/a%20b", "t", undefined, ""],
+  ]);
+});
+
+test("no redirect is followed, and an answer of somebody else is told", async (t) => {
+  const address = await answering(t, (request, response) => {
+    if (request.url === "/v1/sys/leader") {
+      response.writeHead(307, { location: "http://192.0.2.1/v1/sys/leader" });
+      return response.end();
+    }
+    return response.writeHead(200, { "content-type": "text/html" }).end("<h1>it works</h1>");
+  });
+  const client = connect({ address, token: "t" });
+  await assert.rejects(seal.leader(client), { code: "redirected" });
+  await assert.rejects(seal.status(client), { code: "answer-malformed" });
+});
+
+test("why there is no answer is told by one word, without what was sent", async (t) => {
+  const broken = await answering(t, (request) => request.socket.destroy());
+  const silent = await answering(t, () => {});
+  const long = await answering(t, (_, response) => response.end("x".repeat(2000)));
+  const problemOf = async (address: string, options: { timeout?: bigint; maxAnswer?: number }) => {
+    const { timeout = 5_000_000_000n, ...more } = options;
+    const given = { address: parseServerAddress(address), timeout, ...more };
+    const sent = { method: "GET", target: "/v1/x", headers: { a: "s3cret" }, body: null, held: 0n };
+    const error: unknown = await new FetchTransport(given).send(sent).catch((e: unknown) => e);
+    assert.ok(error instanceof ConnectionFailure, String(error));
+    assert.doesNotMatch(error.message, /s3cret/);
+    return error.problem;
+  };
+  assert.equal(await problemOf("http://127.0.0.1:34567", {}), "refused");
+  assert.equal(await problemOf(broken, {}), "broken");
+  assert.equal(await problemOf(silent, { timeout: 20_000_000n }), "timed-out");
+  assert.equal(await problemOf(long, { maxAnswer: 1000 }), "too-large");
+  assert.throws(() => connect({ address: "unix:///run/h.sock" }), Failure);
+});
+
+test("bytes have memory of their own, and a mark at the beginning of a text stays", () => {
+  for (const text of ["", "a", "s3cret".repeat(100), "é"]) {
+    const bytes = ownBytes(text);
+    assert.equal(bytes.buffer.byteLength, bytes.length);
+    assert.deepEqual(Buffer.from(bytes), Buffer.from(text, "utf8"));
+    assert.equal(textOf(bytes), text);
+  }
+  assert.equal(textOf(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), "\ufeffa");
+});
