@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { fakeWorld } from "../../tests/support/fake-world.ts";
-import { pause, within } from "./deadline.ts";
+import { pause, withDeadline } from "./deadline.ts";
 
 test("work is told when its time is over, and leaves no timer behind", async () => {
   const { timers } = fakeWorld();
-  const work = within(timers, 10n * SECOND, async (signal) => {
+  const work = withDeadline(timers, 10n * SECOND, async (signal) => {
     await pause(timers, 60n * SECOND, signal);
     return signal.aborted;
   });

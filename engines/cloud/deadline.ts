@@ -2,32 +2,35 @@
 
 import type { Nanos, Timers } from "@holdfast/shared/world";
 
-/** Runs `fn` with a signal that ends after `length`. The request's own has no part in it: what is being made
- *  outside is not cut off because a client hangs up. */
-export async function within<T>(
+/** Runs `fn` with a signal that comes after `length`, or with one of `stop`. It only tells: `fn` ends by
+ *  itself, and has brought to an end what it began. The request's own signal has no part in it: what is being
+ *  made outside is not cut off because a client hangs up. */
+export async function withDeadline<T>(
   timers: Timers,
   length: Nanos,
   fn: (signal: AbortSignal) => Promise<T>,
+  stop: readonly AbortSignal[] = [],
 ): Promise<T> {
   const over = new AbortController();
   const timer = timers.after(length, () => over.abort());
   try {
-    return await fn(over.signal);
+    return await fn(stop.length === 0 ? over.signal : AbortSignal.any([over.signal, ...stop]));
   } finally {
     timer.cancel();
   }
 }
 
-/** Waits; less where the signal comes first. Never throws. */
-export function pause(timers: Timers, length: Nanos, signal: AbortSignal): Promise<void> {
+/** Waits; false where the signal came first. Never throws. */
+export function pause(timers: Timers, length: Nanos, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
+    if (signal.aborted) return resolve(false);
+    const end = (whole: boolean) => {
       timer.cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
+      signal.removeEventListener("abort", cut);
+      resolve(whole);
     };
-    const timer = timers.after(length, end);
-    signal.addEventListener("abort", end, { once: true });
+    const cut = () => end(false);
+    const timer = timers.after(length, () => end(true));
+    signal.addEventListener("abort", cut, { once: true });
   });
 }

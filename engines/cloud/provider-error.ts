@@ -2,7 +2,7 @@
 // all the same, and what our caller is told of it. The provider's text is kept
 // without the secrets that went with the call, whatever form it gives them back in (T-I06).
 
-import { type Failure, OwnError } from "@holdfast/shared/failure";
+import { Failure, OwnError } from "@holdfast/shared/failure";
 import {
   providerFailed,
   providerForbidden,
@@ -23,6 +23,8 @@ export interface ProviderErrorFacts {
   readonly step: string;
   /** As the provider spells it; a word of ours where it said nothing. */
   readonly code: string;
+  /** All that it gives, where there are several: what decides is often in the details. Default: `code`. */
+  readonly codes?: readonly string[];
   /** Its text as it came. */
   readonly message: string;
   /** Of HTTP; 0 where no answer came. */
@@ -51,6 +53,7 @@ const BLANK = "[secret]";
 export class ProviderError extends OwnError {
   readonly step: string;
   readonly code: string;
+  readonly codes: readonly string[];
   readonly status: number;
   readonly requestId: string;
   readonly kind: ProviderErrorKind;
@@ -69,6 +72,7 @@ export class ProviderError extends OwnError {
     this.name = "ProviderError";
     this.step = facts.step;
     this.code = code;
+    this.codes = facts.codes ?? [code];
     this.status = facts.status;
     this.requestId = requestId;
     this.kind = facts.kind;
@@ -82,6 +86,60 @@ export class ProviderError extends OwnError {
   get harmless(): boolean {
     return this.kind !== "unknown" && !this.doubtful;
   }
+
+  has(...codes: readonly string[]): boolean {
+    return codes.some((code) => this.codes.includes(code));
+  }
+
+  /** Where the provider has no code for it. */
+  says(text: RegExp): boolean {
+    return text.test(this.said);
+  }
+
+  /** The same but for some facts. Its texts are scrubbed already. */
+  with(change: Partial<Omit<ProviderErrorFacts, "secrets" | "cause">>): ProviderError {
+    const { step, code, codes, said: message, status, requestId, kind, gone } = this;
+    const { retryAfter, doubtful } = this;
+    const same = {
+      step,
+      code,
+      codes,
+      message,
+      status,
+      requestId,
+      kind,
+      gone,
+      retryAfter,
+      doubtful,
+    };
+    return new ProviderError({ ...same, ...change, secrets: [], cause: this.cause });
+  }
+
+  /** The same, after a try that may have had its effect. */
+  doubted(): ProviderError {
+    return this.with({ doubtful: true });
+  }
+}
+
+/** Whether the call that this tells of certainly had no effect. */
+export function isHarmless(error: unknown): boolean {
+  const cause = error instanceof Failure ? error.cause : error;
+  return cause instanceof ProviderError && cause.harmless;
+}
+
+/** Null where it is not there, which is no failure of looking or deleting. */
+export async function orGone<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ProviderError && error.gone) return null;
+    throw error;
+  }
+}
+
+/** Deleting what is not there is what was wanted. */
+export async function unlessGone(call: Promise<void>): Promise<void> {
+  await orGone(call);
 }
 
 /** `more` goes behind the text. `retryAfter` is what a provider that throttles is taken to say where it does

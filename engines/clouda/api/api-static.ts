@@ -10,7 +10,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { Field } from "@holdfast/shared/endpoint/wire";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { within } from "../../cloud/deadline.ts";
+import { withDeadline } from "../../cloud/deadline.ts";
 import * as fields from "../../cloud/fields.ts";
 import { scheduleFields, scheduleOutput } from "../../cloud/rotation-fields.ts";
 import { toldToCaller } from "../../cloud/provider-error.ts";
@@ -196,7 +196,7 @@ async function finished<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   try {
-    return await within(timers, DEADLINE, run);
+    return await withDeadline(timers, DEADLINE, run);
   } catch (error) {
     throw toldToCaller(error);
   }

@@ -8,7 +8,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { accountIn, checkAccount } from "../provider/account.ts";
 import type { CloudA } from "../engine.ts";
-import { orGone, unlessGone } from "../provider/gone.ts";
+import { orGone, unlessGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider } from "../provider/provider.ts";
 import type { ReplacedKey, StoredRoot } from "./root-config.ts";
 

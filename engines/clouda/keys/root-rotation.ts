@@ -6,14 +6,15 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
-import { pause, within } from "../../cloud/deadline.ts";
+import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
+import { prove } from "../../cloud/proof.ts";
 import { standingAt } from "../../cloud/rotation-terms.ts";
 import { accountOf } from "../provider/account.ts";
 import { committed } from "./commit.ts";
 import type { CloudA } from "../engine.ts";
 import { noKeysToRotate, twoKeys, rotationNotStored, rotationOvertaken } from "../failures.ts";
-import { unlessGone } from "../provider/gone.ts";
+import { unlessGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider, NewAccessKey } from "../provider/provider.ts";
 import type { ReplacedKey, StoredRoot } from "./root-config.ts";
 import { finishRotation, forget, leftBehind, undoOldRootKey, undoRootKey } from "./root-cleanup.ts";
@@ -22,7 +23,6 @@ import { showRootRotated } from "../../cloud/metrics.ts";
 export const ROOT_LOCK = "root";
 
 const DEADLINE: Nanos = 75n * SECOND;
-const PROOFS = 3; // in a row: not everybody at the provider learns of a key at the same time
 const PROVED_WITHIN: Nanos = 15n * SECOND;
 const MAX_KEYS = 2;
 
@@ -45,7 +45,7 @@ export class RootRotation {
     const { locks, given } = this.#engine;
     // Not cut off with the request: what was begun is brought to its end.
     return locks.run(ROOT_LOCK, () =>
-      within(given.timers, DEADLINE, (signal) => this.#rotate(signal)),
+      withDeadline(given.timers, DEADLINE, (signal) => this.#rotate(signal)),
     );
   }
 
@@ -156,13 +156,9 @@ export class RootRotation {
     const { clock, timers } = given;
     const provider = await clients.providerOf({ ...root, maxRetries: 0 }, signal);
     const until = clock.elapsed() + PROVED_WITHIN;
-    for (let inARow = 0; !signal.aborted;) {
-      inARow = (await succeeds(provider.callerIdentity())) ? inARow + 1 : 0;
-      if (inARow >= PROOFS) return true;
-      if (clock.elapsed() >= until) return false;
-      await pause(timers, SECOND, signal);
-    }
-    return false;
+    const goOn = () => clock.elapsed() < until;
+    const attempt = () => provider.callerIdentity();
+    return (await prove(attempt, { timers, signal, every: SECOND, goOn })).proved;
   }
 
   // --- later, one at a time with rotations ---
@@ -184,16 +180,6 @@ export class RootRotation {
 
   #alone(work: (engine: CloudA) => Promise<void>): Promise<void> {
     return this.#engine.locks.run(ROOT_LOCK, () => work(this.#engine));
-  }
-}
-
-async function succeeds(call: Promise<unknown>): Promise<boolean> {
-  try {
-    await call;
-    return true;
-  } catch (error) {
-    if (error instanceof ProviderError) return false;
-    throw error;
   }
 }
 

@@ -11,12 +11,12 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
 import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
-import { pause } from "../../cloud/deadline.ts";
+import { prove } from "../../cloud/proof.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { accountIn, accountOf, checkAccount } from "../provider/account.ts";
 import { committed } from "./commit.ts";
 import type { CloudA } from "../engine.ts";
-import { orGone } from "../provider/gone.ts";
+import { orGone } from "../../cloud/provider-error.ts";
 import type {
   AccessKeyFacts,
   CloudAProvider,
@@ -36,9 +36,8 @@ import { adoptedUser, userOf } from "./static-users.ts";
 const MAX_KEYS = 2; // of a user, at the provider
 /** A key that was made so close to a note may be the one that it speaks of; an operator's own is not. */
 const NEAR: Instant = 2n * MINUTE;
-/** Of what a new key must do before the others go. */
-const PROOFS = 3;
-const MAX_TRIES = 30; // a second apart
+/** Of the proof that a new key works, a second apart. */
+const MAX_TRIES = 30;
 
 export interface KeyReplacement {
   readonly role: string;
@@ -224,16 +223,23 @@ async function proved(engine: CloudA, creds: StaticCreds, signal: AbortSignal): 
   const { given, clients, rootConfig } = engine;
   const key = { id: creds.accessKey, secret: creds.secretKey, created: creds.createdAt };
   const provider = await clients.providerWith(key, await rootConfig.read(), signal);
-  for (let tries = 1, inARow = 0; inARow < PROOFS; tries++) {
-    try {
-      await provider.callerIdentity();
-      inARow++;
-    } catch (error) {
-      if (tries >= MAX_TRIES) throw error;
-      inARow = 0;
-    }
-    if (inARow < PROOFS) await pause(given.timers, SECOND, signal);
-  }
+  const { timers } = given;
+  const goOn = (tries: number, succeeded: boolean) => succeeded || tries < MAX_TRIES;
+  const attempt = () => provider.callerIdentity();
+  const proof = await prove(attempt, { timers, signal, every: SECOND, goOn });
+  if (!proof.proved) throw proof.why ?? notProved();
+}
+
+function notProved(): ProviderError {
+  return new ProviderError({
+    step: "sts:GetCallerIdentity",
+    code: "TimedOut",
+    message: "there was no time to see whether the new key works",
+    status: 0,
+    requestId: "",
+    kind: "unknown",
+    secrets: [],
+  });
 }
 
 /** What a crash may have left: keys that nobody has, made when the note was. */

@@ -3,7 +3,7 @@
 
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
-import { within } from "../../cloud/deadline.ts";
+import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import type { CloudA } from "../engine.ts";
 import type { CloudAProvider } from "./provider.ts";
@@ -36,7 +36,7 @@ export function permissions({
 }: CloudA): Promise<Readonly<Record<string, Permission>>> {
   // By the name that the permissions of operators are written for.
   const nobody = `${namePrefix(given.settings)}check-${given.random.uuid().slice(0, 8)}`;
-  return within(given.timers, DEADLINE, async (signal) => {
+  return withDeadline(given.timers, DEADLINE, async (signal) => {
     const provider = await clients.provider(signal);
     const found: Record<string, Permission> = {};
     for (const [action, probe] of Object.entries(probes(nobody))) {

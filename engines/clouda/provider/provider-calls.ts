@@ -5,9 +5,9 @@
 import { MILLISECOND, SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { pause } from "../../cloud/deadline.ts";
-import { ProviderError, type ProviderErrorKind } from "../../cloud/provider-error.ts";
 import { type CallResult, countCall } from "../../cloud/metrics.ts";
+import { ProviderError, type ProviderErrorKind } from "../../cloud/provider-error.ts";
+import { retried } from "../../cloud/retry.ts";
 
 /** As the provider's SDK does by itself: three in all. */
 const DEFAULT_RETRIES = 2;
@@ -59,38 +59,31 @@ export class ProviderCalls {
     this.#keyMade = keyMade;
   }
 
-  async run<T>(
+  run<T>(
     step: string,
     signal: AbortSignal,
     attempt: (options: { readonly abortSignal: AbortSignal }) => Promise<T>,
     { resend = true }: CallRules = {},
   ): Promise<T> {
-    let retried = 0;
-    let doubtful = false;
-    for (;;) {
-      const outcome = await this.#once(step, signal, attempt);
-      if ("value" in outcome) return outcome.value;
-      const failed: ProviderError = doubtful ? doubted(outcome.failed) : outcome.failed;
-      if (signal.aborted) throw failed;
-      if (this.#isSettling(failed)) {
-        await pause(this.#given.timers, SECOND, signal);
-        continue;
-      }
-      const helps = isPassing(failed) && (resend || failed.harmless);
-      const most = failed.kind === "throttled" ? this.#throttledRetries : this.#retries;
-      if (!helps || retried >= most) throw failed;
-      if ((failed.retryAfter ?? 0) > LONGEST_ASKED) throw failed;
-      await pause(this.#given.timers, this.#pauseAfter(failed, retried), signal);
-      doubtful ||= !failed.harmless;
-      retried++;
-    }
+    let retries = 0;
+    return retried(() => this.#once(step, signal, attempt), {
+      timers: this.#given.timers,
+      signal,
+      pauseAfter: (failed) => {
+        if (this.#isSettling(failed)) return SECOND;
+        const helps = isPassing(failed) && (resend || failed.harmless);
+        const max = failed.kind === "throttled" ? this.#throttledRetries : this.#retries;
+        if (!helps || retries >= max || (failed.retryAfter ?? 0) > LONGEST_ASKED) return null;
+        return this.#pauseAfter(failed, retries++);
+      },
+    });
   }
 
   async #once<T>(
     step: string,
     signal: AbortSignal,
     attempt: (options: { readonly abortSignal: AbortSignal }) => Promise<T>,
-  ): Promise<{ readonly value: T } | { readonly failed: ProviderError }> {
+  ): Promise<T> {
     const { clock, metrics } = this.#given;
     const action = step.slice(step.indexOf(":") + 1);
     const began = clock.elapsed();
@@ -98,11 +91,11 @@ export class ProviderCalls {
     try {
       const value = await attempt({ abortSignal: signal });
       countCall(metrics, action, "ok", took());
-      return { value };
+      return value;
     } catch (error) {
       const failed = error instanceof ProviderError ? error : this.#unreadable(step, error);
       countCall(metrics, action, RESULTS[failed.kind], took());
-      return { failed };
+      throw failed;
     }
   }
 
@@ -128,10 +121,10 @@ export class ProviderCalls {
 
   /** Twice as long each time, and anything between nothing and that: many who were throttled together do
    *  not come back together. */
-  #pauseAfter({ kind, retryAfter }: ProviderError, retried: number): Nanos {
+  #pauseAfter({ kind, retryAfter }: ProviderError, retries: number): Nanos {
     if (retryAfter !== null) return BigInt(retryAfter) * SECOND;
     const first = kind === "throttled" ? FIRST_PAUSE.throttled : FIRST_PAUSE.other;
-    const longest = first * 2n ** BigInt(Math.min(retried, 16));
+    const longest = first * 2n ** BigInt(Math.min(retries, 16));
     const share = this.#given.random.bytes(2).readUInt16BE(0);
     const bounded = longest > LONGEST_PAUSE ? LONGEST_PAUSE : longest;
     return (bounded * BigInt(share)) / 0xffffn;
@@ -142,11 +135,4 @@ export class ProviderCalls {
 function isPassing({ kind, code }: ProviderError): boolean {
   if (kind === "forbidden") return false;
   return kind !== "refused" || code === "ConcurrentModification";
-}
-
-/** The same, after one that may have had its effect. Its texts are scrubbed already. */
-export function doubted(error: ProviderError): ProviderError {
-  const { step, code, said: message, status, requestId, kind, gone, retryAfter } = error;
-  const facts = { step, code, message, status, requestId, kind, gone, retryAfter };
-  return new ProviderError({ ...facts, doubtful: true, secrets: [] });
 }

@@ -4,7 +4,7 @@
 import type * as Iam from "@aws-sdk/client-iam";
 import type * as Sts from "@aws-sdk/client-sts";
 import { ProviderError } from "../../cloud/provider-error.ts";
-import { type CallRules, doubted, type ProviderCalls, UNKNOWN_KEY } from "./provider-calls.ts";
+import { type CallRules, type ProviderCalls, UNKNOWN_KEY } from "./provider-calls.ts";
 import type { SdkClients } from "./sdk.ts";
 
 export interface BoundCalls {
@@ -34,7 +34,7 @@ export class Binding {
       if (next === null) throw error;
       this.#bound = next;
       return await call(next).catch((later: unknown) => {
-        throw error.doubtful && later instanceof ProviderError ? doubted(later) : later;
+        throw error.doubtful && later instanceof ProviderError ? later.doubted() : later;
       });
     }
   }

@@ -1,7 +1,7 @@
 // Credentials for a proof of who we are: AssumeRoleWithWebIdentity, the one call that nobody signs.
 
 import { SECOND } from "@holdfast/shared/text/duration";
-import { within } from "../../cloud/deadline.ts";
+import { withDeadline } from "../../cloud/deadline.ts";
 import type { SessionCredentials } from "./provider.ts";
 import type { ProviderCalls } from "./provider-calls.ts";
 import { sdkClients, type SdkParts } from "./sdk.ts";
@@ -32,7 +32,7 @@ export async function webIdentity({
     WebIdentityToken: token,
   });
   const action = "AssumeRoleWithWebIdentity";
-  return within(given.timers, DEADLINE, async (signal) => {
+  return withDeadline(given.timers, DEADLINE, async (signal) => {
     const sts = new StsCalls(new Binding({ clients, calls, signal }), sdk);
     const answer = await sts.ask(action, (client, options) => client.send(command, options));
     return sessionOf(`sts:${action}`, answer.Credentials, answer.AssumedRoleUser?.Arn);

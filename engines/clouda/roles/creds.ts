@@ -6,8 +6,8 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { Caller } from "@holdfast/shared/endpoint/request";
-import { pause, within } from "../../cloud/deadline.ts";
-import { ProviderError } from "../../cloud/provider-error.ts";
+import { withDeadline } from "../../cloud/deadline.ts";
+import { prove } from "../../cloud/proof.ts";
 import type { CloudA } from "../engine.ts";
 import * as failures from "../failures.ts";
 import { callerName, defaultTemplate, generatedName, sessionName } from "./names.ts";
@@ -32,7 +32,6 @@ export interface CredentialRequest {
 
 const DEFAULT_TTL = 3600;
 const DEADLINE: Nanos = 75n * SECOND;
-const PROOFS = 3;
 const VERIFIED_WITHIN: Nanos = 30n * SECOND;
 
 export class Credentials {
@@ -100,7 +99,7 @@ export class Credentials {
           ? this.#generated("IAM", role, request, root)
           : sessionName(request.sessionName)
         : this.#generated("STS", role, request, root);
-    const session = await within(timers, DEADLINE, async (signal) => {
+    const session = await withDeadline(timers, DEADLINE, async (signal) => {
       const provider = await this.#engine.provider(signal);
       return type === "assumed_role"
         ? assumed(provider, role, { roleArn, name, seconds })
@@ -151,14 +150,11 @@ export class Credentials {
   /** Whether the provider knows a new key by now, at one of its doors. */
   #verified(key: NewAccessKey, root: StoredRoot | null): Promise<boolean> {
     const { given, clients } = this.#engine;
-    return within(given.timers, VERIFIED_WITHIN, async (signal) => {
+    return withDeadline(given.timers, VERIFIED_WITHIN, async (signal) => {
       const provider = await clients.providerWith(key, root, signal);
-      for (let inARow = 0; !signal.aborted;) {
-        inARow = (await answers(provider)) ? inARow + 1 : 0;
-        if (inARow >= PROOFS) return true;
-        await pause(given.timers, SECOND, signal);
-      }
-      return false;
+      const attempt = () => provider.callerIdentity();
+      const { timers } = given;
+      return (await prove(attempt, { timers, signal, every: SECOND })).proved;
     });
   }
 }
@@ -235,14 +231,4 @@ function shown(
     arn,
     ttl,
   };
-}
-
-async function answers(provider: CloudAProvider): Promise<boolean> {
-  try {
-    await provider.callerIdentity();
-    return true;
-  } catch (error) {
-    if (error instanceof ProviderError) return false;
-    throw error;
-  }
 }

@@ -7,7 +7,7 @@ import { userNotVisible } from "../failures.ts";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { checkAccount, checkKnownAccount } from "../provider/account.ts";
-import { orGone, unlessGone } from "../provider/gone.ts";
+import { orGone, unlessGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider } from "../provider/provider.ts";
 
 /** A user that is younger may be there and not be shown yet. */
@@ -90,11 +90,8 @@ async function removeAdditions(provider: CloudAProvider, name: string): Promise<
 
 /** The same failure, which also tells what may have been in the way. */
 function withRefusals(error: ProviderError, refused: readonly ProviderError[]): ProviderError {
-  const { step, code, status, requestId, kind, gone, retryAfter, doubtful } = error;
   const why = refused.map(({ message }) => message).join("; ");
-  const message = `${error.said}; before that: ${why}`;
-  const facts = { step, code, message, status, requestId, kind, gone, retryAfter, doubtful };
-  return new ProviderError({ ...facts, secrets: [] }); // the texts are scrubbed already
+  return error.with({ message: `${error.said}; before that: ${why}` });
 }
 
 function notVisible(name: string): Failure {

@@ -5,11 +5,11 @@ import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
-import { pause, within } from "../../cloud/deadline.ts";
+import { pause, withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { accountIn, checkKnownAccount } from "../provider/account.ts";
 import type { CloudA } from "../engine.ts";
-import { orGone } from "../provider/gone.ts";
+import { orGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider, NewAccessKey } from "../provider/provider.ts";
 import type { Role } from "./role.ts";
 import { removeUser, VISIBLE_AFTER } from "./user-removal.ts";
@@ -53,7 +53,7 @@ export class Users {
    *  user is gone. */
   make(role: Role, newName: () => string): Promise<MadeUser> {
     const { timers } = this.#engine.given;
-    return within(timers, DEADLINE, async (signal) => {
+    return withDeadline(timers, DEADLINE, async (signal) => {
       const provider = await this.#engine.provider(signal);
       const begun = await this.#begin(provider, role, newName, signal);
       try {
@@ -170,7 +170,7 @@ export class Users {
   async #undo({ username: name, record, made, account }: Begun): Promise<void> {
     const { given } = this.#engine;
     try {
-      await within(given.timers, UNDO_DEADLINE, async (signal) => {
+      await withDeadline(given.timers, UNDO_DEADLINE, async (signal) => {
         const provider = await this.#engine.provider(signal);
         await removeUser({ provider, name, made, account, now: given.clock.now() });
       });

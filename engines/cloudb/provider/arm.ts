@@ -2,7 +2,8 @@
 // assignments. Each is one request; what is tried again is decided by whoever asks.
 
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
-import { CloudBError, neededText, textIn } from "./provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
+import { neededText, textIn } from "./provider-answer.ts";
 import type { Service } from "./bearer-calls.ts";
 import { encodedPath, path, quoted } from "./url-path.ts";
 
@@ -33,7 +34,7 @@ export class Arm {
       const request = { step, action: "getRoleDefinition", path: where };
       return definitionIn(step, (await this.#service.call(request, signal)).body);
     } catch (error) {
-      if (!(error instanceof CloudBError)) throw error;
+      if (!(error instanceof ProviderError)) throw error;
       if (error.gone || error.has("RoleDefinitionDoesNotExist")) return null;
       throw error;
     }
@@ -50,7 +51,7 @@ export class Arm {
       await this.#service.call(request, signal);
       return null;
     } catch (error) {
-      if (!(error instanceof CloudBError) || error.kind !== "refused") throw error;
+      if (!(error instanceof ProviderError) || error.kind !== "refused") throw error;
       return error.gone && !error.has("RoleDefinitionDoesNotExist") ? error.said : null;
     }
   }
@@ -93,7 +94,7 @@ export class Arm {
     try {
       await this.#service.call(request, signal);
     } catch (error) {
-      if (!(error instanceof CloudBError) || !error.has("RoleAssignmentExists")) throw error;
+      if (!(error instanceof ProviderError) || !error.has("RoleAssignmentExists")) throw error;
     }
   }
 

@@ -3,7 +3,8 @@
 
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Call, Http } from "./http.ts";
-import { type Answer, arrayIn, CloudBError, textIn, unreadable } from "./provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
+import { type Answer, arrayIn, textIn, unreadable } from "./provider-answer.ts";
 import type { Tokens } from "./token.ts";
 
 export interface ServiceParts {
@@ -66,7 +67,7 @@ export class Service {
     try {
       return (await this.call(request, signal)).body;
     } catch (error) {
-      if (error instanceof CloudBError && error.gone) return null;
+      if (error instanceof ProviderError && error.gone) return null;
       throw error;
     }
   }
@@ -75,13 +76,13 @@ export class Service {
   async remove(
     request: Request,
     signal: AbortSignal,
-    isGone: (error: CloudBError) => boolean = () => false,
+    isGone: (error: ProviderError) => boolean = () => false,
   ): Promise<boolean> {
     try {
       await this.call(request, signal);
       return true;
     } catch (error) {
-      if (error instanceof CloudBError && (error.gone || isGone(error))) return false;
+      if (error instanceof ProviderError && (error.gone || isGone(error))) return false;
       throw error;
     }
   }
@@ -105,7 +106,7 @@ export class Service {
     try {
       return await send(token);
     } catch (error) {
-      if (!(error instanceof CloudBError) || error.status !== 401) throw error;
+      if (!(error instanceof ProviderError) || error.status !== 401) throw error;
       tokens.drop(base, token);
       return send(await tokens.for(base, signal));
     }

@@ -11,7 +11,7 @@ import { openEngine } from "../../../tests/support/engine-host.ts";
 import { fakeWorld } from "../../../tests/support/fake-world.ts";
 import { cloudbType } from "../cloudb.ts";
 import type { Connection } from "./connection.ts";
-import { CloudBError } from "./provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
 
 interface Scripted {
   readonly status?: number;
@@ -50,11 +50,11 @@ async function connected(
 const isToken = ({ url }: OutboundRequest) =>
   url.pathname.endsWith("/oauth2/v2.0/token") || url.pathname.startsWith("/metadata/");
 
-function refusal(work: Promise<unknown>): Promise<CloudBError> {
+function refusal(work: Promise<unknown>): Promise<ProviderError> {
   return work.then(
     () => assert.fail("it was accepted"),
     (error: unknown) => {
-      assert.ok(error instanceof CloudBError, String(error));
+      assert.ok(error instanceof ProviderError, String(error));
       return error;
     },
   );

@@ -2,7 +2,8 @@
 // what is tried again is decided by whoever asks.
 
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { CloudBError, neededText, textIn } from "./provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
+import { neededText, textIn } from "./provider-answer.ts";
 import type { Service } from "./bearer-calls.ts";
 import { path, quoted } from "./url-path.ts";
 
@@ -58,7 +59,7 @@ export class Groups {
     try {
       await this.#service.call(request, signal);
     } catch (error) {
-      const there = error instanceof CloudBError && error.status === 400;
+      const there = error instanceof ProviderError && error.status === 400;
       if (!there || !error.says(/already exist/i)) throw error;
     }
   }

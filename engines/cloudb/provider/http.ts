@@ -9,10 +9,10 @@ import {
   type OutboundTrouble,
 } from "@holdfast/plugin-sdk/outbound";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import type { ProviderErrorKind } from "../../cloud/provider-error.ts";
-import { isLoopback } from "./environments.ts";
-import { type Answer, CloudBError, errorIn, unreadable } from "./provider-answer.ts";
 import { type CallResult, countCall } from "../../cloud/metrics.ts";
+import { ProviderError, type ProviderErrorKind } from "../../cloud/provider-error.ts";
+import { isLoopback } from "./environments.ts";
+import { type Answer, errorIn, unreadable } from "./provider-answer.ts";
 
 export interface Call {
   /** What is being done, in our words: "creating the application". */
@@ -57,7 +57,7 @@ export class Http {
       result = "ok";
       return answer;
     } catch (error) {
-      if (error instanceof CloudBError) {
+      if (error instanceof ProviderError) {
         if (error.kind === "refused") result = "refused";
         if (error.kind === "throttled") result = "throttled";
       }
@@ -101,8 +101,8 @@ const KINDS: Readonly<Record<OutboundTrouble, ProviderErrorKind>> = {
   aborted: "unknown",
 };
 
-function outboundError({ step, secrets }: Call, error: OutboundError): CloudBError {
-  return new CloudBError({
+function outboundError({ step, secrets }: Call, error: OutboundError): ProviderError {
+  return new ProviderError({
     step,
     code: error.trouble,
     message: error.message,

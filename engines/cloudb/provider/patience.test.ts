@@ -5,18 +5,19 @@ import { Failure } from "@holdfast/shared/failure";
 import { isThrottled } from "@holdfast/plugin-sdk/failure";
 import { fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
 import { Patience, type PatienceOptions } from "./patience.ts";
-import { CloudBError, errorIn, isHarmless } from "./provider-answer.ts";
+import { isHarmless, ProviderError } from "../../cloud/provider-error.ts";
+import { errorIn } from "./provider-answer.ts";
 
-function provider(status: number, code = "Code", headers = {}): CloudBError {
+function provider(status: number, code = "Code", headers = {}): ProviderError {
   const body = { error: { code, message: "Text." } };
   return errorIn({ step: "the step", status, headers, body, secrets: [], finds: true });
 }
 
 /** Runs a step over these outcomes, the last again and again, while time passes. */
 async function run(
-  outcomes: readonly (CloudBError | string)[],
+  outcomes: readonly (ProviderError | string)[],
   options: Partial<PatienceOptions> = {},
-  passing?: (error: CloudBError) => boolean,
+  passing?: (error: ProviderError) => boolean,
 ) {
   const world = fakeWorld();
   const patience = new Patience(world, { within: 60n * SECOND, stop: [], ...options });
@@ -50,7 +51,7 @@ test("what passes is tried again, what does not is thrown as it is", async () =>
   assert.equal(
     (
       await run([
-        new CloudBError({
+        new ProviderError({
           step: "s",
           code: "forbidden",
           message: "",
@@ -105,7 +106,7 @@ test("a step is harmless only where all of its tries were (T-I14)", async () => 
   const plain = await run([provider(409, "Directory_ConcurrencyViolation"), refused]);
   assert.equal(plain.result, refused);
   const { result } = await run([provider(502), refused]);
-  assert.ok(result instanceof CloudBError && !isHarmless(result));
+  assert.ok(result instanceof ProviderError && !isHarmless(result));
   assert.deepEqual([result.kind, result.message], ["refused", refused.message]);
   const late = await run([provider(502), provider(404)], {}, () => true);
   assert.ok(late.result instanceof Failure && !isHarmless(late.result));

@@ -5,8 +5,10 @@ import { SECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Failure } from "@holdfast/shared/failure";
 import { providerGaveUp } from "../failures.ts";
 import type { Clock, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
+import { pause } from "../../cloud/deadline.ts";
+import { retried } from "../../cloud/retry.ts";
 import { ThrottledFailure } from "@holdfast/plugin-sdk/failure";
-import { CloudBError } from "./provider-answer.ts";
+import type { ProviderError } from "../../cloud/provider-error.ts";
 
 export interface PatienceOptions {
   readonly within: Nanos;
@@ -25,7 +27,7 @@ interface World {
 }
 
 /** Whether what stands in the way of a step may pass by itself: what was just made is not yet seen. */
-export type Passing = (error: CloudBError) => boolean;
+export type Passing = (error: ProviderError) => boolean;
 
 const NEVER: Passing = () => false;
 const FIRST_PAUSES = 2; // then it is likely to be there any moment
@@ -57,67 +59,44 @@ export class Patience {
     this.#timer.cancel();
   }
 
-  /** Throws the provider's last error, as it is where that will not pass. It is harmless only where every
-   *  try was: one whose answer was lost may have had its effect, whatever a later one was told (T-I14). */
-  async step<T>(
+  /** Throws the provider's last error, as it is where that will not pass. */
+  step<T>(
     call: (signal: AbortSignal, tries: number) => Promise<T>,
     passing: Passing = NEVER,
   ): Promise<T> {
+    const { throttled: maxThrottled = Infinity, faults: maxFaults = 5 } = this.#options;
     let faults = 0;
     let throttled = 0;
-    let last: CloudBError | null = null;
-    let doubt = false;
-    const told = (error: CloudBError) => (doubt && error.harmless ? error.doubted() : error);
-    for (let tries = 0; ; tries++) {
-      try {
-        return await call(this.signal, tries);
-      } catch (error) {
-        if (!(error instanceof CloudBError)) throw error;
-        doubt ||= !error.harmless;
-        if (this.signal.aborted) throw this.#gaveUp(told(last ?? error));
-        last = error;
-      }
-      const { throttled: mostThrottled = Infinity, faults: mostFaults = 5 } = this.#options;
-      if (last.kind === "throttled") {
-        if (++throttled > mostThrottled) throw told(last);
-      } else if (!passing(last)) {
-        if (!isFault(last) || ++faults > mostFaults) throw told(last);
-      }
-      const pause = this.#pause(last, tries);
-      if (pause >= this.left || !(await this.wait(pause))) throw this.#gaveUp(told(last));
-    }
+    const goesOn = (failed: ProviderError) => {
+      if (failed.kind === "throttled") return ++throttled <= maxThrottled;
+      return passing(failed) || (isFault(failed) && ++faults <= maxFaults);
+    };
+    return retried((tries) => call(this.signal, tries), {
+      timers: this.#world.timers,
+      signal: this.signal,
+      pauseAfter: (failed, tries) => (goesOn(failed) ? this.#pause(failed, tries) : null),
+      left: () => this.left,
+      timeOver: (_, last) => this.#gaveUp(last),
+    });
   }
 
   /** Once, but for answers that ask to come back later. */
-  async throttledStep<T>(call: () => Promise<T>): Promise<T> {
+  throttledStep<T>(call: () => Promise<T>): Promise<T> {
     const { throttled = Infinity } = this.#options;
-    for (let tries = 0; ; tries++) {
-      try {
-        return await call();
-      } catch (error) {
-        const later = error instanceof CloudBError && error.kind === "throttled";
-        if (!later || tries >= throttled || !(await this.wait(this.#pause(error, tries))))
-          throw error;
-      }
-    }
+    return retried(call, {
+      timers: this.#world.timers,
+      signal: this.signal,
+      pauseAfter: (failed, tries) =>
+        failed.kind === "throttled" && tries < throttled ? this.#pause(failed, tries) : null,
+    });
   }
 
   /** False when the time was over before that. */
-  async wait(length: Nanos): Promise<boolean> {
-    if (this.signal.aborted) return false;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = this.#world.timers.after(length, () => resolve(true));
-    const ended = () => resolve(false);
-    this.signal.addEventListener("abort", ended, { once: true });
-    try {
-      return await promise;
-    } finally {
-      timer.cancel();
-      this.signal.removeEventListener("abort", ended);
-    }
+  wait(length: Nanos): Promise<boolean> {
+    return pause(this.#world.timers, length, this.signal);
   }
 
-  #pause({ retryAfter }: CloudBError, tries: number): Nanos {
+  #pause({ retryAfter }: ProviderError, tries: number): Nanos {
     if (retryAfter !== null) return BigInt(retryAfter) * SECOND + this.#upTo(MARGIN);
     return tries < FIRST_PAUSES
       ? 2n * SECOND + this.#upTo(5n * SECOND)
@@ -129,7 +108,7 @@ export class Patience {
   }
 
   /** Says which step it was and what the provider said last: a bare time-out helps nobody. */
-  #gaveUp(last: CloudBError): Failure {
+  #gaveUp(last: ProviderError): Failure {
     const text = `${last.message}; gave up after ${showDuration(this.#options.within)}`;
     if (last.kind === "throttled")
       return new ThrottledFailure(text, last.retryAfter ?? RETRY_AFTER);
@@ -138,7 +117,7 @@ export class Patience {
 }
 
 /** Whatever the step: the provider or the way to it is at fault. What may not be called never will. */
-function isFault(error: CloudBError): boolean {
+function isFault(error: ProviderError): boolean {
   if (error.kind === "forbidden") return false;
   if (error.kind === "unreachable") return error.code === "unreachable";
   if (error.status === 0) return error.code === "lost";

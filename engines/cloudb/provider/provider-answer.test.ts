@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { errorIn, isHarmless } from "./provider-answer.ts";
+import { errorIn } from "./provider-answer.ts";
+import { isHarmless } from "../../cloud/provider-error.ts";
 
 function error(status: number, body: JsonObject, more: object = {}) {
   const usual = { step: "doing it", headers: {}, secrets: [], finds: true };

@@ -1,46 +1,13 @@
 // What the three services of the provider say, read with care: their errors, each in its own shape, as
 // one kind of error, and members of answers that must be there.
 
-import { Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
-import { ProviderError, type ProviderErrorFacts } from "../../cloud/provider-error.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
 
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-}
-
-/** An error with every code that it gives: what decides is often in the details. */
-export class CloudBError extends ProviderError {
-  readonly codes: readonly string[];
-
-  constructor(facts: ProviderErrorFacts, codes: readonly string[] = []) {
-    super(facts);
-    this.codes = codes;
-  }
-
-  has(...codes: readonly string[]): boolean {
-    return codes.some((code) => this.codes.includes(code));
-  }
-
-  /** The same, of a step of which an earlier try may have had its effect. */
-  doubted(): CloudBError {
-    const { step, code, said: message, status, requestId, kind, gone, retryAfter } = this;
-    const facts = { step, code, message, status, requestId, kind, gone, retryAfter };
-    return new CloudBError({ ...facts, doubtful: true, secrets: [], cause: this }, this.codes);
-  }
-
-  /** Where the provider has no code for it. */
-  says(text: RegExp): boolean {
-    return text.test(this.said);
-  }
-}
-
-/** Whether the call that this tells of certainly had no effect. */
-export function isHarmless(error: unknown): boolean {
-  const cause = error instanceof Failure ? error.cause : error;
-  return cause instanceof CloudBError && cause.harmless;
 }
 
 const MAX_DEPTH = 8; // of inner errors
@@ -57,26 +24,23 @@ interface Told {
   readonly finds: boolean;
 }
 
-export function errorIn({ step, status, headers, body, secrets, finds }: Told): CloudBError {
+export function errorIn({ step, status, headers, body, secrets, finds }: Told): ProviderError {
   const { code, message, codes, requestId } = shapeOf(body);
   const throttled = status === 429 || (status === 503 && headers["retry-after"] !== undefined);
-  return new CloudBError(
-    {
-      step,
-      code: code === "" ? `status ${status}` : code,
-      message,
-      status,
-      requestId: headers["request-id"] ?? headers["x-ms-request-id"] ?? requestId,
-      // An error in an answer that calls itself a success says nothing of what became of the call.
-      kind: throttled ? "throttled" : status >= 400 && status < 500 ? "refused" : "unknown",
-      // Only in the provider's own words: something on the way may know nothing of the whole path.
-      gone:
-        finds && ((status === 404 && code !== "") || codes.includes("Request_ResourceNotFound")),
-      retryAfter: retryAfterIn(headers),
-      secrets,
-    },
+  return new ProviderError({
+    step,
+    code: code === "" ? `status ${status}` : code,
     codes,
-  );
+    message,
+    status,
+    requestId: headers["request-id"] ?? headers["x-ms-request-id"] ?? requestId,
+    // An error in an answer that calls itself a success says nothing of what became of the call.
+    kind: throttled ? "throttled" : status >= 400 && status < 500 ? "refused" : "unknown",
+    // Only in the provider's own words: something on the way may know nothing of the whole path.
+    gone: finds && ((status === 404 && code !== "") || codes.includes("Request_ResourceNotFound")),
+    retryAfter: retryAfterIn(headers),
+    secrets,
+  });
 }
 
 interface Shape {
@@ -140,8 +104,8 @@ export function neededText(step: string, body: JsonObject, name: string): string
   throw unreadable(step, `the answer has no ${name}`);
 }
 
-export function unreadable(step: string, message: string, status = 200): CloudBError {
-  return new CloudBError({
+export function unreadable(step: string, message: string, status = 200): ProviderError {
+  return new ProviderError({
     step,
     code: "unreadable answer",
     message,

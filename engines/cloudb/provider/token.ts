@@ -7,7 +7,8 @@ import type { Instant } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Endpoints } from "./environments.ts";
 import type { Http } from "./http.ts";
-import { type Answer, CloudBError, neededText, unreadable } from "./provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
+import { type Answer, neededText, unreadable } from "./provider-answer.ts";
 import { path } from "./url-path.ts";
 
 export type Credentials =
@@ -164,13 +165,9 @@ async function askMachine(parts: TokenParts, base: string, signal: AbortSignal):
   try {
     return await asked;
   } catch (error) {
-    if (!(error instanceof CloudBError) || ![404, 410].includes(error.status)) throw error;
+    if (!(error instanceof ProviderError) || ![404, 410].includes(error.status)) throw error;
     // Said while the machine comes up or its identity is being changed: it is worth asking again.
-    const { step, code, said: message, requestId } = error;
-    throw new CloudBError(
-      { step, code, message, requestId, status: 503, kind: "unknown", secrets: [] },
-      error.codes,
-    );
+    throw error.with({ status: 503, kind: "unknown", retryAfter: null });
   }
 }
 
@@ -178,7 +175,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
   const aborted = Promise.withResolvers<never>();
   const end = () =>
     aborted.reject(
-      new CloudBError({
+      new ProviderError({
         step: STEP,
         code: "aborted",
         message: "the time for this was over",

@@ -5,7 +5,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Connection } from "../provider/connection.ts";
 import * as failures from "../failures.ts";
 import type { Patience } from "../provider/patience.ts";
-import { CloudBError } from "../provider/provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
 
 /** With what, and for how long. */
 export interface Work {
@@ -84,7 +84,7 @@ export interface Rights {
 
 export interface RightsLeft extends Rights {
   /** What kept the last of them there; null where none is left. */
-  readonly failure: CloudBError | null;
+  readonly failure: ProviderError | null;
 }
 
 /** One try each; a service that has failed `enough` times is not asked again. */
@@ -95,7 +95,7 @@ export async function takeRights(
 ): Promise<RightsLeft> {
   const { principalId } = rights;
   const { signal } = patience;
-  let failure: CloudBError | null = null;
+  let failure: ProviderError | null = null;
   const tried = async (ids: readonly string[], take: (id: string) => Promise<unknown>) => {
     const left: string[] = [];
     let failures = 0;
@@ -104,7 +104,7 @@ export async function takeRights(
         if (failures < enough) await patience.throttledStep(() => take(id));
         else left.push(id);
       } catch (error) {
-        if (!(error instanceof CloudBError)) throw error;
+        if (!(error instanceof ProviderError)) throw error;
         // One that throttles is told of before all: it may be asked again.
         failure = failure?.kind === "throttled" ? failure : error;
         failures++;

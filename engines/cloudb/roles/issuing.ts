@@ -7,7 +7,8 @@ import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Nanos } from "@holdfast/shared/world";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { prove } from "../../cloud/proof.ts";
+import { type ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
 import type { Connection } from "../provider/connection.ts";
 import type { CloudB } from "../engine.ts";
 import * as failures from "../failures.ts";
@@ -15,7 +16,7 @@ import { roleName } from "../api/fields.ts";
 import { refuseOwnApplication } from "../provider/lookups.ts";
 import type { NewPassword } from "../provider/graph.ts";
 import type { Patience } from "../provider/patience.ts";
-import { CloudBError, textIn } from "../provider/provider-answer.ts";
+import { textIn } from "../provider/provider-answer.ts";
 import type { Role } from "./role.ts";
 import { countIssued } from "../../cloud/metrics.ts";
 import { namePrefix } from "../../cloud/settings.ts";
@@ -40,7 +41,6 @@ interface Made {
 
 const BUDGET = 150n * SECOND; // within what a request may take, and time to undo what was begun
 const FRESH = 300n * SECOND;
-const PROOFS = 3;
 const PROOF_PAUSE = 2n * SECOND;
 const TEN_YEARS = 10n * 365n * 86_400n * SECOND;
 
@@ -106,7 +106,7 @@ export class Issuing {
       refuseOwnApplication(connection.effective, appId);
       const age = managed === null ? null : given.clock.now() - BigInt(managed.made);
       // One that was just made is not yet seen everywhere; another that is not there will not come.
-      const passing = (error: CloudBError) => age !== null && age < FRESH && error.gone;
+      const passing = (error: ProviderError) => age !== null && age < FRESH && error.gone;
       const named = { appObjectId, role, passing };
       const { password, record } = await passwords.add(connection, named, patience);
       const internal = {
@@ -154,23 +154,14 @@ export class Issuing {
     };
   }
 
-  /** A few times in a row: parts of the provider know it earlier than others. */
   async #verify(
     connection: Connection,
     { appId, password }: Made,
-    patience: Patience,
+    { signal }: Patience,
   ): Promise<boolean> {
-    for (let proofs = 0; ;) {
-      try {
-        await connection.prove(appId, password.text, patience.signal);
-        proofs++;
-      } catch (error) {
-        if (!(error instanceof CloudBError)) throw error;
-        proofs = 0;
-      }
-      if (proofs >= PROOFS) return true;
-      if (!(await patience.wait(PROOF_PAUSE))) return false;
-    }
+    const { timers } = this.#engine.given;
+    const attempt = () => connection.prove(appId, password.text, signal);
+    return (await prove(attempt, { timers, signal, every: PROOF_PAUSE })).proved;
   }
 }
 

@@ -5,7 +5,7 @@
 import * as failures from "../failures.ts";
 import type { Graph, NewPassword } from "../provider/graph.ts";
 import type { Passing, Patience } from "../provider/patience.ts";
-import { CloudBError } from "../provider/provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
 
 export interface NamedPassword {
   /** The object id of the application. */
@@ -38,7 +38,7 @@ export async function addNamedPassword(
           signal,
         );
       } catch (error) {
-        doubt.uncertain ||= error instanceof CloudBError && !error.harmless;
+        doubt.uncertain ||= error instanceof ProviderError && !error.harmless;
         throw error;
       }
     }, passing);
@@ -68,7 +68,7 @@ export async function removeNamedPassword(
 
 /** With the remedy, where there is one. */
 export function passwordFailure(error: unknown): unknown {
-  if (!(error instanceof CloudBError)) return error;
+  if (!(error instanceof ProviderError)) return error;
   if (error.has("CredentialInvalidLifetimeAsPerAppPolicy")) {
     const text = `${error.message}; set a shorter explicit_max_ttl on the role`;
     return failures.passwordLifetime(text, { cause: error });

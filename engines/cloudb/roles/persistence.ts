@@ -5,13 +5,12 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { hex } from "@holdfast/shared/bytes";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
 import type { CloudB } from "../engine.ts";
 import * as failures from "../failures.ts";
 import { grantKey } from "./grant-key.ts";
 import type { Patience } from "../provider/patience.ts";
 import { memberPasses } from "../provider/propagation.ts";
-import { CloudBError, isHarmless } from "../provider/provider-answer.ts";
 import { type Managed, type Role, roleCodec, roleKey } from "./role.ts";
 import { isNone, sorted, takeSurplus } from "./surplus.ts";
 import { leaveGroup, unassign, type Work } from "./cleanup.ts";
@@ -195,7 +194,7 @@ export class Persistence {
       await work();
       return true;
     } catch (error) {
-      if (!(error instanceof CloudBError || error instanceof Failure)) throw error;
+      if (!(error instanceof ProviderError || error instanceof Failure)) throw error;
       return false;
     }
   }

@@ -6,14 +6,13 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
 import type { Connection } from "../provider/connection.ts";
 import type { CloudB } from "../engine.ts";
 import type { Application, NewPassword } from "../provider/graph.ts";
 import { ownAssignmentId } from "./grant-key.ts";
 import { passwordFailure } from "./named-password.ts";
 import type { Patience } from "../provider/patience.ts";
-import { CloudBError, isHarmless } from "../provider/provider-answer.ts";
 import {
   audienceMembers,
   type Grant,
@@ -171,7 +170,7 @@ export class Principals {
       try {
         return await graph.createApplication(body, signal);
       } catch (error) {
-        made.uncertain ||= error instanceof CloudBError && !error.harmless;
+        made.uncertain ||= error instanceof ProviderError && !error.harmless;
         throw error;
       }
     });
@@ -195,7 +194,7 @@ export class Principals {
         return await graph.createPrincipal(appId, signal);
       } catch (error) {
         const twice =
-          error instanceof CloudBError && error.has("Request_MultipleObjectsWithSameKeyValue");
+          error instanceof ProviderError && error.has("Request_MultipleObjectsWithSameKeyValue");
         if (!twice) throw error;
         const found = await graph.principalOf(appId, signal); // an earlier try has made it
         if (found === null) throw error;

@@ -7,10 +7,10 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { LeaseFacts, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { PermanentFailure } from "@holdfast/plugin-sdk/failure";
-import { failureOf } from "../../cloud/provider-error.ts";
+import { failureOf, ProviderError } from "../../cloud/provider-error.ts";
 import type { CloudB } from "../engine.ts";
 import { removeNamedPassword } from "./named-password.ts";
-import { CloudBError, textIn, textsIn } from "../provider/provider-answer.ts";
+import { textIn, textsIn } from "../provider/provider-answer.ts";
 import {
   deleteApplication,
   deleteNamed,
@@ -144,12 +144,12 @@ export class Removal {
     const { appObjectId, principalId, forGood } = ending;
     const first = await takeRights(work, ending, ENOUGH_FAILURES);
     const kept: Kept[] = [];
-    let later: CloudBError | null = null;
+    let later: ProviderError | null = null;
     try {
       await deleteObject(work, "principal", principalId, forGood);
     } catch (error) {
-      if (!(error instanceof CloudBError || error instanceof Failure)) throw error;
-      if (error instanceof CloudBError && error.kind === "throttled") later = error;
+      if (!(error instanceof ProviderError || error instanceof Failure)) throw error;
+      if (error instanceof ProviderError && error.kind === "throttled") later = error;
       // It ends with its application anyhow; what is left of it could still be restored.
       const data = { id: principalId };
       if (forGood) kept.push({ kind: "deletedItem", data, ids: [principalId] });
@@ -171,7 +171,7 @@ export class Removal {
   // --- inside ---
 
   /** Also for a mount that is being disabled: its operator sees the orphan, and decides. */
-  async #keep({ kind, data }: Kept, failure: CloudBError | null): Promise<void> {
+  async #keep({ kind, data }: Kept, failure: ProviderError | null): Promise<void> {
     const { writeAhead, log } = this.#engine.given;
     await writeAhead.orphan(kind, data, failure?.message ?? "it could not be removed");
     log.warn("a lease has ended, but something of it could not be removed yet", { kind });
@@ -191,7 +191,7 @@ export class Removal {
     try {
       await work({ connection, patience });
     } catch (error) {
-      throw error instanceof CloudBError ? failureOf(error) : error;
+      throw error instanceof ProviderError ? failureOf(error) : error;
     } finally {
       patience.done();
     }

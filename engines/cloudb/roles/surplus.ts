@@ -4,7 +4,7 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { grantKey } from "./grant-key.ts";
-import { CloudBError } from "../provider/provider-answer.ts";
+import { ProviderError } from "../../cloud/provider-error.ts";
 import type { Managed, ManagedAssignment, Role } from "./role.ts";
 import { leaveGroup, unassign, type Work } from "./cleanup.ts";
 
@@ -41,7 +41,7 @@ export async function takeSurplus(
       await taking;
       return false;
     } catch (error) {
-      if (!(error instanceof CloudBError || error instanceof Failure)) throw error;
+      if (!(error instanceof ProviderError || error instanceof Failure)) throw error;
       failures.push(error);
       return true;
     }

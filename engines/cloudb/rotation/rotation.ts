@@ -5,7 +5,8 @@
 import { DAY, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
+import { PROOFS, proofsAfter } from "../../cloud/proof.ts";
 import { failedStanding, rotateWhenDue, standingAt } from "../../cloud/rotation-terms.ts";
 import { CONFIG, configCodec } from "./config.ts";
 import type { Connection } from "../provider/connection.ts";
@@ -14,7 +15,6 @@ import * as failures from "../failures.ts";
 import type { NewPassword } from "../provider/graph.ts";
 import { addNamedPassword, type Doubt, type NamedPassword } from "../roles/named-password.ts";
 import type { Patience } from "../provider/patience.ts";
-import { CloudBError } from "../provider/provider-answer.ts";
 import { ownApplication, replacedBy } from "./replaced-password.ts";
 import {
   type Pending,
@@ -28,7 +28,6 @@ import { countRotation, showRootRotated } from "../../cloud/metrics.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
 const PROVED_FROM = MINUTE; // a new password is unknown to most of the provider for some seconds
-const PROOFS = 3;
 const IN_THE_END = 15n * MINUTE; // then one proof will do, and another rotation may begin
 const GIVEN_UP_AFTER = DAY;
 const BUDGET = 80n * SECOND;
@@ -154,7 +153,7 @@ export class RootRotation {
     if (age < PROVED_FROM) return;
     const proved = await this.#prove(stored.clientId, rotation.secret, signal);
     if (signal.aborted) return;
-    const successes = proved ? rotation.successes + 1 : 0;
+    const successes = proofsAfter(rotation.successes, proved);
     if (successes >= PROOFS || (proved && age >= IN_THE_END))
       return this.#activate(rotation, signal);
     if (age >= GIVEN_UP_AFTER) return this.#giveUp(rotation);
@@ -169,7 +168,7 @@ export class RootRotation {
       await connection.prove(clientId, secret, signal);
       return true;
     } catch (error) {
-      if (error instanceof CloudBError || error instanceof Failure) return false;
+      if (error instanceof ProviderError || error instanceof Failure) return false;
       throw error;
     }
   }
