@@ -39,7 +39,7 @@ function node(firstToken: FirstTokenOptions = {}): Node {
         barrier.activate();
         tokens.open();
       },
-      closing: () => tokens.close(),
+      closing: async () => tokens.close(),
     },
     version: "1.0.0",
     buildDate: "2026-01-01",

@@ -200,6 +200,14 @@ export class Barrier {
     if (this.#keyring !== null) this.#install(this.#keyring);
   }
 
+  /** The same in good order: whoever is next finds the exact count. */
+  async rest(): Promise<void> {
+    const keyring = this.#keyring;
+    if (!this.#active || keyring === null) return;
+    this.deactivate(); // from here on nothing is sealed that the count would miss
+    await this.#storeExact(keyring);
+  }
+
   /** Stores the exact count, waits for what was accepted, forgets every key. */
   seal(): Promise<void> {
     return (this.#sealing ??= this.#sealNow().finally(() => (this.#sealing = null)));

@@ -56,8 +56,6 @@ export class Identity {
     this.#options = options;
   }
 
-  open(): void {}
-
   close(): void {
     this.#keys.clear();
   }

@@ -13,6 +13,7 @@ import {
 } from "../base/metrics.ts";
 import type { LoopDelay, RuntimeReading } from "../system/runtime-stats.ts";
 import type { Clock } from "@holdfast/shared/world";
+import type { Readings } from "../house/readings.ts";
 import type { EnforcementLevel, GoverningKind } from "../endpoint/judgement.ts";
 import { EngineInstruments } from "./engine-instruments.ts";
 
@@ -54,23 +55,19 @@ const PROGRAM_BUCKETS: readonly number[] = [
 const MAX_MOUNTS = 1000; // of those that have orphans
 const MAX_POLICIES = 1000; // told by name
 
-/** Whom to ask at a scrape. Null: not known now, as most is while the node is sealed. */
-export interface InstrumentSources {
+type Needed =
+  | "sealState"
+  | "barrierEncryptions"
+  | "barrierIntegrityErrors"
+  | "storageIndexes"
+  | "auditDevicesHealthy";
+
+/** Whom to ask at a scrape. */
+export interface InstrumentSources extends Pick<Readings, Needed>, Partial<Omit<Readings, Needed>> {
   readonly clock: Pick<Clock, "now">;
   readonly version: string;
   readonly runtime: () => RuntimeReading;
-  readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
   readonly requestsInFlight: () => number;
-  readonly barrierEncryptions: () => number | null;
-  readonly barrierIntegrityErrors: () => number;
-  readonly storageIndexes: () => { readonly last: bigint; readonly oldest: bigint | null } | null;
-  readonly auditDevicesHealthy: () => number | null;
-  /** Leases there are, those that could not be revoked among them. */
-  readonly leases?: () => { readonly leases: number; readonly irrevocable: number } | null;
-  /** What engines made outside and could not remove, by the accessor of the mount. */
-  readonly orphans?: () => readonly { readonly accessor: string; readonly count: number }[];
-  /** Whether there is a mount of this accessor. */
-  readonly mounted?: (accessor: string) => boolean;
   /** File descriptors in use, where the system tells. */
   readonly openDescriptors?: () => number | null;
   readonly barrierOps?: () => Readonly<Record<"seal" | "open" | "cached", number>>;

@@ -69,7 +69,7 @@ async function room(more: Partial<IntrospectionOptions> = {}) {
     version: "1.2.3",
     buildDate: "today",
   });
-  await versions.open();
+  await versions.record();
   const stats = new RuntimeStats();
   const reloaded: string[] = [];
   const registry = new Registry();

@@ -9,7 +9,7 @@ async function storage() {
   const view = barrier.view("core/versions/");
   const run = async (version: string) => {
     const history = new VersionHistory({ view, version, buildDate: `built ${version}` });
-    await history.open();
+    await history.record();
     return history;
   };
   return { run, clock: world.clock, store };

@@ -33,7 +33,7 @@ export class VersionHistory {
   }
 
   /** Records this version if it is new here. */
-  async open(): Promise<void> {
+  async record(): Promise<void> {
     const { view, version, buildDate } = this.#options;
     if (view.get(version, codec) !== null) return;
     await view.write((tx) => {

@@ -18,6 +18,7 @@ import {
   SECOND,
   until,
 } from "../../tests/support/made/made-leases.ts";
+import { closeRoom } from "../../tests/support/jobs.ts";
 
 // What happens to a server with leases, in any order. Numbers choose among what is there.
 const step = fc.oneof(
@@ -120,7 +121,7 @@ test("whatever happens, every secret outside has its lease, and in the end none 
       await pass(run.made, 30n * MINUTE, 20n * SECOND);
       await until(() => run.made.leases.total.leases === run.made.leases.total.irrevocable);
       run.check();
-      await run.made.leases.close();
+      await closeRoom(run.made.leases);
     }),
     { numRuns: 60 },
   );

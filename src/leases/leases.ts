@@ -9,6 +9,7 @@ import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { MountFacts } from "@holdfast/plugin-sdk/engine";
 import type { OwnLeases } from "@holdfast/plugin-sdk/engine-services";
+import type { Job } from "../house/room.ts";
 import { attempt } from "./revocation/attempt.ts";
 import { LeaseExpiry } from "./revocation/expiry.ts";
 import * as failures from "./failures.ts";
@@ -80,7 +81,7 @@ export class Leases {
   readonly #sweeps: Sweeps;
   readonly #counts = new Map<string, LeaseCount>(); // by mount
   #stop = new AbortController();
-  /** Whoever goes on with something at the start may do so before this room is open. */
+  /** Whoever goes on with something at the start may do so before revocations begin. */
   #opened = Promise.withResolvers<void>();
   #unwatch = () => {};
 
@@ -136,9 +137,7 @@ export class Leases {
 
   // --- life ---
 
-  /** After the mounts: what is due is revoked from here on. */
   open(): void {
-    this.#stop = new AbortController();
     this.#counts.clear();
     for (const [uuid, { seen, ...count }] of this.#rows.counts()) {
       this.#counts.set(uuid, count);
@@ -147,24 +146,41 @@ export class Leases {
     this.#unwatch = this.#options.local.watch(COUNTS, ({ keys }) => {
       for (const key of keys) this.#recount(key.slice(COUNTS.length));
     });
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#ids.close();
+    this.#counts.clear();
+  }
+
+  /** Leases are of class local: each cluster ends its own. */
+  get jobs(): readonly Job[] {
+    const when = "while-active";
+    const expiry = {
+      open: () => this.#expiry.open(this.#counts.keys()),
+      close: () => this.#expiry.close(),
+    };
+    const revocations = { open: () => this.#begin(), close: () => this.#end() };
+    return [
+      { name: "tidy leases", when, work: this.tidying },
+      { name: "queue leases for revocation", when, work: this.#sweeps },
+      { name: "find leases that end", when, work: expiry },
+      { name: "revoke leases", when, work: revocations },
+    ];
+  }
+
+  #begin(): void {
+    this.#stop = new AbortController();
     this.#revocations.open();
-    this.tidying.open();
-    this.#sweeps.open();
-    this.#expiry.open(this.#counts.keys());
     this.#opened.resolve();
   }
 
-  /** Before the mounts: what is being revoked is cut off, and begun again after the next opening. */
-  async close(): Promise<void> {
+  /** What is being revoked is cut off, and begun again. */
+  #end(): Promise<void> {
     this.#opened = Promise.withResolvers();
     this.#stop.abort();
-    this.#unwatch();
-    this.#ids.close();
-    await this.tidying.close();
-    await this.#sweeps.close();
-    await this.#revocations.close();
-    await this.#expiry.close();
-    this.#counts.clear();
+    return this.#revocations.close();
   }
 
   // --- what others ask ---

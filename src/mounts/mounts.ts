@@ -10,6 +10,7 @@ import type { NamespaceContents } from "../namespaces/contents.ts";
 import type { PathsTaken } from "../namespaces/namespaces.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { NO_SERVICES } from "@holdfast/plugin-sdk/engine-services";
+import type { Job } from "../house/room.ts";
 import { orphansApi } from "./api/api-orphans.ts";
 import { Disabling } from "./disabling.ts";
 import { EngineRoutes } from "./engine-routes.ts";
@@ -77,8 +78,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
     this.orphans = new Orphans({ table: this.#table, clock });
   }
 
-  /** What is asked for from now on waits until the room is open. */
-  expect(): void {
+  /** What is asked for from now on waits until the room's work has begun. */
+  lead(): void {
     this.#started = awaited();
   }
 
@@ -87,7 +88,13 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return this.#table.open();
   }
 
-  /** Goes on with what a crash or a seal has cut off, once leases are there as well. */
+  /** Whoever mounted something here looks after it, also where the mount is shared. */
+  get jobs(): readonly Job[] {
+    const work = { open: () => this.start(), close: () => this.stop() };
+    return [{ name: "undo, disable and move", when: "while-active", work }];
+  }
+
+  /** Goes on with what a crash or a seal has cut off. */
   start(): void {
     this.#disabling.open();
     this.moves.open();

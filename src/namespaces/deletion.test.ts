@@ -12,6 +12,7 @@ import {
 } from "../../tests/support/made/made-namespaces.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "./contents.ts";
+import { closeRoom } from "../../tests/support/jobs.ts";
 
 const root = ROOT_NAMESPACE;
 const codec = jsonCodec<number>();
@@ -220,7 +221,7 @@ test("an error that is no Failure is not quoted", async () => {
   await until(() => world.timers.armed > armed);
   assert.deepEqual(await namespaces.delete(root, "team"), { trouble: "unexpected error" });
   assert.ok(!world.lines.join("").includes("hunter2"));
-  await namespaces.close();
+  await closeRoom(namespaces);
   assert.equal(world.timers.armed, armed);
 });
 
@@ -236,7 +237,7 @@ test("closing waits for the step under way and nothing follows it", async () => 
   const { namespaces } = await madeNamespaces({ contents: [{ name: "slow", wipe }] });
   await namespaces.write(root, "team");
   await namespaces.delete(root, "team");
-  const closed = namespaces.close().then(() => steps.push("closed"));
+  const closed = closeRoom(namespaces).then(() => steps.push("closed"));
   resolve();
   await closed;
   assert.deepEqual(steps, ["begun", "ended", "closed"]);

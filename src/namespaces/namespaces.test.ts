@@ -6,6 +6,7 @@ import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/req
 import { madeNamespaces, refused, restarted } from "../../tests/support/made/made-namespaces.ts";
 import { tamper } from "../../tests/support/watched-engine.ts";
 import type { Namespaces } from "./namespaces.ts";
+import { closeRoom, openRoom } from "../../tests/support/jobs.ts";
 
 const root = ROOT_NAMESPACE;
 
@@ -206,9 +207,9 @@ test("a restart finds the same tree", async () => {
 test("nothing is known before opening and after closing", async () => {
   const { namespaces } = await madeNamespaces();
   await namespaces.write(root, "a");
-  await namespaces.close();
+  await closeRoom(namespaces);
   assert.equal(namespaces.named("a"), null);
-  namespaces.open();
+  openRoom(namespaces);
   assert.equal(namespaces.named("a")?.path, "a");
 });
 

@@ -6,6 +6,7 @@ import type { Log } from "@holdfast/shared/log";
 import type { Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { Job } from "../house/room.ts";
 import { type NamespaceContents, StoredContents } from "./contents.ts";
 import { checkMetadata, type MetadataPatch, patched } from "./custom-metadata.ts";
 import { type Doomed, Emptying } from "./emptying.ts";
@@ -82,8 +83,28 @@ export class Namespaces implements PathsTaken {
     this.#stored = new StoredContents(options.spaces, options.timers);
   }
 
-  /** Loads the tree and goes on with deletions that a crash or a seal has cut off. */
+  /** Loads the tree. */
   open(): void {
+    this.#tree.clear();
+    this.#unwatch = this.#view.watch(records.ROWS, ({ keys }) => {
+      for (const row of keys) this.#load(row);
+    });
+    for (const row of this.#rows()) this.#load(row);
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#tree.clear();
+  }
+
+  /** The tree is shared by several clusters: one of them empties what is deleted. */
+  get jobs(): readonly Job[] {
+    const work = { open: () => this.#begin(), close: () => this.#end() };
+    return [{ name: "empty namespaces", when: "while-primary", work }];
+  }
+
+  /** Goes on with deletions that a crash or a seal has cut off. */
+  #begin(): void {
     const { contents = [], timers, log } = this.#options;
     const emptying = new Emptying({
       contents: [...contents, this.#stored],
@@ -92,22 +113,13 @@ export class Namespaces implements PathsTaken {
       log,
     });
     this.#emptying = emptying;
-    this.#tree.clear();
-    this.#unwatch = this.#view.watch(records.ROWS, ({ keys }) => {
-      for (const row of keys) this.#load(row);
-    });
-    for (const row of this.#rows()) {
-      const record = this.#load(row);
-      if (record?.state === "deleting") emptying.start(record);
-    }
+    for (const record of this.#tree.deleting()) emptying.start(record);
   }
 
   /** Waits for the step of a deletion that has begun. */
-  async close(): Promise<void> {
-    this.#unwatch();
+  async #end(): Promise<void> {
     await this.#emptying?.stop();
     this.#emptying = null;
-    this.#tree.clear();
   }
 
   // --- what every request asks ---

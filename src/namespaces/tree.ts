@@ -120,6 +120,10 @@ export class Tree {
     return created;
   }
 
+  *deleting(): Generator<NamespaceRecord> {
+    for (const held of this.#byRow.values()) if (!isActive(held)) yield held.record;
+  }
+
   /** Direct children in the order of their names. */
   childrenOf(parent: NamespaceRef): Child[] {
     const siblings = this.#children.get(parent.id) ?? new Map<string, Held>();

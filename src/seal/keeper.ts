@@ -86,7 +86,9 @@ export class SealKeeper {
       config,
     };
     this.generateRoot = this.generationOf({
-      length: tokens.length,
+      get length() {
+        return tokens.length; // asked for when it is needed: the tokens may be built later
+      },
       mint: (tx) => tokens.mintGenerated(tx),
     });
     // A root generation that collected shares of the key before would wait for shares in vain.

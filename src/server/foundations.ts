@@ -8,11 +8,15 @@ import { isForbidden } from "../base/forbidden.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
 import type { Fs, World } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
 import type { Config } from "../config/config.ts";
+import type { Room } from "../house/room.ts";
 import { readStaticKey } from "../seal/static.ts";
 import { type StorageEngine, StorageLocked } from "../storage/engines/engine.ts";
 import { MemoryEngine } from "../storage/engines/memory.ts";
 import { SqliteEngine } from "../storage/engines/sqlite.ts";
+import type { Store } from "../storage/store.ts";
+import { Trimmer } from "../storage/trimming.ts";
 
 const MAX_KEY_FILE = 4096;
 
@@ -42,6 +46,39 @@ export async function openEngine(
   invariant(directories.store !== null, "a store on disk has a directory");
   fs.makeDirectory(directories.store);
   return SqliteEngine.open({ directory: directories.store, fs });
+}
+
+/** The store as a part of the house: its log is trimmed while it is written here. */
+export function storagePart(store: Store, world: World, log: Log): Room {
+  const trouble = (error: unknown) =>
+    log.error("could not trim the log", { cause: describe(error) });
+  const trimmer = new Trimmer(store, world, () => ({}), trouble);
+  return {
+    name: "storage",
+    endpoints: [],
+    metrics: {
+      storageIndexes: () =>
+        store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
+    },
+    jobs: [
+      {
+        name: "trim the log",
+        when: "while-active",
+        work: { open: () => trimmer.start(), close: () => trimmer.stop() },
+      },
+    ],
+  };
+}
+
+/** The barrier as a part of the house: until it is active it seals nothing, so nobody can write an entry. */
+export function barrierPart(barrier: Barrier): Room {
+  return {
+    name: "barrier",
+    endpoints: [],
+    lead: () => barrier.activate(),
+    rest: () => barrier.rest(),
+    metrics: { barrierIntegrityErrors: () => barrier.integrityErrors },
+  };
 }
 
 /** `files` are the operator's: links are followed. */

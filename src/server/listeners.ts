@@ -1,6 +1,6 @@
 // From the configuration of a listener to the settings of http/: the two rooms do not know each other.
 
-import type { ListenerConfig } from "../config/config.ts";
+import type { Config, ListenerConfig } from "../config/config.ts";
 import type { ListenerSettings, ResponseHeaders } from "../http/listener-settings.ts";
 
 export function listenerSettings(config: ListenerConfig): ListenerSettings {
@@ -42,5 +42,13 @@ export function responseHeaders({ customResponseHeaders }: ListenerConfig): Resp
       status,
       Object.fromEntries([...headers].map(([name, values]) => [name, values.join(", ")])),
     ]),
+  );
+}
+
+/** Spellings of request headers that other products' clients send. */
+export function aliasHeaders({ compat }: Config): readonly string[] {
+  if (!compat) return [];
+  return ["Token", "Namespace", "Wrap-TTL", "Request", "Policy-Override"].map(
+    (name) => `X-Vault-${name}`,
   );
 }

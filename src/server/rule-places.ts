@@ -4,8 +4,9 @@
 import type { GovernedPlaces } from "../policies/governing/governed-places.ts";
 import type { DeclaredAccess, InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { RulePlaces } from "../policies/rule-places.ts";
-import { isPart } from "../endpoint/parts.ts";
-import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { homeOf, isPart } from "../endpoint/parts.ts";
+import type { PlaceKind } from "../quotas/quota.ts";
+import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { Mounts } from "../mounts/mounts.ts";
 import type { Namespaces } from "../namespaces/namespaces.ts";
 
@@ -41,6 +42,26 @@ export class MountedPlaces implements RulePlaces, GovernedPlaces {
     const { namespace, taken } = this.#namespaces().resolve(base, segments);
     const rest = this.#canonical(namespace, segments.slice(taken));
     return [...segments.slice(0, taken), ...rest];
+  }
+
+  /** A whole path, as text. */
+  spelled(path: string): string {
+    return this.spellingOf(ROOT_NAMESPACE.id, path.replace(/^\//, "").split("/")).join("/");
+  }
+
+  /** What a whole path leads to, for quotas: the parts of the server count as mounts. */
+  kindOf(segments: readonly string[]): PlaceKind | null {
+    const root = this.#namespaces().named("");
+    if (root === null) return null;
+    const { namespace, taken } = this.#namespaces().resolve(root, segments);
+    const rest = segments.slice(taken);
+    if (rest.length === 0) return "namespace";
+    const mount = this.#mounts().find(namespace, rest);
+    if (mount !== null) return rest.length === mount.taken ? "mount" : "inside";
+    const { point } = homeOf(rest);
+    const path = `${rest.join("/")}/`;
+    if (point === "" || !path.startsWith(point)) return null;
+    return path === point ? "mount" : "inside";
   }
 
   ungoverned(namespaceId: string, segments: readonly string[], whole: boolean): string | null {

@@ -21,6 +21,7 @@ import {
   tokensOver,
 } from "../../tests/support/made/made-tokens.ts";
 import { contentHash, type Token, tokenCodec } from "./token.ts";
+import { closeRoom, openRoom } from "../../tests/support/jobs.ts";
 
 test("a created token is found by its secret at once, and by its accessor", async () => {
   const { tokens, world, store } = await madeTokens();
@@ -145,7 +146,7 @@ test("T-B15: a token that expired while the server was down is refused at its fi
   const { tokens, barrier, world } = tokensOver(await crashed(before));
   world.clock.pass(MINUTE + 1n);
   assert.equal(unsealed(barrier), true);
-  tokens.open();
+  openRoom(tokens);
   assert.equal(tokens.find(secretOf(token)), null);
 });
 
@@ -164,7 +165,7 @@ test("T-B15: an ended token stays ended when the clock is set back, after a rest
   const again = tokensOver(await crashed(made));
   again.world.clock.jump(start);
   unsealed(again.barrier);
-  again.tokens.open();
+  openRoom(again.tokens);
   assert.equal(again.tokens.find(secretOf(token)), null);
   assert.ok(again.tokens.byAccessor("root", token.accessor));
 });
@@ -217,7 +218,7 @@ test("everything is there after a crash: tokens, salt and times to the nanosecon
   });
   const { tokens, barrier } = tokensOver(await crashed(before));
   assert.equal(unsealed(barrier), true);
-  tokens.open();
+  openRoom(tokens);
   assert.equal(tokens.find(secretOf(token))?.expires, expires);
   const stored = tokens.byAccessor("root", token.accessor);
   assert.ok(stored);
@@ -228,10 +229,10 @@ test("closed, the room finds nobody and holds nothing; opened again it does", as
   const { tokens } = await madeTokens();
   const token = await tokens.create(CLIENT);
   tokens.find(secretOf(token));
-  await tokens.close();
+  await closeRoom(tokens);
   assert.equal(tokens.cached, 0);
   assert.throws(() => tokens.find(secretOf(token)), /service is sealed/);
-  tokens.open();
+  openRoom(tokens);
   assert.ok(tokens.find(secretOf(token)));
 });
 

@@ -9,6 +9,7 @@ import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import type { Tx, View } from "../barrier/view.ts";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { Job } from "../house/room.ts";
 import { BootstrapDoor, type BootstrapUse } from "./bootstrap/bootstrap.ts";
 import { Bootstrapping, type ResetFile } from "./bootstrap/bootstrapping.ts";
 import { Closing, type LoginMounts } from "./life/closing.ts";
@@ -166,19 +167,23 @@ export class Tokens {
     this.#salt = Salt.read(this.#options.shared);
     this.#lookup.open();
     this.#door.open();
-    this.#descent.open();
-    this.#expiry.open();
-    this.collection.open();
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#door.close();
-    await this.#expiry.close();
-    await this.collection.close();
-    await this.#descent.close();
     this.#lookup.close();
     this.#salt?.wipe();
     this.#salt = null;
+  }
+
+  /** Each cluster does it for the tokens that it holds, local ones among them. */
+  get jobs(): readonly Job[] {
+    const when = "while-active";
+    return [
+      { name: "end the children of tokens", when, work: this.#descent },
+      { name: "end expired tokens", when, work: this.#expiry },
+      { name: "collect tokens", when, work: this.collection },
+    ];
   }
 
   /** Whether the first caller may still make itself management. */

@@ -39,10 +39,16 @@ export class SigningKey {
     this.#public = createPublicKey(this.#secret);
   }
 
+  /** Null where none was made yet. */
+  static stored(view: View): SigningKey | null {
+    const stored = view.get(KEY, bytesCodec);
+    return stored === null ? null : SigningKey.#read(stored);
+  }
+
   /** Makes one if there is none. */
   static async ensure(view: View, random: Random): Promise<SigningKey> {
-    const stored = view.get(KEY, bytesCodec);
-    if (stored !== null) return SigningKey.#read(stored);
+    const stored = SigningKey.stored(view);
+    if (stored !== null) return stored;
     const made = fresh(random);
     try {
       // Somebody else may have been faster: what is stored counts.

@@ -96,7 +96,8 @@ for (const wrapForm of FORMS) {
     assert.equal(keysBelow(made, "local/").filter((key) => key.includes("/cubbyhole/")).length, 1);
     made.world.clock.pass(HOUR);
     const again = wrappingOver(await restarted(made), made.cubbyholes);
-    await again.wrapping.open();
+    again.wrapping.open();
+    await again.wrapping.lead();
     assert.equal(again.wrapping.find(left.token), null);
   });
 
@@ -236,7 +237,8 @@ test("the key is made once, and the JWT of before a restart is as good after it"
   const again = await restarted(made);
   const { wrapping } = wrappingOver(again, made.cubbyholes);
   assert.throws(() => wrapping.find(token), refused("service is sealed", "sealed"));
-  await wrapping.open();
+  wrapping.open();
+  await wrapping.lead();
   assert.equal(wrapping.publicKey.pem, pem);
   assert.equal(wrapping.find(token)?.wrapping, "jwt");
   wrapping.close();
@@ -263,7 +265,8 @@ test("an unwrap that did not become durable has not happened", async () => {
   void made.wrapping.unwrap(ASKING, named(token)).catch(() => {});
   const next = await restarted(made);
   const again = wrappingOver(next, new CubbyholeContents(next.barrier.view("local/")));
-  await again.wrapping.open();
+  again.wrapping.open();
+  await again.wrapping.lead();
   assert.deepEqual((await again.wrapping.unwrap(ASKING, named(token))).data, { a: "b" });
   await assert.rejects(again.wrapping.unwrap(ASKING, named(token)), refused(INVALID));
 });

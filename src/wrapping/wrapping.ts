@@ -87,9 +87,14 @@ export class Wrapping {
     this.#options = options;
   }
 
-  async open(): Promise<void> {
+  open(): void {
+    this.#key = SigningKey.stored(this.#options.shared);
+  }
+
+  /** There is a key from here on. */
+  async lead(): Promise<void> {
     const { shared, random } = this.#options;
-    this.#key = await SigningKey.ensure(shared, random);
+    this.#key ??= await SigningKey.ensure(shared, random);
   }
 
   close(): void {

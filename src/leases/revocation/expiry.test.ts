@@ -23,6 +23,7 @@ import {
   TEAM,
   until,
 } from "../../../tests/support/made/made-leases.ts";
+import { closeRoom, openRoom } from "../../../tests/support/jobs.ts";
 
 function fails(made: MadeLeases, failure: Error): void {
   made.provider.trouble = () => {
@@ -271,10 +272,10 @@ test("sealing cuts off what runs and leaves the lease; unsealing goes on", async
   const { id } = await issue(made, { ttl: SECOND });
   await pass(made, SECOND);
   await until(() => provider.running === 1);
-  await leases.close();
+  await closeRoom(leases);
   assert.equal(made.world.timers.armed, before);
   provider.trouble = () => {};
-  leases.open();
+  openRoom(leases);
   assert.equal(leases.lookup(ROOT_NAMESPACE, id).attempts, 0);
   await until(() => !isThere(made, id));
 });
@@ -346,7 +347,7 @@ test("leases of a token that ends are revoked, in whatever namespace, and no oth
 test("T-D04: the end of a token is sure to end its leases: a crash right after it changes nothing", async () => {
   const before = await madeLeases();
   for (let i = 0; i < 20; i++) await issue(before);
-  await before.leases.close();
+  await closeRoom(before.leases);
   await before.barrier.view("local/").write((tx) => before.leases.ends(tx, OWNER));
   const made = await restarted(before);
   await until(() => made.leases.total.leases === 0);

@@ -19,6 +19,7 @@ import {
   TEAM,
   until,
 } from "../../../tests/support/made/made-leases.ts";
+import { closeRoom, openRoom } from "../../../tests/support/jobs.ts";
 
 const { signal } = new AbortController();
 
@@ -104,7 +105,7 @@ test("a queued prefix reaches what was there, also after a crash, and nothing th
   const before = await madeLeases();
   for (let i = 0; i < 40; i++) await issue(before, { path: `m1/creds/r${i}` });
   const other = await issue(before, { path: "m1/sts/r" });
-  await before.leases.close(); // nothing is begun before the crash
+  await closeRoom(before.leases); // nothing is begun before the crash
   await before.leases.revoking.revokePrefix(ROOT_NAMESPACE, "m1/creds", queue);
   before.world.clock.pass(SECOND);
   const later = await issue(before, { path: "m1/creds/r1" });
@@ -194,12 +195,12 @@ test("a mount that is gone on with before this room is open waits for it, and is
   const wiped = made.leases.wipe("root");
   await pass(made, SECOND);
   assert.equal(made.provider.alive.size, 3);
-  made.leases.open();
+  openRoom(made.leases);
   await revoked;
   await wiped;
   assert.equal(made.provider.alive.size, 0);
   // And whoever asks while it is closed is not kept waiting for ever.
-  await made.leases.close();
+  await closeRoom(made.leases);
   await assert.rejects(made.leases.wipe("root"));
   const gone = new AbortController();
   const waits = made.leases.revokeMount("m1", gone.signal, () => {});

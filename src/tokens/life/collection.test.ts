@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { bytesCodec } from "@holdfast/shared/codec";
-import { START } from "../../../tests/support/fake-world.ts";
+import { nextTurn, START } from "../../../tests/support/fake-world.ts";
 import {
   CLIENT,
   HOUR,
@@ -15,6 +15,7 @@ import {
   TEAM,
   turns,
 } from "../../../tests/support/made/made-tokens.ts";
+import { closeRoom, openRoom } from "../../../tests/support/jobs.ts";
 
 const recordsOf = (made: MadeTokens) => [
   ...keysBelow(made, "local/ns/root/tokens/by-accessor/"),
@@ -159,13 +160,14 @@ test("an ended token whose clock was set back waits, unless it is forced", async
 test("closed, it stops in the middle and arms nothing; what was removed stays so", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
-  await tokens.close();
+  await closeRoom(tokens);
   const others = world.timers.armed;
-  tokens.open();
+  openRoom(tokens);
   await Promise.all(Array.from({ length: 300 }, () => tokens.create({ ...CLIENT, ttl: MINUTE })));
   world.clock.pass(MINUTE + 1n);
   const running = tokens.collection.run({ force: true });
-  await tokens.close();
+  while (recordsOf(made).length === 300) await nextTurn();
+  await closeRoom(tokens);
   const { tokens: collected } = await running;
   assert.ok(collected > 0 && collected < 300);
   assert.equal(recordsOf(made).length, 300 - collected);

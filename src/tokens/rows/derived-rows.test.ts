@@ -16,6 +16,7 @@ import { derivedKeys } from "./derived-rows.ts";
 import { type Token, tokenCodec } from "../token.ts";
 import * as keys from "./token-keys.ts";
 import type { TokenTerms } from "../token-terms.ts";
+import { closeRoom } from "../../../tests/support/jobs.ts";
 
 const TERMS: TokenTerms = {
   parent: null,
@@ -86,7 +87,7 @@ test("after whatever happened, the rows are those that follow from the records",
     }
     const found = keysBelow(made, "local/").filter((key) => FOLDERS.test(key));
     assert.deepEqual(found.toSorted(), wanted(made));
-    await made.tokens.close();
+    await closeRoom(made.tokens);
   });
   await fc.assert(property, { numRuns: 60, seed: 87 });
 });

@@ -22,6 +22,7 @@ import type { EngineType, LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engin
 import { nextTurn } from "../fake-world.ts";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 import { asked } from "./made-namespaces.ts";
+import { openRoom } from "../jobs.ts";
 
 export const SECOND = 1_000_000_000n;
 export const MINUTE = 60n * SECOND;
@@ -135,7 +136,7 @@ function leasesOver(
 
 export async function madeLeases(more: Partial<LeasesOptions> = {}): Promise<MadeLeases> {
   const made = leasesOver(await madeBarrier(), new Provider(), more);
-  made.leases.open();
+  openRoom(made.leases);
   return made;
 }
 
@@ -150,7 +151,7 @@ export async function restarted(
   const made = leasesOver(next, before.provider, {});
   for (const [uuid, mount] of before.mounts) made.mounts.set(uuid, mount);
   for (const accessor of before.goneOwners) made.goneOwners.add(accessor);
-  if (open) made.leases.open();
+  if (open) openRoom(made.leases);
   return made;
 }
 

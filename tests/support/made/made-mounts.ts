@@ -1,6 +1,7 @@
 // The room of mounts over a real store and barrier in memory, with namespaces beside it, leases that are
 // only counted, and an engine that keeps notes and undoes what it is told to.
 
+import { startJobs } from "../jobs.ts";
 import assert from "node:assert/strict";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
@@ -114,10 +115,12 @@ export async function mountsOver(
     random,
     log,
   });
-  mounts.expect();
   namespaces.open();
   await mounts.open();
-  if (leads) mounts.start();
+  if (leads) {
+    mounts.lead();
+    startJobs(namespaces, mounts);
+  }
   return { ...made, stage, mounts, namespaces };
 }
 

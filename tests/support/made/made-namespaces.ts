@@ -16,6 +16,7 @@ import { namespacesApi } from "../../../src/namespaces/api.ts";
 import { Namespaces, type NamespacesOptions } from "../../../src/namespaces/namespaces.ts";
 import { nextTurn } from "../fake-world.ts";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
+import { openRoom } from "../jobs.ts";
 
 export interface MadeNamespaces extends MadeBarrier {
   readonly namespaces: Namespaces;
@@ -47,7 +48,7 @@ function withRoom(made: MadeBarrier, options: Options): MadeNamespaces {
     log: world.log,
     ...(typeof options === "function" ? options(made) : options),
   });
-  namespaces.open();
+  openRoom(namespaces);
   return { ...made, namespaces };
 }
 

@@ -8,6 +8,7 @@ import type { Token } from "../../../src/tokens/token.ts";
 import { Tokens, type TokensOptions } from "../../../src/tokens/tokens.ts";
 import { nextTurn } from "../fake-world.ts";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
+import { openRoom } from "../jobs.ts";
 
 export const SECOND = 1_000_000_000n;
 export const MINUTE = 60n * SECOND;
@@ -45,7 +46,7 @@ export function tokensOver(made: MadeBarrier, more: Partial<TokensOptions> = {})
 export async function madeTokens(more: Partial<TokensOptions> = {}): Promise<MadeTokens> {
   const made = tokensOver(await madeBarrier(), more);
   await made.barrier.view("shared/").write((tx) => made.tokens.first.created(tx));
-  made.tokens.open();
+  openRoom(made.tokens);
   return made;
 }
 
@@ -57,7 +58,7 @@ export async function restarted(
   const made = tokensOver(await crashed(before), more);
   made.world.clock.jump(before.world.clock.now());
   assert.equal(unsealed(made.barrier), true);
-  made.tokens.open();
+  openRoom(made.tokens);
   return made;
 }
 

@@ -45,7 +45,8 @@ export async function madeWrapping(more: Partial<WrappingOptions> = {}): Promise
   });
   spaces.contents = new CubbyholeContents(made.barrier.view("local/"));
   const full = wrappingOver(made, spaces.contents, more);
-  await full.wrapping.open();
+  full.wrapping.open();
+  await full.wrapping.lead();
   return full;
 }
 

@@ -1,0 +1,15 @@
+// What a scrape reads of the store and the rooms. Null: not known now, as most is while the node is sealed.
+
+export interface Readings {
+  readonly sealState: () => "unsealed" | "sealed" | "uninitialised";
+  readonly barrierEncryptions: () => number | null;
+  readonly barrierIntegrityErrors: () => number;
+  readonly storageIndexes: () => { readonly last: bigint; readonly oldest: bigint | null } | null;
+  readonly auditDevicesHealthy: () => number | null;
+  /** Leases there are, those that could not be revoked among them. */
+  readonly leases: () => { readonly leases: number; readonly irrevocable: number } | null;
+  /** What engines made outside and could not remove, by the accessor of the mount. */
+  readonly orphans: () => readonly { readonly accessor: string; readonly count: number }[];
+  /** Whether there is a mount of this accessor. */
+  readonly mounted: (accessor: string) => boolean;
+}

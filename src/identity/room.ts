@@ -1,0 +1,31 @@
+// The room of identity: proofs of who an engine is, for providers that trust this server.
+
+import type { Clock, Random } from "@holdfast/shared/world";
+import type { View } from "../barrier/view.ts";
+import { declares, type RoomPlan } from "../house/room.ts";
+import { identityApi } from "./api.ts";
+import { Identity } from "./identity.ts";
+
+export interface IdentityNeeds {
+  /** Of everything below shared/. */
+  readonly shared: View;
+  readonly clock: Pick<Clock, "now">;
+  readonly random: Pick<Random, "uuid">;
+  /** Where clients reach this cluster; empty where nobody has said. */
+  readonly apiAddress: () => string;
+}
+
+export interface IdentityParts {
+  readonly identity: Identity;
+}
+
+export const identityRoom: RoomPlan<IdentityNeeds, IdentityParts> = {
+  name: "identity",
+  declares: [
+    declares("src/identity/api.ts", identityApi, ({ identity }: IdentityParts) => identity),
+  ],
+  build: ({ shared, clock, random, apiAddress }) => {
+    const identity = new Identity({ view: shared.sub("identity/"), clock, random, apiAddress });
+    return { identity, close: () => identity.close() };
+  },
+};

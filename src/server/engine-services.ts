@@ -1,0 +1,31 @@
+// What is around the engine of a mount: ways outside, leases, proofs of who it is, counters.
+
+import type { MountFacts } from "@holdfast/plugin-sdk/engine";
+import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
+import type { ServicesFor } from "../mounts/open-mount.ts";
+import { engineSettings } from "./engine-types.ts";
+import type { Ground } from "./ground.ts";
+import type { Rooms } from "./rooms.ts";
+
+export function engineServices(
+  rooms: Rooms,
+  { outbound, host }: Ground,
+): (mount: ServicesFor) => EngineServices {
+  const { config, environment, instruments } = host;
+  const settings = engineSettings(config);
+  const bearer = ({ namespace, accessor }: MountFacts, kind: "secret" | "auth") => ({
+    namespaceId: namespace.id,
+    kind,
+    accessor,
+  });
+  return ({ facts, type, kind }) => ({
+    outbound: outbound.for(facts.uuid),
+    environment,
+    settings: settings.get(type) ?? {},
+    leases: rooms.leases.leases.of(facts),
+    identity: {
+      token: (audience, ttl) => rooms.identity.identity.token(bearer(facts, kind), audience, ttl),
+    },
+    metrics: instruments.engines.of({ type, accessor: facts.accessor }),
+  });
+}

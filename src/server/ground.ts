@@ -1,0 +1,91 @@
+// What rooms stand on: of the process, which stays when the data is exchanged for other data, and of the house,
+// which goes then.
+
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import type { EnvironmentVariables } from "@holdfast/plugin-sdk/engine-services";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Log } from "@holdfast/shared/log";
+import type { Fs, World } from "@holdfast/shared/world";
+import type { Barrier } from "../barrier/barrier.ts";
+import type { View } from "../barrier/view.ts";
+import type { FairTurns } from "../base/fair-turns.ts";
+import type { Config } from "../config/config.ts";
+import type { Running } from "../core/running.ts";
+import type { Room } from "../house/room.ts";
+import type { Instruments } from "../introspection/instruments.ts";
+import type { IntrospectionOptions } from "../introspection/introspection.ts";
+import type { OutboundCalls } from "../outbound/outbound-calls.ts";
+import type { InspectionOptions } from "../policies/inspection/inspection.ts";
+import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
+import type { Hooks } from "../seal/keeper-options.ts";
+import type { Store } from "../storage/store.ts";
+import type { RuntimeStats } from "../system/runtime-stats.ts";
+import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
+import type { MountedPlaces } from "./rule-places.ts";
+
+/** The process as the house sees it. */
+export interface ProcessGround {
+  /** That it was started with. */
+  readonly config: Config;
+  readonly world: World;
+  readonly log: Log;
+  readonly version: string;
+  readonly buildDate: string;
+  readonly dev: { readonly rootToken: string | null } | undefined;
+  readonly operatorFiles: Fs;
+  /** Types of engines beside the built-in ones. */
+  readonly engineTypes: readonly EngineType<unknown>[];
+  /** Variables of the server's environment, for engines that look there. */
+  readonly environment: EnvironmentVariables;
+  readonly instruments: Instruments;
+  readonly runtime: RuntimeStats;
+  /** Where clients reach this node, as far as it is known. */
+  readonly apiAddress: () => string;
+  /** The configuration in force, without secrets. */
+  readonly configuration: () => JsonObject;
+  readonly reload: (what: string) => Promise<void>;
+  readonly loggers: IntrospectionOptions["loggers"];
+  /** Whether this node becomes the active one when it is unsealed. */
+  readonly leads: () => boolean;
+  /** Rooms beside those of the list. */
+  readonly furtherRooms: readonly ((views: Views) => Room)[];
+}
+
+export interface Views {
+  readonly shared: View;
+  readonly local: View;
+  /** core/ */
+  readonly node: View;
+}
+
+/** The house before its rooms are there. */
+export interface Ground {
+  readonly host: ProcessGround;
+  readonly engineTypes: readonly EngineType<unknown>[];
+  readonly store: Store;
+  readonly barrier: Barrier;
+  readonly views: Views;
+  readonly running: Running;
+  /** One for all: together they are to take little. */
+  readonly turns: FairTurns;
+  readonly outbound: OutboundCalls;
+  readonly cubbyholes: CubbyholeContents;
+  readonly places: MountedPlaces;
+  readonly routing: PathQueries;
+  readonly hooks: Hooks;
+  readonly declarations: IntrospectionOptions["declarations"];
+  /** Every room, when they are built. */
+  readonly all: () => readonly Room[];
+}
+
+/** What the pipeline knows of paths, for those who ask before there is a request. */
+export interface PathQueries {
+  /** What answers on a path. */
+  readonly declared: InspectionOptions["declared"];
+  /** The one form of a path. */
+  readonly canonical: InspectionOptions["canonical"];
+  /** What is looked at of described fields. */
+  readonly dataAt: InspectionOptions["dataAt"];
+  /** The mount that answers there; null where the server itself does, or nobody. */
+  readonly mountAt: (namespace: NamespaceRef, segments: readonly string[]) => MountRef | null;
+}

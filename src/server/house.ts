@@ -1,0 +1,217 @@
+// The house: the store, the barrier, the rooms and the pipeline. Everything that goes when the data is exchanged
+// for other data, in one value; nothing outside keeps a part of it.
+
+import type { Capability } from "@holdfast/shared/endpoint/access";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Operation } from "@holdfast/shared/endpoint/request";
+import { describe } from "@holdfast/shared/failure";
+import { SECOND } from "@holdfast/shared/text/duration";
+import { Barrier } from "../barrier/barrier.ts";
+import { FairTurns } from "../base/fair-turns.ts";
+import { Pipeline } from "../core/pipeline.ts";
+import { Running } from "../core/running.ts";
+import { HouseLife } from "../house/life.ts";
+import type { Readings } from "../house/readings.ts";
+import type { Room } from "../house/room.ts";
+import { OutboundCalls } from "../outbound/outbound-calls.ts";
+import type { StorageEngine } from "../storage/engines/engine.ts";
+import { Store } from "../storage/store.ts";
+import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
+import { DescribedMounts } from "./described-mounts.ts";
+import { builtInTypes } from "./engine-types.ts";
+import { barrierPart, storagePart } from "./foundations.ts";
+import type { Ground, PathQueries, ProcessGround } from "./ground.ts";
+import { buildRooms, type Rooms } from "./rooms.ts";
+import { MountedPlaces } from "./rule-places.ts";
+import { whoGetsWhat } from "./who-gets-what.ts";
+
+/** Running requests have this long to end when the node seals. */
+const SEAL_GRACE = 10n * SECOND;
+
+export class House {
+  readonly store: Store;
+  readonly barrier: Barrier;
+  readonly rooms: Rooms;
+  /** In the order in which they open. */
+  readonly parts: readonly Room[];
+  readonly life: HouseLife;
+  readonly endpoints: readonly Served[];
+  readonly pipeline: Pipeline;
+  readonly running: Running;
+  readonly readings: Partial<Readings>;
+  readonly #outbound: OutboundCalls;
+
+  constructor(host: ProcessGround, engine: StorageEngine) {
+    const { config, world, log, dev } = host;
+    const { clock, timers, random, net } = world;
+    const { maxEntryBytes } = config.storage;
+    this.store = new Store({ engine, clock, timers, log: log.child("storage"), maxEntryBytes });
+    const { store } = this;
+    this.barrier = new Barrier({
+      store,
+      clock,
+      timers,
+      random,
+      log: log.child("barrier"),
+      cacheBytes: config.cacheBytes,
+    });
+    const { barrier } = this;
+    this.running = new Running(clock, timers);
+    this.#outbound = new OutboundCalls({
+      allow: config.outboundAllow,
+      dev: dev !== undefined,
+      timers,
+      net,
+    });
+    const views = {
+      shared: barrier.view("shared/"),
+      local: barrier.view("local/"),
+      node: barrier.view("core/"),
+    };
+    const routing = this.#pathQueries();
+    const engineTypes = [...builtInTypes(), ...host.engineTypes];
+    host.instruments.engines.declare(engineTypes);
+    const ground: Ground = {
+      host,
+      engineTypes,
+      store,
+      barrier,
+      views,
+      running: this.running,
+      turns: new FairTurns({ clock, timers }),
+      outbound: this.#outbound,
+      cubbyholes: new CubbyholeContents(views.local),
+      places: new MountedPlaces({
+        mounts: () => this.rooms.mounts.mounts,
+        namespaces: () => this.rooms.namespaces.namespaces,
+        declared: routing.declared,
+        canonical: routing.canonical,
+      }),
+      routing,
+      hooks: {
+        created: (tx) => this.parts.forEach((room) => room.created?.(tx)),
+        opened: () => this.#opened(host),
+        closing: () => this.#closing(host),
+      },
+      declarations: (caller, namespace, generic) =>
+        caller === null ? this.endpoints : described.in(namespace, generic),
+      all: () => this.parts,
+    };
+    this.rooms = buildRooms((rooms) => whoGetsWhat(rooms, ground));
+    this.parts = [
+      storagePart(store, world, log),
+      barrierPart(barrier),
+      ...Object.values(this.rooms),
+      ...host.furtherRooms.map((make) => make(views)),
+    ];
+    this.life = new HouseLife(this.parts);
+    this.readings = Object.assign({}, ...this.parts.map(({ metrics = {} }) => metrics));
+    this.endpoints = this.parts.flatMap(({ endpoints }) => endpoints);
+    const described = new DescribedMounts({
+      mounts: this.rooms.mounts.mounts,
+      own: this.endpoints,
+    });
+    this.pipeline = this.#newPipeline(host);
+  }
+
+  /** With an auto seal, unseals. */
+  start(): Promise<void> {
+    return this.rooms.seal.keeper.start();
+  }
+
+  /** Requests that wait for something are answered, since they would be waited for. */
+  interrupt(): Promise<void> {
+    return this.life.interrupt();
+  }
+
+  async stop(): Promise<void> {
+    await this.rooms.seal.keeper.seal();
+    this.#outbound.close(); // engines are closed by now
+    await this.store.close();
+  }
+
+  async #opened({ leads }: ProcessGround): Promise<void> {
+    await this.life.open();
+    if (!leads()) return;
+    try {
+      await this.life.lead({ primary: true });
+    } catch (error) {
+      await this.life.close().catch(() => {}); // the first cause is the one to tell
+      throw error;
+    }
+  }
+
+  async #closing({ log }: ProcessGround): Promise<void> {
+    const drained = async () => {
+      const left = await this.running.drained(SEAL_GRACE);
+      if (left > 0) log.warn("sealing while requests still run", { requests: left });
+    };
+    try {
+      await this.life.rest({ drained });
+    } catch (error) {
+      log.error("could not come to rest in good order", { cause: describe(error) });
+    }
+    await this.life.close();
+  }
+
+  #newPipeline({ world, log }: ProcessGround): Pipeline {
+    const { store } = this;
+    const { clock, timers } = world;
+    const { seal, tokens, namespaces, mounts, leases, wrapping, policies, audit, quotas } =
+      this.rooms;
+    const { keeper } = seal;
+    return new Pipeline({
+      endpoints: this.endpoints,
+      node: {
+        get initialised() {
+          return keeper.initialised;
+        },
+        get sealed() {
+          return keeper.sealed;
+        },
+        drSecondary: false,
+        get index() {
+          return store.index;
+        },
+      },
+      tokens: {
+        find: (secret) => wrapping.wrapping.find(secret), // a wrapping token may come as a JWT
+        hasExpired: (secret) => tokens.tokens.hasExpired(secret),
+        use: (caller) => tokens.tokens.use(caller),
+        spent: (caller) => tokens.tokens.spent(caller),
+      },
+      namespaces: namespaces.namespaces,
+      mounts: mounts.mounts,
+      leases: leases.leases,
+      logins: tokens.logins,
+      wrapping: wrapping.wrapping,
+      decisions: policies.rights,
+      governance: policies.governing,
+      audit: audit.audit,
+      quotas: quotas.quotas,
+      attempts: tokens.attempts,
+      running: this.running,
+      timers,
+      clock,
+      log: log.child("core"),
+    });
+  }
+
+  #pathQueries(): PathQueries {
+    const routing = () => this.pipeline.routing;
+    return {
+      declared: (namespace, segments, operation) =>
+        routing().declared(namespace, segments, verbFor(operation)),
+      canonical: (namespace, segments) => routing().canonical(namespace, segments),
+      dataAt: (namespace, segments, operation, fields) =>
+        routing().dataAt(namespace, segments, verbFor(operation), fields),
+      mountAt: (namespace, segments) => routing().mountAt(namespace, segments),
+    };
+  }
+}
+
+/** What a request for that capability is, on the wire. */
+function verbFor(capability: Exclude<Capability, "sudo">): Operation {
+  if (capability === "create") return "update";
+  return capability === "scan" ? "list" : capability;
+}

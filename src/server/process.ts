@@ -1,0 +1,256 @@
+// The process around the house: configuration, log, measurements, listeners. What stays when the house is exchanged
+// for another one; it holds the house that there is now, and asks that one each time.
+
+import type { EngineType } from "@holdfast/plugin-sdk/engine";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Log, LogDial } from "@holdfast/shared/log";
+import type { Fs, World } from "@holdfast/shared/world";
+import type { Config } from "../config/config.ts";
+import type { Room } from "../house/room.ts";
+import { type Bound, HttpServer } from "../http/server.ts";
+import { Instruments } from "../introspection/instruments.ts";
+import { TimedEngine } from "../introspection/timed-engine.ts";
+import type { StorageEngine } from "../storage/engines/engine.ts";
+import { RuntimeStats } from "../system/runtime-stats.ts";
+import { declaredDevices } from "./audit-devices.ts";
+import { reloadFailed, reloadUnknown } from "./failures.ts";
+import { makeServerDirectory, openEngine } from "./foundations.ts";
+import type { ProcessGround, Views } from "./ground.ts";
+import { House } from "./house.ts";
+import { inEffect, openDescriptors } from "./in-effect.ts";
+import { listenerSettings, responseHeaders } from "./listeners.ts";
+import { LogLevels } from "./log-levels.ts";
+
+export interface ServerParts {
+  readonly world: World;
+  readonly log: Log;
+  readonly version: string;
+  readonly buildDate: string;
+  /** Development mode: insecure by definition. A root token may be chosen. */
+  readonly dev?: { readonly rootToken: string | null };
+  /** How much the log tells; turned by sys/loggers. */
+  readonly dial: LogDial;
+  /** Files that operators put there for us (certificates, keys): links are followed, as secrets of a
+   *  container platform are links. Default: the world's. */
+  readonly operatorFiles?: Fs;
+  /** Does what SIGHUP does. Default: only certificates and audit files can be read again. */
+  readonly reload?: () => Promise<void>;
+  /** Default: the one that the configuration names. */
+  readonly engine?: StorageEngine;
+  /** Types of engines beside the built-in ones. Default none. */
+  readonly engineTypes?: readonly EngineType<unknown>[];
+  /** Variables that engines look for: of the process, or of a test. Default none. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Whether this node becomes the active one of its cluster when it is unsealed. Default: always. */
+  readonly leads?: () => boolean;
+  /** Rooms beside those of the list. Default none. */
+  readonly rooms?: readonly ((views: Views) => Room)[];
+}
+
+/** In their order they start, and they stop in the opposite one. */
+interface ProcessPart {
+  readonly name: string;
+  start(): void | Promise<void>;
+  stop(): void | Promise<void>;
+}
+
+export class ServerProcess {
+  readonly #parts: ServerParts;
+  readonly #runtime = new RuntimeStats();
+  readonly #instruments: Instruments;
+  readonly #http: HttpServer;
+  readonly #bound: Bound[] = [];
+  readonly #list: readonly ProcessPart[];
+  readonly #started: Config;
+  #current: Config;
+  #house: House | null = null;
+
+  constructor(config: Config, parts: ServerParts) {
+    this.#parts = parts;
+    this.#started = config;
+    this.#current = config;
+    const runtime = this.#runtime;
+    this.#instruments = this.#newInstruments();
+    this.#http = this.#newHttp();
+    this.#list = [
+      {
+        name: "house",
+        start: () => this.house.start(),
+        stop: () => this.house.stop(),
+      },
+      {
+        name: "listeners",
+        start: () => this.#listen(),
+        stop: () => this.#http.close(this.#current.shutdownTimeout),
+      },
+      { name: "measurements", start: () => runtime.start(), stop: () => runtime.stop() },
+    ];
+  }
+
+  /** The house that there is now. */
+  get house(): House {
+    if (this.#house === null) throw new TypeError("there is no house yet");
+    return this.#house;
+  }
+
+  get addresses(): readonly string[] {
+    return this.#bound.map(({ url }) => url);
+  }
+
+  async start(): Promise<void> {
+    const { world, log, engine } = this.#parts;
+    const config = this.#started;
+    makeServerDirectory(config, world, log);
+    const opened = engine ?? (await openEngine(config, world));
+    this.#house = new House(this.#ground(), this.#timed(opened));
+    try {
+      for (const part of this.#list) await part.start();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Takes no more requests, lets running ones end, flushes audit, seals. */
+  async stop(): Promise<void> {
+    await this.house.interrupt(); // what was begun goes on after the next start
+    for (const part of this.#list.toReversed()) await part.stop();
+  }
+
+  /** Takes over what can change while the server runs; gives the problems, in words. */
+  async reload(next: Config): Promise<readonly string[]> {
+    this.#current = next;
+    for (const [at, listener] of next.listeners.entries()) {
+      this.#bound[at]?.setResponseHeaders(responseHeaders(listener));
+    }
+    const { seal, audit } = this.house.rooms;
+    const problems = [...(await this.#http.reload())];
+    if (!seal.keeper.sealed) problems.push(...(await audit.audit.reload(declaredDevices(next))));
+    return problems;
+  }
+
+  async #listen(): Promise<void> {
+    for (const listener of this.#started.listeners) {
+      this.#bound.push(await this.#http.listen(listenerSettings(listener)));
+    }
+  }
+
+  /** What the house is given of it. */
+  #ground(): ProcessGround {
+    const { world, log, version, buildDate, dev, dial, environment = {} } = this.#parts;
+    const config = this.#started;
+    return {
+      config,
+      world,
+      log,
+      version,
+      buildDate,
+      dev,
+      operatorFiles: this.#operatorFiles(),
+      engineTypes: this.#parts.engineTypes ?? [],
+      environment: (name) => variableOf(environment, name),
+      instruments: this.#instruments,
+      runtime: this.#runtime,
+      apiAddress: () => config.apiAddr ?? this.#bound[0]?.url ?? "",
+      configuration: () => inEffect(this.#current),
+      reload: (what) => this.#reloadPart(what),
+      loggers: new LogLevels(dial, () => this.#current.log.level),
+      leads: this.#parts.leads ?? (() => true),
+      furtherRooms: this.#parts.rooms ?? [],
+    };
+  }
+
+  #newInstruments(): Instruments {
+    const { world, version } = this.#parts;
+    const read = () => this.house.readings;
+    const sealed = () => this.house.rooms.seal.keeper.sealed;
+    return new Instruments({
+      clock: world.clock,
+      version,
+      runtime: () => this.#runtime.read(),
+      requestsInFlight: () => this.house.running.count,
+      openDescriptors: () => openDescriptors(world.fs),
+      sealState: () => read().sealState?.() ?? "uninitialised",
+      barrierEncryptions: () => read().barrierEncryptions?.() ?? null,
+      barrierIntegrityErrors: () => read().barrierIntegrityErrors?.() ?? 0,
+      storageIndexes: () => read().storageIndexes?.() ?? null,
+      auditDevicesHealthy: () => read().auditDevicesHealthy?.() ?? null,
+      leases: () => (sealed() ? null : (read().leases?.() ?? null)),
+      orphans: () => (sealed() ? [] : (read().orphans?.() ?? [])),
+      mounted: (accessor) => read().mounted?.(accessor) ?? false,
+    });
+  }
+
+  #newHttp(): HttpServer {
+    const { world, log } = this.#parts;
+    const { clock, timers, random } = world;
+    const { compat, ui, apiAddr } = this.#started;
+    const requests = log.child("request");
+    const browser = () => this.house.rooms.browser.browser;
+    return new HttpServer({
+      core: { handle: (incoming) => this.house.pipeline.handle(incoming) },
+      clock,
+      timers,
+      random,
+      fs: this.#operatorFiles(),
+      log: log.child("http"),
+      browser: {
+        allows: (origin) => browser().allows(origin),
+        corsHeaders: (origin, preflight) => browser().corsHeaders(origin, preflight),
+        consoleHeaders: () => browser().consoleHeaders(),
+      },
+      compat,
+      ui,
+      apiAddress: apiAddr,
+      observe: ({ operation, mountType, status, nanos }) => {
+        const seconds = Number(nanos) / 1e9;
+        this.#instruments.requestDone(operation ?? "", mountType, status, seconds);
+        const { requests: level } = this.#current.log;
+        if (level !== "off") {
+          requests[level]("answered", { operation: operation ?? "", status, ms: seconds * 1e3 });
+        }
+      },
+    });
+  }
+
+  #timed(engine: StorageEngine): StorageEngine {
+    return new TimedEngine(engine, this.#parts.world.clock, {
+      get: this.#instruments.storageOp("get"),
+      scan: this.#instruments.storageOp("scan"),
+      commit: this.#instruments.storageOp("commit"),
+    });
+  }
+
+  #operatorFiles(): Fs {
+    return this.#parts.operatorFiles ?? this.#parts.world.fs;
+  }
+
+  async #reloadPart(what: string): Promise<void> {
+    const { reload } = this.#parts;
+    const { audit } = this.house.rooms.audit;
+    const problems =
+      what === "listener"
+        ? await this.#http.reload()
+        : what === "audit"
+          ? await audit.reload()
+          : null;
+    if (problems === null) {
+      if (what !== "all" || reload === undefined) throw unknownPart(reload !== undefined);
+      return reload();
+    }
+    if (problems.length > 0) throw reloadFailed(problems.join("; "));
+  }
+}
+
+/** An empty one counts as none; names of a prototype are none. */
+function variableOf(
+  variables: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | null {
+  return (Object.hasOwn(variables, name) ? variables[name] : undefined) || null;
+}
+
+function unknownPart(all: boolean): Failure {
+  const known = ["listener", "audit", ...(all ? ["all"] : [])].join(", ");
+  return reloadUnknown(`what can be reloaded: ${known}`);
+}

@@ -1,0 +1,285 @@
+// Who gets what: what each room is given of the others, of the store and of the process. This is where they meet;
+// a room that is named inside a closure may be built later than the one that asks for it.
+
+import { join } from "node:path";
+import { Secret } from "@holdfast/shared/secret";
+import { SystemConnector } from "../audit/devices/connector.ts";
+import { Router } from "../core/router.ts";
+import { homeOf } from "../endpoint/parts.ts";
+import type { Room } from "../house/room.ts";
+import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";
+import type { NamespaceContents } from "../namespaces/contents.ts";
+import { SystemAppendFiles } from "../system/append-file.ts";
+import { methodGone } from "../tokens/acl/view-failures.ts";
+import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
+import { engineServices } from "./engine-services.ts";
+import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
+import { sealKeyOf } from "./foundations.ts";
+import type { Ground } from "./ground.ts";
+import { aliasHeaders } from "./listeners.ts";
+import type { Rooms, Table } from "./rooms.ts";
+
+/** Where an operator puts the number that opens the bootstrap again. */
+const BOOTSTRAP_RESET = "acl-bootstrap-reset";
+
+export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
+  const { host, store, barrier, running, turns, cubbyholes, places, routing } = ground;
+  const { config, world, log, dev, version, buildDate, instruments } = host;
+  const { clock, timers, random, fs } = world;
+  const { region, acl } = config;
+  const { shared, local, node } = ground.views;
+
+  return {
+    seal: () => ({
+      store,
+      barrier,
+      clock,
+      timers,
+      random,
+      log,
+      autoSeal: sealKeyOf(config, host.operatorFiles),
+      tokens: {
+        get length() {
+          return rooms.tokens.tokens.first.length;
+        },
+        mintFirst: (tx) => rooms.tokens.tokens.first.mintFirst(tx),
+        leaveDoorOpen: (tx) => rooms.tokens.tokens.first.leaveDoorOpen(tx),
+        mintGenerated: (tx) => rooms.tokens.tokens.first.mintGenerated(tx),
+      },
+      hooks: ground.hooks,
+      clusterName: config.clusterName ?? undefined,
+      version,
+      buildDate,
+      health: (sealed) => ({
+        removed: false,
+        drSecondary: false,
+        role: "active",
+        activeReachable: true,
+        drMode: "disabled",
+        performanceMode: "disabled",
+        region,
+        bootstrapOpen: !sealed && rooms.tokens.tokens.bootstrapOpen,
+      }),
+    }),
+
+    tokens: () => ({
+      shared,
+      local,
+      namespaces: { byId: (id) => rooms.namespaces.namespaces.byId(id) },
+      clock,
+      timers,
+      random,
+      log,
+      firstToken: firstTokenOf(dev),
+      ending: { ends: (tx, token) => rooms.leases.leases.ends(tx, token) },
+      logins: {
+        isOpen: (uuid) => rooms.mounts.mounts.isOpen(uuid),
+        at: (namespace, prefix) => rooms.mounts.mounts.loginsAt(namespace, prefix),
+      },
+      policies: {
+        kindOf: (namespaceId, name) => rooms.policies.policies.kindOf(namespaceId, name),
+      },
+      lifetimes: { least: acl.tokenMinExpirationTtl, most: acl.tokenMaxExpirationTtl },
+      gcThreshold: acl.tokenGcThreshold,
+      bootstrap: acl.bootstrap,
+      resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
+      turns,
+      region,
+      anonymousSelf: acl.anonymousSelf,
+      life: { usual: config.defaultLeaseTtl, most: acl.tokenMaxExpirationTtl },
+      mounts: { byUuid: (uuid) => rooms.mounts.mounts.byUuid(uuid) },
+      stillKnows: async (uuid, metadata) => {
+        const mount = rooms.mounts.mounts.byUuid(uuid);
+        if (mount === null) throw methodGone();
+        return (await mount.type.stillKnows?.(mount.ref.engine, metadata)) ?? true;
+      },
+      limits: (caller, kept) => {
+        const below = rooms.namespaces.namespaces.createdBelow(caller.namespace);
+        return rooms.policies.rights.limitsOf(caller, kept, below);
+      },
+      isProgram: (namespaceId, name) => rooms.policies.policies.kindOf(namespaceId, name) === "rgp",
+    }),
+
+    namespaces: () => ({
+      shared,
+      local,
+      contents: () => contentsOf(ground.all()),
+      residents: [
+        { namespaceCreated: (tx, id) => rooms.policies.policies.namespaceCreated(tx, id) },
+      ],
+      pathsTaken: [{ takenBy: (tx, place, name) => rooms.mounts.mounts.takenBy(tx, place, name) }],
+      random,
+      timers,
+      log,
+    }),
+
+    mounts: () => ({
+      shared,
+      local,
+      types: ground.engineTypes,
+      fixed: fixedMounts(cubbyholes),
+      aliases: typeAliases(config.compat),
+      defaults: defaultMounts({ dev: dev !== undefined, clouds: config.clouds.defaultMounts }),
+      namespaces: rooms.namespaces.namespaces,
+      leases: {
+        revokeMount: (uuid, signal, progress) =>
+          rooms.leases.leases.revokeMount(uuid, signal, progress),
+        countOf: (uuid) => rooms.leases.leases.countOf(uuid),
+      },
+      logins: {
+        end: (uuid, signal) => {
+          const { leases } = rooms.leases;
+          const { closing } = rooms.tokens.tokens;
+          return closing.close(uuid, (token) => leases.revokeOwner(token, signal), signal);
+        },
+      },
+      requestsLeft: (uuid, most, signal) => running.left(uuid, most, signal),
+      routes: (endpoints) => new Router(endpoints),
+      ttls: { usual: config.defaultLeaseTtl, most: config.maxLeaseTtl },
+      services: engineServices(rooms, ground),
+      clock,
+      timers,
+      random,
+      log,
+      sight: {
+        reachOf: (caller, namespace) => rooms.policies.rights.reachOf(caller, namespace),
+      },
+    }),
+
+    leases: () => ({
+      local,
+      mounts: rooms.mounts.mounts,
+      owners: rooms.tokens.tokens,
+      isMounted: (namespace, path) => rooms.mounts.mounts.isMounted(namespace, path),
+      logins: {
+        endBelow: (namespace, prefix, how) =>
+          rooms.tokens.tokens.closing.endBelow(namespace, prefix, how),
+      },
+      namespaces: rooms.namespaces.namespaces,
+      writeAheadKey,
+      clock,
+      timers,
+      random,
+      log,
+      cubbyholes,
+      metrics: { revoked: (result) => instruments.leaseRevoked(result) },
+      limits: {
+        on: (mount, path) => rooms.quotas.leaseQuotas.on(mount, path),
+        refused: () => instruments.quotaViolations.add(),
+      },
+    }),
+
+    wrapping: () => ({
+      shared,
+      local,
+      tokens: rooms.tokens.tokens,
+      cubbyholes,
+      clock,
+      random,
+      apiAddress: config.apiAddr ?? "",
+      longest: config.maxLeaseTtl,
+    }),
+
+    identity: () => ({ shared, clock, random, apiAddress: host.apiAddress }),
+
+    policies: () => ({
+      shared,
+      clock,
+      timers,
+      turns,
+      log,
+      places,
+      namespaces: rooms.namespaces.namespaces,
+      tokens: rooms.tokens.tokens,
+      metrics: {
+        evaluated: (kind, seconds) => instruments.programRan(kind, seconds),
+        failed: (policy, level) => instruments.policyFailed(policy, level),
+        slow: () => instruments.policiesSlow.add(),
+      },
+      headers: () => rooms.audit.audit.headers.rules.map(({ name }) => name),
+      ...config.policies,
+      region,
+      ...routing,
+      homeOf: (namespace, segments) => {
+        const mount = routing.mountAt(namespace, segments);
+        if (mount === null) return { ...homeOf(segments), accessor: "" };
+        return { point: mount.path, type: mount.type, accessor: mount.accessor };
+      },
+    }),
+
+    audit: () => ({
+      shared,
+      local,
+      node,
+      clock,
+      timers,
+      random,
+      log,
+      files: new SystemAppendFiles(),
+      connector: new SystemConnector(isAuditTarget),
+      places: {
+        roots: config.audit.fileRoots,
+        forbidden: [config.directories.server, config.directories.snapshots].concat(
+          config.directories.store ?? [],
+        ),
+      },
+      allowPrefix: config.audit.allowPrefix,
+      cluster: { clusterId: () => rooms.seal.keeper.clusterId, region },
+      declared: declaredDevices(config),
+      wrote: (device, ok, seconds) =>
+        instruments.auditWritten(device, ok ? "ok" : "failed", seconds),
+    }),
+
+    quotas: () => ({
+      shared,
+      clock,
+      classify: (segments) => places.kindOf(segments),
+      spelling: (path) => places.spelled(path),
+      counted: (limit) => rooms.leases.leases.counted(limit),
+      onRefusal: () => instruments.quotaViolations.add(),
+    }),
+
+    browser: () => ({ shared, aliases: aliasHeaders(config) }),
+
+    introspection: () => ({
+      node,
+      version,
+      buildDate,
+      registry: instruments.registry,
+      declarations: ground.declarations,
+      sight: rooms.policies.rights,
+      namespaces: rooms.namespaces.namespaces,
+      configuration: host.configuration,
+      reload: host.reload,
+      nodeFacts: () => ({
+        hostname: config.nodeId,
+        apiAddress: host.apiAddress(),
+        clusterAddress: config.clusterAddr ?? "",
+        active: true,
+        version,
+      }),
+      host: () => host.runtime.host(),
+      runtime: () => host.runtime.read(),
+      freeBytes: () =>
+        config.directories.store === null ? null : fs.freeBytes(config.directories.store),
+      inFlight: () => running.requests,
+      loggers: host.loggers,
+    }),
+  };
+}
+
+/** What reaches outside goes before the records that it is known by. */
+function contentsOf(rooms: readonly Room[]): NamespaceContents[] {
+  const outside = rooms.filter(({ wipe }) => wipe?.reachesOutside === true);
+  const inside = rooms.filter(({ wipe }) => wipe?.reachesOutside === false);
+  return [...outside, ...inside].flatMap(({ name, wipe }) =>
+    wipe === undefined ? [] : [{ name, wipe: (id: string) => wipe.run(id) }],
+  );
+}
+
+/** Dev mode prints a root token and leaves the bootstrap open besides. */
+function firstTokenOf(dev: Ground["host"]["dev"]) {
+  if (dev === undefined) return undefined;
+  const secret = dev.rootToken === null ? undefined : new Secret(dev.rootToken);
+  return { secret, alsoOpen: true };
+}

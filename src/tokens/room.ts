@@ -1,0 +1,96 @@
+// The room of tokens: one store of them, seen as the ACL API and as auth/token, and made by logins.
+
+import { access } from "@holdfast/shared/endpoint/access";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { FairTurns } from "../base/fair-turns.ts";
+import { declares, type DeclaredFile, type RoomPlan } from "../house/room.ts";
+import { AclTokens } from "./acl/acl-tokens.ts";
+import { tokensApi } from "./acl/api.ts";
+import { AddressLimit } from "./address-limit.ts";
+import { authTokenApi } from "./auth/api-auth-token.ts";
+import { AuthTokens, type AuthTokensOptions } from "./auth/auth-tokens.ts";
+import { LoginTokens, type LoginTokensOptions } from "./auth/login-tokens.ts";
+import { Tokens, type TokensOptions } from "./tokens.ts";
+
+export interface TokensNeeds extends Required<Omit<TokensOptions, "mostCached">> {
+  readonly turns: FairTurns;
+  /** Name of the own region. */
+  readonly region: string;
+  /** Whoever comes without a credential reads the anonymous token as its own. */
+  readonly anonymousSelf: boolean;
+  /** How long tokens of auth/token live. */
+  readonly life: AuthTokensOptions["life"];
+  readonly mounts: LoginTokensOptions["mounts"];
+  readonly stillKnows: AuthTokensOptions["stillKnows"];
+  readonly limits: AuthTokensOptions["limits"];
+  readonly isProgram: AuthTokensOptions["isProgram"];
+}
+
+export interface TokensParts {
+  readonly tokens: Tokens;
+  readonly aclTokens: AclTokens;
+  readonly authTokens: AuthTokens;
+  readonly logins: LoginTokens;
+  /** Failed authentications by address. */
+  readonly attempts: AddressLimit;
+}
+
+export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
+  name: "tokens",
+  declares: [
+    aclDeclarations(),
+    declares(
+      "src/tokens/auth/api-auth-token.ts",
+      authTokenApi,
+      ({ authTokens }: TokensParts) => authTokens,
+    ),
+  ],
+  build: (needs) => {
+    const { clock, timers, random, turns, region, anonymousSelf, life } = needs;
+    const tokens = new Tokens(needs);
+    const aclTokens = new AclTokens({ tokens, clock, timers, random, region, anonymousSelf });
+    const { stillKnows, limits, isProgram } = needs;
+    const asked = { stillKnows, limits, isProgram };
+    return {
+      tokens,
+      aclTokens,
+      authTokens: new AuthTokens({ tokens, clock, life, turns, ...asked }),
+      logins: new LoginTokens({ tokens, mounts: needs.mounts, clock, most: life.most }),
+      attempts: new AddressLimit({ clock }),
+      created: (tx) => tokens.first.created(tx),
+      open: () => {
+        aclTokens.open();
+        return tokens.open();
+      },
+      interrupt: () => aclTokens.close(),
+      close: () => {
+        aclTokens.close();
+        tokens.close();
+      },
+      jobs: tokens.jobs,
+      wipe: {
+        reachesOutside: false,
+        run: async (namespaceId) => {
+          await tokens.wipeNamespace(namespaceId);
+          return true;
+        },
+      },
+    };
+  },
+};
+
+/** The switch `anonymous_self` opens one of them to callers without a credential. */
+function aclDeclarations(): DeclaredFile<TokensParts> {
+  const file = declares(
+    "src/tokens/acl/api.ts",
+    tokensApi,
+    ({ aclTokens }: TokensParts) => aclTokens,
+  );
+  const opened = (endpoint: Served): Served =>
+    endpoint.name === "readSelfToken" ? { ...endpoint, access: access.openWithCaller } : endpoint;
+  return {
+    ...file,
+    serve: (parts) =>
+      parts.aclTokens.anonymousSelf ? file.serve(parts).map(opened) : file.serve(parts),
+  };
+}
