@@ -1,5 +1,5 @@
 // Paths of secrets that callers name in bodies and queries instead of in the request's own path, and
-// what a caller may do with them: asked of the policies under the path that a request would have had.
+// what a caller may do with them: context of the policies under the path that a request would have had.
 
 import { withoutSlashes } from "@holdfast/shared/text/slashes";
 import { isSegment } from "@holdfast/shared/text/canonical-path";
@@ -14,16 +14,16 @@ const MAX_SEGMENTS = 32;
 const LONGEST_VIEW = "/v1/x/detailed-metadata/";
 
 /** Refuses what no request could name. Gives it without slashes at the ends. */
-export function secretPath(field: string, given: string, asked: RequestContext): string {
-  const path = withoutSlashes(given);
-  if (!isNameable(path, asked)) throw failures.pathRefused(field);
+export function secretPath(field: string, text: string, context: RequestContext): string {
+  const path = withoutSlashes(text);
+  if (!isNameable(path, context)) throw failures.pathRefused(field);
   return path;
 }
 
 /** Whether a request could have it in its path. */
-export function isNameable(path: string, asked: RequestContext): boolean {
-  const { path: mount } = mountOf(asked);
-  const whole = `${LONGEST_VIEW}${asked.namespace.path}/${mount}${path}`;
+export function isNameable(path: string, context: RequestContext): boolean {
+  const { path: mount } = mountOf(context);
+  const whole = `${LONGEST_VIEW}${context.namespace.path}/${mount}${path}`;
   const fits =
     encodeURI(toWellFormed(whole)).length <= MAX_BYTES && whole.split("/").length <= MAX_SEGMENTS;
   return fits && path.split("/").every(isSegment);
@@ -34,30 +34,47 @@ function toWellFormed(text: string): string {
 }
 
 /** A folder as keys have it: with a slash at its end; empty for the mount itself. */
-export function folderPath(field: string, given: string, asked: RequestContext): string {
-  return given === "" || given === "/" ? "" : `${secretPath(field, given, asked)}/`;
+export function folderPath(field: string, text: string, context: RequestContext): string {
+  return text === "" || text === "/" ? "" : `${secretPath(field, text, context)}/`;
 }
 
 /** The ways in which a secret is seen or changed: the first segment below the mount. */
 export type Way = "data" | "metadata" | "subkeys" | "undelete";
 
-/** What the caller may do with a secret; with a body, whether it may write that. */
+type Capability = Parameters<RequestContext["may"]>[0];
+
+/** Whether the caller may make that one request, with these fields in its query or body. */
 export function may(
-  asked: RequestContext,
-  capability: Parameters<RequestContext["may"]>[0],
+  context: RequestContext,
+  capability: Capability,
   way: Way,
   path: string,
-  body?: JsonObject,
+  fields?: JsonObject,
 ): Promise<boolean> {
-  return asked.may(capability, `${mountOf(asked).path}${way}/${path}`, body);
+  return context.may(capability, requestPath(context, way, path), fields);
+}
+
+/** Whether it might make any request of that kind, whatever its fields. Only where it might not is the way closed. */
+export function mightEver(
+  context: RequestContext,
+  capability: Capability,
+  way: Way,
+  path: string,
+): Promise<boolean> {
+  return context.mightEver(capability, requestPath(context, way, path));
+}
+
+function requestPath(context: RequestContext, way: Way, path: string): string {
+  return `${mountOf(context).path}${way}/${path}`;
 }
 
 /** Whether it may list or scan a folder. */
 export function folderRights(
-  asked: RequestContext,
+  context: RequestContext,
   capability: "list" | "scan" = "list",
 ): (folder: string) => Promise<boolean> {
-  return (folder) => may(asked, capability, "metadata", folder);
+  const fields = capability === "scan" ? { scan: true } : undefined; // as it is context for
+  return (folder) => may(context, capability, "metadata", folder, fields);
 }
 
 function mountOf({ mount }: RequestContext): NonNullable<RequestContext["mount"]> {

@@ -142,9 +142,14 @@ export interface RequestContext {
   readonly anonymous: boolean;
   /** Whether the caller's policies let it do something elsewhere in the namespace of the request: for
    *  endpoints that act on a second place. Management may. Programs (RGP, EGP) are asked as if it were the request,
-   *  without an override. With a body, for what writes there: rules on parameters and programs judge it as that of
-   *  a write to that path. */
-  may(capability: Exclude<Capability, "sudo">, path: string, body?: JsonObject): Promise<boolean>;
+   *  without an override, and `sudo` is needed where the request would need it. The fields are those of that request,
+   *  in its query or its body: rules on parameters and programs judge them. A "no" says that this one request is
+   *  refused, and nothing of others: see `mightEver`. */
+  may(capability: Exclude<Capability, "sudo">, path: string, fields?: JsonObject): Promise<boolean>;
+  /** Whether any request of that kind could be allowed to the caller there, whatever its fields, its wrapping and
+   *  the programs that judge it: by the capabilities of the rule that decides for the path alone. Where this is
+   *  false the place is closed to the caller. */
+  mightEver(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean>;
   readonly remote: Remote;
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */

@@ -40,11 +40,22 @@ export function decide(acl: CompiledAcl, question: AclQuestion): AclDecision {
   return decideBy(decidingRule(acl, question), question);
 }
 
-export function decidingRule(acl: CompiledAcl, question: AclQuestion): MergedRule | null {
+export function decidingRule(
+  acl: CompiledAcl,
+  question: Pick<AclQuestion, "path" | "capability">,
+): MergedRule | null {
   const bit = bitOf(question.capability) ?? 0;
   return (bit & LISTING) === 0
     ? ruleFor(acl, question.path)
     : ruleForListing(acl, asFolder(question.path), bit);
+}
+
+/** Whether there is any request of that kind that could be allowed, whatever its parameters and its wrapping. */
+export function mightEver(
+  acl: CompiledAcl,
+  question: Pick<AclQuestion, "path" | "capability">,
+): boolean {
+  return decidingRule(acl, question)?.grants(bitOf(question.capability) ?? 0) === true;
 }
 
 /** What has to be made ready before that rule decides, if it is much. */

@@ -61,6 +61,22 @@ export function methodOf(operation: Operation): Method {
   }
 }
 
+/** What a request is sent with that needs the capability. */
+export function methodFor(capability: Exclude<Capability, "sudo">): Method {
+  switch (capability) {
+    case "create":
+      return "POST";
+    case "scan":
+      return "LIST";
+    case "read":
+    case "list":
+    case "update":
+    case "patch":
+    case "delete":
+      return methodOf(capability);
+  }
+}
+
 export function capabilityFor(operation: Operation, absent: boolean): Exclude<Capability, "sudo"> {
   switch (operation) {
     case "help":

@@ -64,12 +64,14 @@ export interface PipelineParts {
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly routing: Routing;
+  readonly #asking: ConstructorParameters<typeof AskedRequest>[1];
   readonly #again = (passage: RequestState, asked: RequestContext) =>
     this.#govern(passage, asked, this.#parts.clock.now());
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.routing = new Routing(parts);
+    this.#asking = { ...parts, routing: this.routing };
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -102,7 +104,7 @@ export class Pipeline implements Core {
     await this.#readBody(passage); // JSON, within its limits
     const large = passage.bytes > LARGE;
     if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
-    const asked = new AskedRequest(passage, this.#parts, entry, this.#again);
+    const asked = new AskedRequest(passage, this.#asking, entry, this.#again);
     const decided = this.#decide(passage, asked);
     // Rights that are worked out already are not waited for: that is nearly every request.
     passage.decision = decided instanceof Promise ? await decided : decided;

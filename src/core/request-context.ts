@@ -4,7 +4,7 @@ import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Clock, Nanos } from "@holdfast/shared/world";
 import type { Capability } from "@holdfast/shared/endpoint/access";
-import type { Question } from "../endpoint/decision.ts";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type {
   RequestContext,
   Caller,
@@ -20,21 +20,15 @@ import { type Home, programInput } from "../policies/governing/program-request.t
 import { invariant } from "@holdfast/shared/invariant";
 import { homeOf } from "../endpoint/parts.ts";
 import { describedInput } from "./input.ts";
-import { namedValues } from "./router.ts";
+import { namedValues, type Route } from "./router.ts";
 import type { RequestState } from "./request-state.ts";
 import { decisionOn } from "./decision.ts";
 import { governedRequest } from "./governed-request.ts";
+import { methodFor } from "./operation.ts";
+import type { Routing } from "./routing.ts";
 import type { Running, RunningRequest } from "./running.ts";
 import { reaches } from "./need.ts";
-import type {
-  Decisions,
-  FoundMount,
-  Governance,
-  MountTable,
-  NamespaceTree,
-  NodeState,
-  TokenLookup,
-} from "./seams.ts";
+import type { Decisions, Governance, NamespaceTree, NodeState, TokenLookup } from "./seams.ts";
 
 interface Parts {
   readonly decisions: Decisions;
@@ -43,11 +37,9 @@ interface Parts {
   readonly running: Running;
   readonly tokens: TokenLookup;
   readonly namespaces: NamespaceTree;
-  readonly mounts: MountTable;
+  readonly routing: Pick<Routing, "reach">;
   readonly node: NodeState;
 }
-
-const NO_BODY = { data: {}, fields: undefined };
 
 /** By RGPs and EGPs, as of now; null where none applies. */
 type JudgeAgain = (passage: RequestState, asked: RequestContext) => Promise<void> | null;
@@ -98,15 +90,16 @@ export class AskedRequest implements RequestContext {
   async may(
     capability: Exclude<Capability, "sudo">,
     path: string,
-    body?: JsonObject,
+    given: JsonObject = {},
   ): Promise<boolean> {
     const { caller, namespace: base } = this.#passage;
     if (caller === null || base === null) return false;
     const { decisions, governance, clock } = this.#parts;
-    const { namespace, place, home, found, below } = this.#at(base, path);
-    const { data, fields } = body === undefined ? NO_BODY : bodyAt(found, below, capability, body);
-    const judged = { namespace, path: place, data, wrapTtl: null };
-    const question = { ...judged, capability, sudo: false, fields };
+    const { namespace, place, home, route } = this.#at(base, path);
+    const endpoint = route.methods.get(methodFor(capability));
+    const judged = { namespace, path: place, data: dataFor(endpoint, route, given), wrapTtl: null };
+    const sudo = endpoint?.access.kind === "capability" && endpoint.access.sudo;
+    const question = { ...judged, capability, sudo, fields: endpoint?.byName };
     const free = caller.type === "management";
     if (!free && !(await decisions.decide(caller, question)).allowed) return false;
     const policies = await governance.applying(caller, namespace, place);
@@ -118,20 +111,26 @@ export class AskedRequest implements RequestContext {
     return (await governance.judge(policies, { input, override: false })).allowed;
   }
 
+  async mightEver(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean> {
+    const { caller, namespace: base } = this.#passage;
+    if (caller === null || base === null) return false;
+    if (caller.type === "management") return true;
+    const { namespace, place } = this.#at(base, path);
+    return this.#parts.decisions.mightEver(caller, { namespace, path: place, capability });
+  }
+
   /** Where a request to the path would go. */
   #at(base: NamespaceRef, path: string) {
-    const { namespaces, mounts } = this.#parts;
+    const { namespaces, routing } = this.#parts;
     const folder = path.endsWith("/") ? "/" : "";
     const segments = path.split("/").filter((segment) => segment !== "");
     const { namespace, taken } = namespaces.resolve(base, segments);
-    const rest = segments.slice(taken);
-    const found = mounts.find(namespace, rest);
-    const mount = found?.ref ?? null;
+    const { mount, route, segments: rest } = routing.reach(namespace, segments.slice(taken));
     const home: Home =
       mount === null
         ? { ...homeOf(rest), accessor: "" }
         : { point: mount.path, type: mount.type, accessor: mount.accessor };
-    return { namespace, place: `${rest.join("/")}${folder}`, home, found, below: rest };
+    return { namespace, place: `${rest.join("/")}${folder}`, home, route };
   }
 
   get caller(): Caller | null {
@@ -197,16 +196,8 @@ export class AskedRequest implements RequestContext {
   }
 }
 
-/** A body as the endpoint there would read it: judged in the one form of its values. */
-function bodyAt(
-  found: FoundMount | null,
-  segments: readonly string[],
-  capability: Exclude<Capability, "sudo">,
-  body: JsonObject,
-): Pick<Question, "data" | "fields"> {
-  const route = found?.endpoints.find(segments.slice(found.taken));
-  const endpoint = route?.methods.get(capability === "patch" ? "PATCH" : "POST");
-  if (route === undefined || endpoint === undefined) return { data: body };
-  const { data } = describedInput(endpoint, namedValues(endpoint, route), body);
-  return { data, fields: endpoint.byName };
+/** Fields as the endpoint there would read them: judged in the one form of their values. */
+function dataFor(endpoint: Served | undefined, route: Route, given: JsonObject): JsonObject {
+  if (endpoint === undefined) return given;
+  return describedInput(endpoint, namedValues(endpoint, route), given).data;
 }

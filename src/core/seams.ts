@@ -103,6 +103,11 @@ export interface Decisions {
   /** By the ACL policies of a client token and the built-in default. At once, unless the rights of
    *  the caller must be worked out first and that takes long. */
   decide(caller: Caller, question: Question): Decision | Promise<Decision>;
+  /** Whether there is any request of that kind that `decide` could allow. */
+  mightEver(
+    caller: Caller,
+    question: Pick<Question, "namespace" | "path" | "capability">,
+  ): boolean | Promise<boolean>;
 }
 
 export interface Governance {

@@ -8,7 +8,7 @@ import type { Decision, Question } from "../endpoint/decision.ts";
 import { type Caller, isAtOrBelow, type NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { DENY } from "../acl/capability.ts";
 import { type CompiledAcl, type PolicyInForce, rulesAlone } from "../acl/compile.ts";
-import { capabilitiesOn, decideBy, decidingRule, preparationOf } from "../acl/decide.ts";
+import { capabilitiesOn, decideBy, decidingRule, mightEver, preparationOf } from "../acl/decide.ts";
 import { readAclDocument } from "../acl/document.ts";
 import type { MergedRule } from "../acl/merged-rule.ts";
 import { shadowing } from "../acl/shadow.ts";
@@ -77,6 +77,17 @@ export class Rights {
     if (work !== null && rule !== null) return this.#prepare(rule, work, caller, question);
     const { allowed, granting } = decideBy(rule, question);
     return { allowed, granting };
+  }
+
+  /** Whether `decide` could allow any request of that kind, whatever else there is in it. */
+  async mightEver(
+    caller: Caller,
+    question: Pick<Question, "namespace" | "path" | "capability">,
+  ): Promise<boolean> {
+    const within = isAtOrBelow(question.namespace, caller.namespace);
+    if (caller.type === "management") return within;
+    const acl = await this.aclOf(caller, question.namespace);
+    return acl !== null && mightEver(acl, question);
   }
 
   /** Rules that say much about parameters are made ready in slices, once for all who wait. Then it is asked

@@ -24,6 +24,7 @@ export const ASKED: RequestContext = {
   mount: null,
   wrapTtl: null,
   may: async () => false,
+  mightEver: async () => false,
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
   signal: new AbortController().signal,

@@ -39,7 +39,9 @@ export interface AskOptions {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: JsonObject;
   /** Whether the caller may do something on a path of its namespace. Default: everything. */
-  readonly may?: (capability: string, path: string, body?: JsonObject) => boolean;
+  readonly may?: (capability: string, path: string, fields?: JsonObject) => boolean;
+  /** Whether any request of that kind might be allowed there. Default: whether one without fields is. */
+  readonly mightEver?: (capability: string, path: string) => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -104,7 +106,11 @@ export class TestedEngine<E> {
     return (await endpoint.exists?.(given.path, asked)) ?? true;
   }
 
-  #find(verb: string, path: string, { query = {}, body = {}, may, signal }: AskOptions) {
+  #find(
+    verb: string,
+    path: string,
+    { query = {}, body = {}, may, mightEver = may, signal }: AskOptions,
+  ) {
     const asking = new Map(Object.entries(query));
     const meant = meaningOf(verb, asking);
     const { method } = meant;
@@ -128,6 +134,7 @@ export class TestedEngine<E> {
       anonymous: false,
       header: () => undefined,
       may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
+      mightEver: async (capability, where) => mightEver?.(capability, where) ?? true,
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {
         keyCeremonies: "open",

@@ -73,6 +73,7 @@ export class ObservedPipeline {
           this.#seen.question = question;
           return { allowed: true, granting: [] };
         },
+        mightEver: () => true,
       },
       governance: {
         overrideNeedsSudo: false,

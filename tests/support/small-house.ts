@@ -113,7 +113,11 @@ export class SmallHouse {
         admitLogin: () => {},
         wrap: () => Promise.reject(new Error("no wrapping here")),
       },
-      decisions: { decide: (_, question) => this.#decideAfter(this.rights, question) },
+      decisions: {
+        decide: (_, question) => this.#decideAfter(this.rights, question),
+        mightEver: (_, { capability, path, namespace }) =>
+          this.grants.has(`${capability} ${namespace.path}|${path}`),
+      },
       governance: {
         overrideNeedsSudo: false,
         headers: () => [],

@@ -17,7 +17,7 @@ import { listing, more } from "./fields.ts";
 import { relocateFolder } from "../places/folder-relocation.ts";
 import { MAX_COPIED } from "../places/judged-source.ts";
 import type { Kv } from "../kv.ts";
-import { allowanceFor, relocate } from "../places/relocation.ts";
+import { openingsFor, relocate } from "../places/relocation.ts";
 import { MAX_LOOKED_AT, search } from "../places/search.ts";
 import { folderPath, folderRights, may, secretPath } from "../secret-path.ts";
 
@@ -68,8 +68,9 @@ export const placesApi = [
     summary: "Copy a secret with its versions, or a folder of them.",
     description:
       "Needs read on each source and create on each target. Deleted versions go along only for " +
-      "callers that may undelete them at the source. Every version that goes along is judged at the " +
-      `target as a write of it would be. They have at most ${MAX_COPIED >> 20} MiB together.`,
+      "callers that may undelete them at the source, or that could not at the target. Every version that " +
+      "goes along is judged at the source as the read that shows it, and at the target as a write of it: " +
+      `one that is refused refuses the secret. They have at most ${MAX_COPIED >> 20} MiB together.`,
     access: access.capability,
     input: places,
     output: out.object({ copied: out.integer("Secrets that were copied."), ...rest }),
@@ -84,9 +85,9 @@ export const placesApi = [
     path: "/move",
     summary: "Move a secret with its versions, or a folder of them.",
     description:
-      "Needs delete on each source and create on each target. Refused where the caller may read " +
-      "at the target what it may not read at the source. Every version is judged at the target as a " +
-      "write of it would be.",
+      "Needs delete on each source and create on each target, and the right to read each version at the " +
+      "source unless the caller has no right at all to read at the target. Every version is judged at " +
+      "the target as a write of it would be.",
     access: access.capability,
     input: places,
     output: out.object({ moved: out.integer("Secrets that were moved."), ...rest }),
@@ -201,9 +202,9 @@ async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: Re
   if (!given.recursive) {
     if (from === to) throw failures.sameSecret();
     const move = { kind, from, to, cas: given.cas };
-    const allowed = await allowanceFor(asked, move);
-    if (allowed === null) throw failures.denied();
-    if ((await relocate(world, asked, move, allowed)) === null) throw failures.notFound();
+    const openings = await openingsFor(asked, move);
+    if (openings === null) throw failures.denied();
+    if ((await relocate(world, asked, move, openings)) === null) throw failures.notFound();
     return { done: 1, taken: 0, refused: 0, warnings: [] };
   }
   if (given.cas !== undefined) throw failures.casOnFolder();

@@ -6,13 +6,13 @@ import { Stretches } from "@holdfast/shared/sliced";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import * as failures from "../failures.ts";
 import { MAX_COPIED, type World } from "./judged-source.ts";
-import { type Allowance, allowanceFor, relocate, type Relocation } from "./relocation.ts";
+import { openingsFor, relocate, type Relocation } from "./relocation.ts";
 import { SECRETS } from "../rows.ts";
 import { folderRights, isNameable } from "../secret-path.ts";
 import { walk } from "./walk.ts";
 
 /** Secrets of one call: a transaction each. */
-const MOST = 1000;
+const MAX_SECRETS = 1000;
 /** At once, so that they share a group commit. */
 const AT_ONCE = 16;
 const MAX_NAMED = 10;
@@ -38,38 +38,38 @@ type Result = "done" | "taken" | "refused" | "large" | "gone";
 
 export async function relocateFolder(
   world: World,
-  asked: RequestContext,
+  context: RequestContext,
   { kind, from, to, after }: FolderRelocation,
 ): Promise<Relocated> {
-  const mayList = folderRights(asked);
+  const mayList = folderRights(context);
   if (!(await mayList(from))) throw failures.denied();
   const { paths, next } = await walk(world, {
     root: SECRETS,
     folder: from,
     mayList,
     after,
-    limit: MOST,
-    signal: asked.signal,
+    limit: MAX_SECRETS,
+    signal: context.signal,
   });
   const target = (path: string) => to + path.slice(from.length);
   // All before any: what no request can name could not even be removed again.
-  const lost = paths.map(target).find((path) => !isNameable(path, asked));
+  const lost = paths.map(target).find((path) => !isNameable(path, context));
   if (lost !== undefined) throw failures.pathRefused(`the target ${JSON.stringify(lost)}`);
   // Together they are no more than one copy may be; larger ones go one after another.
   const small = { ...world, mostBytes: MAX_COPIED / AT_ONCE };
   const results: Result[] = [];
   const stretches = new Stretches(world.pace); // what is refused waits for nothing
   for (let at = 0; at < paths.length; at += AT_ONCE) {
-    if (asked.signal.aborted) throw failures.callerGone();
+    if (context.signal.aborted) throw failures.callerGone();
     if (stretches.over) await stretches.next();
     const moves = paths
       .slice(at, at + AT_ONCE)
       .map((path) => ({ kind, from: path, to: target(path), cas: undefined }));
-    const found = await Promise.all(moves.map((move) => one(small, asked, move)));
+    const found = await Promise.all(moves.map((move) => one(small, context, move)));
     for (const [nth, move] of moves.entries()) {
       const result = found[nth];
       results.push(
-        result === undefined || result === "large" ? await one(world, asked, move) : result,
+        result === undefined || result === "large" ? await one(world, context, move) : result,
       );
     }
   }
@@ -92,11 +92,11 @@ export async function relocateFolder(
   };
 }
 
-async function one(world: World, asked: RequestContext, move: Relocation): Promise<Result> {
-  const allowed: Allowance | null = await allowanceFor(asked, move);
-  if (allowed === null) return "refused";
+async function one(world: World, context: RequestContext, move: Relocation): Promise<Result> {
+  const openings = await openingsFor(context, move);
+  if (openings === null) return "refused";
   try {
-    return (await relocate(world, asked, move, allowed)) === null ? "gone" : "done";
+    return (await relocate(world, context, move, openings)) === null ? "gone" : "done";
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.code === "kv-target-taken") return "taken";

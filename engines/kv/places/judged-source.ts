@@ -1,8 +1,7 @@
-// What a copy or move is about to write, judged as if the caller wrote it there: every version by the rules
-// on parameters and the programs that a request with it would meet. The transaction that follows writes
-// nothing else. A version's document never changes, so that what was read for it need not be read again.
+// What a copy or move is about to write, judged as if the caller read it at the source and wrote it at the
+// target: every version by the rules on parameters and the programs that such requests would meet. The
+// transaction that follows writes nothing else. A version's document never changes, so that what was read for it need not be read again.
 
-import { invariant } from "@holdfast/shared/invariant";
 import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { JsonObject } from "@holdfast/shared/json/json";
@@ -10,9 +9,9 @@ import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { dataOf } from "../document.ts";
 import * as failures from "../failures.ts";
-import type { Allowance, Relocation } from "./relocation.ts";
+import type { Openings, Relocation } from "./relocation.ts";
 import * as rows from "../rows.ts";
-import { isLive, type Secret, type Version } from "../secret.ts";
+import { currentOf, isDeleted, type Secret } from "../secret.ts";
 import { secretCodec } from "../secret-codec.ts";
 import { may } from "../secret-path.ts";
 
@@ -29,75 +28,121 @@ export interface World {
   readonly mostBytes: number;
 }
 
+interface JudgedVersion {
+  /** As what it was judged. */
+  readonly deleted: boolean;
+  /** Null where it stays in its place, or behind. */
+  readonly document: Uint8Array | null;
+}
+
 export class JudgedSource {
   readonly #id: string;
-  /** By the number of the version; null where it stays in its place. */
-  readonly #documents = new Map<number, Uint8Array | null>();
+  readonly #versions = new Map<number, JudgedVersion>();
 
   constructor(id: string) {
     this.#id = id;
   }
 
-  add(number: number, document: Uint8Array | null): void {
-    this.#documents.set(number, document);
+  add(number: number, judged: JudgedVersion): void {
+    this.#versions.set(number, judged);
   }
 
-  /** Whether nothing of the source goes along that was not judged. */
-  covers(source: Secret, goes: (version: Version) => boolean): boolean {
+  /** Whether there is nothing at the source that was not judged, or as something else than it is now. */
+  covers(source: Secret, now: Instant): boolean {
     return (
       source.id === this.#id &&
-      source.versions.every((one, at) => !goes(one) || this.#documents.has(source.oldest + at))
+      source.versions.every(
+        (one, at) =>
+          one.destroyed || this.#versions.get(source.oldest + at)?.deleted === isDeleted(one, now),
+      )
     );
   }
 
-  documentOf(number: number): Uint8Array {
-    const found = this.#documents.get(number) ?? null;
-    invariant(found !== null, "what is copied was read before");
-    return found;
+  /** Null for a version that does not go along. */
+  documentOf(number: number): Uint8Array | null {
+    return this.#versions.get(number)?.document ?? null;
   }
 }
 
-/** Whether a version is written at the target with its data. */
-export function goesAlong({ kind }: Relocation, allowed: Allowance, now: Instant) {
-  return (version: Version): boolean =>
-    !version.destroyed && (kind === "move" || allowed.deleted || isLive(version, now));
-}
-
-/** Null where there is nothing at the source, "changed" where it changed meanwhile. Refuses as a write at the
- *  target would; also where nothing is there to be written, so that the two are not told apart. */
+/** Null where there is nothing at the source, "changed" where it changed meanwhile. Refuses as reads at the source
+ *  and a write at the target would; also where nothing is there, so that the two are not told apart. */
 export async function judgeSource(
   { storage, clock, pace, mostBytes }: World,
-  asked: RequestContext,
+  context: RequestContext,
   move: Relocation,
-  allowed: Allowance,
+  openings: Openings,
 ): Promise<JudgedSource | "changed" | null> {
   const source = await storage.get(rows.secretKey(move.from), secretCodec);
-  const goes = goesAlong(move, allowed, clock.now());
+  const current = source === null ? 0 : currentOf(source);
+  await checkNewest(context, move, openings, current);
   const judged = new JudgedSource(source?.id ?? "");
   const stretches = new Stretches(pace);
+  const now = clock.now();
   let bytes = 0;
   for (const [at, version] of (source?.versions ?? []).entries()) {
-    if (source === null || !goes(version)) continue;
-    if (asked.signal.aborted) throw failures.callerGone();
+    if (source === null || version.destroyed) continue;
+    if (context.signal.aborted) throw failures.callerGone();
+    if (stretches.over) await stretches.next();
     const number = source.oldest + at;
+    const deleted = isDeleted(version, now);
+    if (deleted && openings.undeletes && !(await mayUndelete(context, move, number))) {
+      // A move would leave it behind, destroy or open it: so it does nothing.
+      if (move.kind === "move") throw failures.denied();
+      judged.add(number, { deleted, document: null });
+      continue;
+    }
+    if (number !== current) await checkRead(context, move, openings, number);
     const document = await rows.fetchDocument(storage, { id: source.id, number, version });
     if (document === null) return "changed";
-    judged.add(number, move.kind === "copy" ? document.bytes : null);
+    judged.add(number, { deleted, document: move.kind === "copy" ? document.bytes : null });
     bytes += document.bytes.length;
     if (bytes > mostBytes) throw failures.copyTooLarge(mostBytes);
-    await checkWrite(asked, move, dataOf(document));
-    if (stretches.over) await stretches.next();
+    await checkWrite(context, move, dataOf(document));
   }
-  if (bytes === 0) await checkWrite(asked, move, {}); // no document has less than two bytes
+  if (bytes === 0) await checkWrite(context, move, {}); // no document has less than two bytes
   return source === null ? null : judged;
 }
 
+function mayUndelete(
+  context: RequestContext,
+  { from }: Relocation,
+  number: number,
+): Promise<boolean> {
+  return may(context, "update", "undelete", from, { versions: [number] });
+}
+
+/** The newest version is shown by two requests: one that names it and one that names none. */
+async function checkNewest(
+  context: RequestContext,
+  { from }: Relocation,
+  { reads }: Openings,
+  current: number,
+): Promise<void> {
+  for (const way of reads) {
+    const readable =
+      (await may(context, "read", way, from)) ||
+      (current > 0 && (await may(context, "read", way, from, { version: current })));
+    if (!readable) throw failures.denied();
+  }
+}
+
+async function checkRead(
+  context: RequestContext,
+  { from }: Relocation,
+  { reads }: Openings,
+  version: number,
+): Promise<void> {
+  for (const way of reads) {
+    if (!(await may(context, "read", way, from, { version }))) throw failures.denied();
+  }
+}
+
 async function checkWrite(
-  asked: RequestContext,
+  context: RequestContext,
   { to, cas }: Relocation,
   data: JsonObject,
 ): Promise<void> {
   const capability = cas !== undefined && cas > 0 ? "update" : "create";
   const body = cas === undefined ? { data } : { data, options: { cas } };
-  if (!(await may(asked, capability, "data", to, body))) throw failures.denied();
+  if (!(await may(context, capability, "data", to, body))) throw failures.denied();
 }

@@ -1,16 +1,16 @@
 // Copy and move inside a mount. No request makes readable to its caller what it could not read:
-// a copy needs `read` on its source; a move needs no right to read, and is refused where
-// the target is open to the caller in a way in which the source is not. What is written is judged as a
-// write of it (judged-source.ts). One transaction per secret.
+// a copy needs `read` on its source; a move needs no right to read where the target is closed to the caller,
+// and otherwise the same rights to the source. Every version that goes along is judged at the source as the read
+// that would show it, and at the target as a write of it (judged-source.ts). One transaction per secret.
 
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "../failures.ts";
-import { goesAlong, type JudgedSource, judgeSource, type World } from "./judged-source.ts";
+import { type JudgedSource, judgeSource, type World } from "./judged-source.ts";
 import * as rows from "../rows.ts";
-import { currentOf, isDeleted, newestOf, type Secret, type Version } from "../secret.ts";
+import { currentOf, newestOf, type Secret, type Version } from "../secret.ts";
 import { secretCodec } from "../secret-codec.ts";
-import { may } from "../secret-path.ts";
+import { may, mightEver } from "../secret-path.ts";
 
 export interface Relocation {
   readonly kind: "copy" | "move";
@@ -23,52 +23,46 @@ export interface Relocation {
 /** How often it is looked at anew when somebody changes the source meanwhile. */
 const TRIES = 3;
 
-/** What the caller may take along besides the live versions. */
-export interface Allowance {
-  /** Versions that are deleted, which at the target it might undelete. */
-  readonly deleted: boolean;
+/** What is asked of the caller's rights to the source, since the target is open to it. A way that is closed there
+ *  without conditions shows nothing. */
+export interface Openings {
+  /** Ways in which versions could be read at the target: each that goes along must be so at the source. */
+  readonly reads: readonly ("data" | "subkeys")[];
+  /** Whether deleted versions could be undeleted at the target. */
+  readonly undeletes: boolean;
 }
 
-/** Null: it may not. Whether it may write what there is at the source is asked later, with that. */
-export async function allowanceFor(
-  asked: RequestContext,
+/** Null: it may not. Whether it may read and write what there is at the source is asked later, version by version. */
+export async function openingsFor(
+  context: RequestContext,
   move: Relocation,
-): Promise<Allowance | null> {
+): Promise<Openings | null> {
   const { kind, from, to, cas } = move;
   const replaces = cas !== undefined && cas > 0;
-  if (replaces && !(await may(asked, "delete", "metadata", to))) return null;
-  const opensDeleted = await opens(asked, move, "update", "undelete");
-  if (kind === "copy") {
-    return (await may(asked, "read", "data", from)) ? { deleted: !opensDeleted } : null;
+  if (replaces && !(await may(context, "delete", "metadata", to))) return null;
+  const undeletes = await mightEver(context, "update", "undelete", to);
+  if (kind === "copy") return { reads: ["data"], undeletes };
+  if (!(await may(context, "delete", "data", from))) return null;
+  const shows = await mightEver(context, "read", "metadata", to);
+  if (shows && !(await may(context, "read", "metadata", from))) return null;
+  const reads: Openings["reads"][number][] = [];
+  for (const way of ["data", "subkeys"] as const) {
+    if (await mightEver(context, "read", way, to)) reads.push(way);
   }
-  if (!(await may(asked, "delete", "data", from))) return null;
-  for (const way of ["data", "metadata", "subkeys"] as const) {
-    if (await opens(asked, move, "read", way)) return null;
-  }
-  return { deleted: !opensDeleted };
-}
-
-/** Whether the caller may do at the target what it may not do at the source. */
-async function opens(
-  asked: RequestContext,
-  { from, to }: Relocation,
-  capability: "read" | "update",
-  way: "data" | "metadata" | "subkeys" | "undelete",
-): Promise<boolean> {
-  return (await may(asked, capability, way, to)) && !(await may(asked, capability, way, from));
+  return { reads, undeletes };
 }
 
 /** Judges and does it. Null where there is nothing at the source. */
 export async function relocate(
   world: World,
-  asked: RequestContext,
+  context: RequestContext,
   move: Relocation,
-  allowed: Allowance,
+  openings: Openings,
 ): Promise<Done | null> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const judged = await judgeSource(world, asked, move, allowed);
+    const judged = await judgeSource(world, context, move, openings);
     if (judged === null) return null;
-    const done = judged === "changed" ? judged : await write(world, move, allowed, judged);
+    const done = judged === "changed" ? judged : await write(world, move, judged);
     if (done !== "changed") return done;
   }
   throw failures.sourceChanging();
@@ -84,11 +78,10 @@ interface Done {
 async function write(
   world: World,
   move: Relocation,
-  allowed: Allowance,
   judged: JudgedSource,
 ): Promise<Done | "changed" | null> {
   const { storage, newId } = world;
-  const done = await storage.write((tx) => inOne(tx, newId, move, allowed, judged));
+  const done = await storage.write((tx) => inOne(tx, newId, move, judged));
   if (done !== null && done !== "changed" && done.left) await rows.sweep(storage, null);
   return done;
 }
@@ -97,23 +90,16 @@ function inOne(
   tx: EngineTx,
   newId: () => string,
   move: Relocation,
-  allowed: Allowance,
   judged: JudgedSource,
 ): Done | "changed" | null {
   const { kind, from, to } = move;
   const source = tx.get(rows.secretKey(from), secretCodec);
   if (source === null) return null;
-  const goes = goesAlong(move, allowed, tx.time);
-  if (!judged.covers(source, goes)) return "changed";
+  if (!judged.covers(source, tx.time)) return "changed";
   const left = clearTarget(tx, move);
   if (kind === "copy") {
-    rows.putSecret(tx, to, copied(tx, source, newId(), goes, judged));
+    rows.putSecret(tx, to, copied(tx, source, newId(), judged));
   } else {
-    const hidden = source.versions.some(
-      (version) => !version.destroyed && isDeleted(version, tx.time),
-    );
-    // Not left behind, not destroyed and not opened: it stays where it is.
-    if (hidden && !allowed.deleted) throw failures.denied();
     tx.delete(rows.secretKey(from));
     if (source.recycled) {
       rows.takeOutOfBin(tx, from);
@@ -138,16 +124,10 @@ function clearTarget(tx: EngineTx, { to, cas }: Relocation): boolean {
 }
 
 /** Under an id of its own; what the caller could not have read has no data in it. */
-function copied(
-  tx: EngineTx,
-  source: Secret,
-  id: string,
-  goes: (version: Version) => boolean,
-  judged: JudgedSource,
-): Secret {
+function copied(tx: EngineTx, source: Secret, id: string, judged: JudgedSource): Secret {
   const versions = source.versions.map((version, at): Version => {
-    if (!goes(version)) return { ...version, destroyed: true, inline: null };
-    return { ...version, inline: judged.documentOf(source.oldest + at) };
+    const document = version.destroyed ? null : judged.documentOf(source.oldest + at);
+    return { ...version, destroyed: document === null, inline: document };
   });
   return rows.settled(tx, { ...source, id, versions, recycled: false, updated: tx.time });
 }

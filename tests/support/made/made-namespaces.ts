@@ -101,6 +101,7 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): RequestContext 
     mount: null,
     wrapTtl: null,
     may: async () => false,
+    mightEver: async () => false,
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {
       keyCeremonies: "open",
