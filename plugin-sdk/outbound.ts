@@ -13,6 +13,13 @@ export interface Outbound {
   send(request: OutboundRequest): Promise<OutboundAnswer>;
 }
 
+/** For those who fetch what is too large to be held. */
+export interface StreamingOutbound extends Outbound {
+  /** As send, but the answer's body is handed on while it comes. It must be read to its end, or left
+   *  (`break`, `return()`), which cuts the connection. */
+  open(request: OutboundRequest): Promise<OpenedAnswer>;
+}
+
 export interface EndpointRules {
   /** Whether http may be spoken; "loopback": with an address of this machine alone. */
   readonly plain: boolean | "loopback";
@@ -25,7 +32,7 @@ export interface OutboundRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Default none. */
-  readonly body?: string | Uint8Array;
+  readonly body?: string | Uint8Array | OutboundStream;
   readonly signal: AbortSignal;
   /** Whether http may be spoken: default false. */
   readonly plain?: boolean;
@@ -35,8 +42,22 @@ export interface OutboundRequest {
   readonly identity?: string;
   /** Default 1 MiB. */
   readonly maxBytes?: number;
-  /** For the whole, in ms. Default 30,000. */
+  /** In ms: for the whole, or, where a body is streamed, without anything going on. Default 30,000. */
   readonly within?: number;
+}
+
+/** A body that never lies in memory whole. Other lengths than the announced one are an error. */
+export interface OutboundStream {
+  readonly length: number;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface OpenedAnswer {
+  readonly status: number;
+  /** As of an OutboundAnswer. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Throws OutboundError and nothing else; no more than `maxBytes` come. */
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 export interface OutboundAnswer {

@@ -8,6 +8,7 @@ import type { Access } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
 import type { RequestContext } from "./request.ts";
+import type { BodyStreamRules } from "./stream.ts";
 import type { Fields, Folding, InputOf } from "./wire.ts";
 
 /** POST stands for PUT as well. */
@@ -68,6 +69,9 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly anyStatus?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
+  /** The body is no JSON and is handed on while it comes (`context.stream`): then no field is read from a
+   *  body, and the answer is bare. Default null: it is JSON, and read before anybody decides. */
+  readonly bodyStream?: BodyStreamRules | null;
   readonly input: F;
   readonly output: O;
   /** What some values say of others, as older names of whole settings do: whoever decides is given it as if
@@ -118,6 +122,7 @@ export function endpointsOf<Room>() {
   ): Endpoint<Room> => {
     const { path, method, input } = declared;
     checkPath(path, input);
+    checkStreams(declared);
     const reads = method === "GET" || method === "LIST";
     return {
       description: "",
@@ -140,6 +145,7 @@ export function endpointsOf<Room>() {
       whileDisabling: false,
       later: false,
       anyStatus: false,
+      bodyStream: null,
       ...declared,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
@@ -224,6 +230,14 @@ export function parametersOf(path: string): { readonly names: string[]; readonly
   const names = path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
   const rest = names.at(-1)?.endsWith("+") ?? false;
   return { names: names.map((name) => name.replace("+", "")), rest };
+}
+
+function checkStreams<Room>(declared: Declaration<Room, Fields, Output<unknown>>): void {
+  const { name, bodyStream = null, method, family, input } = declared;
+  if (bodyStream === null) return;
+  invariant(method === "POST" && family === "bare", `${name}: streams come by POST, answered bare`);
+  const inside = Object.values(input).some(({ source }) => inBody(source));
+  invariant(!inside, `${name}: a streamed body has no fields`);
 }
 
 function checkPath(path: string, input: Fields): void {

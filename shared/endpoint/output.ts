@@ -4,6 +4,7 @@
 import type { EXPOSITION_TYPE } from "../exposition.ts";
 import type { JsonObject, JsonValue } from "../json/json.ts";
 import type { Schema } from "./schema.ts";
+import type { StreamBody, StreamType } from "./stream.ts";
 
 /** Without parameters: JSON has none, and there are clients that compare the whole of it. */
 export const JSON_TYPE = "application/json";
@@ -72,6 +73,9 @@ export const out = {
   /** The handler gives text, with one of these content types; the first is the usual one. */
   text: (contentTypes: readonly string[], description: string): Output<TextBody> =>
     make({ type: "string", format: contentTypes.join(", "), description }),
+  /** The handler gives bytes while they are sent. */
+  stream: (contentType: StreamType, description: string): Output<StreamBody> =>
+    make({ type: "string", format: contentType, description }),
   /** Names of what lies below, folders with a slash; an empty list is answered as not found. */
   keys: (description: string): Output<KeyList> =>
     make({

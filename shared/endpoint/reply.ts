@@ -4,6 +4,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { AuthBlock } from "./auth.ts";
 import type { LeaseOffer, LoginOffer } from "./lease.ts";
 import type { TextBody } from "./output.ts";
+import type { StreamBody } from "./stream.ts";
 
 export interface ReplyExtras {
   readonly warnings?: readonly string[];
@@ -42,7 +43,7 @@ export interface WrapInfo {
 }
 
 /** Data of an answer, or undefined for none. */
-export class Reply<T = JsonObject | TextBody | readonly unknown[] | undefined> {
+export class Reply<T = JsonObject | TextBody | StreamBody | readonly unknown[] | undefined> {
   readonly data: T;
   readonly warnings: readonly string[];
   readonly status: number | null;

@@ -5,6 +5,7 @@ import type { AddressRanges } from "../text/address-ranges.ts";
 import type { CanonicalPath } from "../text/canonical-path.ts";
 import type { Instant, Nanos } from "../world.ts";
 import type { Capability, ListenerOpenings } from "./access.ts";
+import type { BodyStream } from "./stream.ts";
 
 export type Operation = "read" | "list" | "update" | "patch" | "delete" | "help";
 
@@ -155,6 +156,8 @@ export interface RequestContext {
    *  every other. */
   header(name: string): string | undefined;
   readonly listener: ListenerTraits;
+  /** The body, where the endpoint declares that it takes one as it comes. */
+  readonly stream?: BodyStream | undefined;
   /** Aborted when the client is gone, the time for this request is over, or the client has ended its side
    *  of the connection (CLIENT_ENDED), in which case it may still read an answer. */
   readonly signal: AbortSignal;

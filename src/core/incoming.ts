@@ -5,6 +5,7 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Family } from "@holdfast/shared/endpoint/endpoint";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
+import type { BodyStream, BodyStreamRules } from "@holdfast/shared/endpoint/stream";
 import type {
   ListenerTraits,
   Operation,
@@ -42,6 +43,8 @@ export interface Incoming {
   allow(duration: Nanos): void;
   /** The whole body, read on demand. More than `limit` bytes is a Failure of kind too-large. */
   body(limit: number): Promise<Uint8Array>;
+  /** The body as it comes, for endpoints that declare so. */
+  stream(rules: BodyStreamRules): BodyStream;
   /** Overwrites the body, and what it came in: nobody looks at it again. */
   wipe(): void;
 }
@@ -66,4 +69,6 @@ export interface Outcome {
 /** The pipeline as http sees it. Never rejects. */
 export interface Core {
   handle(incoming: Incoming): Promise<Outcome>;
+  /** How long a body may be that is handed on while it comes; 0 where none is. */
+  streams(request: Pick<Incoming, "verb" | "target" | "namespace">): number;
 }

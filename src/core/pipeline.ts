@@ -14,6 +14,7 @@ import type { Clock, Instant, Timers } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
+import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
@@ -90,9 +91,23 @@ export class Pipeline implements Core {
     } finally {
       if (passage.endpoint?.secretBody === true) incoming.wipe();
       await this.#endSpent(passage);
-      running.end(entry);
     }
+    const body = result instanceof Failure ? undefined : result.data;
+    // One that is still being sent runs until its end: the seal waits for it, and so does its mount.
+    if (body instanceof StreamBody) void body.ended.then(() => running.end(entry));
+    else running.end(entry);
     return passage.outcome(result, node.sealed ? null : node.index);
+  }
+
+  streams(request: Pick<Incoming, "verb" | "target" | "namespace">): number {
+    const passage = new RequestState(request as Incoming, this.#parts.clock.now());
+    try {
+      this.#find(passage);
+    } catch (error) {
+      if (error instanceof Failure) return 0; // told when it is handled
+      throw error;
+    }
+    return passage.endpoint?.bodyStream?.maxBytes ?? 0;
   }
 
   async #pass(passage: RequestState, entry: RunningRequest): Promise<Reply> {
@@ -274,6 +289,10 @@ export class Pipeline implements Core {
     const { incoming, endpoint, meant } = passage;
     if (endpoint === null || meant === null) return;
     if (meant.method === "GET" || meant.method === "LIST") return;
+    if (endpoint.bodyStream !== null) {
+      passage.stream = incoming.stream(endpoint.bodyStream);
+      return;
+    }
     // That a patch is one is said by its type, also where nothing is in it.
     const comes = incoming.hasBody || meant.method === "PATCH";
     const bytes = comes ? await incoming.body(incoming.listener.maxBody) : EMPTY;
@@ -383,7 +402,7 @@ export class Pipeline implements Core {
     const { audit } = this.#parts;
     if (passage.recorded === null || passage.aside) return;
     if (!audit.isOpen) throw failures.sealed();
-    const data = reply.data as JsonObject | undefined; // text and lists are values of JSON as well
+    const data = recordedData(reply);
     const { auth, warnings, wrapInfo } = reply;
     const leaseId = reply.leased?.id ?? "";
     await audit.response(passage.recorded, {
@@ -437,6 +456,12 @@ export class Pipeline implements Core {
     this.#parts.log.error("a request failed for a fault of ours", fields);
     return failures.internal(incoming.id, error);
   }
+}
+
+/** Of a stream a record has what is known before it begins. */
+function recordedData({ data }: Reply): JsonObject | undefined {
+  if (data instanceof StreamBody) return { content_type: data.contentType, length: data.length };
+  return data as JsonObject | undefined; // text and lists are values of JSON as well
 }
 
 /** By somebody who is not on this machine: only those are slowed down. */

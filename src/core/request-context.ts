@@ -16,6 +16,7 @@ import type {
   WrapForm,
 } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import { type Home, programInput } from "../policies/governing/program-request.ts";
 import { invariant } from "@holdfast/shared/invariant";
 import { homeOf } from "../endpoint/parts.ts";
@@ -157,6 +158,10 @@ export class AskedRequest implements RequestContext {
 
   get listener(): ListenerTraits {
     return this.#passage.incoming.listener;
+  }
+
+  get stream(): BodyStream | undefined {
+    return this.#passage.stream;
   }
 
   get signal(): AbortSignal {

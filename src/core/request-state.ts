@@ -7,6 +7,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
 import type { AuditedRequest } from "../endpoint/audited.ts";
 import type { Decision } from "../endpoint/decision.ts";
+import type { BodyStream } from "@holdfast/shared/endpoint/stream";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { Judgement } from "../endpoint/judgement.ts";
 import { type Home, homeOf } from "../endpoint/parts.ts";
@@ -53,6 +54,8 @@ export class RequestState {
   spent: Caller | null = null;
   body: JsonObject | null = null;
   bytes = 0; // of the body
+  /** Where the endpoint takes its body as it comes. */
+  stream: BodyStream | undefined = undefined;
   decision: Decision | null = null;
   /** Null where no RGP and no EGP applies. */
   judgement: Judgement | null = null;

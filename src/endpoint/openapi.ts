@@ -135,7 +135,12 @@ function mayHaveBody(method: Method): boolean {
   return method === "POST" || method === "PATCH";
 }
 
-function bodyOf({ input, method }: Described): JsonObject | null {
+function bodyOf({ input, method, bodyStream }: Described): JsonObject | null {
+  if (bodyStream !== null) {
+    const schema = { type: "string", format: "binary", description: bodyStream.description };
+    const content = bodyStream.contentTypes.map((type) => [type, { schema }]);
+    return { required: true, content: Object.fromEntries(content) };
+  }
   const fields = Object.values(input).filter(
     ({ source }) => source === "body" || (source === "param" && mayHaveBody(method)),
   );

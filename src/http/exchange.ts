@@ -6,7 +6,9 @@ import type { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
+import type { BodyStream, BodyStreamRules, StreamBody } from "@holdfast/shared/endpoint/stream";
 import { readJsonBody } from "./request/body.ts";
+import { streamedBody, timeFor } from "./request/streamed-body.ts";
 import type { LargeBodies } from "./request/large-bodies.ts";
 import type { RequestHeaders } from "./request/request-headers.ts";
 
@@ -20,6 +22,15 @@ export interface Wire {
   endAfter(): void;
   /** The whole answer. `headers` is name, value, … and is the wire's to add to. */
   send(status: number, headers: string[], body: string, now: Nanos): void;
+  /** The same, made while it is sent. One that cannot be finished cuts the connection. */
+  stream(status: number, headers: string[], body: StreamBody, how: StreamedAnswer): void;
+}
+
+export interface StreamedAnswer {
+  readonly headOnly: boolean;
+  readonly now: Nanos;
+  /** What makes it has failed. */
+  readonly broken: (error: unknown) => void;
 }
 
 /** A request as it came in, before anything was looked at. */
@@ -128,6 +139,31 @@ export class Exchange implements Incoming {
       this.#body = whole.then((bytes) => this.#large.inTurn(bytes));
     }
     return this.#body;
+  }
+
+  stream(rules: BodyStreamRules): BodyStream {
+    const { contentType, hasBody, length } = this;
+    const end = this.deadline;
+    let invited = false;
+    return streamedBody(
+      {
+        stream: this.#stream,
+        contentType,
+        hasBody,
+        length,
+        waits: (waiting) => {
+          this.bodySince = waiting && !this.over ? this.#now() : null;
+          if (!waiting || invited || this.over) return;
+          invited = true;
+          this.wire.inviteBody();
+        },
+        came: (bytes) => {
+          const until = end + timeFor(bytes);
+          if (until > this.deadline) this.deadline = until;
+        },
+      },
+      rules,
+    );
   }
 
   wipe(): void {

@@ -11,6 +11,7 @@ import { checkAnnounced } from "./request/body.ts";
 import { Exchange, type Arrival, type ExchangeGround } from "./exchange.ts";
 import {
   badHeader,
+  bodyTooLarge,
   foreignOrigin,
   headTooLong,
   internal,
@@ -29,6 +30,7 @@ import { ReadBlocks } from "./request/read-blocks.ts";
 import type { FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { RequestHeaders, type HeaderRules } from "./request/request-headers.ts";
+import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { answerTo, errorWord, refusal, type Answer } from "./respond.ts";
 import { addAliases, EVERYWHERE, ResponseHeaders } from "./response-headers.ts";
 import { apiTarget, otherTarget, splitAddress } from "./request/target.ts";
@@ -143,11 +145,16 @@ export class Reception {
     if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
       throw badHeader("Expect", "100-continue");
     }
-    const announced = checkAnnounced(verb, headers, maxRequestSize, arrival);
+    const announced = checkAnnounced(verb, headers, arrival);
     exchange.hasBody = announced.hasBody;
     exchange.length = announced.length;
     const path = http1 === null ? target : this.#pathOf(target);
     const api = apiTarget(path);
+    if ((announced.length ?? 0) > maxRequestSize) {
+      const asked = { verb, target: api ?? "", namespace: headers.namespace };
+      const most = api === null ? 0 : this.#options.core.streams(asked);
+      if ((announced.length ?? 0) > most) throw bodyTooLarge(Math.max(most, maxRequestSize));
+    }
     if (api === null) return this.#elsewhere(exchange, path);
     if (requireRequestHeader && !headers.marked) throw requestHeaderMissing();
     exchange.target = api;
@@ -270,7 +277,8 @@ export class Reception {
     const families = exchange.headers?.families ?? 0;
     if (families !== 0) addAliases(headers, families);
     const now = this.now();
-    exchange.wire.send(status, headers, body, now);
+    if (typeof body === "string") exchange.wire.send(status, headers, body, now);
+    else this.#stream(exchange, status, headers, body, now);
     exchange.over = true;
     this.#running--;
     this.#options.observe({
@@ -278,6 +286,17 @@ export class Reception {
       mountType: outcome?.mountType ?? "",
       status,
       nanos: now - exchange.started,
+    });
+  }
+
+  #stream(exchange: Exchange, status: number, headers: string[], body: StreamBody, now: Nanos) {
+    exchange.wire.stream(status, headers, body, {
+      headOnly: exchange.verb === "HEAD",
+      now,
+      broken: (error) => {
+        const fault = error instanceof Failure ? describe(error) : traceOf(error);
+        this.#options.log.error("an answer was cut off", { request: exchange.id, fault });
+      },
     });
   }
 }

@@ -5,6 +5,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { statusNotFinal } from "./failures.ts";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE, TextBody } from "@holdfast/shared/endpoint/output";
+import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import type { Leased, Reply } from "@holdfast/shared/endpoint/reply";
 import { RETRY_AFTER, STATUS } from "./status.ts";
 
@@ -12,7 +13,7 @@ export interface Answer {
   readonly status: number;
   /** Null with an empty body. */
   readonly contentType: string | null;
-  readonly body: string;
+  readonly body: string | StreamBody;
   /** Name, value, name, value. */
   readonly headers: string[];
 }
@@ -83,6 +84,9 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
     }
     if (data instanceof TextBody) {
       return { status: status ?? 200, contentType: data.contentType, body: data.text, headers };
+    }
+    if (data instanceof StreamBody) {
+      return { status: status ?? 200, contentType: data.contentType, body: data, headers };
     }
     const body = outcome.pretty ? `${JSON.stringify(data, null, 4)}\n` : JSON.stringify(data);
     return { status: status ?? 200, contentType: JSON_TYPE, body: body ?? "null", headers };

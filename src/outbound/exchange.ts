@@ -1,13 +1,16 @@
 // One request and its answer over HTTP/1.1. Redirects are answers like others; what is longer than the
-// limits, encoded or cut off is none.
+// limits, encoded or cut off is none. Bodies go out and come in as they are made and read: only send()
+// holds an answer whole.
 
 import { type ClientRequest, type IncomingMessage, request as ask } from "node:http";
 import { concat, utf8 } from "@holdfast/shared/bytes";
-import type { Nanos, Timers } from "@holdfast/shared/world";
+import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 import {
+  type OpenedAnswer,
   type OutboundAnswer,
   OutboundError,
   type OutboundRequest,
+  type OutboundStream,
 } from "@holdfast/plugin-sdk/outbound";
 import type { Connections } from "./connections.ts";
 import { sentHeaders } from "./request-headers.ts";
@@ -19,67 +22,207 @@ const WITHIN_MS = 30_000;
 const METHOD = /^[A-Z]{1,20}$/;
 const BODILESS = new Set(["GET", "HEAD"]);
 
-/** Throws OutboundError and nothing else. */
+/** The whole answer. Throws OutboundError and nothing else. */
 export async function exchange(
   asked: OutboundRequest,
   connections: Connections,
   timers: Timers,
 ): Promise<OutboundAnswer> {
-  const { url, signal, within = WITHIN_MS } = asked;
-  const host = url.hostname;
-  if (signal.aborted) throw new OutboundError("aborted", `a call to ${host} was given up`);
-  const request = begin(asked, connections);
-  const { promise, resolve, reject } = Promise.withResolvers<OutboundAnswer>();
+  const call = new Call(asked, connections, timers, { renewed: isStream(asked.body) });
+  const { status, headers, body } = await call.open();
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  return { status, headers, body: concat(...parts) };
+}
 
-  let sent = false; // from then on it may have had its effect
-  request.once("socket", () => {
-    sent = true;
-  });
-  const broken = (why: string) =>
-    sent
-      ? new OutboundError("lost", `${host} gave no whole answer: ${why}`)
-      : new OutboundError("unreachable", `${host} cannot be reached: ${why}`);
-  request.on("error", (error) => reject(troubleOf(error, host, broken)));
-  const closed = () => reject(broken("the connection was closed"));
-  request.once("close", closed);
-  request.once("response", (response) => {
-    request.off("close", closed); // from now on the answer itself tells whether it is whole
-    collect(response, asked).then(resolve, (error: unknown) => {
-      reject(troubleOf(error, host, broken));
-      // The answer first: ending the request would read the rest and keep the connection.
-      response.destroy();
-      request.destroy();
+/** The answer's head, and its body as it comes. */
+export function open(
+  asked: OutboundRequest,
+  connections: Connections,
+  timers: Timers,
+): Promise<OpenedAnswer> {
+  return new Call(asked, connections, timers, { renewed: true }).open();
+}
+
+class Call {
+  readonly #asked: OutboundRequest;
+  readonly #host: string;
+  readonly #connections: Connections;
+  readonly #timers: Timers;
+  /** Whether its time begins anew whenever something goes on. */
+  readonly #renewed: boolean;
+  readonly #given = Promise.withResolvers<never>(); // rejected when it is given up
+  #request: ClientRequest | null = null;
+  #timer: Timer | null = null;
+  #end: (() => void) | null = null;
+  #sent = false; // from then on it may have had its effect
+  readonly #abort = () =>
+    this.#giveUp(new OutboundError("aborted", `a call to ${this.#host} was given up`));
+
+  constructor(
+    asked: OutboundRequest,
+    connections: Connections,
+    timers: Timers,
+    { renewed }: { readonly renewed: boolean },
+  ) {
+    this.#asked = asked;
+    this.#host = asked.url.hostname;
+    this.#connections = connections;
+    this.#timers = timers;
+    this.#renewed = renewed;
+    this.#given.promise.catch(() => {}); // nobody may be waiting at that moment
+  }
+
+  async open(): Promise<OpenedAnswer> {
+    const { signal, body } = this.#asked;
+    if (signal.aborted) {
+      throw new OutboundError("aborted", `a call to ${this.#host} was given up`);
+    }
+    const request = begin(this.#asked, this.#connections);
+    this.#request = request;
+    const answered = Promise.withResolvers<IncomingMessage>();
+    request.once("socket", () => {
+      this.#sent = true;
     });
-  });
+    request.on("error", (error) => answered.reject(this.#troubleOf(error)));
+    const closed = () => answered.reject(this.#broken("the connection was closed"));
+    request.once("close", closed);
+    request.once("response", (response) => {
+      request.off("close", closed); // from now on the answer itself tells whether it is whole
+      answered.resolve(response);
+    });
+    signal.addEventListener("abort", this.#abort, { once: true });
+    this.#restart();
+    this.#end = this.#connections.begin();
+    let response: IncomingMessage | null = null;
+    try {
+      if (isStream(body)) void this.#feed(request, body);
+      else request.end(bytesOf(body) ?? undefined);
+      response = await Promise.race([answered.promise, this.#given.promise]);
+      this.#progress();
+      const headers = checkedHeaders(response, this.#asked);
+      return { status: response.statusCode ?? 0, headers, body: this.#body(response) };
+    } catch (error) {
+      response?.destroy(); // first: ending the request would read the rest and keep the connection
+      request.destroy();
+      this.#over();
+      throw this.#troubleOf(error);
+    }
+  }
 
-  const giveUp = (error: OutboundError) => {
-    reject(error);
-    request.destroy();
-  };
-  const abort = () => giveUp(new OutboundError("aborted", `a call to ${host} was given up`));
-  signal.addEventListener("abort", abort, { once: true });
-  const timer = timers.after(BigInt(within) * MILLI, () => giveUp(broken("it took too long")));
-  const end = connections.begin();
-  request.end(bytesOf(asked) ?? undefined);
-  try {
-    return await promise;
-  } finally {
-    end();
-    timer.cancel();
-    signal.removeEventListener("abort", abort);
+  /** Sends the body as it is made, no faster than it is taken. */
+  async #feed(request: ClientRequest, { length, chunks }: OutboundStream): Promise<void> {
+    let bytes = 0;
+    try {
+      for await (const chunk of chunks) {
+        if (request.destroyed) return;
+        bytes += chunk.length;
+        if (bytes > length) throw new Error("longer than announced");
+        if (!request.write(chunk)) {
+          await Promise.race([drained(request), this.#given.promise]);
+        }
+        this.#progress();
+      }
+      if (bytes < length) throw new Error("shorter than announced");
+      request.end();
+    } catch (error) {
+      const host = this.#host;
+      this.#giveUp(
+        error instanceof OutboundError
+          ? error
+          : new OutboundError("lost", `what was to be sent to ${host} could not be read`),
+      );
+    }
+  }
+
+  async *#body(response: IncomingMessage): AsyncGenerator<Uint8Array, void, void> {
+    const { maxBytes = MAX_BYTES } = this.#asked;
+    let length = 0;
+    let whole = false;
+    const parts = response[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await Promise.race([parts.next(), this.#given.promise]);
+        if (next.done === true) break;
+        this.#progress();
+        const part: unknown = next.value;
+        if (!(part instanceof Uint8Array)) continue; // no text encoding is set: every part is bytes
+        length += part.length;
+        if (length > maxBytes) throw oversized(this.#host, maxBytes);
+        yield part;
+      }
+      if (!response.complete) throw new Error("the answer ended early");
+      whole = true;
+    } catch (error) {
+      throw this.#troubleOf(error);
+    } finally {
+      this.#over();
+      if (!whole) {
+        // The answer first: ending the request would read the rest and keep the connection.
+        response.destroy();
+        this.#request?.destroy();
+      }
+    }
+  }
+
+  #progress(): void {
+    if (this.#renewed) this.#restart();
+  }
+
+  #restart(): void {
+    const { within = WITHIN_MS } = this.#asked;
+    this.#timer?.cancel();
+    this.#timer = this.#timers.after(BigInt(within) * MILLI, () =>
+      this.#giveUp(this.#broken("it took too long")),
+    );
+  }
+
+  #giveUp(error: OutboundError): void {
+    this.#given.reject(error);
+    this.#request?.destroy();
+  }
+
+  #over(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#end?.();
+    this.#end = null;
+    this.#asked.signal.removeEventListener("abort", this.#abort);
+  }
+
+  #broken(why: string): OutboundError {
+    return this.#sent
+      ? new OutboundError("lost", `${this.#host} gave no whole answer: ${why}`)
+      : new OutboundError("unreachable", `${this.#host} cannot be reached: ${why}`);
+  }
+
+  #troubleOf(error: unknown): OutboundError {
+    if (error instanceof OutboundError) return error;
+    // Codes alone: the parser's own words repeat what was sent.
+    const code =
+      error instanceof Error && "code" in error ? String(error.code) : "the answer is cut";
+    return code === "HPE_HEADER_OVERFLOW" ? tooManyHeaders(this.#host) : this.#broken(code);
   }
 }
 
+async function drained(request: ClientRequest): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  request.once("drain", resolve);
+  request.once("close", resolve);
+  await promise;
+  request.off("drain", resolve);
+  request.off("close", resolve);
+}
+
 function begin(asked: OutboundRequest, connections: Connections): ClientRequest {
-  const { method, url } = asked;
+  const { method, url, body } = asked;
   const refuse = (what: string): never => {
     throw new OutboundError("forbidden", `a request to ${url.hostname} may not be sent: ${what}`);
   };
   if (!METHOD.test(method)) refuse("its method is none");
-  const body = bytesOf(asked);
-  if (body !== null && BODILESS.has(method)) refuse(`a ${method} has no body`);
-  const length = body?.length ?? (BODILESS.has(method) ? null : 0);
-  const headers = sentHeaders(asked, length);
+  if (body !== undefined && BODILESS.has(method)) refuse(`a ${method} has no body`);
+  const length = isStream(body) ? body.length : (bytesOf(body)?.length ?? null);
+  const headers = sentHeaders(asked, length ?? (BODILESS.has(method) ? null : 0));
   try {
     const request = ask({
       agent: connections,
@@ -92,7 +235,7 @@ function begin(asked: OutboundRequest, connections: Connections): ClientRequest 
       maxHeaderSize: MAX_HEADER_BYTES,
       insecureHTTPParser: false,
     });
-    // Node would leave the rest away; collect() counts them, with the bytes between that Node does not.
+    // Node would leave the rest away; checkedHeaders() counts them, with the bytes between that Node does not.
     request.maxHeadersCount = 0;
     return request;
   } catch {
@@ -100,21 +243,22 @@ function begin(asked: OutboundRequest, connections: Connections): ClientRequest 
   }
 }
 
-function bytesOf({ body }: OutboundRequest): Uint8Array | null {
+function isStream(body: OutboundRequest["body"]): body is OutboundStream {
+  return typeof body === "object" && !(body instanceof Uint8Array);
+}
+
+function bytesOf(body: Exclude<OutboundRequest["body"], OutboundStream>): Uint8Array | null {
   if (body === undefined) return null;
   return typeof body === "string" ? utf8(body) : body;
 }
 
-async function collect(
-  response: IncomingMessage,
+function checkedHeaders(
+  { rawHeaders }: IncomingMessage,
   { url: { hostname }, maxBytes = MAX_BYTES }: OutboundRequest,
-): Promise<OutboundAnswer> {
-  const { rawHeaders } = response;
+): Record<string, string> {
   const headerBytes = rawHeaders.reduce((sum, { length }) => sum + length + 2, 0);
   if (headerBytes > MAX_HEADER_BYTES) throw tooManyHeaders(hostname);
   const headers = joined(rawHeaders);
-  const oversized = () =>
-    new OutboundError("oversized", `${hostname} answered with more than ${maxBytes} bytes`);
   const { "content-encoding": encoding, "transfer-encoding": transfer } = headers;
   // None was asked for. One that is sent all the same could be a bomb, several surely are (T-N11).
   if ((encoding ?? "identity").toLowerCase() !== "identity") {
@@ -123,17 +267,8 @@ async function collect(
   if (transfer !== undefined && transfer.toLowerCase() !== "chunked") {
     throw new OutboundError("lost", `${hostname} answered in a framing that is not spoken`);
   }
-  if (Number(headers["content-length"] ?? 0) > maxBytes) throw oversized();
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response) {
-    if (!(part instanceof Uint8Array)) continue; // no text encoding is set: every part is bytes
-    length += part.length;
-    if (length > maxBytes) throw oversized();
-    parts.push(part);
-  }
-  if (!response.complete) throw new Error("the answer ended early");
-  return { status: response.statusCode ?? 0, headers, body: concat(...parts) };
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw oversized(hostname, maxBytes);
+  return headers;
 }
 
 function joined(raw: readonly string[]): Record<string, string> {
@@ -147,15 +282,8 @@ function joined(raw: readonly string[]): Record<string, string> {
   return Object.fromEntries(headers);
 }
 
-function troubleOf(
-  error: unknown,
-  host: string,
-  broken: (why: string) => OutboundError,
-): OutboundError {
-  if (error instanceof OutboundError) return error;
-  // Codes alone: the parser's own words repeat what was sent.
-  const code = error instanceof Error && "code" in error ? String(error.code) : "the answer is cut";
-  return code === "HPE_HEADER_OVERFLOW" ? tooManyHeaders(host) : broken(code);
+function oversized(host: string, maxBytes: number): OutboundError {
+  return new OutboundError("oversized", `${host} answered with more than ${maxBytes} bytes`);
 }
 
 function tooManyHeaders(host: string): OutboundError {

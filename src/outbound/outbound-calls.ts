@@ -4,8 +4,7 @@
 import type { Net, Timers } from "@holdfast/shared/world";
 import {
   type EndpointRules,
-  type Outbound,
-  type OutboundAnswer,
+  type StreamingOutbound,
   OutboundError,
   type OutboundRequest,
 } from "@holdfast/plugin-sdk/outbound";
@@ -15,7 +14,7 @@ import { Connections } from "./connections.ts";
 import { Dialling } from "./dialling.ts";
 import { destinationOf, readEndpoint } from "./endpoint-url.ts";
 import { endpointInvalid } from "./failures.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, open } from "./exchange.ts";
 import { type Resolve, resolveBySystem } from "./system-resolver.ts";
 
 export interface OutboundOptions {
@@ -50,10 +49,13 @@ export class OutboundCalls {
     });
   }
 
-  for(mountUuid: string): Outbound {
+  for(mountUuid: string): StreamingOutbound {
     return {
       endpoint: (field, text, rules) => this.#endpoint(field, text, rules),
-      send: (request) => this.#send(mountUuid, request),
+      send: async (request) =>
+        exchange(request, this.#connectionsFor(mountUuid, request), this.#timers),
+      open: async (request) =>
+        open(request, this.#connectionsFor(mountUuid, request), this.#timers),
     };
   }
 
@@ -87,7 +89,7 @@ export class OutboundCalls {
     throw endpointInvalid(field, `${told}, ${cure}`);
   }
 
-  async #send(mountUuid: string, request: OutboundRequest): Promise<OutboundAnswer> {
+  #connectionsFor(mountUuid: string, request: OutboundRequest): Connections {
     const { url, plain = false, metadata = false, identity = "" } = request;
     const to = destinationOf(url, { plain, metadata });
     if (this.#closed) {
@@ -96,12 +98,12 @@ export class OutboundCalls {
     // What a connection was allowed for is part of what it is.
     const key = JSON.stringify([mountUuid, url.origin, metadata, identity]);
     const known = this.#connections.get(key);
-    if (known !== undefined) return exchange(request, known, this.#timers);
+    if (known !== undefined) return known;
     for (const [other, { isEmpty }] of this.#connections) {
       if (isEmpty) this.#connections.delete(other);
     }
     const made = new Connections(to, this.#dialling);
     this.#connections.set(key, made);
-    return exchange(request, made, this.#timers);
+    return made;
   }
 }

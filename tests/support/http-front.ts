@@ -25,6 +25,8 @@ export interface Front {
   /** What reached the pipeline, in order. */
   readonly seen: Incoming[];
   script: Script;
+  /** How long a streamed body may be. Default 0: none is. */
+  streamed: number;
   client(): Promise<RawClient>;
   /** Everything that these clients have sent has been taken in, as far as the server reads. */
   settled(): Promise<void>;
@@ -71,6 +73,7 @@ export async function makeFront(
       seen.push(incoming);
       return { ...PLAIN, ...(await front.script(incoming)) };
     },
+    streams: () => front.streamed,
   };
   const { clock, timers, random, log } = world;
   const server = new HttpServer({
@@ -110,6 +113,7 @@ export async function makeFront(
     facts,
     seen,
     script: echo,
+    streamed: 0,
     client: async () => {
       const client = await RawClient.connect(port);
       clients.push(client);

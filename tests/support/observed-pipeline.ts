@@ -130,6 +130,9 @@ export class ObservedPipeline {
         metricsOnly: false,
       },
       signal: new AbortController().signal,
+      stream: () => {
+        throw new Error("nothing is streamed here");
+      },
       allow: () => {},
       body: async () => bytes ?? utf8(""),
       wipe: () => {},

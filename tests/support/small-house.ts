@@ -209,6 +209,9 @@ export class SmallHouse {
       signal: new AbortController().signal,
       allow: () => {},
       body: async () => (this.trace.push("body"), bytes ?? utf8("")),
+      stream: () => {
+        throw new Error("nothing is streamed here");
+      },
       wipe: () => void this.trace.push("wipe"),
     };
     return this.#pipeline.handle(incoming);

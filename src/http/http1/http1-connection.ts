@@ -10,7 +10,10 @@ import type { Remote } from "@holdfast/shared/endpoint/request";
 import { SMALL_CHUNK } from "../request/body.ts";
 import { ChunkWatch } from "./chunk-watch.ts";
 import type { Busy, Seated } from "../connection-book.ts";
-import type { Exchange, Wire } from "../exchange.ts";
+import type { Exchange, StreamedAnswer, Wire } from "../exchange.ts";
+import { sendStream } from "../streamed-answer.ts";
+import { SendingPace } from "../sending-pace.ts";
+import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import {
   chunkExtensionTooLong,
   chunksTooSmall,
@@ -57,6 +60,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   #requests = 0;
   #waiting = false; // a request has arrived in the segment that is being parsed
   #sending = false;
+  #pace: SendingPace | null = null; // of an answer that is made while it is sent
   #ahead = false; // bytes of the next request came before this one's answer was out
   #invited = false; // whether a client that waits for it was told to send the body
   #draining = false; // the request that is on its way is the last
@@ -254,6 +258,42 @@ export class Http1Connection implements Wire, Swept, Seated {
     else response.end(body, length === body.length ? "latin1" : "utf8", this.#sendingEvents.done);
   }
 
+  stream(status: number, headers: string[], body: StreamBody, how: StreamedAnswer): void {
+    const response = this.#response;
+    const request = this.#request;
+    this.#exchange = null;
+    this.#forgetSegments();
+    if (response === null || request === null || this.#socket.destroyed || response.destroyed) {
+      return void body.discard();
+    }
+    if (!request.complete || this.#draining) this.#last = true;
+    if (this.#last) headers.push("Connection", "close");
+    if (body.length !== null) headers.push("Content-Length", String(body.length));
+    response.writeHead(status, headers);
+    this.#since = how.now;
+    this.#sending = true;
+    if (how.headOnly) {
+      void body.discard();
+      response.end(this.#sendingEvents.done);
+      return;
+    }
+    const pace = new SendingPace();
+    this.#pace = pace;
+    void sendStream(response, body, {
+      waits: (waiting) => pace.waits(waiting, this.#reception.now()),
+      progress: (bytes) => pace.sent(bytes),
+      done: () => {
+        this.#pace = null;
+        this.#sent();
+      },
+      broken: (error) => {
+        this.#pace = null;
+        if (error !== null) how.broken(error);
+        this.#reset();
+      },
+    });
+  }
+
   /**
    * An answer while the body is still coming. Closing now would make the system send a reset, which
    * takes the answer away from the client; so we read on for a little, and throw it away.
@@ -334,7 +374,9 @@ export class Http1Connection implements Wire, Swept, Seated {
         return true;
       case "running":
         if (!this.#sending) return this.#exchange !== null && this.#isOverdue(this.#exchange, now);
-        if (passed <= limits.unreadAnswer) return false;
+        if (this.#pace?.isKept(now, limits.unreadAnswer) ?? passed <= limits.unreadAnswer) {
+          return false;
+        }
         this.#reset();
         return true;
     }

@@ -7,7 +7,10 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Nanos } from "@holdfast/shared/world";
-import type { Arrival, Exchange, Wire } from "../exchange.ts";
+import type { StreamBody } from "@holdfast/shared/endpoint/stream";
+import type { Arrival, Exchange, StreamedAnswer, Wire } from "../exchange.ts";
+import { SendingPace } from "../sending-pace.ts";
+import { sendStream } from "../streamed-answer.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import { endInPieces } from "../http1/pieces.ts";
 import type { Reception } from "../reception.ts";
@@ -30,6 +33,7 @@ export class Http2Wire implements Wire {
   #exchange: Exchange | null = null;
   #progress: Nanos | null = null; // when the answer last got on; null before it begins
   #cancelled = false;
+  #pace: SendingPace | null = null; // of an answer that is made while it is sent
   readonly #began: Nanos;
 
   constructor(
@@ -101,6 +105,28 @@ export class Http2Wire implements Wire {
     }
   }
 
+  stream(status: number, headers: string[], body: StreamBody, how: StreamedAnswer): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return void body.discard();
+    const fields: OutgoingHttpHeaders = { ":status": status };
+    for (let at = 0; at < headers.length; at += 2) add(fields, headers[at], headers[at + 1]);
+    if (body.length !== null) fields["content-length"] = body.length;
+    this.#progress = how.now;
+    stream.respond(fields, { endStream: how.headOnly });
+    if (how.headOnly) return void body.discard();
+    const pace = new SendingPace();
+    this.#pace = pace;
+    void sendStream(stream, body, {
+      waits: (waiting) => pace.waits(waiting, this.#reception.now()),
+      progress: (bytes) => pace.sent(bytes),
+      done: () => {},
+      broken: (error) => {
+        if (error !== null) how.broken(error);
+        if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      },
+    });
+  }
+
   /** False when the connection is of no use any more. */
   check(now: Nanos): boolean {
     const { unreadAnswer, requestHead, requestBody, linger } = this.#limits;
@@ -108,7 +134,8 @@ export class Http2Wire implements Wire {
     if (exchange === null) {
       if (now - this.#began > requestHead) this.#cancel();
     } else if (this.#progress !== null) {
-      const passed = now - this.#progress;
+      if (this.#pace?.isKept(now, unreadAnswer) === true) return true;
+      const passed = this.#pace === null ? now - this.#progress : unreadAnswer + 1n;
       if (passed > unreadAnswer + linger) return false; // not even the reset gets through
       if (passed > unreadAnswer) this.#cancel();
     } else if (!exchange.over) {

@@ -28,7 +28,6 @@ const MANY_CHUNKS = 8192;
 export function checkAnnounced(
   verb: string,
   headers: RequestHeaders,
-  limit: number,
   { open, http1 }: { readonly open: boolean; readonly http1: string | null },
 ): { readonly hasBody: boolean; readonly length: number | null } {
   const { transferEncoding, contentLength } = headers;
@@ -44,7 +43,6 @@ export function checkAnnounced(
   if (hasBody && (verb === "GET" || verb === "LIST" || verb === "HEAD" || verb === "OPTIONS")) {
     throw bodyNotExpected(verb);
   }
-  if (contentLength !== null && contentLength > limit) throw bodyTooLarge(limit);
   return { hasBody, length: contentLength };
 }
 
