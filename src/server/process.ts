@@ -188,7 +188,10 @@ export class ServerProcess {
     const requests = log.child("request");
     const browser = () => this.house.rooms.browser.browser;
     return new HttpServer({
-      core: { handle: (incoming) => this.house.pipeline.handle(incoming) },
+      core: {
+        handle: (incoming) => this.house.pipeline.handle(incoming),
+        streams: (request) => this.house.pipeline.streams(request),
+      },
       clock,
       timers,
       random,
