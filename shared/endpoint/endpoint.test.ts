@@ -27,6 +27,30 @@ function declared(path: string, input: Fields = {}, method: Method = "GET") {
   });
 }
 
+test("an endpoint runs where its kind allows, unless it says where", () => {
+  const runs = (more: Partial<Parameters<typeof endpoint>[0]>) =>
+    endpoint({
+      name: "placed",
+      method: "GET",
+      path: "/placed",
+      summary: "Is somewhere.",
+      access: access.open,
+      input: {},
+      output: out.nothing,
+      handler: () => undefined,
+      ...more,
+    }).runs;
+  assert.equal(runs({}), "anywhere");
+  assert.equal(runs({ method: "LIST" }), "anywhere");
+  assert.equal(runs({ method: "POST" }), "active");
+  assert.equal(runs({ answers: "always", method: "POST" }), "here");
+  for (const given of [{ issues: true }, { login: true }, { unwraps: true }]) {
+    assert.equal(runs(given), "active");
+    assert.throws(() => runs({ ...given, runs: "anywhere" }), /written down/);
+  }
+  assert.equal(runs({ method: "POST", runs: "anywhere" }), "anywhere");
+});
+
 test("what a declaration leaves out is the careful choice", () => {
   const read = declared("/a");
   assert.deepEqual(

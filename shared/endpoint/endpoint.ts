@@ -34,7 +34,10 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly answers?: "always" | "unsealed";
   /** Answers on a disaster-recovery secondary too. Default false. */
   readonly onDrSecondary?: boolean;
-  /** Default: reads anywhere in the cluster, everything else on the active node. "here": never forwarded. */
+  /** On which node of a cluster it runs: on the one that was asked, whatever that is; on any that has
+   *  followed the others far enough; on the active one, to which others hand it on. Default: what answers
+   *  in every state runs here, other reads anywhere, all else on the active node; and there alone what
+   *  gives out tokens or secrets that end. */
   readonly runs?: "here" | "anywhere" | "active";
   /** Default enveloped. */
   readonly family?: Family;
@@ -120,16 +123,18 @@ export function endpointsOf<Room>() {
   return <F extends Fields, O extends Output<unknown>>(
     declared: Declaration<Room, F, O>,
   ): Endpoint<Room> => {
-    const { path, method, input } = declared;
+    const { path, input } = declared;
     checkPath(path, input);
     checkStreams(declared);
-    const reads = method === "GET" || method === "LIST";
+    const runs = declared.runs ?? usualPlace(declared);
+    const { login = false, unwraps = false, issues = false } = declared;
+    const writes = login || unwraps || issues;
+    invariant(runs !== "anywhere" || !writes, `path ${path}: what it gives out is written down`);
     return {
       description: "",
       rootOnly: false,
       answers: "unsealed",
       onDrSecondary: false,
-      runs: reads ? "anywhere" : "active",
       family: "enveloped",
       audited: true,
       rateLimited: true,
@@ -147,11 +152,24 @@ export function endpointsOf<Room>() {
       anyStatus: false,
       bodyStream: null,
       ...declared,
+      runs,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
       exists: declared.exists ?? null,
     };
   };
+}
+
+function usualPlace(
+  declared: Pick<
+    Declaration<never, Fields, Output<unknown>>,
+    "method" | "answers" | "login" | "unwraps" | "issues"
+  >,
+): Endpoint<never>["runs"] {
+  if (declared.answers === "always") return "here";
+  const { method, login = false, unwraps = false, issues = false } = declared;
+  const reads = method === "GET" || method === "LIST";
+  return reads && !login && !unwraps && !issues ? "anywhere" : "active";
 }
 
 /** A field as it is looked for in a request. */

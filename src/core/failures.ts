@@ -37,6 +37,15 @@ export function drSecondary(): Failure {
 }
 
 /**
+ * @code not-active This node is not the active one of its cluster, and knows none to hand the request to.
+ * @remedy Ask the active node; sys/leader names it. If there is none, wait until one is elected.
+ */
+export function notActive(): Failure {
+  const message = "no active node: this node is a standby and cannot answer this itself";
+  return new Failure("unavailable", "not-active", message, { retryAfter: 1 });
+}
+
+/**
  * @code missing-token The request has no token.
  * @remedy Send one, in X-Service-Token or as a bearer token.
  */

@@ -457,6 +457,54 @@ test("a DR secondary answers only what is declared for it", async () => {
   assert.equal(await small.told("GET", "/sys/health"), "ok");
 });
 
+test("a standby refuses what is not about itself, before it looks at anything but the path", async () => {
+  const small = house();
+  small.node = { ...small.node, role: "standby" };
+  small.loopback = false;
+  const root = { token: "root" };
+  for (const [verb, target, options] of [
+    ["GET", "/sys/things/x", root],
+    ["GET", "/sys/things/x?help=1", root],
+    ["GET", "/sys/things/x", {}],
+    ["GET", "/sys/nothing", root],
+    ["POST", "/sys/things/x", { ...root, body: { size: "wrong" } }],
+    ["POST", "/sys/login", { body: {} }],
+    ["GET", "/team/sys/things/x", { token: "unknown" }],
+  ] as const) {
+    assert.equal(await small.told(verb, target, options), "unavailable not-active", target);
+  }
+  const { result } = await small.ask("GET", "/sys/things/x", root);
+  assert.ok(result instanceof Failure);
+  assert.equal(result.retryAfter, 1);
+  assert.match(result.message, /^no active node: this node is a standby/);
+  for (const stage of ["quota", "token", "body"]) assert.ok(!small.trace.includes(stage), stage);
+  assert.equal(small.attempts, 0, "a login that was not looked at is no attempt");
+  assert.equal(await small.told("GET", "/sys/health"), "ok");
+});
+
+test("a standby that answers reads leaves writes, logins and wrapped answers to the active node", async () => {
+  const small = house();
+  small.node = { ...small.node, role: "performance-standby" };
+  const root = { token: "root" };
+  const elsewhere = "unavailable not-active";
+  assert.equal(await small.told("GET", "/sys/things/x", root), "ok");
+  assert.equal(await small.told("GET", "/sys/things/x?help=1", root), "ok");
+  assert.equal(await small.told("GET", "/sys/things/x"), "denied missing-token");
+  assert.equal(await small.told("GET", "/sys/nothing", root), elsewhere);
+  assert.equal(await small.told("POST", "/sys/login", { body: {} }), elsewhere);
+  assert.equal(
+    await small.told("POST", "/sys/things/x", { ...root, body: { size: 1 } }),
+    elsewhere,
+  );
+  assert.equal(await small.told("POST", "/sys/rotate", root), elsewhere);
+});
+
+test("a sealed standby says first that it is sealed", async () => {
+  const small = house();
+  small.node = { ...small.node, role: "standby", sealed: true };
+  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "sealed sealed");
+});
+
 test("HEAD is for endpoints that declare it", async () => {
   const small = house();
   assert.equal((await small.ask("HEAD", "/sys/health")).headOnly, true);

@@ -29,6 +29,7 @@ import { governedRequest } from "./governed-request.ts";
 import type { ReadInput } from "./input.ts";
 import { isPublic, needOf, reaches } from "./need.ts";
 import { MEANING, meaningOf } from "./operation.ts";
+import { runsHere } from "./placement.ts";
 import { RequestState } from "./request-state.ts";
 import type { Route } from "./router.ts";
 import { Routing } from "./routing.ts";
@@ -85,7 +86,7 @@ export class Pipeline implements Core {
     } catch (error) {
       result = await this.#refuse(passage, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
-      if (isLogin(passage) && result.kind !== "rate-limited") {
+      if (isLogin(passage) && !passage.elsewhere && result.kind !== "rate-limited") {
         this.#parts.attempts.count(incoming.remote.address);
       }
     } finally {
@@ -114,6 +115,7 @@ export class Pipeline implements Core {
     this.#find(passage); // canonical path, namespace, endpoint
     if (passage.mount !== null) entry.mount = passage.mount.uuid;
     this.#answersNow(passage); // sealed, not initialised, disaster-recovery secondary
+    this.#place(passage); // active node or standby
     this.#count(passage); // rate quotas
     await this.#identify(passage); // token
     await this.#readBody(passage); // JSON, within its limits
@@ -133,7 +135,6 @@ export class Pipeline implements Core {
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(passage);
     const { input, warnings } = readInput(passage);
-    // Here a standby will forward, and a secondary send on what belongs to another region.
     const told = advised(passage, warnings);
     if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
     const answered = withWarnings(passed(passage, await endpoint.run(input, asked)), told);
@@ -216,6 +217,15 @@ export class Pipeline implements Core {
     }
     if (node.sealed) throw restricted ? failures.restricted() : failures.sealed();
     if (node.drSecondary && endpoint?.onDrSecondary !== true) throw failures.drSecondary();
+  }
+
+  /** What belongs to the active node is handed on from here, before a use of the token is taken, a quota is
+   *  touched or a record is written: that is done once, there. */
+  #place(passage: RequestState): void {
+    const { role } = this.#parts.node;
+    if (runsHere(role, passage)) return;
+    passage.elsewhere = true;
+    throw failures.notActive();
   }
 
   #count(passage: RequestState): void {

@@ -49,6 +49,8 @@ export class RequestState {
   respelled = false;
   /** The route is there, but not in a child namespace. */
   restricted = false;
+  /** It belongs to another node, which decides everything about it. */
+  elsewhere = false;
   caller: Caller | null = null;
   /** The caller, where this request is the last that its token may make. */
   spent: Caller | null = null;

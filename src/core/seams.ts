@@ -17,6 +17,7 @@ import type {
   Origin,
 } from "@holdfast/shared/endpoint/request";
 import type { ProgramInput } from "../program/request/program-input.ts";
+import type { NodeRole } from "../seal/health.ts";
 import type { Governor } from "../policies/governing/governing-places.ts";
 import type { Route } from "./router.ts";
 
@@ -25,6 +26,7 @@ export interface NodeState {
   readonly initialised: boolean;
   readonly sealed: boolean;
   readonly drSecondary: boolean;
+  readonly role: NodeRole;
   /** Last durable index. */
   readonly index: bigint;
 }

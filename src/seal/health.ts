@@ -1,13 +1,17 @@
 // Which status sys/health answers with: the first state that holds, by its own number or the one the
 // caller asked for. Pure; load balancers live by it.
 
+/** What a node is to its cluster. One that follows may answer what it has followed, or nothing but about
+ *  itself. */
+export type NodeRole = "active" | "standby" | "performance-standby";
+
 /** What is known of the node and its cluster. */
 export interface HealthFacts {
   readonly removed: boolean;
   readonly initialised: boolean;
   readonly sealed: boolean;
   readonly drSecondary: boolean;
-  readonly role: "active" | "standby" | "performance-standby";
+  readonly role: NodeRole;
   /** For a standby: whether the active node was heard of within 15 s. */
   readonly activeReachable: boolean;
 }

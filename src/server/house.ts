@@ -170,6 +170,7 @@ export class House {
           return keeper.sealed;
         },
         drSecondary: false,
+        role: "active",
         get index() {
           return store.index;
         },

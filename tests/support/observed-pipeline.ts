@@ -42,7 +42,7 @@ export class ObservedPipeline {
     const refuse = () => Promise.reject(new Error("not reached: handlers answer with nothing"));
     this.#pipeline = new Pipeline({
       endpoints: mount === null ? watched : [],
-      node: { initialised: true, sealed: false, drSecondary: false, index: 7n },
+      node: { initialised: true, sealed: false, drSecondary: false, role: "active", index: 7n },
       tokens: {
         find: (secret) => callerOf(secret === "management" ? "management" : "client"),
         hasExpired: () => false,

@@ -9,6 +9,7 @@ import { SystemTimers } from "../../src/system/timers.ts";
 import { utf8 } from "@holdfast/shared/bytes";
 import type { Incoming, Outcome } from "../../src/core/incoming.ts";
 import { Pipeline } from "../../src/core/pipeline.ts";
+import type { NodeState } from "../../src/core/seams.ts";
 import { Running } from "../../src/core/running.ts";
 import type { AuditedAnswer, AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";
@@ -50,7 +51,13 @@ export class SmallHouse {
   rights: Promise<void> | null = null;
   /** RGPs and EGPs that fail, by "rgp name" or "egp path". */
   readonly failing = new Set<string>();
-  node = { initialised: true, sealed: false, drSecondary: false, index: 7n };
+  node: NodeState = {
+    initialised: true,
+    sealed: false,
+    drSecondary: false,
+    role: "active",
+    index: 7n,
+  };
   auditFails: "never" | "request" | "response" = "never";
   /** Closed once the node has waited for its requests. */
   auditOpen = true;
@@ -80,6 +87,9 @@ export class SmallHouse {
         },
         get drSecondary() {
           return state().drSecondary;
+        },
+        get role() {
+          return state().role;
         },
         get index() {
           return state().index;
