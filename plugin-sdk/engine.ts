@@ -49,6 +49,11 @@ export interface EngineType<E> {
   /** Of login methods: whether whom it has let in, told by the `owner` of its offer or else by the metadata
    *  that it vouched for, it would still know. Who was made anew is another. Asked before a token of such a login is renewed. Default: yes. */
   readonly stillKnows?: (engine: E, owner: Readonly<Record<string, string>>) => Promise<boolean>;
+  /** This node is the active one: work of its own, which writes or calls outside though no request asks for
+   *  it, begins. Nothing of the kind begins before. Default: it has none. */
+  readonly lead?: (engine: E) => void;
+  /** No longer: when it resolves, nothing of that work is under way. Default: it has none. */
+  readonly rest?: (engine: E) => void | Promise<void>;
   /** Stops what it has begun: before the mount goes, the node seals, or the engine is opened anew. */
   readonly close?: (engine: E) => void | Promise<void>;
   /** Called with the keys of its storage that somebody else has changed (replication, another node), each

@@ -8,10 +8,12 @@ import test from "node:test";
 import { errorsPage, productFiles, readErrorCodes } from "../scripts/error-codes.ts";
 import { STATUS } from "../src/http/status.ts";
 import { needsNode } from "./house/browser.ts";
+import { ROOMS } from "../src/server/rooms.ts";
 import { depth, fileName, openingComment, switchedOffTests } from "./house/files.ts";
 import { casesApart, casesListed, casesNamed } from "./house/cases.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
 import { strayPointers } from "./house/pointers.ts";
+import { roomsApart } from "./house/room-list.ts";
 import { importDirection, type Packages } from "./house/rooms.ts";
 import { importsOf, readCode } from "./house/source.ts";
 import { pooledMemory, worldUse } from "./house/world.ts";
@@ -282,6 +284,45 @@ for (const [name, { check, violations, innocent, on }] of Object.entries(rules))
     );
   });
 }
+
+test("the list of rooms: the check finds what was planted and nothing else", () => {
+  const api = "const endpoint = endpointsOf<Lamps>();";
+  const lamps = { key: "lamps", name: "lamps", files: ["src/lamps/api.ts"] };
+  const files = [
+    ["src/lamps/room.ts", "// A room."],
+    ["src/lamps/api.ts", `${api} export const lampsApi = [];`],
+    ["src/lamps/api-pages.ts", `${api} export function pagesOf() {}`],
+    ["src/lamps/api.test.ts", `${api} export const testApi = [];`],
+    ["src/oil/oil.ts", "// endpointsOf<Oil>() would make it a room"],
+  ] as const;
+  assert.deepEqual(roomsApart(files, [lamps]), []);
+  assert.equal(roomsApart(files, []).length, 3, "a room that is not in the list");
+  const more = (path: string, source: string) => roomsApart([...files, [path, source]], [lamps]);
+  assert.equal(more("src/oil/room.ts", "").length, 1);
+  assert.equal(more("src/oil/deep/api.ts", "endpointsOf<Oil>();").length, 1);
+  assert.equal(more("src/lamps/api-more.ts", `${api} export const moreApi = [];`).length, 1);
+  assert.equal(roomsApart(files, [{ ...lamps, name: "oil" }]).length, 1);
+  assert.equal(
+    roomsApart(files, [{ ...lamps, files: [...lamps.files, "src/oil/oil.ts"] }]).length,
+    1,
+  );
+  assert.equal(roomsApart(files.slice(1), [lamps]).length, 1);
+});
+
+test("every room is in the list, and whatever is declared is declared by one", () => {
+  const listed = Object.entries(ROOMS).map(([key, { name, declares }]) => ({
+    key,
+    name,
+    files: declares.map(({ file }) => file),
+  }));
+  assert.deepEqual(
+    roomsApart(
+      scripts.map((path) => [path, read(path)]),
+      listed,
+    ),
+    [],
+  );
+});
 
 test("the walk sees the house", () => {
   for (const path of ["shared/world.ts", "src/storage/engines/engine.ts", "tests/house.test.ts"]) {

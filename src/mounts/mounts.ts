@@ -45,6 +45,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
   readonly #disabling: Disabling;
   readonly #routes: EngineRoutes;
   #started = awaited();
+  #leading = false;
 
   constructor(options: MountsOptions) {
     this.#options = options;
@@ -57,7 +58,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     const routes = this.#routes;
     const { services = () => NO_SERVICES } = options;
     const parts = { shared, local, clock, timers, random, log, ttls };
-    const world: MountWorld = { ...parts, routes, services };
+    const world: MountWorld = { ...parts, routes, services, leads: () => this.#leading };
     this.#fixed = new FixedMounts(world, options.fixed ?? []);
     const { types, aliases = new Map() } = options;
     this.#types = new MountTypes({ types, aliases, fixed: this.#fixed.types(), random, ttls });
@@ -98,6 +99,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
   start(): void {
     this.#disabling.open();
     this.moves.open();
+    this.#leading = true;
+    this.#table.lead();
     for (const mount of this.#table.all()) {
       const { kind } = mount.record.state;
       if (kind === "disabling") this.#disabling.start(mount);
@@ -111,7 +114,9 @@ export class Mounts implements PathsTaken, NamespaceContents {
   async stop(): Promise<void> {
     this.#started = awaited();
     this.#started.reject(stopped());
-    await Promise.all([this.#rollback.stop(), this.#disabling.stop(), this.moves.stop()]);
+    this.#leading = false;
+    const jobs = [this.#rollback.stop(), this.#disabling.stop(), this.moves.stop()];
+    await Promise.all([...jobs, this.#table.rest()]);
   }
 
   async close(): Promise<void> {

@@ -45,6 +45,8 @@ export interface MountWorld {
   readonly log: Log;
   readonly ttls: ServerTtls;
   readonly routes: EngineRoutes;
+  /** Whether this node is the active one. */
+  readonly leads: () => boolean;
   readonly services: (mount: ServicesFor) => EngineServices;
 }
 
@@ -177,14 +179,38 @@ export class Mount {
     try {
       this.type.invalidate(engine.value, keys);
     } catch (error) {
-      const cause = error instanceof Failure ? describe(error) : "unexpected error";
-      const { path } = this.#record;
-      this.#world.log.error("an engine did not take in what was changed", { path, cause });
+      this.#tellTrouble("an engine did not take in what was changed", error);
       this.#reopen(); // it begins with what is stored
     }
   }
 
+  /** The node is the active one from here on: its engine begins with work of its own. */
+  lead(): void {
+    const engine = this.#engine;
+    if (engine === null) return; // it is told when it is open
+    try {
+      this.type?.lead?.(engine.value);
+    } catch (error) {
+      this.#tellTrouble("an engine did not begin its own work", error);
+    }
+  }
+
+  async rest(): Promise<void> {
+    const engine = this.#engine;
+    if (engine === null) return;
+    try {
+      await this.type?.rest?.(engine.value);
+    } catch (error) {
+      this.#tellTrouble("an engine did not end its own work well", error);
+    }
+  }
+
   // --- inside ---
+
+  #tellTrouble(what: string, error: unknown): void {
+    const cause = error instanceof Failure ? describe(error) : "unexpected error";
+    this.#world.log.error(what, { path: this.#record.path, cause });
+  }
 
   #reopen(): void {
     void this.close();
@@ -222,6 +248,7 @@ export class Mount {
     this.#missed = null;
     this.#show();
     if (this.#engine !== null) this.#catchUp(missed);
+    if (this.#world.leads()) this.lead();
   }
 
   async #closing(): Promise<void> {
@@ -233,8 +260,7 @@ export class Mount {
     try {
       await this.type?.close?.(engine.value);
     } catch (error) {
-      const cause = error instanceof Failure ? describe(error) : "unexpected error";
-      this.#world.log.error("an engine did not close well", { path: this.#record.path, cause });
+      this.#tellTrouble("an engine did not close well", error);
     } finally {
       this.#life.ended = true;
     }

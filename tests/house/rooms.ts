@@ -2,27 +2,11 @@
 // new row.
 
 import { posix } from "node:path";
+import { ROOMS as LISTED } from "../../src/server/rooms.ts";
 import { importsOf, readCode } from "./source.ts";
 
 /** Rooms of equal rank: they never import each other, save the type of a record. */
-const ROOMS = [
-  "seal",
-  "tokens",
-  "policies",
-  "leases",
-  "mounts",
-  "namespaces",
-  "wrapping",
-  "identity",
-  "audit",
-  "quotas",
-  "browser",
-  "introspection",
-  "plugins",
-  "regions",
-  "replication",
-  "snapshots",
-];
+const ROOMS: readonly string[] = Object.keys(LISTED);
 const FOUNDATION = ["base", "crypto", "storage", "barrier"];
 /** Policies as values: documents, the ACL decision, programs. Pure, and below every room. */
 const POLICIES_AS_VALUES = ["document", "acl", "program"];

@@ -186,7 +186,9 @@ export async function openEngine<E>(
     },
     options: type.checkOptions(options),
   };
-  return new TestedEngine(type, await type.open(given), given);
+  const engine = await type.open(given);
+  type.lead?.(engine);
+  return new TestedEngine(type, engine, given);
 }
 
 /** Undoes every record there is, as a rollback would whatever their age. Gives how many there were. */

@@ -20,7 +20,7 @@ const LONGEST_SLEEP: Nanos = 10n * MINUTE;
 export class RotationSchedule {
   readonly #options: ScheduleOptions;
   readonly #due = new Map<string, Instant>();
-  readonly #running = new Set<string>();
+  readonly #running = new Map<string, Promise<void>>();
   #lastBegun: Nanos | null = null;
   #timer: Timer | null = null;
   #open = false;
@@ -34,10 +34,16 @@ export class RotationSchedule {
     this.#arm();
   }
 
-  close(): void {
+  /** Begins nothing more, and waits for what runs; what is due stays known. */
+  async rest(): Promise<void> {
     this.#open = false;
     this.#timer?.cancel();
     this.#timer = null;
+    await Promise.all(this.#running.values());
+  }
+
+  close(): void {
+    void this.rest();
     this.#due.clear();
   }
 
@@ -69,13 +75,12 @@ export class RotationSchedule {
     const { clock } = this.#options;
     if (this.#open && next !== null && next.due <= clock.now()) {
       this.#lastBegun = clock.elapsed();
-      void this.#begin(next.name);
+      this.#running.set(next.name, this.#begin(next.name));
     }
     this.#arm();
   }
 
   async #begin(name: string): Promise<void> {
-    this.#running.add(name);
     try {
       await this.#options.run(name);
     } finally {

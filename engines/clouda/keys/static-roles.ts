@@ -58,7 +58,15 @@ export class StaticRoles {
       after = roles.at(-1)?.key;
       if (roles.length < PAGE || after === undefined) break;
     }
-    this.#rotation.open();
+  }
+
+  /** Keys are replaced when they are due. */
+  lead(): void {
+    this.#rotation.lead();
+  }
+
+  rest(): Promise<void> {
+    return this.#rotation.rest();
   }
 
   close(): void {

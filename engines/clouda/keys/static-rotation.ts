@@ -41,7 +41,7 @@ export class Rotation {
   readonly #find: (name: string) => Promise<State | null>;
   readonly #schedule: RotationSchedule;
   readonly #under = new Set<AbortController>();
-  #closed = false;
+  #resting = true;
 
   constructor(engine: CloudA, find: (name: string) => Promise<State | null>) {
     const { clock, timers } = engine.given;
@@ -50,14 +50,20 @@ export class Rotation {
     this.#schedule = new RotationSchedule({ clock, timers, run: (name) => this.#due(name) });
   }
 
-  open(): void {
+  lead(): void {
+    this.#resting = false;
     this.#schedule.open();
   }
 
-  close(): void {
-    this.#closed = true;
-    this.#schedule.close();
+  async rest(): Promise<void> {
+    this.#resting = true;
     for (const under of this.#under) under.abort();
+    await this.#schedule.rest();
+  }
+
+  close(): void {
+    void this.rest();
+    this.#schedule.close();
   }
 
   know(name: string, creds: StaticCreds): void {
@@ -130,7 +136,7 @@ export class Rotation {
       if (creds.ended || creds.expiration <= now) await this.rotate(state, signal);
       else await this.#retire(role, creds, signal);
     } catch (error) {
-      if (this.#closed) return; // no failure of the rotation: with the next opening it is due again
+      if (this.#resting) return; // no failure of the rotation: when it leads again it is due again
       await this.#failed(role, error);
     }
   }

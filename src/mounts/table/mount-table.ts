@@ -61,6 +61,15 @@ export class Table {
     await this.#waitFor(Promise.all(all.map((mount) => mount.close())));
   }
 
+  /** This node is the active one: engines begin with work of their own. */
+  lead(): void {
+    for (const mount of this.#byUuid.values()) mount.lead();
+  }
+
+  async rest(): Promise<void> {
+    await this.#waitFor(Promise.all([...this.#byUuid.values()].map((mount) => mount.rest())));
+  }
+
   find(namespace: NamespaceRef, segments: readonly string[]): FoundMount | null {
     return this.#tree.find(namespace.id, segments)?.mount.found ?? null;
   }

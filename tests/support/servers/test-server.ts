@@ -16,6 +16,7 @@ import type { World } from "@holdfast/shared/world";
 import type { Config, ListenerConfig } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { openServer, type Server } from "../../../src/server/server.ts";
+import type { ServerParts } from "../../../src/server/process.ts";
 import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
@@ -34,6 +35,10 @@ export interface TestServerOptions {
   readonly engineTypes?: readonly EngineType<unknown>[];
   /** Variables that engines look for. Default none. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether it becomes the active node when it is unsealed. Default: it does. */
+  readonly leads?: ServerParts["leads"];
+  /** Rooms beside those of the list. Default none. */
+  readonly rooms?: ServerParts["rooms"];
 }
 
 export interface Opened {
@@ -140,10 +145,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const write = (line: string) => void lines.push(line);
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
   const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
-  const { dev, engineTypes = [], environment = {} } = options;
+  const { dev, engineTypes = [], environment = {}, leads = () => true, rooms = [] } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
   const common = { world, log, dial, ...about, engine: options.engine?.(engine) ?? engine };
-  const parts = { ...common, engineTypes, environment };
+  const parts = { ...common, engineTypes, environment, leads, rooms };
   const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
   return new TestServer(server, lines, directory, engine);
 }

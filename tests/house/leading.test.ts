@@ -1,0 +1,220 @@
+// A node that is unsealed and does not lead writes nothing and calls nobody, whatever is due; it does when it
+// leads, and has stopped when it rests. Every room of the server is there, with something to do for those that
+// have work in the background; and rooms and engines that do not keep to it are found.
+
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { anyEngine, type EngineNeeds, type EngineType } from "@holdfast/plugin-sdk/engine";
+import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
+import type { Duplex } from "node:stream";
+import type { View } from "../../src/barrier/view.ts";
+import type { Room } from "../../src/house/room.ts";
+import { MemoryDisk } from "../../src/storage/engines/memory.ts";
+import { SystemNet } from "../../src/system/net.ts";
+import { Outside, type Step } from "../support/outside.ts";
+import { EngineServer, HOUR, MINUTE } from "../support/servers/engine-server.ts";
+import type { TestServerOptions } from "../support/servers/test-server.ts";
+import { WatchedEngine } from "../support/watched-engine.ts";
+
+const STEPS: readonly Step[] = ["issue", "recorded", "made", "renew", "revoke", "undo", "periodic"];
+const ROLE = { primary: true };
+const note = jsonCodec<string>();
+
+class CountingNet extends SystemNet {
+  calls = 0;
+
+  override connect(...to: Parameters<SystemNet["connect"]>): Promise<Duplex> {
+    this.calls++;
+    return super.connect(...to);
+  }
+}
+
+/** An engine with work of its own, which begins at one of its moments. */
+function busyEngine(begins: "open" | "lead", outside: Outside): EngineType<unknown> {
+  const begin = ({ storage, timers }: EngineNeeds) => {
+    const timer = timers.after(MINUTE, () => {
+      void outside.reach("periodic", "busy");
+      void storage.write((tx) => tx.put("at", "work", note)).catch(() => {});
+    });
+    return () => timer.cancel();
+  };
+  interface Busy {
+    readonly needs: EngineNeeds;
+    stop: () => void;
+  }
+  return anyEngine<Busy>({
+    type: "busy",
+    kind: "secret",
+    summary: "For tests.",
+    version: "v1.0.0+builtin",
+    paths: () => [],
+    checkOptions: (options) => options,
+    open: (needs) => ({ needs, stop: begins === "open" ? begin(needs) : () => {} }),
+    lead: (busy) => {
+      if (begins === "lead") busy.stop = begin(busy.needs);
+    },
+    rest: (busy) => busy.stop(),
+  });
+}
+
+class Stage {
+  readonly disk = new MemoryDisk();
+  readonly outside = new Outside();
+  readonly net = new CountingNet();
+  readonly #stop: (() => Promise<void>)[] = [];
+  #watched: WatchedEngine | null = null;
+  #before = 0;
+  shares: readonly string[] = [];
+
+  constructor(t: TestContext) {
+    t.after(async () => {
+      for (const stop of this.#stop) await stop();
+    });
+  }
+
+  async started(options: TestServerOptions): Promise<EngineServer> {
+    const { disk, outside, net } = this;
+    const server = new EngineServer({
+      engineTypes: [busyEngine("lead", outside)],
+      ...options,
+      disk,
+      outside,
+      world: { net },
+      engine: (inner) => (this.#watched = new WatchedEngine(inner)),
+    });
+    await server.start();
+    this.#stop.push(() => server.test.stop().catch(() => {}));
+    return server;
+  }
+
+  /** Unsealed without leading. */
+  async resting(options: TestServerOptions = {}): Promise<EngineServer> {
+    const server = await this.started({ ...options, leads: () => false });
+    this.mark();
+    await server.test.unseal(this.shares);
+    return server;
+  }
+
+  /** How much was written and called since the mark. */
+  get done(): { readonly commits: number; readonly calls: number } {
+    const commits = this.#watched?.batches.length ?? 0;
+    return { commits, calls: this.#calls() - this.#before };
+  }
+
+  mark(): void {
+    this.#watched?.batches.splice(0);
+    this.#before = this.#calls();
+  }
+
+  #calls(): number {
+    return STEPS.reduce((sum, step) => sum + this.outside.reached(step), this.net.calls);
+  }
+}
+
+const QUIET = { commits: 0, calls: 0 };
+
+/** A store in which every room has left something to be done. */
+async function fullStage(t: TestContext): Promise<Stage> {
+  const stage = new Stage(t);
+  const server = await stage.started({});
+  await server.open();
+  stage.shares = server.shares;
+  await server.counting("count", { ttl: 600 });
+  await server.issue(); // a lease that ends
+  await server.enable("busy", "busy");
+  await server.must("POST", "auth/token/create", { ttl: "10m", policies: ["default"] }); // a token too
+  await server.must("POST", "acl/token", {
+    Name: "short",
+    Type: "management",
+    ExpirationTTL: "2m",
+  });
+  // A record of something that was made outside, and never became a lease.
+  stage.outside.fail("made", () => new Error("the provider is gone"), 1);
+  await server.ask("GET", "count/creds/r");
+  // A namespace that is being deleted, with a mount whose leases cannot be revoked yet.
+  await server.namespaces("team");
+  await server.counting("held", {}, "team");
+  await server.issue("held/creds/r", { namespace: "team" });
+  stage.outside.fail("revoke", () => new Error("not now"), 1);
+  await server.must("DELETE", "sys/namespaces/team");
+  await server.die();
+  return stage;
+}
+
+test("a node that does not lead writes nothing and calls nobody, whatever is due", async (t) => {
+  const stage = await fullStage(t);
+  const server = await stage.resting();
+  assert.equal(server.test.server.life.leading, false);
+  await server.time.passSlowly(6n * HOUR, 5n * MINUTE);
+  assert.deepEqual(stage.done, QUIET);
+
+  const named = server.storedKeys("shared/namespaces/").length;
+  const expiring = server.storedKeys("local/tokens/").length;
+  await server.test.server.life.lead(ROLE);
+  await server.passUntil(() => stage.outside.objects.length === 0);
+  await server.passUntil(() => server.storedKeys("shared/namespaces/").length < named);
+  await server.passUntil(() => server.storedKeys("local/tokens/").length < expiring);
+  assert.ok(stage.outside.reached("undo") > 0);
+  assert.ok(stage.outside.reached("periodic") > 0);
+
+  await server.test.server.life.rest({ drained: async () => {} });
+  stage.mark();
+  await server.time.passSlowly(6n * HOUR, 5n * MINUTE);
+  assert.deepEqual(stage.done, QUIET, "it has stopped");
+
+  await server.test.server.life.lead(ROLE);
+  await server.passUntil(() => stage.done.calls > 0 && stage.done.commits > 0);
+});
+
+test("a store that nobody has led yet is only read", async (t) => {
+  const stage = new Stage(t);
+  const made = await stage.started({});
+  stage.shares = (await made.test.init()).shares;
+  await made.test.stop();
+  const server = await stage.resting();
+  await server.time.passSlowly(HOUR, 5n * MINUTE);
+  assert.deepEqual(stage.done, QUIET);
+  await server.test.server.life.lead(ROLE);
+  assert.ok(stage.done.commits > 0, "the key of wrappings and the version are stored");
+});
+
+const roomThat = (name: string, open: (view: View) => void | Promise<void>) => [
+  ({ shared }: { readonly shared: View }): Room => ({
+    name,
+    endpoints: [],
+    open: () => open(shared),
+  }),
+];
+
+test("planted: a room that writes while it opens keeps the node sealed", async (t) => {
+  const stage = await fullStage(t);
+  const write = (view: View) =>
+    view.write((tx) => tx.put("planted", new Uint8Array(1), bytesCodec));
+  const server = await stage.started({ leads: () => false, rooms: roomThat("planted", write) });
+  const unsealed = await server.test.call("POST", "/v1/sys/unseal", {
+    body: { key: stage.shares[0] },
+  });
+  assert.equal(unsealed.status, 503, unsealed.text);
+  assert.equal(server.test.server.keeper.sealed, true);
+});
+
+test("planted: a room that writes, deletes or arms something while it opens is found", async (t) => {
+  const planted: Readonly<Record<string, (view: View) => void | Promise<void>>> = {
+    deletes: (view) => view.write((tx) => tx.delete("tokens/bootstrap")),
+    later: (view) =>
+      void Promise.resolve().then(() => view.write((tx) => tx.delete("tokens/bootstrap"))),
+  };
+  for (const [name, open] of Object.entries(planted)) {
+    const stage = await fullStage(t);
+    const server = await stage.resting({ rooms: roomThat(name, open) });
+    await server.time.passSlowly(HOUR, 5n * MINUTE);
+    assert.notDeepEqual(stage.done, QUIET, name);
+  }
+});
+
+test("planted: an engine whose own work begins while it opens is found", async (t) => {
+  const stage = await fullStage(t);
+  const server = await stage.resting({ engineTypes: [busyEngine("open", stage.outside)] });
+  await server.time.passSlowly(HOUR, 5n * MINUTE);
+  assert.ok(stage.done.calls > 0);
+});
