@@ -2,7 +2,7 @@
 
 import { SystemRandom } from "../../src/system/random.ts";
 import type { Server } from "../../src/server/server.ts";
-import { Minting } from "../../src/tokens/minting.ts";
+import { Minting } from "../../src/tokens/token-writes.ts";
 import { Salt } from "../../src/tokens/rows/salt.ts";
 import { type FillPlace, fillServer, trimmed } from "./fill-server.ts";
 import { answer } from "../processes.ts";

@@ -15,12 +15,12 @@ import {
   TEAM,
   turns,
 } from "../../tests/support/made/made-tokens.ts";
-import type { NewToken } from "./new-token.ts";
+import type { NewToken } from "./token-rules.ts";
 
 const denied = refused("Permission denied", "denied");
 
 async function owned(made: MadeTokens, spec: NewToken = CLIENT) {
-  const token = await made.tokens.create(spec);
+  const token = await made.tokens.writes.create(spec);
   const caller = made.tokens.find(secretOf(token));
   assert.ok(caller);
   return { token, caller };
@@ -114,7 +114,7 @@ test("with its token it is gone, in the same write", async () => {
   const { caller } = await owned(made);
   const secret = secretOf(await tokens.oneTime.upsert(caller));
   engine.batches.length = 0;
-  await tokens.delete("root", caller.accessor);
+  await tokens.writes.delete("root", caller.accessor);
   assert.equal(engine.batches.length, 1);
   assert.deepEqual(rowsOf(made), []);
   await assert.rejects(tokens.oneTime.exchange(secret, "root"), denied);
@@ -135,7 +135,7 @@ test("a token that has expired gets none, and its one-time token gets nobody in"
 test("a token that was deleted since its owner was let in gets none", async () => {
   const made = await madeTokens();
   const { caller } = await owned(made);
-  await made.tokens.delete("root", caller.accessor);
+  await made.tokens.writes.delete("root", caller.accessor);
   await assert.rejects(made.tokens.oneTime.upsert(caller), denied);
   assert.deepEqual(rowsOf(made), []);
 });

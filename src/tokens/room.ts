@@ -71,7 +71,7 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
       wipe: {
         reachesOutside: false,
         run: async (namespaceId) => {
-          await tokens.wipeNamespace(namespaceId);
+          await tokens.writes.wipeNamespace(namespaceId);
           return true;
         },
       },

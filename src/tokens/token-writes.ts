@@ -1,20 +1,26 @@
-// Makes, changes and ends tokens, each in one transaction. Who may is not decided here.
+// Makes, changes and ends tokens, each in one transaction. Who may is not decided here; what a token may be,
+// in token-rules.ts.
 
 import { isUuid } from "@holdfast/shared/text/uuid";
 import { Secret } from "@holdfast/shared/secret";
-import type { Instant, Nanos } from "@holdfast/shared/world";
+import type { Instant, Nanos, Random } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { TokenEnding } from "./life/expiry.ts";
 import * as failures from "./failures.ts";
 import type { TokenLookup } from "./lookup.ts";
-import type { Minting } from "./minting.ts";
-import { cutToMaker, type Lifetimes, type NewToken } from "./new-token.ts";
 import type { OneTimeRows } from "./rows/one-time-rows.ts";
 import { increment, renewedUntil } from "./life/renewal.ts";
 import type { Salt } from "./rows/salt.ts";
 import { isUsableSecret, type Token } from "./token.ts";
-import { changed, type TokenChange } from "./token-change.ts";
+import {
+  changed,
+  checkNewToken,
+  cutToMaker,
+  type Lifetimes,
+  type NewToken,
+  type TokenChange,
+} from "./token-rules.ts";
 import type { TokenRanges } from "./rows/token-ranges.ts";
 import type { TokenPlace, TokenRows } from "./rows/token-rows.ts";
 
@@ -54,6 +60,7 @@ export class TokenWrites {
     this.#parts = parts;
   }
 
+  /** Refuses with all problems at once. `lifetimes`: null for any. Default: as configured. */
   create(spec: NewToken, lifetimes: Lifetimes | null = this.#parts.lifetimes): Promise<Token> {
     const { rows, minting, lookup, salt } = this.#parts;
     const parent = spec.terms?.parent ?? null;
@@ -64,21 +71,23 @@ export class TokenWrites {
     });
   }
 
-  update(namespaceId: string, accessor: string, given: TokenWrite): Promise<Token> {
+  /** Of an accessor that no token has it is an upload, if it can be one. */
+  update(namespaceId: string, accessor: string, change: TokenWrite): Promise<Token> {
     const { rows, lookup } = this.#parts;
     return rows.shared.write((tx) => {
       const before = this.#stored(tx, namespaceId, accessor);
-      if (before === null) return this.#upload(tx, namespaceId, accessor, given);
+      if (before === null) return this.#upload(tx, namespaceId, accessor, change);
       // It would open more than what it holds.
       if (before.terms?.wrapping !== undefined) throw failures.wrappingFixed();
-      const shape = changed(before, given, lookup.isOver(before, tx));
+      const shape = changed(before, change, lookup.isOver(before, tx));
       const after = { ...shape, modifyIndex: tx.index };
       rows.replace(tx, before, after);
       return after;
     });
   }
 
-  /** `asked`: null for the time it was made with. */
+  /** Lets a renewable token live for `asked` from now, but never past the longest lifetime. Null for the
+   *  time it was made with. */
   renew(namespaceId: string, accessor: string, asked: Nanos | null): Promise<Token> {
     const { rows, lookup, lifetimes } = this.#parts;
     return rows.shared.write((tx) => {
@@ -96,6 +105,7 @@ export class TokenWrites {
     });
   }
 
+  /** Nobody is let in by it from here on. `cas`: the ModifyIndex that it must have. */
   delete(namespaceId: string, accessor: string, cas?: bigint): Promise<DeletedToken> {
     const { rows } = this.#parts;
     const remove = (tx: Tx): DeletedToken => {
@@ -145,9 +155,9 @@ export class TokenWrites {
   }
 
   /** One that only clients can be, with identifiers that somebody has chosen. */
-  #upload(tx: Tx, namespaceId: string, accessor: string, given: TokenWrite): Token {
+  #upload(tx: Tx, namespaceId: string, accessor: string, change: TokenWrite): Token {
     const { rows, minting, salt, lifetimes } = this.#parts;
-    const { secret = "", type, cas } = given;
+    const { secret = "", type, cas } = change;
     const chosen = isUuid(accessor) && isUuid(secret) && isUsableSecret(secret);
     if (!chosen || type !== "client" || cas !== undefined) throw failures.cannotFind(accessor);
     const shown = rows.byAccessor(namespaceId, secret.toLowerCase(), tx) !== null;
@@ -158,7 +168,7 @@ export class TokenWrites {
     return minting.mint(
       tx,
       salt(),
-      { ...given, namespaceId },
+      { ...change, namespaceId },
       {
         lifetimes,
         accessor: accessor.toLowerCase(),
@@ -170,5 +180,53 @@ export class TokenWrites {
   #stored(tx: Tx, namespaceId: string, accessor: string): Token | null {
     if (!isUuid(accessor)) return null;
     return this.#parts.rows.byAccessor(namespaceId, accessor.toLowerCase(), tx);
+  }
+}
+
+/** What somebody has picked; what is left out is random. */
+export interface Chosen {
+  readonly secret?: Secret<string> | undefined;
+  /** One that no token has. */
+  readonly accessor?: string | undefined;
+}
+
+/** Makes tokens inside a transaction: identifiers, times, indexes and all their rows at once. */
+export class Minting {
+  readonly #rows: TokenRows;
+  readonly #random: Random;
+
+  constructor(rows: TokenRows, random: Random) {
+    this.#rows = rows;
+    this.#random = random;
+  }
+
+  mint(
+    tx: Tx,
+    salt: Salt,
+    spec: NewToken,
+    { lifetimes, ...chosen }: Chosen & { readonly lifetimes: Lifetimes | null },
+  ): Token {
+    const checked = checkNewToken(spec, tx.time, lifetimes);
+    const secret = chosen.secret ?? new Secret(this.#random.uuid());
+    if (!isUsableSecret(secret.reveal())) throw failures.secretUnusable();
+    const hash = salt.hashOf(secret.reveal());
+    // Nobody looks for one that was drawn just now: 122 random bits do not come twice.
+    if (chosen.secret !== undefined && this.#rows.placeOf(hash, tx) !== null)
+      throw failures.secretInUse();
+    const token: Token = {
+      ...checked,
+      accessor: chosen.accessor ?? this.#random.uuid(),
+      secret,
+      global: spec.global ?? false,
+      namespaceId: spec.namespaceId,
+      renewable: spec.renewable ?? false,
+      ...(spec.terms === undefined ? {} : { terms: spec.terms }),
+      ...(spec.origin === undefined ? {} : { origin: spec.origin }),
+      createIndex: tx.index,
+      modifyIndex: tx.index,
+    };
+    const drawn = chosen.secret === undefined && chosen.accessor === undefined;
+    this.#rows.put(tx, token, hash, drawn);
+    return token;
   }
 }

@@ -25,7 +25,7 @@ import { closeRoom, openRoom } from "../../tests/support/jobs.ts";
 
 test("a created token is found by its secret at once, and by its accessor", async () => {
   const { tokens, world, store } = await madeTokens();
-  const token = await tokens.create({
+  const token = await tokens.writes.create({
     ...CLIENT,
     name: "ci",
     policies: ["b", "A", "b"],
@@ -53,7 +53,7 @@ test("a created token is found by its secret at once, and by its accessor", asyn
 
 test("UUIDs compare without case, and any other text is itself", async () => {
   const { tokens } = await madeTokens();
-  const token = await tokens.create(CLIENT);
+  const token = await tokens.writes.create(CLIENT);
   assert.equal(tokens.find(secretOf(token).toUpperCase())?.accessor, token.accessor);
   assert.equal(tokens.find(` ${secretOf(token)}`), null);
   assert.equal(tokens.find(secretOf(token).replaceAll("-", "")), null);
@@ -61,8 +61,8 @@ test("UUIDs compare without case, and any other text is itself", async () => {
 
 test("storage keys hold the salted hash and never the secret, and the class follows Global", async () => {
   const made = await madeTokens();
-  const local = await made.tokens.create(CLIENT);
-  const global = await made.tokens.create({ ...CLIENT, global: true });
+  const local = await made.tokens.writes.create(CLIENT);
+  const global = await made.tokens.writes.create({ ...CLIENT, global: true });
   const salt = made.barrier.view("shared/tokens/").get("salt", bytesCodec);
   assert.equal(salt?.length, 32);
   const hash = (token: Token) =>
@@ -88,16 +88,16 @@ test("a deleted token is nobody's from the answer on, and nothing of it is left"
   const { tokens, ended } = made;
   const expires = made.world.clock.now() + MINUTE;
   for (const global of [true, false]) {
-    const token = await tokens.create({ ...CLIENT, global, expires });
+    const token = await tokens.writes.create({ ...CLIENT, global, expires });
     assert.ok(tokens.find(secretOf(token)));
-    const deleted = await tokens.delete("root", token.accessor);
+    const deleted = await tokens.writes.delete("root", token.accessor);
     assert.equal(deleted.token.accessor, token.accessor);
     assert.equal(deleted.index, made.store.index);
     assert.equal(tokens.find(secretOf(token)), null);
     assert.equal(tokens.byAccessor("root", token.accessor), null);
     assert.equal(ended.pop(), `root/${token.accessor}`);
     await assert.rejects(
-      tokens.delete("root", token.accessor),
+      tokens.writes.delete("root", token.accessor),
       refused(`Cannot delete nonexistent tokens: ${token.accessor}`),
     );
     assert.equal(tokens.tableIndex("root"), made.store.index);
@@ -109,9 +109,9 @@ test("a deleted token is nobody's from the answer on, and nothing of it is left"
 
 test("T-B13: an accessor of one namespace is none in another", async () => {
   const { tokens } = await madeTokens();
-  const token = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  const token = await tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id });
   assert.equal(tokens.byAccessor("root", token.accessor), null);
-  await assert.rejects(tokens.delete("root", token.accessor), refused(/nonexistent/));
+  await assert.rejects(tokens.writes.delete("root", token.accessor), refused(/nonexistent/));
   assert.equal(tokens.find(secretOf(token))?.namespace, TEAM);
 });
 
@@ -120,13 +120,13 @@ test("accessors that are none lead nowhere", async () => {
   for (const accessor of ["", "..", "a/b", "../../salt", "x".repeat(36)]) {
     assert.equal(tokens.byAccessor("root", accessor), null);
     const text = `Cannot delete nonexistent tokens: ${accessor}`;
-    await assert.rejects(tokens.delete("root", accessor), refused(text));
+    await assert.rejects(tokens.writes.delete("root", accessor), refused(text));
   }
 });
 
 test("a token is valid up to its expiry, and a nanosecond later no more", async () => {
   const { tokens, world } = await madeTokens();
-  const token = await tokens.create({
+  const token = await tokens.writes.create({
     ...CLIENT,
     ttl: MINUTE,
   });
@@ -139,7 +139,7 @@ test("a token is valid up to its expiry, and a nanosecond later no more", async 
 
 test("T-B15: a token that expired while the server was down is refused at its first use", async () => {
   const before = await madeTokens();
-  const token = await before.tokens.create({
+  const token = await before.tokens.writes.create({
     ...CLIENT,
     expires: before.world.clock.now() + MINUTE,
   });
@@ -154,7 +154,7 @@ test("T-B15: an ended token stays ended when the clock is set back, after a rest
   const made = await madeTokens();
   const { tokens, world, ended } = made;
   const start = world.clock.now();
-  const token = await tokens.create({ ...CLIENT, expires: start + MINUTE });
+  const token = await tokens.writes.create({ ...CLIENT, expires: start + MINUTE });
   assert.ok(tokens.find(secretOf(token)));
   await world.timers.advance(MINUTE + 31n * SECOND);
   await made.store.settled();
@@ -174,11 +174,11 @@ test("what hangs on expired tokens goes within a minute, once for each, many at 
   const made = await madeTokens();
   const { tokens, world, ended } = made;
   const spec = { ...CLIENT, expires: world.clock.now() + MINUTE };
-  const expiring = await Promise.all(Array.from({ length: 40 }, () => tokens.create(spec)));
+  const expiring = await Promise.all(Array.from({ length: 40 }, () => tokens.writes.create(spec)));
   const [deleted] = expiring;
   assert.ok(deleted);
-  await tokens.delete("root", deleted.accessor);
-  await tokens.create(CLIENT);
+  await tokens.writes.delete("root", deleted.accessor);
+  await tokens.writes.create(CLIENT);
   await world.timers.advance(MINUTE);
   assert.equal(ended.length, 1);
   await world.timers.advance(MINUTE);
@@ -187,7 +187,7 @@ test("what hangs on expired tokens goes within a minute, once for each, many at 
   assert.deepEqual(ended.toSorted(), want);
   const [, second] = expiring;
   assert.ok(second);
-  await tokens.delete("root", second.accessor); // its end was told already
+  await tokens.writes.delete("root", second.accessor); // its end was told already
   assert.equal(ended.length, 40);
   assert.deepEqual(keysBelow(made, "local/tokens/by-expiry/"), []);
   assert.equal(keysBelow(made, "local/tokens/ended/").length, 38);
@@ -197,9 +197,9 @@ test("a token that is deleted while its expiry is being seen ends once, and noth
   const made = await madeTokens();
   const { tokens, world, ended } = made;
   await world.timers.advance(1n);
-  const token = await tokens.create({ ...CLIENT, ttl: MINUTE });
+  const token = await tokens.writes.create({ ...CLIENT, ttl: MINUTE });
   world.clock.pass(MINUTE + SECOND);
-  const deleting = tokens.delete("root", token.accessor); // accepted, not yet durable
+  const deleting = tokens.writes.delete("root", token.accessor); // accepted, not yet durable
   await world.timers.advance(31n * SECOND);
   await deleting;
   await nextTurn();
@@ -210,7 +210,7 @@ test("a token that is deleted while its expiry is being seen ends once, and noth
 test("everything is there after a crash: tokens, salt and times to the nanosecond", async () => {
   const before = await madeTokens();
   const expires = before.world.clock.now() + 123_456_789n + MINUTE;
-  const token = await before.tokens.create({
+  const token = await before.tokens.writes.create({
     ...CLIENT,
     global: true,
     name: "x",
@@ -227,7 +227,7 @@ test("everything is there after a crash: tokens, salt and times to the nanosecon
 
 test("closed, the room finds nobody and holds nothing; opened again it does", async () => {
   const { tokens } = await madeTokens();
-  const token = await tokens.create(CLIENT);
+  const token = await tokens.writes.create(CLIENT);
   tokens.find(secretOf(token));
   await closeRoom(tokens);
   assert.equal(tokens.cached, 0);
@@ -238,7 +238,7 @@ test("closed, the room finds nobody and holds nothing; opened again it does", as
 
 test("a change of the record by whomever counts for the next request", async () => {
   const { tokens, barrier } = await madeTokens();
-  const token = await tokens.create({ ...CLIENT, global: true });
+  const token = await tokens.writes.create({ ...CLIENT, global: true });
   assert.deepEqual(tokens.find(secretOf(token))?.policies, ["readonly"]);
   const view = barrier.view("shared/ns/root/tokens/by-accessor/");
   await view.write((tx) => tx.put(token.accessor, { ...token, policies: ["other"] }, tokenCodec));
@@ -247,7 +247,7 @@ test("a change of the record by whomever counts for the next request", async () 
 
 test("a token whose namespace is gone is nobody's, and one whose namespace was told anew has that", async () => {
   const { tokens, spaces } = await madeTokens();
-  const token = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  const token = await tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id });
   assert.equal(tokens.find(secretOf(token))?.namespace, TEAM);
   const renewed = { ...TEAM, created: 4n };
   spaces.set(TEAM.id, renewed);
@@ -259,14 +259,14 @@ test("a token whose namespace is gone is nobody's, and one whose namespace was t
 test("wiping a namespace takes its tokens, a few in a transaction, and no other's", async () => {
   const made = await madeTokens();
   const { tokens, ended, engine } = made;
-  const other = await tokens.create(CLIENT);
+  const other = await tokens.writes.create(CLIENT);
   const gone = [];
   for (let i = 0; i < 50; i += 1) {
-    gone.push(await tokens.create({ ...CLIENT, namespaceId: TEAM.id, global: i % 2 === 0 }));
+    gone.push(await tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id, global: i % 2 === 0 }));
   }
   for (const token of gone) assert.ok(tokens.find(secretOf(token)));
   engine.batches.length = 0;
-  await tokens.wipeNamespace(TEAM.id);
+  await tokens.writes.wipeNamespace(TEAM.id);
   assert.ok(engine.batches.length >= 4);
   for (const token of gone) assert.equal(tokens.find(secretOf(token)), null);
   assert.equal(ended.length, 50);
@@ -279,7 +279,7 @@ test("T-B01: what stands for a hidden secret lets nobody in, even from a record 
   const made = await madeTokens();
   const { tokens, barrier, lines } = { ...made, lines: made.world.lines };
   const salt = barrier.view("shared/tokens/").get("salt", bytesCodec) ?? new Uint8Array();
-  const real = await tokens.create({ ...CLIENT, type: "management", policies: [] });
+  const real = await tokens.writes.create({ ...CLIENT, type: "management", policies: [] });
   const bad = [
     "<hidden>",
     "redacted",
@@ -308,7 +308,7 @@ test("T-B01: what stands for a hidden secret lets nobody in, even from a record 
 
 test("T-B03: a record that is half understood lets nobody in", async () => {
   const { tokens, barrier } = await madeTokens();
-  const token = await tokens.create(CLIENT);
+  const token = await tokens.writes.create(CLIENT);
   const view = barrier.view("local/ns/root/tokens/by-accessor/");
   const stored: object = JSON.parse(Buffer.from(tokenCodec.encode(token)).toString());
   const changes: readonly object[] = [
@@ -330,13 +330,13 @@ test("T-B03: a record that is half understood lets nobody in", async () => {
   assert.deepEqual(tokens.find(secretOf(token))?.type, "client"); // and has no policies
   await view.write((tx) => tx.put(token.accessor, Buffer.from("nonsense"), bytesCodec));
   assert.equal(tokens.find(secretOf(token)), null);
-  await tokens.wipeNamespace("root"); // and does not stand in the way
+  await tokens.writes.wipeNamespace("root"); // and does not stand in the way
   assert.equal(tokens.byAccessor("root", token.accessor), null);
 });
 
 test("T-B21: a hash that leads to a record with another secret lets nobody in", async () => {
   const { tokens, barrier } = await madeTokens();
-  const [one, two] = [await tokens.create(CLIENT), await tokens.create(CLIENT)];
+  const [one, two] = [await tokens.writes.create(CLIENT), await tokens.writes.create(CLIENT)];
   const view = barrier.view("local/ns/root/tokens/by-accessor/");
   await view.write((tx) => tx.put(one.accessor, { ...two, accessor: one.accessor }, tokenCodec));
   assert.equal(tokens.find(secretOf(one)), null);
@@ -345,9 +345,9 @@ test("T-B21: a hash that leads to a record with another secret lets nobody in", 
 
 test("T-B22: unknown, deleted and expired secrets are told apart by nothing", async () => {
   const { tokens, world } = await madeTokens();
-  const expired = await tokens.create({ ...CLIENT, ttl: MINUTE });
-  const deleted = await tokens.create(CLIENT);
-  await tokens.delete("root", deleted.accessor);
+  const expired = await tokens.writes.create({ ...CLIENT, ttl: MINUTE });
+  const deleted = await tokens.writes.create(CLIENT);
+  await tokens.writes.delete("root", deleted.accessor);
   world.clock.pass(MINUTE + 1n);
   const answers = [secretOf(expired), secretOf(deleted), world.random.uuid(), "x"].map((secret) =>
     tokens.find(secret),
@@ -357,12 +357,12 @@ test("T-B22: unknown, deleted and expired secrets are told apart by nothing", as
 
 test("T-B25: made-up secrets leave nothing in memory, and real ones no more than the bound", async () => {
   const { tokens, world } = await madeTokens({ mostCached: 8 });
-  const hot = await tokens.create(CLIENT);
+  const hot = await tokens.writes.create(CLIENT);
   const found = tokens.find(secretOf(hot));
   for (let i = 0; i < 20_000; i += 1) assert.equal(tokens.find(world.random.uuid()), null);
   assert.equal(tokens.cached, 1);
   for (let i = 0; i < 20; i += 1) {
-    tokens.find(secretOf(await tokens.create(CLIENT)));
+    tokens.find(secretOf(await tokens.writes.create(CLIENT)));
     assert.equal(tokens.find(secretOf(hot)), found);
   }
   assert.equal(tokens.cached, 8);
@@ -370,7 +370,7 @@ test("T-B25: made-up secrets leave nothing in memory, and real ones no more than
 
 test("the hash covers every part by itself", async () => {
   const { tokens } = await madeTokens();
-  const token = await tokens.create(CLIENT);
+  const token = await tokens.writes.create(CLIENT);
   assert.match(contentHash(token), /^[A-Za-z0-9+/]{43}=$/);
   const changed = [
     token,
@@ -389,15 +389,15 @@ test("the hash covers every part by itself", async () => {
 
 test("a token that is printed shows no secret", async () => {
   const { tokens } = await madeTokens();
-  const token = await tokens.create(CLIENT);
+  const token = await tokens.writes.create(CLIENT);
   const shown = `${JSON.stringify({ ...token, created: 0, createIndex: 0, modifyIndex: 0 })}${String(token.secret)}`;
   assert.ok(!shown.includes(secretOf(token)));
 });
 
 test("T-B13: nobody is let in by a token of a namespace that is going away, seen before or not", async () => {
   const { tokens, spaces } = await madeTokens();
-  const seen = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
-  const unseen = await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  const seen = await tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id });
+  const unseen = await tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id });
   assert.equal(tokens.find(secretOf(seen))?.namespace, TEAM);
   spaces.delete(TEAM.id); // its deletion has begun; the tokens go later
   for (const token of [seen, unseen]) assert.equal(tokens.find(secretOf(token)), null);

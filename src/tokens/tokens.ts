@@ -14,20 +14,19 @@ import { BootstrapDoor, type BootstrapUse } from "./bootstrap/bootstrap.ts";
 import { Bootstrapping, type ResetFile } from "./bootstrap/bootstrapping.ts";
 import { Closing, type LoginMounts } from "./life/closing.ts";
 import { Collection } from "./life/collection.ts";
-import { Descent } from "./life/cascade.ts";
+import { Cascade } from "./life/cascade.ts";
 import { type TokenEnding, TokenExpiry } from "./life/expiry.ts";
 import { policiesUnknown, tokensClosed } from "./failures.ts";
 import { FirstTokenMint, type FirstTokenOptions } from "./bootstrap/first-tokens.ts";
 import { type NamespacesById, TokenLookup } from "./lookup.ts";
-import { Minting } from "./minting.ts";
-import type { Lifetimes, NewToken } from "./new-token.ts";
+import type { Lifetimes, NewToken } from "./token-rules.ts";
 import { OneTimeRows } from "./rows/one-time-rows.ts";
 import { OneTimeTokens } from "./one-time-tokens.ts";
 import { Salt } from "./rows/salt.ts";
 import type { Token } from "./token.ts";
 import { TokenRanges } from "./rows/token-ranges.ts";
 import { type TokenPlace, TokenRows } from "./rows/token-rows.ts";
-import { type DeletedToken, type TokenWrite, TokenWrites } from "./token-writes.ts";
+import { Minting, TokenWrites } from "./token-writes.ts";
 import { Uses } from "./life/uses.ts";
 
 export type { NamespacesById } from "./lookup.ts";
@@ -81,11 +80,12 @@ export class Tokens {
   readonly ranges: TokenRanges;
   /** Who wants to know of changes: onTable, onToken. */
   readonly rows: TokenRows;
+  /** Makes, changes and ends them; the ModifyIndex is the index of the write. */
+  readonly writes: TokenWrites;
   readonly #options: TokensOptions;
   readonly #lookup: TokenLookup;
-  readonly #writes: TokenWrites;
   readonly #minting: Minting;
-  readonly #descent: Descent;
+  readonly #cascade: Cascade;
   readonly #uses: Uses;
   readonly #door: BootstrapDoor;
   readonly #expiry: TokenExpiry;
@@ -107,7 +107,7 @@ export class Tokens {
     const minting = new Minting(rows, random);
     const salt = () => this.#unsealed();
     const lookup = new TokenLookup({ rows, namespaces, mounts, salt, clock, log, mostCached });
-    const ending = new Descent({
+    const ending = new Cascade({
       rows,
       ending: given,
       readable: (place, tx) => lookup.readable(place, tx),
@@ -138,9 +138,9 @@ export class Tokens {
     this.rows = rows;
     this.ranges = ranges;
     this.#lookup = lookup;
-    this.#writes = writes;
+    this.writes = writes;
     this.#minting = minting;
-    this.#descent = ending;
+    this.#cascade = ending;
     this.first = new FirstTokenMint(rows, minting, random, firstToken);
     this.#door = new BootstrapDoor({ shared, use, timers, log });
     const reset = options.resetFile ?? null;
@@ -180,7 +180,7 @@ export class Tokens {
   get jobs(): readonly Job[] {
     const when = "while-active";
     return [
-      { name: "end the children of tokens", when, work: this.#descent },
+      { name: "end the children of tokens", when, work: this.#cascade },
       { name: "end expired tokens", when, work: this.#expiry },
       { name: "collect tokens", when, work: this.collection },
     ];
@@ -241,11 +241,6 @@ export class Tokens {
 
   // --- making, changing and ending: the ModifyIndex is the index of the write ---
 
-  /** Refuses with all problems at once. `lifetimes`: null for any. Default: as configured. */
-  create(spec: NewToken, lifetimes?: Lifetimes | null): Promise<Token> {
-    return this.#writes.create(spec, lifetimes);
-  }
-
   /** In a transaction of the caller's, for what must begin with the token. Any lifetime will do. */
   mint(tx: Tx, spec: NewToken, secret?: Secret<string>): Token {
     return this.#minting.mint(tx, this.#unsealed(), spec, { secret, lifetimes: null });
@@ -255,37 +250,21 @@ export class Tokens {
    *  null where there is none. */
   take(tx: Tx, place: TokenPlace): Token | null {
     const token = this.#lookup.usable(place, tx);
-    if (token !== null) this.#writes.remove(tx, token);
+    if (token !== null) this.writes.remove(tx, token);
     return token;
-  }
-
-  /** Of an accessor that no token has it is an upload, if it can be one. */
-  update(namespaceId: string, accessor: string, given: TokenWrite): Promise<Token> {
-    return this.#writes.update(namespaceId, accessor, given);
-  }
-
-  /** Lets a renewable token live for `increment` from now, but never past the longest lifetime. Null
-   *  for the time it was made with. */
-  renew(namespaceId: string, accessor: string, increment: Nanos | null): Promise<Token> {
-    return this.#writes.renew(namespaceId, accessor, increment);
-  }
-
-  /** Nobody is let in by it from here on. `cas`: the ModifyIndex that it must have. */
-  delete(namespaceId: string, accessor: string, cas?: bigint): Promise<DeletedToken> {
-    return this.#writes.delete(namespaceId, accessor, cas);
   }
 
   /** With the tokens that it made, and theirs. */
   async deleteTree(namespaceId: string, accessor: string): Promise<void> {
     const place = { namespaceId, accessor: accessor.toLowerCase() };
-    const isParent = this.#descent.hasChildren(place);
-    await this.#writes.delete(namespaceId, accessor);
-    if (isParent || this.#descent.hasChildren(place)) await this.#descent.settled();
+    const isParent = this.#cascade.hasChildren(place);
+    await this.writes.delete(namespaceId, accessor);
+    if (isParent || this.#cascade.hasChildren(place)) await this.#cascade.settled();
   }
 
   /** Leaves the tokens that it made to themselves. */
   deleteAlone(place: TokenPlace): Promise<void> {
-    return this.#descent.deleteAlone(place);
+    return this.#cascade.deleteAlone(place);
   }
 
   /** Takes one use of a counted token: how many are left, or null when there was none. */
@@ -296,11 +275,6 @@ export class Tokens {
   /** Deletes a token whose last use is over, and what it made. */
   spent(caller: Caller): Promise<void> {
     return this.#uses.end(caller);
-  }
-
-  /** Every token of a namespace that is going away. */
-  wipeNamespace(namespaceId: string): Promise<void> {
-    return this.#writes.wipeNamespace(namespaceId);
   }
 
   /** What its maker should know. */

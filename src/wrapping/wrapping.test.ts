@@ -147,7 +147,11 @@ for (const wrapForm of FORMS) {
 
 test("what is no wrapping token cannot be unwrapped, and stays as it is", async () => {
   const made = await madeWrapping();
-  const client = await made.tokens.create({ type: "client", namespaceId: "root", policies: ["p"] });
+  const client = await made.tokens.writes.create({
+    type: "client",
+    namespaceId: "root",
+    policies: ["p"],
+  });
   for (const text of [client.secret.reveal(), "", "unknown", "a.b.c"]) {
     await assert.rejects(made.wrapping.unwrap(ASKING, named(text)), refused(INVALID));
   }
@@ -250,10 +254,10 @@ test("to those who manage tokens it is one of them, without its secret, and fixe
   const { token, accessor } = await wrappedIn(made);
   const change = { type: "management", policies: [] };
   await assert.rejects(
-    made.tokens.update("root", accessor, change),
+    made.tokens.writes.update("root", accessor, change),
     refused("a wrapping token cannot be changed, only deleted"),
   );
-  await made.tokens.delete("root", accessor);
+  await made.tokens.writes.delete("root", accessor);
   assert.equal(made.wrapping.find(token), null);
   assert.equal(keysBelow(made, "local/").filter((key) => key.includes("/cubbyhole/")).length, 0);
 });

@@ -18,7 +18,7 @@ import {
   type WrapForm,
 } from "@holdfast/shared/endpoint/request";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
-import type { NewToken } from "../tokens/new-token.ts";
+import type { NewToken } from "../tokens/token-rules.ts";
 import type { Token } from "../tokens/token.ts";
 import type { TokenPlace } from "../tokens/rows/token-keys.ts";
 import type { CubbyholeContents, Made, Maker } from "./cubbyhole-contents.ts";

@@ -56,11 +56,18 @@ async function makeKinds(): Promise<Kind[]> {
     names: readonly string[],
     namespace = ROOT_NAMESPACE,
     expires: bigint | null = null,
-  ) => tokens.create({ type, policies: names, namespaceId: namespace.id, global: true, expires });
+  ) =>
+    tokens.writes.create({
+      type,
+      policies: names,
+      namespaceId: namespace.id,
+      global: true,
+      expires,
+    });
   const secret = async (...spec: Parameters<typeof make>) => (await make(...spec)).secret.reveal();
 
   const gone = await make("management", []);
-  await tokens.delete(ROOT_NAMESPACE.id, gone.accessor);
+  await tokens.writes.delete(ROOT_NAMESPACE.id, gone.accessor);
   const hour = 3_600_000_000_000n;
   const expired = await secret("management", [], ROOT_NAMESPACE, clock.now() + hour);
   clock.ahead += 2n * hour;
@@ -208,7 +215,7 @@ async function expendable(endpoint: Served, token: string | undefined) {
   if (caller === null) return token;
   const { type, policies, namespace } = caller;
   const twin = { type, policies, namespaceId: namespace.id, global: true };
-  return (await tokens.create(twin)).secret.reveal();
+  return (await tokens.writes.create(twin)).secret.reveal();
 }
 
 async function ask(

@@ -90,7 +90,7 @@ test("T-D06: management and every right of one namespace are nothing beside it o
   const stage = await scene(t);
   await stage.namespaces("a", "a/below", "b");
   const { tokens } = stage.server.server;
-  const management = await tokens.create({
+  const management = await tokens.writes.create({
     type: "management",
     policies: [],
     namespaceId: stage.idOf("a"),

@@ -63,7 +63,12 @@ export class Scene {
   async client(policies: readonly string[], namespace = ""): Promise<string> {
     const { tokens } = this.server.server;
     const namespaceId = this.#id(namespace);
-    const token = await tokens.create({ type: "client", policies, namespaceId, global: true });
+    const token = await tokens.writes.create({
+      type: "client",
+      policies,
+      namespaceId,
+      global: true,
+    });
     return token.secret.reveal();
   }
 

@@ -125,7 +125,7 @@ export const tokensApi = [
       if (input.cas !== null) throw nothingToCompare();
       const { name, type, policies, roles, global, expires, ttl } = input;
       const spec = { name, type, policies, roles, global, expires, ttl };
-      const token = await desk.tokens.create({ ...spec, namespaceId: namespace.id });
+      const token = await desk.tokens.writes.create({ ...spec, namespaceId: namespace.id });
       return written(token, desk.tokens.warningsOn(token));
     },
   }),
@@ -213,7 +213,7 @@ export const tokensApi = [
     handler: async (desk, input, { namespace }) => {
       desk.checkRegion(input.region);
       const { accessor: id, cas } = input;
-      const gone = await desk.tokens.delete(namespace.id, id, cas ?? undefined);
+      const gone = await desk.tokens.writes.delete(namespace.id, id, cas ?? undefined);
       const warnings = gone.lastManagement ? [LAST_MANAGEMENT] : [];
       return reply(undefined, { index: gone.index, warnings });
     },
@@ -333,7 +333,7 @@ async function changed(
   const { name, type, policies, roles, global, expires, ttl, created, cas } = input;
   const secret = input.secret?.reveal();
   const given = { name, type, policies, roles, global, expires, ttl, created, secret };
-  const token = await tokens.update(namespaceId, id, { ...given, cas: cas ?? undefined });
+  const token = await tokens.writes.update(namespaceId, id, { ...given, cas: cas ?? undefined });
   return written(token, tokens.warningsOn(token));
 }
 

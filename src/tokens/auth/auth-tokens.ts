@@ -97,7 +97,7 @@ export class AuthTokens {
     });
     const life = grantedLife(wanted, bounds);
     const limits = free ? UNBOUNDED : await this.#lifeLimitsOf(this.self(asked));
-    const token = await tokens.create(
+    const token = await tokens.writes.create(
       {
         type,
         namespaceId: namespace.id,
@@ -205,7 +205,7 @@ export class AuthTokens {
     const { tokens } = this.#options;
     const { now } = this;
     if (!(await this.#isKnown(token))) throw failures.notKnownAnyMore();
-    const renewed = await tokens.renew(token.namespaceId, token.accessor, asked);
+    const renewed = await tokens.writes.renew(token.namespaceId, token.accessor, asked);
     const wanted = increment(token, asked);
     const granted = (renewed.expires ?? now) - now;
     if (granted >= wanted) return { token: renewed, warnings: [] };

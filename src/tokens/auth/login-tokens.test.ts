@@ -107,7 +107,7 @@ test("renewals end at the bound that held at the login", async () => {
   const { auth } = await login({ ttl: HOUR, maxTtl: 90n * MINUTE });
   const end = world.clock.now() + 90n * MINUTE;
   world.clock.pass(50n * MINUTE);
-  const renewed = await tokens.renew("root", auth.accessor, null);
+  const renewed = await tokens.writes.renew("root", auth.accessor, null);
   assert.equal(renewed.expires, end);
 });
 

@@ -14,7 +14,7 @@ import { authOf } from "../acl/token-view.ts";
 import { methodGone } from "../acl/view-failures.ts";
 
 const DEFAULT = "default";
-const MAX_NAME_BYTES = 256; // see token-shape.ts
+const MAX_NAME_BYTES = 256; // see token-rules.ts
 
 /** What a mount says of lifetimes, as tuned now. */
 export interface LoginMount {
@@ -23,7 +23,7 @@ export interface LoginMount {
 }
 
 export interface LoginTokensOptions {
-  readonly tokens: Pick<Tokens, "create" | "isOpen" | "warningsOn">;
+  readonly tokens: Pick<Tokens, "writes" | "isOpen" | "warningsOn">;
   /** Null for a mount that is not there any more. */
   readonly mounts: { byUuid(uuid: string): LoginMount | null };
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export class LoginTokens {
     const life = this.#lifeOf(offer, mount);
     const { policies, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
     const { metadata = {}, notes = {} } = offer;
-    const token = await tokens.create(
+    const token = await tokens.writes.create(
       {
         type: "client",
         namespaceId: namespace.id,

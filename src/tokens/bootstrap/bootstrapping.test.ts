@@ -71,7 +71,7 @@ test("an empty secret is none, and a UUID is the secret", async () => {
 
 test("a secret that is no UUID or somebody's is refused, and the door stays open", async () => {
   const { tokens } = await openDoor();
-  const other = await tokens.create(CLIENT);
+  const other = await tokens.writes.create(CLIENT);
   const wrong = ["abc", ` ${SECRET}`, "00000000-0000-0000-0000-000000000000", secretOf(other)];
   for (const secret of wrong) {
     await assert.rejects(run(tokens, secret), refused("invalid acl token"));

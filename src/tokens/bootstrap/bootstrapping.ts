@@ -11,7 +11,7 @@ import type { Tx } from "../../barrier/view.ts";
 import { type Remote, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type BootstrapUse, putBootstrap, readBootstrap } from "./bootstrap.ts";
 import * as failures from "../failures.ts";
-import type { Minting } from "../minting.ts";
+import type { Minting } from "../token-writes.ts";
 import type { Salt } from "../rows/salt.ts";
 import { isUsableSecret, type Token } from "../token.ts";
 import type { TokenRows } from "../rows/token-rows.ts";

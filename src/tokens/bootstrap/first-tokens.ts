@@ -7,7 +7,7 @@ import type { Tx } from "../../barrier/view.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { FirstTokens } from "../../seal/keeper-options.ts";
 import { putBootstrap } from "./bootstrap.ts";
-import type { Minting } from "../minting.ts";
+import type { Minting } from "../token-writes.ts";
 import { Salt } from "../rows/salt.ts";
 import type { Token } from "../token.ts";
 import type { TokenRows } from "../rows/token-rows.ts";

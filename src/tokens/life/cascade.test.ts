@@ -29,7 +29,7 @@ const TERMS: TokenTerms = {
 function childOf(made: MadeTokens, parent: Token, terms: Partial<TokenTerms> = {}): Promise<Token> {
   const { namespaceId, accessor, global } = parent;
   const place = { namespaceId, accessor, global };
-  return made.tokens.create({ ...CLIENT, terms: { ...TERMS, parent: place, ...terms } });
+  return made.tokens.writes.create({ ...CLIENT, terms: { ...TERMS, parent: place, ...terms } });
 }
 
 function callerOf({ tokens }: MadeTokens, token: Token): Caller {
@@ -41,19 +41,19 @@ function callerOf({ tokens }: MadeTokens, token: Token): Caller {
 test("a tree of tokens ends with its root, each told once, and leaves no row behind", async () => {
   const made = await madeTokens();
   const before = keysBelow(made, "local/");
-  const root = await made.tokens.create({ ...CLIENT, global: true });
+  const root = await made.tokens.writes.create({ ...CLIENT, global: true });
   const tree: Token[] = [];
   for (let i = 0; i < 20; i++) {
     const child = await childOf(made, root);
     tree.push(child, await childOf(made, child), await childOf(made, child));
   }
-  const beside = await made.tokens.create(CLIENT);
+  const beside = await made.tokens.writes.create(CLIENT);
   await made.tokens.deleteTree("root", root.accessor);
   for (const token of tree) assert.equal(made.tokens.find(secretOf(token)), null);
   assert.equal(new Set(made.ended).size, 61);
   assert.equal(made.ended.length, 61);
   assert.ok(made.tokens.find(secretOf(beside)) !== null);
-  await made.tokens.delete("root", beside.accessor);
+  await made.tokens.writes.delete("root", beside.accessor);
   const isTable = (key: string) => key.endsWith("tokens/table");
   assert.deepEqual(
     keysBelow(made, "local/").filter((key) => !isTable(key)),
@@ -63,10 +63,10 @@ test("a tree of tokens ends with its root, each told once, and leaves no row beh
 
 test("children of what has expired, or was deleted just before a crash, go at the next start", async () => {
   const first = await madeTokens();
-  const short = await first.tokens.create({ ...CLIENT, ttl: MINUTE });
-  const long = await first.tokens.create(CLIENT);
+  const short = await first.tokens.writes.create({ ...CLIENT, ttl: MINUTE });
+  const long = await first.tokens.writes.create(CLIENT);
   const children = [await childOf(first, short), await childOf(first, long)];
-  await first.tokens.delete("root", long.accessor); // and nobody waits for what hangs on it
+  await first.tokens.writes.delete("root", long.accessor); // and nobody waits for what hangs on it
   first.world.clock.pass(2n * MINUTE);
   const second = await restarted(first);
   await second.world.timers.advance(MINUTE);
@@ -80,7 +80,7 @@ test("children of what has expired, or was deleted just before a crash, go at th
 test("a token that is deleted alone leaves its children, which do not come back to it", async () => {
   const made = await madeTokens();
   const { tokens } = made;
-  const root = await tokens.create(CLIENT);
+  const root = await tokens.writes.create(CLIENT);
   const children = [];
   for (let i = 0; i < 40; i++) children.push(await childOf(made, root));
   const [first] = children;
@@ -93,23 +93,23 @@ test("a token that is deleted alone leaves its children, which do not come back 
     assert.equal(tokens.rows.isChild(child), false);
   }
   assert.deepEqual(made.ended, [`root/${root.accessor}`]);
-  await tokens.delete("root", first.accessor); // although its record still names its parent
+  await tokens.writes.delete("root", first.accessor); // although its record still names its parent
   assert.equal(tokens.find(secretOf(first)), null);
 });
 
 test("no token begins after its parent has ended", async () => {
   const made = await madeTokens();
-  const root = await made.tokens.create({ ...CLIENT, ttl: MINUTE });
+  const root = await made.tokens.writes.create({ ...CLIENT, ttl: MINUTE });
   made.world.clock.pass(2n * MINUTE);
   await assert.rejects(childOf(made, root), refused(/invalid token/, "denied"));
-  await made.tokens.delete("root", root.accessor);
+  await made.tokens.writes.delete("root", root.accessor);
   await assert.rejects(childOf(made, root), refused(/invalid token/, "denied"));
 });
 
 test("uses are taken one by one, wake no list, and the last one leaves a token that lets nobody in", async () => {
   const made = await madeTokens();
   const { tokens } = made;
-  const token = await tokens.create({ ...CLIENT, terms: { ...TERMS, usesLeft: 2 } });
+  const token = await tokens.writes.create({ ...CLIENT, terms: { ...TERMS, usesLeft: 2 } });
   const table = tokens.tableIndex("root");
   const caller = callerOf(made, token);
   assert.equal(caller.counted, true);
@@ -128,7 +128,7 @@ test("uses are taken one by one, wake no list, and the last one leaves a token t
 
 test("a record keeps its terms, and one from before there were any is read", async () => {
   const made = await madeTokens();
-  const parent = await made.tokens.create(CLIENT);
+  const parent = await made.tokens.writes.create(CLIENT);
   const terms = { meta: { a: "b" }, longest: HOUR, period: MINUTE, usesLeft: 7 };
   const token = await childOf(made, parent, { ...terms, withoutDefault: true });
   const read = tokenCodec.decode(tokenCodec.encode(token));
@@ -144,7 +144,7 @@ test("a record keeps its terms, and one from before there were any is read", asy
 
 test("T-B03: terms that are half understood let nobody in", async () => {
   const made = await madeTokens();
-  const parent = await made.tokens.create(CLIENT);
+  const parent = await made.tokens.writes.create(CLIENT);
   const token = await childOf(made, parent);
   const view = made.barrier.view("local/ns/root/tokens/by-accessor/");
   const stored = JSON.parse(Buffer.from(tokenCodec.encode(token)).toString()) as { terms: object };

@@ -15,7 +15,7 @@ import type { TokenPlace, TokenRows } from "../rows/token-rows.ts";
 
 const BATCH = 16; // see expiry.ts
 
-export interface DescentParts {
+export interface CascadeParts {
   readonly rows: TokenRows;
   /** What else hangs on a token. */
   readonly ending: TokenEnding;
@@ -27,13 +27,13 @@ export interface DescentParts {
   readonly log: Log;
 }
 
-export class Descent implements TokenEnding {
-  readonly #parts: DescentParts;
+export class Cascade implements TokenEnding {
+  readonly #parts: CascadeParts;
   readonly #job: Recurring;
   #open = false;
   #unwatch = () => {};
 
-  constructor(parts: DescentParts) {
+  constructor(parts: CascadeParts) {
     this.#parts = parts;
     this.#job = new Recurring({
       trouble: "could not end the children of tokens",

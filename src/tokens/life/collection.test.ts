@@ -25,9 +25,9 @@ const recordsOf = (made: MadeTokens) => [
 test("an expired token is readable until an hour after its expiry, and gone at the run after that", async () => {
   const made = await madeTokens();
   const { tokens, world, ended } = made;
-  const kept = await tokens.create(CLIENT);
-  const local = await tokens.create({ ...CLIENT, ttl: MINUTE });
-  const global = await tokens.create({ ...CLIENT, ttl: MINUTE, global: true });
+  const kept = await tokens.writes.create(CLIENT);
+  const local = await tokens.writes.create({ ...CLIENT, ttl: MINUTE });
+  const global = await tokens.writes.create({ ...CLIENT, ttl: MINUTE, global: true });
   await world.timers.advance(HOUR);
   await turns();
   assert.ok(tokens.byAccessor("root", local.accessor));
@@ -46,7 +46,7 @@ test("an expired token is readable until an hour after its expiry, and gone at t
 
 test("the threshold counts from the expiry, as configured", async () => {
   const { tokens, world } = await madeTokens({ gcThreshold: 2n * MINUTE });
-  const token = await tokens.create({ ...CLIENT, ttl: HOUR });
+  const token = await tokens.writes.create({ ...CLIENT, ttl: HOUR });
   world.clock.pass(HOUR + 2n * MINUTE - 1n);
   assert.equal((await tokens.collection.run()).tokens, 0);
   world.clock.pass(1n);
@@ -57,12 +57,12 @@ test("the threshold counts from the expiry, as configured", async () => {
 test("a forced run takes what has expired, ended or not, and nothing else", async () => {
   const made = await madeTokens();
   const { tokens, world, ended } = made;
-  const first = await tokens.create({ ...CLIENT, ttl: MINUTE });
+  const first = await tokens.writes.create({ ...CLIENT, ttl: MINUTE });
   await world.timers.advance(MINUTE + 31n * 1_000_000_000n);
   await turns();
   assert.equal(ended.length, 1);
-  const second = await tokens.create({ ...CLIENT, ttl: MINUTE, namespaceId: TEAM.id });
-  const last = await tokens.create({ ...CLIENT, ttl: MINUTE + 1n });
+  const second = await tokens.writes.create({ ...CLIENT, ttl: MINUTE, namespaceId: TEAM.id });
+  const last = await tokens.writes.create({ ...CLIENT, ttl: MINUTE + 1n });
   world.clock.pass(MINUTE + 1n);
   assert.equal((await tokens.collection.run({ force: true })).tokens, 2);
   assert.equal(tokens.byAccessor("root", first.accessor), null);
@@ -76,7 +76,7 @@ test("five thousand expired tokens go in small steps, others get their turn betw
   const { tokens, world, engine } = made;
   await Promise.all(
     Array.from({ length: 5000 }, (_, i) =>
-      tokens.create({ ...CLIENT, ttl: MINUTE, global: i % 2 === 0 }),
+      tokens.writes.create({ ...CLIENT, ttl: MINUTE, global: i % 2 === 0 }),
     ),
   );
   const index = tokens.tableIndex("root");
@@ -94,7 +94,7 @@ test("five thousand expired tokens go in small steps, others get their turn betw
 test("one-time tokens that nobody exchanged go ten minutes later", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
-  const caller = tokens.find(secretOf(await tokens.create(CLIENT)));
+  const caller = tokens.find(secretOf(await tokens.writes.create(CLIENT)));
   assert.ok(caller);
   await tokens.oneTime.upsert(caller);
   await world.timers.advance(10n * MINUTE);
@@ -108,7 +108,7 @@ test("one-time tokens that nobody exchanged go ten minutes later", async () => {
 test("a token with a one-time token takes it along", async () => {
   const made = await madeTokens();
   const { tokens, world } = made;
-  const caller = tokens.find(secretOf(await tokens.create({ ...CLIENT, ttl: MINUTE })));
+  const caller = tokens.find(secretOf(await tokens.writes.create({ ...CLIENT, ttl: MINUTE })));
   assert.ok(caller);
   await tokens.oneTime.upsert(caller);
   world.clock.pass(MINUTE + 1n);
@@ -118,9 +118,9 @@ test("a token with a one-time token takes it along", async () => {
 
 test("a renewal that comes before the collection is respected", async () => {
   const { tokens, world } = await madeTokens();
-  const token = await tokens.create({ ...CLIENT, ttl: MINUTE, renewable: true });
+  const token = await tokens.writes.create({ ...CLIENT, ttl: MINUTE, renewable: true });
   world.clock.pass(MINUTE);
-  const renewing = tokens.renew("root", token.accessor, MINUTE); // accepted, not yet durable
+  const renewing = tokens.writes.renew("root", token.accessor, MINUTE); // accepted, not yet durable
   world.clock.pass(1n);
   assert.equal((await tokens.collection.run({ force: true })).tokens, 0);
   await renewing;
@@ -131,10 +131,10 @@ test("a record that cannot be read does not hold up the others", async () => {
   const made = await madeTokens();
   const { tokens, world, barrier } = made;
   const [bad, gone] = [
-    await tokens.create({ ...CLIENT, ttl: MINUTE }),
-    await tokens.create({ ...CLIENT, ttl: MINUTE }),
+    await tokens.writes.create({ ...CLIENT, ttl: MINUTE }),
+    await tokens.writes.create({ ...CLIENT, ttl: MINUTE }),
   ];
-  await tokens.create({ ...CLIENT, ttl: 2n * MINUTE });
+  await tokens.writes.create({ ...CLIENT, ttl: 2n * MINUTE });
   const view = barrier.view("local/ns/root/tokens/by-accessor/");
   await view.write((tx) => {
     tx.put(bad.accessor, Buffer.from("nonsense"), bytesCodec);
@@ -149,7 +149,7 @@ test("a record that cannot be read does not hold up the others", async () => {
 
 test("an ended token whose clock was set back waits, unless it is forced", async () => {
   const { tokens, world } = await madeTokens();
-  await tokens.create({ ...CLIENT, ttl: MINUTE });
+  await tokens.writes.create({ ...CLIENT, ttl: MINUTE });
   await world.timers.advance(2n * MINUTE);
   await turns();
   world.clock.jump(START);
@@ -163,7 +163,9 @@ test("closed, it stops in the middle and arms nothing; what was removed stays so
   await closeRoom(tokens);
   const others = world.timers.armed;
   openRoom(tokens);
-  await Promise.all(Array.from({ length: 300 }, () => tokens.create({ ...CLIENT, ttl: MINUTE })));
+  await Promise.all(
+    Array.from({ length: 300 }, () => tokens.writes.create({ ...CLIENT, ttl: MINUTE })),
+  );
   world.clock.pass(MINUTE + 1n);
   const running = tokens.collection.run({ force: true });
   while (recordsOf(made).length === 300) await nextTurn();

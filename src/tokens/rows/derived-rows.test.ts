@@ -75,9 +75,9 @@ test("after whatever happened, the rows are those that follow from the records",
         const terms =
           one !== undefined && parent ? { terms: { ...TERMS, parent: placeOf(one) } } : {};
         const kind = management ? MANAGEMENT : CLIENT;
-        await tokens.create({ ...kind, ...terms, global, ttl }).catch(() => {}); // its parent may be over
+        await tokens.writes.create({ ...kind, ...terms, global, ttl }).catch(() => {}); // its parent may be over
       } else if (act === "change" && one !== undefined) {
-        await tokens.renew(one.namespaceId, one.accessor, ttl).catch(() => {});
+        await tokens.writes.renew(one.namespaceId, one.accessor, ttl).catch(() => {});
       } else if (act === "tree" && one !== undefined) {
         await tokens.deleteTree(one.namespaceId, one.accessor);
       } else if (act === "alone" && one !== undefined) {

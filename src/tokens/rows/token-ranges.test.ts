@@ -10,9 +10,9 @@ async function filled() {
   const made = await madeTokens();
   const all: Token[] = [];
   for (let i = 0; i < 60; i += 1) {
-    all.push(await made.tokens.create({ ...CLIENT, global: i % 3 === 0, name: String(i) }));
+    all.push(await made.tokens.writes.create({ ...CLIENT, global: i % 3 === 0, name: String(i) }));
   }
-  await made.tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  await made.tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id });
   return { ...made, all };
 }
 
@@ -63,7 +63,7 @@ test("where the named token is gone a page begins with its neighbour", async () 
   const sorted = all.toSorted(byText);
   const gone = all[20];
   assert.ok(gone);
-  await tokens.delete("root", gone.accessor);
+  await tokens.writes.delete("root", gone.accessor);
   const [next] = tokens.ranges.byCreation("root", { from: gone, limit: 1 });
   assert.equal(next?.accessor, all[21]?.accessor);
   const [before] = tokens.ranges.byCreation("root", { from: gone, limit: 1, reverse: true });
@@ -81,7 +81,7 @@ test("accessors that end in the least and the greatest digit are found by their 
   const accessors = ["0", "9", "a", "f"].map((end) => `aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeee${end}`);
   for (const [i, accessor] of accessors.entries()) {
     const secret = `11111111-2222-4333-8444-55555555555${i}`;
-    await tokens.update("root", accessor, { type: "client", policies: ["p"], secret });
+    await tokens.writes.update("root", accessor, { type: "client", policies: ["p"], secret });
   }
   for (const [i, from] of accessors.entries()) {
     const forward = tokens.ranges.byAccessor("root", { from, limit: 9 });
@@ -95,7 +95,7 @@ test("an update leaves the order of creation as it is", async () => {
   const { tokens, all } = await filled();
   const [oldest] = all;
   assert.ok(oldest);
-  await tokens.update("root", oldest.accessor, { type: "client", policies: ["x"] });
+  await tokens.writes.update("root", oldest.accessor, { type: "client", policies: ["x"] });
   const found = tokens.ranges.byCreation("root", { limit: 100 });
   assert.deepEqual(accessorsOf(found), accessorsOf(all));
 });
@@ -114,20 +114,20 @@ test("a row that leads to no record is passed over, and the page is full all the
 test("whoever watches the table hears of every change, whoever watches a token of its own alone", async () => {
   const { tokens, store } = await madeTokens();
   const [one, two] = [
-    await tokens.create(CLIENT),
-    await tokens.create({ ...CLIENT, global: true }),
+    await tokens.writes.create(CLIENT),
+    await tokens.writes.create({ ...CLIENT, global: true }),
   ];
   const heard: string[] = [];
   tokens.rows.onTable("root", (index) => heard.push(`table ${index}`));
   const end = tokens.rows.onToken(one, () => heard.push("one"));
   tokens.rows.onToken(two, () => heard.push("two"));
-  await tokens.update("root", one.accessor, { type: "client", policies: ["x"] });
+  await tokens.writes.update("root", one.accessor, { type: "client", policies: ["x"] });
   assert.deepEqual(heard.splice(0).toSorted(), ["one", `table ${store.index}`]);
   end();
-  await tokens.delete("root", one.accessor);
+  await tokens.writes.delete("root", one.accessor);
   assert.deepEqual(heard.splice(0), [`table ${store.index}`]);
-  await tokens.delete("root", two.accessor);
+  await tokens.writes.delete("root", two.accessor);
   assert.deepEqual(heard.splice(0).toSorted(), [`table ${store.index}`, "two"]);
-  await tokens.create({ ...CLIENT, namespaceId: TEAM.id });
+  await tokens.writes.create({ ...CLIENT, namespaceId: TEAM.id });
   assert.deepEqual(heard, []);
 });

@@ -280,7 +280,7 @@ test("a long list comes in full, and other requests are answered meanwhile", asy
   const server = await aclServer(t);
   const { tokens } = server.test.server;
   const spec = { type: "client", policies: ["readonly"], namespaceId: "root" } as const;
-  await Promise.all(Array.from({ length: 3000 }, () => tokens.create(spec)));
+  await Promise.all(Array.from({ length: 3000 }, () => tokens.writes.create(spec)));
   const all = server.stubs();
   const filtered = server.stubs({ filter: 'Name matches "zzz" and CreateIndex != 0' });
   let others = 0;

@@ -140,7 +140,7 @@ test("T-A15: no route of the server or of any mount is without its check", async
   await stage.namespaces("other");
   const { tokens } = stage.server.server;
   const expires = clock.now() + 3_600_000_000_000n;
-  const expired = await tokens.create({
+  const expired = await tokens.writes.create({
     type: "management",
     policies: [],
     namespaceId: "root",

@@ -428,7 +428,7 @@ test("T-A22: what is not yours and what is not there are told apart by nothing",
   const stage = await scene(t);
   await stage.namespaces("team", "other", "mine", "theirs");
   const { tokens } = stage.server.server;
-  const administrator = await tokens.create({
+  const administrator = await tokens.writes.create({
     type: "management",
     namespaceId: stage.idOf("team"),
     global: true,

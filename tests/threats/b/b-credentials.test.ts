@@ -59,7 +59,7 @@ test("T-B10: root and management are not to be had by another spelling", async (
   for (const name of spellings) {
     const policies = [name];
     await assert.rejects(
-      tokens.create({ type: "client", namespaceId: "root", global: true, policies }),
+      tokens.writes.create({ type: "client", namespaceId: "root", global: true, policies }),
       (error) => error instanceof Failure && error.kind === "invalid",
       JSON.stringify(name),
     );
@@ -70,7 +70,7 @@ test("T-B10: root and management are not to be had by another spelling", async (
     );
   }
   for (const type of ["Management", "MANAGEMENT", " management", "management ", "root", ""]) {
-    await assert.rejects(tokens.create({ type, namespaceId: "root", global: true }), type);
+    await assert.rejects(tokens.writes.create({ type, namespaceId: "root", global: true }), type);
   }
   // A client that calls its policy "management" has what that policy says, which is nothing.
   const token = await stage.client(["management"]);
@@ -82,7 +82,7 @@ test("T-B15: a token is refused by the clock alone, before anybody has noted its
   const stage = await scene(t, { world: { clock } });
   const { tokens } = stage.server.server;
   const spec = { type: "management", namespaceId: "root", expires: clock.now() + HOUR } as const;
-  const made = await tokens.create(spec);
+  const made = await tokens.writes.create(spec);
   const token = made.secret.reveal();
   const status = async () => (await stage.server.call("GET", KEY_STATUS, { token })).status;
   assert.equal(await status(), 200);
@@ -101,7 +101,7 @@ test("T-B15: a token that ran out while the node was sealed, stopped or crashed 
     const expires = clock.now() + HOUR;
     const { tokens } = server.server;
     const spec = { type: "management", namespaceId: "root", global: true, expires } as const;
-    return (await tokens.create(spec)).secret.reveal();
+    return (await tokens.writes.create(spec)).secret.reveal();
   };
   const status = async (token: string) => (await server.call("GET", KEY_STATUS, { token })).status;
   const away: Readonly<Record<string, () => Promise<void>>> = {
@@ -134,14 +134,14 @@ test("T-B22: unknown, deleted and expired secrets get one and the same answer", 
   const stage = await scene(t, { world: { clock } });
   const { tokens } = stage.server.server;
   const make = (expires: bigint | null) =>
-    tokens.create({ type: "management", namespaceId: "root", global: true, expires });
+    tokens.writes.create({ type: "management", namespaceId: "root", global: true, expires });
   const deleted = await make(null);
   const expired = await make(clock.now() + HOUR);
   for (const { secret } of [deleted, expired]) {
     const good = await stage.server.call("GET", KEY_STATUS, { token: secret.reveal() });
     assert.equal(good.status, 200, "each was good once");
   }
-  await tokens.delete("root", deleted.accessor);
+  await tokens.writes.delete("root", deleted.accessor);
   clock.ahead += 2n * HOUR;
   for (const [verb, path] of [
     ["GET", KEY_STATUS],
