@@ -29,13 +29,14 @@ export function trimmed(
   max = MAX_TEXT,
   form: (text: string) => string = (found) => found,
   shown: (text: string) => string = (found) => found,
+  caseless = false,
 ): WireField<string> {
   const { accepts, schema, convert } = textKind(max);
   const trim = (given: JsonValue) => {
     const found = convert(given);
     return found === undefined ? undefined : form(found.trim());
   };
-  const kind = { accepts, schema, convert: trim, show: shown };
+  const kind = { accepts, schema, convert: trim, show: shown, caseless };
   return new WireField({ source: "body", name }, kind, help);
 }
 

@@ -39,6 +39,9 @@ export interface Field<T> {
    *  Undefined for what `read` refuses, null for what is read as if it were not given. Default: as it was
    *  sent. */
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  /** Whoever reads it pays no regard to case, in all of it or in part: what is denied is then denied in
+   *  every case. Default false. */
+  readonly caseless?: boolean | undefined;
   /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
   readonly notice?: ((given: JsonValue) => string | undefined) | undefined;
   /** `undefined` and null: not given. */
@@ -62,6 +65,7 @@ interface Kind<T> {
   show?(value: T): JsonValue;
   /** Each value has one spelling, which stands for itself. Default false. */
   readonly asSent?: boolean;
+  readonly caseless?: boolean;
   readonly notice?: (given: JsonValue) => string | undefined;
 }
 
@@ -108,6 +112,10 @@ export class WireField<T> implements Field<T> {
 
   get canonical(): ((given: JsonValue) => JsonValue | undefined) | undefined {
     return this.#kind.asSent === true ? undefined : this.#canonical;
+  }
+
+  get caseless(): boolean | undefined {
+    return this.#kind.caseless;
   }
 
   get notice(): ((given: JsonValue) => string | undefined) | undefined {
@@ -169,6 +177,7 @@ export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
     folds: field.folds,
     clears: field.clears,
     canonical: field.canonical,
+    caseless: field.caseless,
     notice: field.notice,
   };
 }
@@ -188,7 +197,13 @@ interface Spelling {
   readonly form?: (text: string) => string;
   /** Of what rules and programs see; the handler gets it as it was given, to show it so again. */
   readonly shown?: (text: string) => string;
+  /** Of a field: case says nothing. */
+  readonly caseless?: boolean;
 }
+
+/** Characters of a text with a form of its own, where nothing else is declared: forms are made while it is
+ *  decided who may ask, so there is none without a bound that is looked at first. */
+const MAX_FORMED = 16 * 1024;
 
 interface Bounds {
   readonly min?: number;
@@ -204,16 +219,17 @@ class Placed {
 
   string(
     help: string,
-    { max, form, shown }: { readonly max?: number } & Spelling = {},
+    { max, form, shown, caseless = false }: { readonly max?: number } & Spelling = {},
   ): WireField<string> {
-    const kind = textKind(max);
-    if (form === undefined && shown === undefined) return this.#of(kind, help);
+    if (form === undefined && shown === undefined) return this.#of(textKind(max), help);
+    const kind = textKind(max ?? MAX_FORMED);
     return this.#of(
       {
         ...kind,
         convert: (given) => formed(kind.convert(given), form),
         ...(shown === undefined ? {} : { show: shown }),
         asSent: false,
+        caseless,
       },
       help,
     );
@@ -224,7 +240,7 @@ class Placed {
     help: string,
     { max, form }: { readonly max?: number } & Pick<Spelling, "form"> = {},
   ): WireField<Secret<string>> {
-    const kind = textKind(max);
+    const kind = textKind(max ?? (form === undefined ? undefined : MAX_FORMED));
     return this.#of(
       {
         accepts: kind.accepts,
@@ -321,19 +337,23 @@ class Placed {
   /** Strings: a JSON array, or one string with commas between. */
   list(
     help: string,
-    { max = 1000, form, shown }: { readonly max?: number } & Spelling = {},
+    { max = 1000, form, shown, caseless = false }: { readonly max?: number } & Spelling = {},
   ): WireField<readonly string[]> {
+    const longest = form === undefined && shown === undefined ? Infinity : MAX_FORMED;
+    const characters = longest === Infinity ? "" : `, of at most ${longest} characters each`;
     return this.#of(
       {
-        accepts: `a list of strings, at most ${max} of them`,
+        accepts: `a list of strings, at most ${max} of them${characters}`,
         schema: { type: "array", items: { type: "string" } },
         convert: (given) => {
           const items = typeof given === "string" ? commaList(given, max + 1) : given;
           if (!Array.isArray(items) || items.length > max) return undefined;
           if (!items.every((item) => typeof item === "string")) return undefined;
+          if (items.some(({ length }) => length > longest)) return undefined;
           return form === undefined ? items : items.map(form);
         },
         ...(shown === undefined ? {} : { show: (items) => items.map(shown) }),
+        caseless,
       },
       help,
     );
@@ -414,7 +434,12 @@ class Placed {
     {
       max = 64 * 1024,
       shown,
-    }: { readonly max?: number; readonly shown?: (value: JsonValue) => JsonValue } = {},
+      caseless = false,
+    }: {
+      readonly max?: number;
+      readonly shown?: (value: JsonValue) => JsonValue;
+      readonly caseless?: boolean;
+    } = {},
   ): WireField<JsonValue> {
     return this.#of(
       {
@@ -422,6 +447,7 @@ class Placed {
         schema: {},
         convert: (given) => parsedText(given, max),
         ...(shown === undefined ? {} : { show: shown }),
+        caseless,
       },
       help,
     );

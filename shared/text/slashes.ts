@@ -5,6 +5,13 @@ export function withoutFirstSlash(path: string): string {
   return path.startsWith("/") && !path.startsWith("//") ? path.slice(1) : path;
 }
 
+/** However many stand at the end: looked at once each, from there, since a caller chooses how many there are. */
+export function withoutLastSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path.charAt(end - 1) === "/") end--;
+  return path.slice(0, end);
+}
+
 /** One at each end. */
 export function withoutSlashes(path: string): string {
   const text = withoutFirstSlash(path);

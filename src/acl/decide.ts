@@ -15,7 +15,7 @@ export interface AclQuestion {
   readonly capability: Exclude<AclCapability, "sudo">;
   /** Whether `sudo` is needed beside it. */
   readonly sudo: boolean;
-  /** Parameters, as they are read. */
+  /** Parameters, as they are read; looked at where the rule that grants has something to say about them. */
   readonly data: JsonObject;
   /** How the values of parameters are read, by folded name. */
   readonly fields?: ReadonlyMap<string, Reading> | undefined;
@@ -60,7 +60,9 @@ export function mightEver(
 
 /** What has to be made ready before that rule decides, if it is much. */
 export function preparationOf(rule: MergedRule | null, question: AclQuestion): Sliced<void> | null {
-  return rule === null ? null : rule.preparation(question.data, question.fields);
+  const bit = bitOf(question.capability) ?? 0;
+  if (rule?.checks !== true || !mayGrant(rule, bit, question)) return null;
+  return (bit & WITHOUT_PARAMETERS) !== 0 ? null : rule.preparation(question.data, question.fields);
 }
 
 export function decideBy(rule: MergedRule | null, question: AclQuestion): AclDecision {
@@ -94,9 +96,14 @@ function bitsFrom(rule: MergedRule | null): number {
 }
 
 function grants(rule: MergedRule, bit: number, question: AclQuestion): boolean {
-  if (!rule.grants(question.sudo ? bit | SUDO : bit)) return false;
-  if (!rule.permitsWrapping(question.wrapTtl)) return false;
-  return (bit & WITHOUT_PARAMETERS) !== 0 || rule.permits(question.data, question.fields);
+  if (!mayGrant(rule, bit, question)) return false;
+  if ((bit & WITHOUT_PARAMETERS) !== 0 || !rule.checks) return true;
+  return rule.permits(question.data, question.fields);
+}
+
+/** By all but the parameters, which are looked at last: they cost the most, and the caller chose them. */
+function mayGrant(rule: MergedRule, bit: number, { sudo, wrapTtl }: AclQuestion): boolean {
+  return rule.grants(sudo ? bit | SUDO : bit) && rule.permitsWrapping(wrapTtl);
 }
 
 /** Everything but listing: an exact rule, else the strongest that matches. Never a union. */

@@ -84,6 +84,11 @@ export class MergedRule {
     return (this.#capabilities & bits) === bits;
   }
 
+  /** Whether it says anything about parameters. */
+  get checks(): boolean {
+    return this.#checked() !== null;
+  }
+
   permits(data: JsonObject, fields?: Readings): boolean {
     return this.parameterProblem(data, fields) === null;
   }

@@ -28,6 +28,10 @@ export class PrefixTree<T> {
     node.value = change(node.value);
   }
 
+  get isEmpty(): boolean {
+    return this.#root.value === null && this.#root.below === null;
+  }
+
   values(): Generator<T> {
     return valuesBelow(this.#root);
   }

@@ -91,13 +91,28 @@ function accepted(name: string, value: JsonValue, values: readonly JsonValue[]):
   return parts.length > 0 && parts.every((part) => values.some((one) => isSame(name, one, part)));
 }
 
-/** Caught if the whole or any element matches; blanks around an element do not hide it. */
+/** Caught if the whole or any element matches; blanks around an element do not hide it. A value with a star is
+ *  also tried on every text inside. */
 function caught(name: string, value: JsonValue, values: readonly JsonValue[]): boolean {
   const parts = partsOf(value).flatMap((part) => [
     part,
     typeof part === "string" ? part.trim() : part,
   ]);
-  return [value, ...parts].some((part) => values.some((one) => isSame(name, one, part)));
+  if ([value, ...parts].some((part) => values.some((one) => isSame(name, one, part)))) return true;
+  const patterns = values.filter((one) => typeof one === "string" && /^\*|\*$/.test(one));
+  const inside = typeof value === "string" ? [] : textsIn(value);
+  return inside.some((text) => patterns.some((one) => isSame(name, one, text)));
+}
+
+/** Elements and members however deep; of members the names, and name=value, too. */
+function textsIn(value: JsonValue): string[] {
+  if (typeof value === "string") return [value, value.trim()];
+  if (isList(value)) return value.flatMap(textsIn);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member = null]) => {
+    const pair = typeof member === "object" ? [] : [`${name}=${String(member)}`];
+    return [name, ...pair, ...textsIn(member)];
+  });
 }
 
 function partsOf(value: JsonValue): readonly JsonValue[] {
@@ -124,7 +139,19 @@ function isSame(name: string, inRule: JsonValue, given: JsonValue): boolean {
 // --- questions ---
 
 const text = fc.constantFrom("a", "ab", "b", "A", "", "a,b", "a, ab", " a", "b*", "admin", "ADMIN");
-const pattern = fc.constantFrom("a", "ab", "a*", "*b", "*a*", "*", "admin", "A,b", "");
+const pattern = fc.constantFrom(
+  "a",
+  "ab",
+  "a*",
+  "*b",
+  "*a*",
+  "*",
+  "admin",
+  "A,b",
+  "",
+  "k=a*",
+  "*=ab",
+);
 const scalar: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(1, 2, 2.5, true, false);
 const inRule: fc.Arbitrary<JsonValue> = fc.oneof(
   { weight: 4, arbitrary: pattern },
@@ -138,6 +165,10 @@ const sent: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constant(null),
   fc.array(fc.oneof(text, scalar), { maxLength: 3 }),
   fc.record({ k: fc.constantFrom("a", "b") }),
+  fc.array(fc.dictionary(fc.constantFrom("k", "ab"), fc.oneof(text, scalar), { maxKeys: 2 }), {
+    maxLength: 2,
+  }),
+  fc.record({ k: fc.array(fc.oneof(text, scalar), { maxLength: 2 }) }),
 );
 const named = fc.dictionary(
   fc.constantFrom("x", "Y", "policies", "*"),

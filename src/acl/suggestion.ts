@@ -22,7 +22,7 @@ import {
   type ParameterProblem,
   type ParameterRules,
   type Readings,
-  valueSetOf,
+  deniedSetOf,
 } from "./parameters/parameters.ts";
 import { patternOf } from "./pattern.ts";
 import { printRule } from "./print.ts";
@@ -245,7 +245,9 @@ function notCaught(
   reading: Reading | undefined,
 ) {
   if (values.length > MAX_TRIED) return [];
-  const left = values.filter((value) => !valueSetOf(name, [value]).catches(caught, reading));
+  const left = values.filter(
+    (value) => !deniedSetOf(name, [value], reading).catches(caught, reading),
+  );
   return left.length < values.length ? left : [];
 }
 

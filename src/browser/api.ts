@@ -54,7 +54,11 @@ export const browserApi = [
         .list("Origins such as https://console.example.com, or * for every origin", { max: 256 }),
       allowedHeaders: wire
         .param("allowed_headers")
-        .list("Request headers that may be sent beside the standard ones", { max: 64, shown: fold })
+        .list("Request headers that may be sent beside the standard ones", {
+          max: 64,
+          shown: fold,
+          caseless: true,
+        })
         .default([]),
       allowCredentials: wire
         .param("allow_credentials")

@@ -71,6 +71,11 @@ export class RequestInput {
     return this.#data;
   }
 
+  /** Whether somebody has looked at that. */
+  get isFormed(): boolean {
+    return this.#data !== undefined;
+  }
+
   /** The same and what nothing is read from, for records. */
   get recorded(): JsonObject {
     const { query, body } = this.#unread;

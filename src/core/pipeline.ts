@@ -401,7 +401,7 @@ export class Pipeline implements Core {
 
   async #recordRequest(passage: RequestState, endpoint: Served | null): Promise<void> {
     if (!this.#isRecorded(passage, endpoint)) return;
-    const audited = passage.audited();
+    const audited = passage.audited(true);
     await this.#parts.audit.request(audited, "");
     passage.recorded = audited;
   }
@@ -447,7 +447,7 @@ export class Pipeline implements Core {
     const unseen = passage.recorded === null;
     if (failure.kind === "rate-limited" && unseen && !quotas.auditRefusals) return failure;
     try {
-      const audited = passage.recorded ?? passage.audited();
+      const audited = passage.recorded ?? passage.audited(false);
       if (passage.recorded === null) await audit.request(audited, failure.message);
       await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
       return failure;

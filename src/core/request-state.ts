@@ -110,7 +110,9 @@ export class RequestState {
     return homeOf(this.path?.segments ?? []);
   }
 
-  audited(): AuditedRequest {
+  /** `judged`: in the form that was judged. What was refused before anybody looked at its values is told as it
+   *  was sent, since nobody works on values of a caller without a right. */
+  audited(judged: boolean): AuditedRequest {
     const { incoming, path } = this;
     const { point, type } = this.home;
     return {
@@ -126,7 +128,7 @@ export class RequestState {
       ...(this.mount === null ? {} : { readable: this.mount.readable }),
       caller: this.caller,
       credential: incoming.credential,
-      data: this.#recordedData(),
+      data: this.#recordedData(judged),
       remote: incoming.remote,
       wrapTtl: incoming.wrapTtl,
       policyOverride: incoming.policyOverride,
@@ -137,9 +139,11 @@ export class RequestState {
   }
 
   /** Everything that came, also where nothing reads it: a record leaves nothing out. */
-  #recordedData(): JsonObject | null {
-    const { input } = this;
-    if (input !== null) return input.isEmpty ? this.body : input.recorded;
+  #recordedData(judged: boolean): JsonObject | null {
+    const input = judged ? this.input : this.#input;
+    if (input !== null && (judged || input.isFormed)) {
+      return input.isEmpty ? this.body : input.recorded;
+    }
     return this.query.size === 0 ? this.body : { ...Object.fromEntries(this.query), ...this.body };
   }
 

@@ -11,6 +11,8 @@ export interface Reading {
   readonly name: string;
   readonly aliases?: readonly string[] | undefined;
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  /** Case says nothing to whoever reads it: what is denied is denied in every case. */
+  readonly caseless?: boolean | undefined;
 }
 
 export interface Question {
@@ -21,7 +23,8 @@ export interface Question {
   readonly capability: Exclude<Capability, "sudo">;
   /** Whether `sudo` is needed beside it. */
   readonly sudo: boolean;
-  /** For rules on parameters: what the handler will take, in canonical form. */
+  /** For rules on parameters: what the handler will take, in canonical form. It may be made when it is first
+   *  looked at, so whoever needs no parameters leaves it alone. */
   readonly data: JsonObject;
   /** How the values of parameters are read, by name in lower case: values that are read as the same are
    *  the same for a rule. Default: as they stand. */

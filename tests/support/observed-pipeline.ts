@@ -1,5 +1,5 @@
 // The pipeline with somebody at every place where a request is looked at: what quotas, rules, programs,
-// records and the handler were given of one request. Nothing is decided here; everything is let through.
+// records and the handler were given of one request. Nothing is decided here; everything is let through, or nothing.
 
 import { utf8 } from "@holdfast/shared/bytes";
 import { SystemClock } from "../../src/system/clock.ts";
@@ -34,8 +34,12 @@ export class ObservedPipeline {
   #seen: Observed = nothing();
   readonly #pipeline: Pipeline;
 
-  /** `mount`: where the endpoints are mounted; without it they are the server's own. */
-  constructor(endpoints: readonly Served[], mount: string | null) {
+  /** `mount`: where the endpoints are mounted; without it they are the server's own. `allowed`: what rules say. */
+  constructor(
+    endpoints: readonly Served[],
+    mount: string | null,
+    { allowed = true }: { readonly allowed?: boolean } = {},
+  ) {
     const watched = endpoints.map((endpoint) => this.#watched(endpoint));
     const routes = new Router(mount === null ? [] : watched);
     const clock = new SystemClock();
@@ -71,7 +75,7 @@ export class ObservedPipeline {
       decisions: {
         decide: (_, question) => {
           this.#seen.question = question;
-          return { allowed: true, granting: [] };
+          return { allowed, granting: [] };
         },
         mightEver: () => true,
       },

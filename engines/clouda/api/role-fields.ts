@@ -15,10 +15,11 @@ const MAX_PAIRS = 1000;
 
 const text = (name: string, help: string, max = 4096) => fields.trimmed(name, help, max).optional();
 
-/** Without insignificant white space where it is JSON: what is wrong with it is told later. */
+/** Without insignificant white space where it is JSON: what is wrong with it is told later. Services and
+ *  actions in it have no case for the provider, so what rules deny they deny in every case. */
 const document = (name: string, help: string) =>
   fields
-    .trimmed(name, help, MAX_DOCUMENT, (given) => compacted(given).text, withoutEscapes)
+    .trimmed(name, help, MAX_DOCUMENT, (given) => compacted(given).text, withoutEscapes, true)
     .optional();
 
 const items = (name: string, help: string) => fields.items(name, help).optional();

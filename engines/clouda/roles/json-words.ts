@@ -1,6 +1,6 @@
 // JSON as words: strings, numbers, names and signs with their places, white space left out. It checks as
-// JSON.parse does and keeps every word as it was written, and it can say where a text stops being JSON
-// without quoting it.
+// JSON.parse does and leaves every word as it was written, and it can say where a text stops being JSON
+// without quoting it. In one walk, and without a list of them: a document may be made of nothing but short words.
 
 /** Where a text stops being JSON; `line` and `column` count from 1. */
 export class JsonFault extends Error {
@@ -15,127 +15,140 @@ export class JsonFault extends Error {
   }
 }
 
+/** Told of each word: where it begins and ends, and whether it is a string with an escape in it. */
+export type OnWord = (start: number, end: number, escaped: boolean) => void;
+
 /** What may come next. */
 type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | "end" | "nothing";
 
 const MAX_DEPTH = 100;
-const SPACE = " \t\r\n";
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const NAME = /true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /** Throws JsonFault. */
-export function jsonWords(text: string): readonly string[] {
-  return new Words(text).all();
+export function walkJson(text: string, onWord: OnWord): void {
+  new Walk(text, onWord).all();
 }
 
-class Words {
+class Walk {
   readonly #text: string;
-  readonly #words: string[] = [];
+  readonly #onWord: OnWord;
   readonly #open: ("{" | "[")[] = [];
   #at = 0;
+  #escaped = false;
   #expected: Expected = "value";
 
-  constructor(text: string) {
+  constructor(text: string, onWord: OnWord) {
     this.#text = text;
+    this.#onWord = onWord;
   }
 
-  all(): readonly string[] {
+  all(): void {
     for (;;) {
-      while (this.#at < this.#text.length && SPACE.includes(this.#text.charAt(this.#at)))
-        this.#at++;
+      while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++;
       if (this.#at >= this.#text.length) break;
-      const word = this.#word();
-      this.#words.push(word);
-      this.#at += word.length;
+      this.#escaped = false;
+      const end = this.#word();
+      this.#onWord(this.#at, end, this.#escaped);
+      this.#at = end;
     }
     if (this.#expected !== "nothing") throw this.#fault();
-    return this.#words;
   }
 
-  /** The next one, which must be one of those that are expected; what is expected then. */
-  #word(): string {
+  /** The end of the next one, which must be one of those that are expected; what is expected then. */
+  #word(): number {
     const sign = this.#text.charAt(this.#at);
-    const open = this.#open.at(-1);
     switch (this.#expected) {
       case "nothing":
         throw this.#fault();
       case ":":
         if (sign !== ":") throw this.#fault();
         this.#expected = "value";
-        return sign;
+        return this.#at + 1;
       case "end":
-        if (sign === ",") {
-          this.#expected = open === "{" ? "key" : "value";
-          return sign;
-        }
-        return this.#close(sign);
+        if (sign !== ",") return this.#close(sign);
+        this.#expected = this.#open.at(-1) === "{" ? "key" : "value";
+        return this.#at + 1;
       case "key or }":
-        if (sign === "}") return this.#close(sign);
-        return this.#key(sign);
+        return sign === "}" ? this.#close(sign) : this.#key(sign);
       case "key":
         return this.#key(sign);
       case "value or ]":
-        if (sign === "]") return this.#close(sign);
-        return this.#value(sign);
+        return sign === "]" ? this.#close(sign) : this.#value(sign);
       case "value":
         return this.#value(sign);
     }
   }
 
-  #key(sign: string): string {
+  #key(sign: string): number {
     if (sign !== '"') throw this.#fault();
     this.#expected = ":";
     return this.#string();
   }
 
-  #value(sign: string): string {
+  #value(sign: string): number {
     if (sign === "{" || sign === "[") {
       if (this.#open.length >= MAX_DEPTH) throw this.#fault();
       this.#open.push(sign);
       this.#expected = sign === "{" ? "key or }" : "value or ]";
-      return sign;
+      return this.#at + 1;
     }
-    const word = sign === '"' ? this.#string() : (this.#match(NAME) ?? this.#match(NUMBER));
-    if (word === null) throw this.#fault();
+    const end =
+      sign === '"' ? this.#string() : (this.#digits() ?? this.#match(NUMBER) ?? this.#match(NAME));
+    if (end === null) throw this.#fault();
     this.#closed();
-    return word;
+    return end;
   }
 
-  #close(sign: string): string {
+  #close(sign: string): number {
     if (sign !== (this.#open.at(-1) === "{" ? "}" : "]")) throw this.#fault();
     this.#open.pop();
     this.#closed();
-    return sign;
+    return this.#at + 1;
   }
 
   #closed(): void {
     this.#expected = this.#open.length === 0 ? "nothing" : "end";
   }
 
-  #string(): string {
+  #string(): number {
+    const text = this.#text;
     let at = this.#at + 1;
     for (;;) {
-      const char = this.#text.charAt(at);
-      if (char === '"') return this.#text.slice(this.#at, at + 1);
-      if (char === "" || char < " ") throw this.#fault(at);
-      if (char !== "\\") {
+      const unit = text.charCodeAt(at);
+      if (unit === 0x22) return at + 1;
+      if (unit !== 0x5c) {
+        if (!(unit >= 0x20)) throw this.#fault(at); // NaN at the end of the text
         at++;
         continue;
       }
       ESCAPE.lastIndex = at;
-      const escape = ESCAPE.exec(this.#text);
-      if (escape === null) throw this.#fault(at);
-      at += escape[0].length;
+      if (!ESCAPE.test(text)) throw this.#fault(at);
+      this.#escaped = true;
+      at = ESCAPE.lastIndex;
     }
   }
 
-  #match(pattern: RegExp): string | null {
+  /** Of a whole number that is written plainly, as nearly all are; null for every other word. */
+  #digits(): number | null {
+    let at = this.#at;
+    let unit = this.#text.charCodeAt(at);
+    if (!(unit >= 0x31 && unit <= 0x39)) return null;
+    while (unit >= 0x30 && unit <= 0x39) unit = this.#text.charCodeAt(++at);
+    return unit === 0x2e || unit === 0x65 || unit === 0x45 ? null : at;
+  }
+
+  #match(pattern: RegExp): number | null {
     pattern.lastIndex = this.#at;
-    return pattern.exec(this.#text)?.[0] ?? null;
+    return pattern.test(this.#text) ? pattern.lastIndex : null;
   }
 
   #fault(at = this.#at): JsonFault {
     return new JsonFault(this.#text, at);
   }
+}
+
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }

@@ -55,7 +55,8 @@ function statementsOf(document: string): string[] {
 
 /** What the provider has is JSON, or it has not answered what it was asked. */
 function readable(group: string, name: string, document: string): string {
-  if (compacted(document).fault === null) return document;
+  const { text, fault } = compacted(document);
+  if (fault === null) return text; // white space would count
   throw new ProviderError({
     step: "iam:GetGroupPolicy",
     code: "UnexpectedAnswer",

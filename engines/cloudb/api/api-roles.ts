@@ -20,13 +20,14 @@ const roleFields = {
     .body("cloudb_roles", { aliases: ["azure_roles"] })
     .jsonOrText(
       "Roles of the provider: a JSON array, or its text, of objects with role_id or role_name, and scope.",
-      { shown: shownElements },
+      { shown: shownElements, caseless: true },
     )
     .optional(),
   groups: wire
     .body("cloudb_groups", { aliases: ["azure_groups"] })
     .jsonOrText("Groups: a JSON array, or its text, of objects with object_id or group_name.", {
       shown: shownElements,
+      caseless: true,
     })
     .optional(),
   applicationObjectId: text(

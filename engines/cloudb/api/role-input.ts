@@ -5,12 +5,14 @@ import { Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { assignmentId } from "../provider/arm.ts";
 import * as failures from "../failures.ts";
+import { withoutLastSlashes } from "@holdfast/shared/text/slashes";
 import { textIn } from "../provider/provider-answer.ts";
 import type { Grant, GroupRef } from "../roles/role.ts";
 import { encodedPath } from "../provider/url-path.ts";
 
 const MAX_ELEMENTS = 100;
 const MAX_MEMBER = 1024;
+const MAX_NAME = 64; // that a refusal repeats
 
 export function readGrants(field: string, given: unknown): Grant[] {
   const grants = elementsOf(field, given).map((element, i) => grantOf(memberOf(field, element, i)));
@@ -27,7 +29,10 @@ export function readGrants(field: string, given: unknown): Grant[] {
 /** For roles that name an application, whose grants count for nothing: any JSON will do (seed). */
 export function readIgnoredGrants(field: string, given: unknown): Grant[] {
   const found = parsed(field, given);
-  return Array.isArray(found) ? found.slice(0, MAX_ELEMENTS).filter(isObject).map(grantOf) : [];
+  if (!Array.isArray(found)) return [];
+  checkCount(field, found);
+  // Within the same bounds: what is beyond them is judged as it was sent.
+  return found.filter(isObject).map((element, i) => grantOf(memberOf(field, element, i)));
 }
 
 export function readGroups(field: string, given: unknown): GroupRef[] {
@@ -44,17 +49,19 @@ export function readGroups(field: string, given: unknown): GroupRef[] {
 }
 
 /** Grants as rules and programs see them: without blanks around, members that say nothing or that nobody
- *  reads; the provider's ids, names and scopes have no case, and a slash at their end says nothing. What is no list of objects is as it was sent. */
+ *  reads; the provider's ids, names and scopes have no case, and a slash at their end says nothing. What is no list of objects, or has more or
+ *  longer ones than a role may have, is as it was sent: it is refused by whoever runs it. */
 export function shownElements(given: JsonValue): JsonValue {
   if (given === "") return [];
-  if (!Array.isArray(given) || !given.every(isObject)) return given;
+  if (!Array.isArray(given) || given.length > MAX_ELEMENTS || !given.every(isObject)) return given;
+  if (given.some((element) => longMember(element) !== undefined)) return given;
   return given.map((element) => {
     const { roleId, roleName, scope } = grantOf(element);
     const id = roleId === "" || roleId.startsWith("/") ? roleId : `/${roleId}`;
     const members = {
       role_id: id.toLowerCase(),
       role_name: roleName.toLowerCase(),
-      scope: scope.replace(/\/+$/, "").toLowerCase(),
+      scope: withoutLastSlashes(scope).toLowerCase(),
       object_id: textIn(element, "object_id").trim().toLowerCase(),
       group_name: textIn(element, "group_name").toLowerCase(),
     };
@@ -73,10 +80,13 @@ function grantOf(element: JsonObject): Grant {
 function elementsOf(field: string, given: unknown): readonly JsonValue[] {
   const found = parsed(field, given);
   if (!Array.isArray(found)) throw failures.invalid(`${field} must be a JSON array`);
-  if (found.length > MAX_ELEMENTS) {
-    throw failures.invalid(`${field} must have at most ${MAX_ELEMENTS} elements`);
-  }
+  checkCount(field, found);
   return found;
+}
+
+function checkCount(field: string, elements: readonly JsonValue[]): void {
+  if (elements.length <= MAX_ELEMENTS) return;
+  throw failures.invalid(`${field} must have at most ${MAX_ELEMENTS} elements`);
 }
 
 /** The text of JSON has been read by the field: what is still text is none, or goes too deep. */
@@ -89,12 +99,19 @@ function parsed(field: string, given: unknown): JsonValue {
 function memberOf(field: string, element: JsonValue, index: number): JsonObject {
   if (!isObject(element))
     throw failures.invalid(`${field}: element ${index + 1} must be an object`);
-  for (const [name, value] of Object.entries(element)) {
-    const long = typeof value === "string" && value.length > MAX_MEMBER;
-    if (long)
-      throw failures.invalid(`${field}: ${name} must have at most ${MAX_MEMBER} characters`);
+  const long = longMember(element);
+  if (long !== undefined) {
+    const name = long.length > MAX_NAME ? "a member" : long;
+    throw failures.invalid(`${field}: ${name} must have at most ${MAX_MEMBER} characters`);
   }
   return element;
+}
+
+/** The name of the first member that is longer than any may be. */
+function longMember(element: JsonObject): string | undefined {
+  const isLong = (value: JsonValue | undefined) =>
+    typeof value === "string" && value.length > MAX_MEMBER;
+  return Object.keys(element).find((name) => isLong(element[name]));
 }
 
 /** It becomes part of an address: now is the time to say that it cannot. */

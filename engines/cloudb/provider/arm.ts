@@ -2,6 +2,7 @@
 // assignments. Each is one request; what is tried again is decided by whoever asks.
 
 import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { withoutLastSlashes } from "@holdfast/shared/text/slashes";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { neededText, textIn } from "./provider-answer.ts";
 import type { Service } from "./bearer-calls.ts";
@@ -44,7 +45,7 @@ export class Arm {
    *  by a role, which every scope can be asked for. */
   async missingScope(scope: string, roleId: string, signal: AbortSignal): Promise<string | null> {
     const name = roleId.replace(/^.*\//, "");
-    const below = `${scope.replace(/\/+$/, "")}/providers/Microsoft.Authorization`;
+    const below = `${withoutLastSlashes(scope)}/providers/Microsoft.Authorization`;
     const where = `${encodedPath(`${below}/roleDefinitions/${name}`)}?${VERSION}`;
     const request = { step: "looking for a scope", action: "getRoleDefinition", path: where };
     try {
@@ -112,7 +113,7 @@ export class Arm {
 
 /** Where an assignment of ours lies. */
 export function assignmentId(scope: string, uuid: string): string {
-  const below = scope.replace(/\/+$/, "");
+  const below = withoutLastSlashes(scope);
   return `${below}/providers/Microsoft.Authorization/roleAssignments/${uuid}`;
 }
 

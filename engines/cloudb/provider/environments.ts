@@ -3,6 +3,7 @@
 // the server's own configuration says.
 
 import { isObject } from "@holdfast/shared/json/json";
+import { withoutLastSlashes } from "@holdfast/shared/text/slashes";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import * as failures from "../failures.ts";
 import { textIn } from "./provider-answer.ts";
@@ -72,9 +73,9 @@ export function endpointsFor(
     ? [textIn(own, "authority"), textIn(own, "graph"), textIn(own, "arm")]
     : named;
   const read = (field: string, text: string) =>
-    outbound
-      .endpoint(`cloudb_endpoints.${field}`, text, { plain: isLoopback(text) })
-      .href.replace(/\/+$/, "");
+    withoutLastSlashes(
+      outbound.endpoint(`cloudb_endpoints.${field}`, text, { plain: isLoopback(text) }).href,
+    );
   return {
     authority: read("authority", authority),
     graph: read("graph", graph),

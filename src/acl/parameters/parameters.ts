@@ -112,6 +112,8 @@ export class ParameterCheck {
   readonly #rules: ParameterRules;
   readonly #required: readonly string[];
   readonly #denied = new Map<string, ValueSet | null>();
+  /** The same without regard to case, for fields that are read so. */
+  readonly #deniedCaseless = new Map<string, ValueSet | null>();
   readonly #allowed = new Map<string, ValueSet | null>();
   readonly #denyAll: boolean;
   readonly #others: boolean; // names that `allowed` does not hold are allowed too
@@ -141,7 +143,7 @@ export class ParameterCheck {
     return Object.keys(data).every((asSent) => {
       const reading = fields?.get(foldName(asSent));
       return namesOf(asSent, fields).every((name) =>
-        this.#kinds().every(([named, made]) => {
+        this.#kinds(reading).every(({ named, made }) => {
           const set = made.get(name);
           return set === undefined ? !named.has(name) : set === null || !set.isUnread(reading);
         }),
@@ -153,20 +155,26 @@ export class ParameterCheck {
     for (const asSent of Object.keys(data)) {
       const reading = fields?.get(foldName(asSent));
       for (const name of namesOf(asSent, fields)) {
-        for (const [named, made] of this.#kinds()) {
+        for (const kind of this.#kinds(reading)) {
           yield;
-          const set = yield* setFor(name, named, made);
+          const set = yield* setFor(name, kind);
           if (set?.isUnread(reading) === true) yield* set.read(reading);
         }
       }
     }
   }
 
-  #kinds() {
+  #kinds(reading: Reading | undefined): readonly [denied: SetKind, allowed: SetKind] {
+    const caseless = reading?.caseless === true;
     return [
-      [this.#rules.denied, this.#denied],
-      [this.#rules.allowed, this.#allowed],
-    ] as const;
+      {
+        named: this.#rules.denied,
+        made: caseless ? this.#deniedCaseless : this.#denied,
+        caseless,
+      },
+      // What is allowed stays as it is written: case may count for a part of such a value.
+      { named: this.#rules.allowed, made: this.#allowed, caseless: false },
+    ];
   }
 
   /** The first that stands in the way, or null. */
@@ -206,9 +214,10 @@ export class ParameterCheck {
     { value, reading, compared }: AskedValue,
   ): ParameterProblem | null {
     const [first] = names;
-    const denied = setsFor(names, this.#rules.denied, this.#denied);
+    const [denying, allowing] = this.#kinds(reading);
+    const denied = setsFor(names, denying);
     const known = names.filter((name) => name !== "*");
-    const allowed = setsFor(known, this.#rules.allowed, this.#allowed);
+    const allowed = setsFor(known, allowing);
     const sets = [...denied, ...allowed];
     const unread = sets.find(({ set }) => set === null || set.isTooMuchFor(reading));
     if (unread !== undefined) return { kind: "too-many-values", name: unread.name };
@@ -241,13 +250,17 @@ interface NamedSet {
   readonly set: ValueSet | null;
 }
 
-function setsFor(
-  names: readonly string[],
-  named: NamedValues,
-  made: Map<string, ValueSet | null>,
-): NamedSet[] {
+/** Values by name, and those that are ready. */
+interface SetKind {
+  readonly named: NamedValues;
+  readonly made: Map<string, ValueSet | null>;
+  readonly caseless: boolean;
+}
+
+function setsFor(names: readonly string[], kind: SetKind): NamedSet[] {
+  const { named, made } = kind;
   return names.flatMap((name) => {
-    const set = named.has(name) ? (made.get(name) ?? atOnce(setFor(name, named, made))) : undefined;
+    const set = named.has(name) ? (made.get(name) ?? atOnce(setFor(name, kind))) : undefined;
     return set === undefined ? [] : [{ name, set }];
   });
 }
@@ -269,8 +282,7 @@ interface AskedValue {
  *  name more values for it than may be compared. */
 function* setFor(
   name: string,
-  named: NamedValues,
-  made: Map<string, ValueSet | null>,
+  { named, made, caseless }: SetKind,
 ): Sliced<ValueSet | null | undefined> {
   const values = named.get(name);
   if (values === undefined) return undefined;
@@ -281,7 +293,7 @@ function* setFor(
       values.length <= MAX_MERGED.values &&
       count <= MAX_MERGED.patterns &&
       characters <= MAX_MERGED.patternCharacters;
-    set = fits ? yield* buildSet(name, values) : null;
+    set = fits ? yield* buildSet(name, values, caseless) : null;
     made.set(name, set);
   }
   return set;
@@ -315,11 +327,15 @@ export interface ParameterProblem {
   readonly name: string;
 }
 
-/** As they are compared for the parameter of that folded name. */
-export function valueSetOf(name: string, values: readonly RuleValue[]): ValueSet {
-  return atOnce(buildSet(name, values));
+/** As they are compared where they are denied for the parameter of that folded name. */
+export function deniedSetOf(
+  name: string,
+  values: readonly RuleValue[],
+  reading?: Reading,
+): ValueSet {
+  return atOnce(buildSet(name, values, reading?.caseless === true));
 }
 
-function buildSet(name: string, values: readonly RuleValue[]): Sliced<ValueSet> {
-  return ValueSet.build(values, NAMES_OF_POLICIES.has(name));
+function buildSet(name: string, values: readonly RuleValue[], caseless: boolean): Sliced<ValueSet> {
+  return ValueSet.build(values, caseless || NAMES_OF_POLICIES.has(name));
 }

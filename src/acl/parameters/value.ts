@@ -46,6 +46,8 @@ export interface Reading {
   /** Other names of it. */
   readonly aliases?: readonly string[] | undefined;
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  /** Case says nothing to whoever reads it: what is denied is denied in every case. */
+  readonly caseless?: boolean | undefined;
 }
 
 /** More values than this are not read as an endpoint reads them. */
@@ -135,8 +137,12 @@ export class ValueSet {
 
   /** By all but what it holds. */
   #hasEnds(text: string): boolean {
+    return this.#exact.has(text) || this.#fitsEnds(text);
+  }
+
+  /** By a star at one end. */
+  #fitsEnds(text: string): boolean {
     return (
-      this.#exact.has(text) ||
       this.#begins.longest(text) !== null ||
       (this.#longestEnd > 0 &&
         this.#ends.longest(backwards(text.slice(-this.#longestEnd))) !== null)
@@ -182,20 +188,52 @@ export class ValueSet {
     return parts.length > 0 && parts.every((part) => this.has(part) || this.#isOne(part, reading));
   }
 
-  /** For denying: the whole or any part is named. Blanks around a part do not hide it, since whoever
+  /** For denying: the whole or any part is named, or a star fits a text inside. Blanks around a part do not hide it, since whoever
    *  reads a list of names takes them off. */
   catches(value: JsonValue, reading?: Reading): boolean {
     if (this.any || this.has(value) || this.#means(value, reading)) return true;
     if (isList(value)) {
-      return value.some(
+      const named = value.some(
         (part) => this.has(part) || this.#hasTrimmed(part) || this.#isOne(part, reading),
       );
+      return named || this.#catchesInside(value);
     }
-    if (typeof value !== "string") return false;
+    if (typeof value !== "string") return this.#catchesInside(value);
     // What a part holds the whole does, and it was looked at.
     return value
       .split(",")
       .some((part) => this.#hasEnds(this.#fold(part)) || this.#hasTrimmed(part));
+  }
+
+  /** Whether a value with a star fits a text anywhere inside: what is denied is so however deep it lies. A
+   *  member counts by its name, by its value, and as `name=value`, which is how many write such maps. */
+  #catchesInside(value: JsonValue): boolean {
+    if (!this.#hasPatterns) return false;
+    if (typeof value === "string") return this.#fits(value);
+    if (typeof value !== "object" || value === null || isRawNumber(value)) return false;
+    if (isList(value)) return value.some((element) => this.#catchesInside(element));
+    return Object.entries(value).some(([name, member = null]) => {
+      const text = plainText(member);
+      return (
+        this.#fits(name) ||
+        (text !== null && this.#fits(`${name}=${text}`)) ||
+        this.#catchesInside(member)
+      );
+    });
+  }
+
+  get #hasPatterns(): boolean {
+    return this.#holds !== null || this.#longestEnd > 0 || !this.#begins.isEmpty;
+  }
+
+  #fits(whole: string): boolean {
+    const text = this.#fold(whole);
+    const trimmed = text.trim();
+    return (
+      this.#fitsEnds(text) ||
+      (trimmed !== text && this.#fitsEnds(trimmed)) ||
+      this.#holds?.isIn(text) === true
+    );
   }
 
   /** Whether a part of a list is read as a value that is named, which may be spelt otherwise. */
@@ -277,6 +315,13 @@ function readAs({ canonical }: Reading, value: JsonValue): string | null {
   } catch {
     return null; // no value of the parameter
   }
+}
+
+/** Of a text, a number or a switch. */
+function plainText(value: JsonValue): string | null {
+  if (typeof value === "string") return value;
+  if (isRawNumber(value)) return value.rawJSON;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : null;
 }
 
 /** Elements of a list; of text, what stands between commas. */

@@ -104,11 +104,15 @@ export const CONFIG_FIELDS = {
     .optional(),
   passthroughRequestHeaders: wire
     .body("passthrough_request_headers")
-    .list("Headers of requests that the engine is told of.", { ...HEADERS, shown: fold })
+    .list("Headers of requests that the engine is told of.", {
+      ...HEADERS,
+      shown: fold,
+      caseless: true,
+    })
     .optional(),
   allowedResponseHeaders: wire
     .body("allowed_response_headers")
-    .list("Headers that the engine may answer with.", { ...HEADERS, shown: fold })
+    .list("Headers that the engine may answer with.", { ...HEADERS, shown: fold, caseless: true })
     .optional(),
   identityTokenKey: wire
     .body("identity_token_key")
