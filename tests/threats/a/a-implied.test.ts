@@ -48,6 +48,46 @@ test("T-A13: rules on the fields of cloud A's roles hold for the deprecated ones
   }
 });
 
+test("T-A13: what is denied by a pattern is denied inside lists and objects, as JSON and as its text", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/mounts/a", { body: { type: "clouda" } });
+  await stage.must("POST", "/v1/sys/mounts/b", { body: { type: "cloudb" } });
+  await stage.must("POST", "/v1/sys/auth/approle", { body: { type: "approle" } });
+  await stage.must("POST", "/v1/auth/approle/role/r", { body: {} });
+  const token = await stage.clientWith(
+    rule("b/roles/*", EVERYTHING, 'denied_parameters = { "cloudb_roles" = ["*Owner*"] }') +
+      rule(
+        "a/roles/*",
+        EVERYTHING,
+        'denied_parameters = { "iam_tags" = ["team=*"], "policy_document" = ["*iam:*"] }',
+      ) +
+      rule("auth/approle/*", EVERYTHING, 'denied_parameters = { "metadata" = ["team=*"] }'),
+  );
+  const owner = [{ role_name: "Owner", scope: "/subscriptions/x" }];
+  const tags = { team: "ops" };
+  const document = '{"Statement":[{"Effect":"Allow","Action":"IAM:*","Resource":"*"}]}';
+  for (const [path, body, denied] of [
+    ["b/roles/x", { cloudb_roles: owner }, true],
+    ["b/roles/x", { cloudb_roles: JSON.stringify(owner) }, true],
+    ["b/roles/x", { azure_roles: JSON.stringify(owner).replace("Owner", "OWNER") }, true],
+    ["b/roles/x", { azure_roles: JSON.stringify(owner).replace("Owner", "OWN\\u0065r") }, true],
+    ["b/roles/x", { cloudb_roles: JSON.stringify(owner).replace("Owner", "Reader") }, false],
+    ["a/roles/x", { iam_tags: tags }, true],
+    ["a/roles/x", { iam_tags: ["team = ops"] }, true],
+    ["a/roles/x", { iam_tags: "team=ops" }, true],
+    ["a/roles/x", { iam_tags: { part: "ops" } }, false],
+    ["a/roles/x", { policy_document: document }, true],
+    ["a/roles/x", { policy: document }, true],
+    ["a/roles/x", { policy_document: document.replace("IAM", "s3") }, false],
+    ["auth/approle/role/r/secret-id", { metadata: tags }, true],
+    ["auth/approle/role/r/secret-id", { metadata: JSON.stringify(tags) }, true],
+    ["auth/approle/role/r/secret-id", { metadata: '{"part":"ops"}' }, false],
+  ] as const) {
+    const { status } = await stage.server.call("POST", `/v1/${path}`, { token, body });
+    assert.equal(status === 403, denied, `${path} ${JSON.stringify(body)}: ${status}`);
+  }
+});
+
 test("T-A13: a type is judged by what it is, not by an older name of it", async (t) => {
   const stage = await scene(t);
   const denied = 'denied_parameters = { "type" = ["clouda"] }';
