@@ -21,6 +21,7 @@ import { unreadControls } from "../storage/following/control-records.ts";
 import { type ControlRecord, CORE_SCOPE } from "../storage/rows/log-entry.ts";
 import type { Identity, Store } from "../storage/store.ts";
 import type { StoreReads, StoreTx } from "../storage/transaction.ts";
+import { Recurring } from "../base/recurring.ts";
 import { EntryCache } from "./cache.ts";
 import * as failures from "./failures.ts";
 import { Keyring, MIN_OPERATIONS, MAX_OPERATIONS, type NewTerm, type Rotation } from "./keyring.ts";
@@ -71,6 +72,9 @@ export class Barrier {
   readonly #sealer: Sealer;
   readonly #leastMargin: number;
   readonly #armed = new Set<Timer>();
+  readonly #periods: Recurring;
+  /** What it writes by itself, until that is over. */
+  readonly #writing = new Set<Promise<void>>();
   #active = false;
   #keyring: Keyring | null = null;
   #reserved = 0; // the stored count covers this many entries of the newest key
@@ -88,6 +92,14 @@ export class Barrier {
     this.#log = options.log;
     this.#cache = new EntryCache(options.cacheBytes ?? 32 * 1024 * 1024);
     this.#leastMargin = options.leastMargin ?? 1_000_000;
+    this.#periods = new Recurring({
+      trouble: "could not look after the data keys",
+      period: PERIOD,
+      atOnce: false,
+      run: () => this.#onPeriod(),
+      timers: options.timers,
+      log: options.log,
+    });
     this.#sealer = {
       seal: (path, plaintext) => this.#seal(path, plaintext),
       open: (path, sealed) => this.#open(path, sealed),
@@ -205,7 +217,9 @@ export class Barrier {
     const keyring = this.#keyring;
     if (!this.#active || keyring === null) return;
     this.deactivate(); // from here on nothing is sealed that the count would miss
-    await this.#storeExact(keyring);
+    await this.#periods.close();
+    await Promise.all(this.#writing);
+    await this.#storeExact(this.#keyring ?? keyring);
   }
 
   /** Stores the exact count, waits for what was accepted, forgets every key. */
@@ -456,27 +470,35 @@ export class Barrier {
       this.#putKeyring(raw, keyring, this.#margin());
       this.#removeRead(raw, keyring);
     };
-    this.#writeKeys(put).catch((error: unknown) => {
+    this.#alone(this.#writeKeys(put), (error) => {
       this.#renewAt = 0; // the next entry tries again
       this.#log.warn("could not store the count of encryptions", { cause: describe(error) });
     });
   }
 
-  #onPeriod(): void {
-    const keyring = this.#unsealed();
+  async #onPeriod(): Promise<void> {
+    const keyring = this.#keyring;
+    if (keyring === null || !this.#active) return;
     this.#persistCount();
     this.#countAtPeriod = keyring.newest.encryptions;
     // Whoever follows gets new keys from the log.
     if (!this.#store.following && keyring.isDue(this.#clock.now())) {
-      this.rotate().catch((error: unknown) => {
+      this.#alone(this.rotate(), (error) => {
         this.#log.error("automatic rotation failed", { cause: describe(error) });
       });
     }
-    this.#after(PERIOD, () => this.#onPeriod());
+  }
+
+  /** Nobody waits for it but whoever rests. */
+  #alone(work: Promise<unknown>, failed: (error: unknown) => void): void {
+    const over: Promise<void> = work
+      .then(() => {}, failed)
+      .finally(() => this.#writing.delete(over));
+    this.#writing.add(over);
   }
 
   #arm(): void {
-    this.#after(PERIOD, () => this.#onPeriod());
+    this.#periods.open();
     this.#expireUpgrades(this.#unsealed().newest.term);
   }
 
@@ -488,7 +510,7 @@ export class Barrier {
           if (Number(key.slice(UPGRADES.length)) < term) raw.delete(key);
         }
       };
-      this.#store.write(remove, { essential: true }).catch((error: unknown) => {
+      this.#alone(this.#store.write(remove, { essential: true }), (error) => {
         this.#log.warn("could not remove old key upgrades", { cause: describe(error) });
       });
     });
@@ -504,6 +526,7 @@ export class Barrier {
   }
 
   #disarm(): void {
+    void this.#periods.close();
     for (const timer of this.#armed) timer.cancel();
     this.#armed.clear();
   }

@@ -3,12 +3,14 @@
 // closing waits for what has begun, and nothing follows it.
 
 import { describe } from "@holdfast/shared/failure";
-import type { Log } from "@holdfast/shared/log";
+import type { Fields, Log } from "@holdfast/shared/log";
 import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
 
 export interface RecurringOptions {
   /** What is logged of a run that fails: "could not …". */
   readonly trouble: string;
+  /** What it is about, for the same line. Default nothing. */
+  readonly about?: Fields;
   /** `isOpen` turns false when it is to stop: long runs ask between their steps. */
   readonly run: (isOpen: () => boolean) => Promise<unknown>;
   /** From the end of one run to the next. Without it there is one when it opens and whenever it is woken. */
@@ -71,7 +73,7 @@ export class Recurring {
   }
 
   async #run(): Promise<void> {
-    const { trouble, run, period, log } = this.#options;
+    const { trouble, about, run, period, log } = this.#options;
     this.#disarm();
     let next = period;
     try {
@@ -80,7 +82,7 @@ export class Recurring {
       this.#pause = null;
     } catch (error) {
       next = this.#nextPause();
-      log.error(trouble, { cause: describe(error) });
+      log.error(trouble, { ...about, cause: describe(error) });
       throw error;
     } finally {
       this.#running = null;

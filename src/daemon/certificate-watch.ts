@@ -3,25 +3,42 @@
 
 import { createHash } from "node:crypto";
 import { wipe } from "@holdfast/shared/bytes";
+import type { Log } from "@holdfast/shared/log";
+import { Recurring } from "../base/recurring.ts";
 import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
+import type { Nanos, Timers } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 import type { Files } from "../config/documents.ts";
 
 const EVERY: Nanos = 30n * SECOND;
 const MAX_FILE = 2 ** 20;
 
+export interface CertificateWatchOptions {
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly files: Files;
+  /** Called when one has changed. */
+  readonly changed: () => void;
+}
+
 export class CertificateWatch {
-  readonly #timers: Timers;
   readonly #files: Files;
   readonly #changed: () => void;
-  #timer: Timer | null = null;
+  readonly #looks: Recurring;
+  #paths: readonly string[] = [];
   #seen = "";
 
-  constructor(timers: Timers, files: Files, changed: () => void) {
-    this.#timers = timers;
+  constructor({ timers, log, files, changed }: CertificateWatchOptions) {
     this.#files = files;
     this.#changed = changed;
+    this.#looks = new Recurring({
+      trouble: "could not look at certificate files",
+      period: EVERY,
+      atOnce: false,
+      run: async () => this.#compare(),
+      timers,
+      log,
+    });
   }
 
   /** Begins anew with this configuration; also after a reload that somebody else asked for. */
@@ -33,23 +50,20 @@ export class CertificateWatch {
         : [],
     );
     if (paths.length === 0) return;
+    this.#paths = paths;
     this.#seen = this.#look(paths);
-    this.#wait(paths);
+    this.#looks.open();
   }
 
   stop(): void {
-    this.#timer?.cancel();
-    this.#timer = null;
+    void this.#looks.close();
   }
 
-  #wait(paths: readonly string[]): void {
-    this.#timer = this.#timers.after(EVERY, () => {
-      const now = this.#look(paths);
-      const changed = now !== this.#seen;
-      this.#seen = now;
-      this.#wait(paths);
-      if (changed) this.#changed();
-    });
+  #compare(): void {
+    const now = this.#look(this.#paths);
+    const changed = now !== this.#seen;
+    this.#seen = now;
+    if (changed) this.#changed();
   }
 
   /** A file that cannot be read right now, in the middle of being replaced say, counts as changed. */

@@ -82,9 +82,14 @@ class ProcessLife {
     this.#processLog = processLog;
     this.#log = processLog.log;
     this.#config = loaded.config;
-    this.#watch = new CertificateWatch(around.world.timers, sources.files, () => {
-      this.#log.info("certificate files have changed");
-      this.#askForReload();
+    this.#watch = new CertificateWatch({
+      timers: around.world.timers,
+      log: this.#log,
+      files: sources.files,
+      changed: () => {
+        this.#log.info("certificate files have changed");
+        this.#askForReload();
+      },
     });
   }
 

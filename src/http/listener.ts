@@ -1,6 +1,7 @@
 // One listener: accepts connections, counts them, does the TLS handshake and hands each connection to the
 // protocol it speaks. Ends them all when the server stops.
 
+import { Recurring } from "../base/recurring.ts";
 import { createServer as createAcceptor, type Server, type Socket } from "node:net";
 import {
   createServer as createTlsServer,
@@ -62,7 +63,7 @@ export class HttpListener {
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
   readonly #handshakes = new Map<string, Handshake>(); // by the peer's port and address
-  #ticketTimer: Timer | null = null;
+  readonly #tickets: Recurring;
   #plainLogged: Nanos | null = null;
   #plainCount = 0; // since it was logged
   #draining = false;
@@ -76,6 +77,17 @@ export class HttpListener {
     this.reception = new Reception(options, settings, this.#forwarded);
     this.#http1 = new Http1(this.reception, settings.limits);
     this.#tls = settings.tls === null ? null : this.#makeTls();
+    const { timers, log } = options;
+    this.#tickets = new Recurring({
+      trouble: "could not renew the keys of tickets",
+      period: TICKET_KEY_LIFE,
+      atOnce: false,
+      run: async () => {
+        if (this.#tls !== null) this.#renewTicketKeys(this.#tls);
+      },
+      timers,
+      log,
+    });
     this.#acceptor = createAcceptor({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
@@ -225,15 +237,13 @@ export class HttpListener {
     if (tls === null || server === null) return;
     withTls(this.#options.fs, tls, (options) => server.setSecureContext(options));
     this.#renewTicketKeys(server);
+    void this.#tickets.close(); // the next ones come a whole life later
+    this.#tickets.open();
   }
 
   /** Whoever learns a ticket's key can read the connections that were resumed with it. */
   #renewTicketKeys(server: TlsServer): void {
     server.setTicketKeys(this.#options.random.bytes(TICKET_KEY_BYTES));
-    this.#ticketTimer?.cancel();
-    this.#ticketTimer = this.#options.timers.after(TICKET_KEY_LIFE, () =>
-      this.#renewTicketKeys(server),
-    );
   }
 
   // ── begin and end ──
@@ -249,7 +259,7 @@ export class HttpListener {
         await this.#bind();
       });
     } catch (error) {
-      this.#ticketTimer?.cancel();
+      void this.#tickets.close();
       throw cannotListen(this.#settings, error);
     }
     // One connection could not be accepted, for want of descriptors, say. The listener goes on.
@@ -279,7 +289,7 @@ export class HttpListener {
   async close(grace: Nanos): Promise<void> {
     if (this.#draining) return;
     this.#draining = true;
-    this.#ticketTimer?.cancel();
+    void this.#tickets.close();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#acceptor.close(() => resolve());
     for (const connection of this.#connections) connection.drain();

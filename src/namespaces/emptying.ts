@@ -6,6 +6,7 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Nanos, Timers } from "@holdfast/shared/world";
+import { Recurring } from "../base/recurring.ts";
 import type { NamespaceContents } from "./contents.ts";
 
 const FIRST_PAUSE: Nanos = SECOND;
@@ -26,16 +27,15 @@ export interface EmptyingOptions {
 }
 
 interface Task {
-  readonly done: Promise<void>;
+  readonly job: Recurring;
   /** Why the last try failed. */
   trouble: string | null;
-  /** Ends the pause after a failure. */
-  wake: () => void;
 }
 
 export class Emptying {
   readonly #options: EmptyingOptions;
   readonly #tasks = new Map<string, Task>(); // by id
+  readonly #over = new Set<() => void>();
   #stopped = false;
 
   constructor(options: EmptyingOptions) {
@@ -46,14 +46,20 @@ export class Emptying {
   start(doomed: Doomed): void {
     if (this.#stopped) return;
     const running = this.#tasks.get(doomed.id);
-    if (running !== undefined) return running.wake();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const task: Task = { done: promise, trouble: null, wake: () => {} };
-    this.#tasks.set(doomed.id, task);
-    void this.#run(doomed, task).finally(() => {
-      this.#tasks.delete(doomed.id);
-      resolve();
+    if (running !== undefined) return running.job.wake();
+    const { timers, log } = this.#options;
+    const { id, path } = doomed;
+    const job = new Recurring({
+      trouble: "a namespace could not be emptied; it will be tried again",
+      about: { id, path },
+      run: (isOpen) => this.#run(doomed, task, isOpen),
+      pause: { first: FIRST_PAUSE, most: LONGEST_PAUSE },
+      timers,
+      log,
     });
+    const task: Task = { job, trouble: null };
+    this.#tasks.set(id, task);
+    job.open();
   }
 
   /** Why it does not get on, if it does not. */
@@ -63,59 +69,51 @@ export class Emptying {
 
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
-    while (this.#tasks.size > 0)
-      await Promise.all([...this.#tasks.values()].map(({ done }) => done));
+    while (this.#tasks.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#over.add(resolve);
+      await promise;
+    }
   }
 
   /** Waits for the steps that have begun; nothing follows them. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const { wake } of this.#tasks.values()) wake();
-    await this.idle();
+    await Promise.all([...this.#tasks.values()].map(({ job }) => job.close()));
+    this.#tasks.clear();
+    this.#tellOver();
   }
 
-  async #run(doomed: Doomed, task: Task): Promise<void> {
-    let pause = FIRST_PAUSE;
-    while (!this.#stopped) {
-      try {
-        if (await this.#empty(doomed)) return;
-      } catch (error) {
-        // Only a Failure is known to hold no secret.
-        task.trouble = error instanceof Failure ? describe(error) : "unexpected error";
-        const { id, path } = doomed;
-        this.#options.log.error("a namespace could not be emptied; it will be tried again", {
-          id,
-          path,
-          cause: task.trouble,
-        });
-        await this.#pause(task, pause);
-        pause = pause * 2n < LONGEST_PAUSE ? pause * 2n : LONGEST_PAUSE;
-      }
+  async #run(doomed: Doomed, task: Task, isOpen: () => boolean): Promise<void> {
+    try {
+      while (isOpen()) if (await this.#empty(doomed, isOpen)) break;
+    } catch (error) {
+      // Only a Failure is known to hold no secret.
+      task.trouble = error instanceof Failure ? describe(error) : "unexpected error";
+      throw error;
     }
+    if (!isOpen()) return;
+    void task.job.close(); // from within: nothing follows this run
+    this.#tasks.delete(doomed.id);
+    this.#tellOver();
   }
 
   /** False when it was stopped, or has to begin again. */
-  async #empty(doomed: Doomed): Promise<boolean> {
+  async #empty(doomed: Doomed, isOpen: () => boolean): Promise<boolean> {
     const { contents, finish, timers, log } = this.#options;
     for (const content of contents) {
       while (!(await content.wipe(doomed.id))) {
         await timers.turn();
-        if (this.#stopped) return false;
+        if (!isOpen()) return false;
       }
     }
-    if (this.#stopped || !(await finish(doomed))) return false;
+    if (!isOpen() || !(await finish(doomed))) return false;
     log.info("a namespace is deleted", { id: doomed.id, path: doomed.path });
     return true;
   }
 
-  #pause(task: Task, length: Nanos): Promise<void> {
-    if (this.#stopped) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = this.#options.timers.after(length, resolve);
-    task.wake = () => {
-      timer.cancel();
-      resolve();
-    };
-    return promise;
+  #tellOver(): void {
+    for (const tell of this.#over) tell();
+    this.#over.clear();
   }
 }

@@ -184,13 +184,13 @@ test("the trimmer works by itself every 1,024 entries until it is stopped", asyn
   assert.equal(firstKept(made), 925n);
   await write(made, 1024);
   assert.equal(firstKept(made), 1949n);
-  trimmer.stop();
+  await trimmer.stop();
   await write(made, 1100);
   assert.equal(firstKept(made), 1949n);
   trimmer.start();
   await write(made, 1024);
   assert.ok(firstKept(made) > 1949n);
-  trimmer.stop();
+  await trimmer.stop();
   assert.deepEqual(errors, []);
 });
 
@@ -213,5 +213,5 @@ test("the trimmer reports an error and tries again later", async () => {
   await write(made, 1024);
   assert.equal(errors.length, 1);
   assert.equal(firstKept(made), made.store.index - 9n);
-  trimmer.stop();
+  await trimmer.stop();
 });

@@ -51,6 +51,7 @@ export class Trimmer {
   readonly #store: Store;
   readonly #onError: (error: unknown) => void;
   #stop: AbortController | null = null;
+  #working: Promise<void> = Promise.resolve();
 
   constructor(
     store: Store,
@@ -69,14 +70,17 @@ export class Trimmer {
     this.#wait(this.#stop.signal);
   }
 
-  /** A transaction that is on its way is not waited for; nothing follows it. */
-  stop(): void {
+  /** Waits for the transaction that is on its way; nothing follows it. */
+  async stop(): Promise<void> {
     this.#stop?.abort();
     this.#stop = null;
+    await this.#working;
   }
 
   #wait(signal: AbortSignal): void {
-    const unwatch = this.#store.onIndex(this.#store.index + EVERY, () => void this.#work(signal));
+    const unwatch = this.#store.onIndex(this.#store.index + EVERY, () => {
+      this.#working = this.#work(signal);
+    });
     signal.addEventListener("abort", unwatch, { once: true });
   }
 

@@ -5,7 +5,8 @@
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
+import { Recurring } from "../../base/recurring.ts";
 import { type Deadline, within } from "../deadline.ts";
 import * as failures from "../failures.ts";
 import type { Mount } from "../open-mount.ts";
@@ -37,24 +38,33 @@ export class Rollback {
   readonly #orphans = new Map<string, number>(); // by uuid
   readonly #due = new Map<string, Mount>(); // by uuid
   readonly #workers = new Set<Promise<void>>();
-  #timer: Timer | null = null;
+  readonly #ticks: Recurring;
   #stop = new AbortController();
 
   constructor(options: RollbackOptions) {
     this.#options = options;
+    const { timers, log } = options;
+    this.#ticks = new Recurring({
+      trouble: "could not look at the mounts",
+      period: TICK,
+      atOnce: false,
+      // Not waited for: one slow mount does not slow down the others.
+      run: async () => void this.tick(),
+      timers,
+      log,
+    });
   }
 
   start(): void {
     this.#stop = new AbortController();
-    this.#arm();
+    this.#ticks.open();
   }
 
   /** Waits for what has begun. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#timer?.cancel();
-    this.#timer = null;
     this.#due.clear();
+    await this.#ticks.close();
     await this.idle();
     this.#orphans.clear();
   }
@@ -120,14 +130,6 @@ export class Rollback {
       } else trouble ??= failed;
     }
     return trouble;
-  }
-
-  #arm(): void {
-    this.#timer = this.#options.timers.after(TICK, () => {
-      if (this.#stop.signal.aborted) return;
-      this.#arm(); // whatever this tick waits for: one slow mount does not slow down the others
-      void this.tick();
-    });
   }
 
   /** One at a time for each mount. */

@@ -3,7 +3,8 @@
 
 import { jsonCodec } from "@holdfast/shared/codec";
 import type { Log } from "@holdfast/shared/log";
-import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
+import type { Nanos, Timers } from "@holdfast/shared/world";
+import { Recurring } from "../../base/recurring.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 
 /** Below shared/. */
@@ -43,12 +44,22 @@ export interface DoorOptions {
 
 export class BootstrapDoor {
   readonly #options: DoorOptions;
+  readonly #warnings: Recurring;
   #open = false;
-  #timer: Timer | null = null;
   #unwatch = () => {};
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    const { timers, log } = options;
+    this.#warnings = new Recurring({
+      trouble: "could not warn of the open bootstrap",
+      period: HOUR,
+      run: async () => {
+        log.warn("ACL bootstrap is open: its first caller gets a management token");
+      },
+      timers,
+      log,
+    });
   }
 
   /** Whether a first caller may still take it; false while the node is sealed. */
@@ -63,21 +74,14 @@ export class BootstrapDoor {
 
   close(): void {
     this.#unwatch();
-    this.#timer?.cancel();
-    this.#timer = null;
+    void this.#warnings.close();
     this.#open = false;
   }
 
   #look(): void {
     const { shared, use } = this.#options;
     this.#open = use !== "closed" && readBootstrap(shared).open;
-    this.#timer?.cancel();
-    this.#timer = null;
-    if (this.#open) this.#warn();
-  }
-
-  #warn(): void {
-    this.#options.log.warn("ACL bootstrap is open: its first caller gets a management token");
-    this.#timer = this.#options.timers.after(HOUR, () => this.#warn());
+    void this.#warnings.close();
+    if (this.#open) this.#warnings.open();
   }
 }
