@@ -4,7 +4,7 @@ import type { Capability } from "@holdfast/shared/endpoint/access";
 import type { Decision } from "../endpoint/decision.ts";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { capabilityFor } from "./operation.ts";
+import { capabilityFor } from "@holdfast/shared/endpoint/operation";
 import type { RequestState } from "./request-state.ts";
 import type { Decisions } from "./seams.ts";
 

@@ -159,20 +159,6 @@ export function namespaceMalformed(): Failure {
 }
 
 /**
- * @code field-given-twice A field stands in the body and in the query.
- * @remedy Give it once.
- */
-export function givenTwice(): Failure {
-  const message = "a field is given in the body and in the query; give it once";
-  return new Failure("invalid", "field-given-twice", message);
-}
-
-export function notASwitch(name: string): Failure {
-  const message = `${name} must be true or false, or stand in the query without a value`;
-  return new Failure("invalid", "field-invalid", message);
-}
-
-/**
  * Our own fault. The cause is in the log, under the request's id.
  * @code internal-error The server failed by its own fault.
  * @remedy Find the request id in the server's log and report what it says.

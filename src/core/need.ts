@@ -9,7 +9,7 @@ import {
 } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 import type { RequestState } from "./request-state.ts";
-import type { Route } from "./router.ts";
+import type { Route } from "@holdfast/shared/endpoint/router";
 
 export type Need = "nobody" | "optional" | "required";
 

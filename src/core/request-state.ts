@@ -19,10 +19,10 @@ import {
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
 import type { Incoming, Outcome } from "./incoming.ts";
-import type { Meant } from "./operation.ts";
-import type { Query } from "../base/query.ts";
-import { RequestInput } from "./input.ts";
-import { namedValues, type Route } from "./router.ts";
+import type { Meant } from "@holdfast/shared/endpoint/operation";
+import type { Query } from "@holdfast/shared/text/query";
+import { RequestInput } from "@holdfast/shared/endpoint/input";
+import { namedValues, type Route } from "@holdfast/shared/endpoint/router";
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_QUERY: Query = new Map();

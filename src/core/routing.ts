@@ -5,9 +5,9 @@ import { MAX_SEGMENTS } from "@holdfast/shared/text/canonical-path";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { MountRef, NamespaceRef, Operation } from "@holdfast/shared/endpoint/request";
-import { describedInput } from "./input.ts";
-import { methodOf } from "./operation.ts";
-import { namedValues, type Route, Router } from "./router.ts";
+import { describedInput } from "@holdfast/shared/endpoint/input";
+import { methodOf } from "@holdfast/shared/endpoint/operation";
+import { namedValues, type Route, Router } from "@holdfast/shared/endpoint/router";
 import type * as seams from "./seams.ts";
 
 export interface Reached {

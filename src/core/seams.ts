@@ -19,7 +19,7 @@ import type {
 import type { ProgramInput } from "../program/request/program-input.ts";
 import type { NodeRole } from "../seal/health.ts";
 import type { Governor } from "../policies/governing/governing-places.ts";
-import type { Route } from "./router.ts";
+import type { Route } from "@holdfast/shared/endpoint/router";
 
 /** The node itself. */
 export interface NodeState {

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { Secret } from "@holdfast/shared/secret";
 import { SystemConnector } from "../audit/devices/connector.ts";
-import { Router } from "../core/router.ts";
+import { Router } from "@holdfast/shared/endpoint/router";
 import { homeOf } from "../endpoint/parts.ts";
 import type { Room } from "../house/room.ts";
 import { writeAheadKey } from "../mounts/undo/write-ahead-keys.ts";

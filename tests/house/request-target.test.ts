@@ -21,7 +21,7 @@ test("T-A05: the check finds a second reading of a path, and nothing else", () =
     ["src/endpoint/a.ts", "if (URL.canParse(path)) go();"],
     ["src/tokens/a.ts", "const name = decodeURIComponent(segment);"],
     ["src/http/a.ts", "const path = decodeURI(target);"],
-    ["src/core/router.ts", "const path = CanonicalPath.parse(raw);"],
+    ["shared/endpoint/router.ts", "const path = CanonicalPath.parse(raw);"],
     ["src/quotas/quotas.ts", "const { path } = splitTarget(raw);"],
     ["src/audit/a.ts", "const query = new URLSearchParams(text);"],
     ["src/endpoint/a.ts", "const query = parseQuery(text);"],
@@ -32,10 +32,13 @@ test("T-A05: the check finds a second reading of a path, and nothing else", () =
   for (const [path, source] of [
     ["src/core/a.ts", "// new URL(target) would resolve dots"],
     ["src/core/pipeline.ts", "CanonicalPath.parse(splitTarget(raw).path); parseQuery(raw);"],
-    ["src/core/router.ts", "const path = CanonicalPath.of(segments);"],
+    ["shared/endpoint/router.ts", "const path = CanonicalPath.of(segments);"],
     ["client/server-address.ts", "const url = new URL(text);"],
     ["src/core/a.test.ts", "new URL(server.url);"],
-    ["src/base/query.ts", "export function parseQuery(raw: string) { decodeURIComponent(raw); }"],
+    [
+      "shared/text/query.ts",
+      "export function parseQuery(raw: string) { decodeURIComponent(raw); }",
+    ],
   ] as const) {
     assert.deepEqual(targetReading(path, source), [], source);
   }

@@ -19,7 +19,7 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
     what: /\bdecodeURI(?:Component)?\b|(?<![.\w$#]|function\s+)unescape\s*\(/g,
     // Commands read what a person typed, and what they sent themselves.
     files:
-      /^(?:src\/(?:cli\/.*|base\/query)|shared\/text\/canonical-path|engines\/clouda\/provider\/sdk-policies)\.ts$/,
+      /^(?:src\/cli\/.*|shared\/text\/(?:canonical-path|query)|engines\/clouda\/provider\/sdk-policies)\.ts$/,
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { fold } from "@holdfast/shared/text/fold";
 import type { JsonValue } from "@holdfast/shared/json/json";
-import { type Given, RequestInput } from "../../src/core/input.ts";
-import { MEANING } from "../../src/core/operation.ts";
+import { type Given, RequestInput } from "@holdfast/shared/endpoint/input";
+import { MEANING } from "@holdfast/shared/endpoint/operation";
 import { type Endpoint, serve, type Served } from "@holdfast/shared/endpoint/endpoint";
 import {
   type RequestContext,

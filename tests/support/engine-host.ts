@@ -10,9 +10,9 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Random, Timers } from "@holdfast/shared/world";
-import { RequestInput } from "../../src/core/input.ts";
-import { MEANING, meaningOf } from "../../src/core/operation.ts";
-import { namedValues, Router } from "../../src/core/router.ts";
+import { RequestInput } from "@holdfast/shared/endpoint/input";
+import { MEANING, meaningOf } from "@holdfast/shared/endpoint/operation";
+import { namedValues, Router } from "@holdfast/shared/endpoint/router";
 import { serveMounted } from "@holdfast/shared/endpoint/endpoint";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import {

@@ -7,7 +7,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { makeLog } from "@holdfast/shared/log";
 import { SystemTimers } from "../../src/system/timers.ts";
 import { Pipeline } from "../../src/core/pipeline.ts";
-import { Router } from "../../src/core/router.ts";
+import { Router } from "@holdfast/shared/endpoint/router";
 import { Running } from "../../src/core/running.ts";
 import type { AuditedRequest } from "../../src/endpoint/audited.ts";
 import type { Question } from "../../src/endpoint/decision.ts";

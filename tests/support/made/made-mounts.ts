@@ -5,7 +5,7 @@ import { startJobs } from "../jobs.ts";
 import assert from "node:assert/strict";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";
-import { Router } from "../../../src/core/router.ts";
+import { Router } from "@holdfast/shared/endpoint/router";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";

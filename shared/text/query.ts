@@ -1,9 +1,9 @@
 // The query part of a request target. A name given twice is refused: which of the two counts would be
 // decided differently in different places.
 
-import type { Failure } from "@holdfast/shared/failure";
-import { queryMalformed } from "@holdfast/shared/failures";
-import { reachesPrototype } from "@holdfast/shared/json/json-limits";
+import type { Failure } from "../failure.ts";
+import { queryMalformed } from "../failures.ts";
+import { reachesPrototype } from "../json/json-limits.ts";
 
 const MAX_PARAMETERS = 64;
 

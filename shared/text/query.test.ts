@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { Failure } from "@holdfast/shared/failure";
+import { Failure } from "../failure.ts";
 import { parseQuery } from "./query.ts";
 
 function refusal(raw: string): string {

@@ -3,9 +3,9 @@
 // that of the path, not of the number of routes. What a declaration says of the case of a parameter is
 // done here, so that a path has its one form before anybody looks at it.
 
-import { fold } from "@holdfast/shared/text/fold";
-import { invariant } from "@holdfast/shared/invariant";
-import type { Method, Served } from "@holdfast/shared/endpoint/endpoint";
+import { fold } from "../text/fold.ts";
+import { invariant } from "../invariant.ts";
+import type { Method, Served } from "./endpoint.ts";
 
 export type Methods = ReadonlyMap<Method, Served>;
 

@@ -3,11 +3,11 @@
 // the handler then all speak of the same values. What is wrong with a value is told later, by `read`, and
 // so only to those who may ask. Fields that a declaration does not know are ignored, and told.
 
-import { fold } from "@holdfast/shared/text/fold";
-import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
-import type { Query } from "../base/query.ts";
-import type { Served, ServedField } from "@holdfast/shared/endpoint/endpoint";
-import { canonicalOf } from "@holdfast/shared/endpoint/members";
+import { fold } from "../text/fold.ts";
+import type { JsonObject, JsonValue } from "../json/json.ts";
+import type { Query } from "../text/query.ts";
+import type { Served, ServedField } from "./endpoint.ts";
+import { canonicalOf } from "./members.ts";
 import * as failures from "./failures.ts";
 
 export interface Given {

@@ -1,11 +1,11 @@
 // Verbs of the wire and the operations they mean. Internal kinds of work (revoke, renew, roll back)
 // have no verb: a request cannot name them (T-A18).
 
-import { parseBoolean } from "@holdfast/shared/text/boolean";
-import type { Query } from "../base/query.ts";
-import type { Capability } from "@holdfast/shared/endpoint/access";
-import type { Method } from "@holdfast/shared/endpoint/endpoint";
-import type { Operation } from "@holdfast/shared/endpoint/request";
+import { parseBoolean } from "../text/boolean.ts";
+import type { Query } from "../text/query.ts";
+import type { Capability } from "./access.ts";
+import type { Method } from "./endpoint.ts";
+import type { Operation } from "./request.ts";
 import * as failures from "./failures.ts";
 
 export interface Meant {

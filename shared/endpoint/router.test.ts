@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf, type Method, type Served, serve } from "@holdfast/shared/endpoint/endpoint";
-import { out } from "@holdfast/shared/endpoint/output";
-import { wire } from "@holdfast/shared/endpoint/wire";
+import { access } from "./access.ts";
+import { endpointsOf, type Method, type Served, serve } from "./endpoint.ts";
+import { out } from "./output.ts";
+import { wire } from "./wire.ts";
 import { namedValues, Router } from "./router.ts";
 
 const endpoint = endpointsOf<null>();
