@@ -9,7 +9,14 @@ import { errorsPage, productFiles, readErrorCodes } from "../scripts/error-codes
 import { STATUS } from "../src/http/status.ts";
 import { needsNode } from "./house/browser.ts";
 import { ROOMS } from "../src/server/rooms.ts";
-import { depth, fileName, openingComment, switchedOffTests } from "./house/files.ts";
+import {
+  crowded,
+  depth,
+  fileName,
+  openingComment,
+  switchedOffTests,
+  unknownFiles,
+} from "./house/files.ts";
 import { casesApart, casesListed, casesNamed } from "./house/cases.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
 import { strayPointers } from "./house/pointers.ts";
@@ -322,6 +329,20 @@ test("every room is in the list, and whatever is declared is declared by one", (
     ),
     [],
   );
+});
+
+test("no folder is crowded: the check finds what was planted, and nothing in the house", () => {
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `src/a/f${i}.ts`);
+  assert.deepEqual(crowded([...many(20), "src/a/b/f.ts", "src/a/f.test.ts"]), []);
+  assert.equal(crowded(many(21)).length, 1);
+  assert.deepEqual(crowded(files), []);
+});
+
+test("the map names files that are there", () => {
+  assert.deepEqual(unknownFiles("`core/a.ts` and `b.ts`", ["src/core/a.ts"]), ["b.ts"]);
+  const map = read("ARCHITECTURE.md");
+  assert.ok(map.includes("`pipeline.ts`"));
+  assert.deepEqual(unknownFiles(map, files), []);
 });
 
 test("the walk sees the house", () => {

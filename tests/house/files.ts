@@ -1,6 +1,6 @@
 // How files are named, where they lie, how they open, and that no test is switched off.
 
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { lineAt, readCode } from "./source.ts";
 
 /** Folders of the product: the server's, and the workspaces beside it. */
@@ -11,6 +11,27 @@ export function depth(path: string): string[] {
   const rooms = path.startsWith("engines/") || path.startsWith("src/");
   const tooDeep = PRODUCT.test(path) && path.split("/").length > (rooms ? 4 : 3);
   return tooDeep ? [`${path}: deeper than a room's family`] : [];
+}
+
+const MAX_FILES = 20;
+
+/** A folder that one cannot see at a glance has a second level. Tests are not counted: they lie beside. */
+export function crowded(paths: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    if (!path.endsWith(".ts") || path.endsWith(".test.ts")) continue;
+    const folder = dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > MAX_FILES)
+    .map(([folder, count]) => `${folder}: ${count} files, more than ${MAX_FILES}: part it`);
+}
+
+/** Files that a page names, in code quotes, and that nobody has. */
+export function unknownFiles(page: string, paths: readonly string[]): string[] {
+  const named = Array.from(page.matchAll(/`([\w./-]+\.ts)`/g), ([, name = ""]) => name);
+  return named.filter((name) => !paths.some((path) => `/${path}`.endsWith(`/${name}`)));
 }
 
 const SAYS_NOTHING = /^(?:utils?|helpers?|common|managers?|services?|types|index|mod)$/;
