@@ -5,8 +5,8 @@
 import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import type { Mounts } from "../src/mounts/mounts.ts";
-import { countingEngine } from "../tests/support/counting-engine.ts";
-import { outsideInFile, type Step } from "../tests/support/outside.ts";
+import { countingEngine } from "../tests/support/stores/counting-engine.ts";
+import { outsideInFile, type Step } from "../tests/support/stores/outside.ts";
 
 export interface CountingPartOptions {
   readonly journal: string;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Prng } from "../sim/prng.ts";
 import { at } from "../tests/support/http-client.ts";
-import type { Step } from "../tests/support/outside.ts";
+import type { Step } from "../tests/support/stores/outside.ts";
 import type { ApiTargetOptions } from "./api/api-target.ts";
 import { Api, type Keys, NodePlace, ServerProcess, texts } from "./api/api-server.ts";
 import { isDisconnected } from "./api/api-workload.ts";

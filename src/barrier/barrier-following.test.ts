@@ -8,7 +8,7 @@ import {
   assertSameRows,
   catchUp as applyAll,
   followingBarrier,
-} from "../../tests/support/followed-store.ts";
+} from "../../tests/support/stores/followed-store.ts";
 import {
   type MadeBarrier,
   madeBarrier,

@@ -13,7 +13,7 @@ import {
   unsealed,
 } from "../../tests/support/made/made-barrier.ts";
 import { IDENTITY, TREE_KEY } from "../../tests/support/made/made-store.ts";
-import { tamper } from "../../tests/support/watched-engine.ts";
+import { tamper } from "../../tests/support/stores/watched-engine.ts";
 import { text, utf8 } from "@holdfast/shared/bytes";
 import { bytesCodec, jsonCodec } from "@holdfast/shared/codec";
 import { Failure } from "@holdfast/shared/failure";

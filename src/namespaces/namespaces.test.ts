@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { madeNamespaces, refused, restarted } from "../../tests/support/made/made-namespaces.ts";
-import { tamper } from "../../tests/support/watched-engine.ts";
+import { tamper } from "../../tests/support/stores/watched-engine.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { closeRoom, openRoom } from "../../tests/support/jobs.ts";
 

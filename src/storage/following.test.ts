@@ -11,7 +11,7 @@ import {
   copyRows,
   followerOf,
   sent,
-} from "../../tests/support/followed-store.ts";
+} from "../../tests/support/stores/followed-store.ts";
 import {
   bytes,
   IDENTITY,
@@ -20,7 +20,7 @@ import {
   openedStore,
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
-import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";

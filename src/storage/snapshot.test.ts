@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { FakeClock, FakeTimers, nextTurn } from "../../tests/support/fake-world.ts";
 import { bytes, madeStore, openedStore } from "../../tests/support/made/made-store.ts";
-import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { hex } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import type { ReadView, Row } from "./engines/engine.ts";

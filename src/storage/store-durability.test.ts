@@ -10,7 +10,7 @@ import {
   openedStore,
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
-import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { CommitConflict, EngineError } from "./engines/engine.ts";

@@ -10,7 +10,7 @@ import {
   openedStore,
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
-import { WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { decodeEntry, followsFrom } from "./rows/log-entry.ts";

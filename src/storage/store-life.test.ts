@@ -12,7 +12,7 @@ import {
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
 import type { MadeStore } from "../../tests/support/made/made-store.ts";
-import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { text } from "@holdfast/shared/bytes";
 import { Failure } from "@holdfast/shared/failure";
 import { InvariantError } from "@holdfast/shared/invariant";

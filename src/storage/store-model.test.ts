@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { nextTurn } from "../../tests/support/fake-world.ts";
-import { assertSameRows, catchUp, followerOf, sent } from "../../tests/support/followed-store.ts";
+import {
+  assertSameRows,
+  catchUp,
+  followerOf,
+  sent,
+} from "../../tests/support/stores/followed-store.ts";
 import {
   bytes,
   type MadeStore,
@@ -12,8 +17,8 @@ import {
   openedStore,
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
-import { type ModelChange, StoreModel } from "../../tests/support/store-model.ts";
-import { WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { type ModelChange, StoreModel } from "../../tests/support/stores/store-model.ts";
+import { WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { hex, text } from "@holdfast/shared/bytes";
 import { HEAD_ROW } from "./rows/head.ts";
 import type { StoreTx } from "./transaction.ts";

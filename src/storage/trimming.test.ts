@@ -10,7 +10,7 @@ import {
   openedStore,
   TREE_KEY,
 } from "../../tests/support/made/made-store.ts";
-import { tamper, WatchedEngine } from "../../tests/support/watched-engine.ts";
+import { tamper, WatchedEngine } from "../../tests/support/stores/watched-engine.ts";
 import { TAIL_ROW } from "./rows/head.ts";
 import { decodeEntry, followsFrom } from "./rows/log-entry.ts";
 import { Trimmer, trimLog } from "./trimming.ts";

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { anyEngine } from "@holdfast/plugin-sdk/engine";
-import { countingEngine } from "../support/counting-engine.ts";
+import { countingEngine } from "../support/stores/counting-engine.ts";
 import { RawClient } from "../support/http-front.ts";
-import { Outside } from "../support/outside.ts";
+import { Outside } from "../support/stores/outside.ts";
 import { startServer } from "../support/servers/test-server.ts";
 import { readRecording, Replay } from "./recording.ts";
 

@@ -8,7 +8,7 @@ import { afterKey, compareKeys } from "../../src/storage/key.ts";
 import { InvariantError } from "@holdfast/shared/invariant";
 import { CommitConflict, EngineError } from "../../src/storage/engines/engine.ts";
 import type { Batch, StorageEngine, Range } from "../../src/storage/engines/engine.ts";
-import { assertSameRows, catchUp, followerOf, sent } from "../support/followed-store.ts";
+import { assertSameRows, catchUp, followerOf, sent } from "../support/stores/followed-store.ts";
 import { madeStore, TREE_KEY } from "../support/made/made-store.ts";
 import { EngineModel } from "./engine-model.ts";
 

@@ -11,10 +11,10 @@ import type { View } from "../../src/barrier/view.ts";
 import type { Room } from "../../src/house/room.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
 import { SystemNet } from "../../src/system/net.ts";
-import { Outside, type Step } from "../support/outside.ts";
+import { Outside, type Step } from "../support/stores/outside.ts";
 import { EngineServer, HOUR, MINUTE } from "../support/servers/engine-server.ts";
 import type { TestServerOptions } from "../support/servers/test-server.ts";
-import { WatchedEngine } from "../support/watched-engine.ts";
+import { WatchedEngine } from "../support/stores/watched-engine.ts";
 
 const STEPS: readonly Step[] = ["issue", "recorded", "made", "renew", "revoke", "undo", "periodic"];
 const ROLE = { primary: true };

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { engineServer, SECOND } from "../support/servers/engine-server.ts";
 import { at } from "../support/http-client.ts";
-import { WatchedEngine } from "../support/watched-engine.ts";
+import { WatchedEngine } from "../support/stores/watched-engine.ts";
 
 const MIB = 1024 * 1024;
 

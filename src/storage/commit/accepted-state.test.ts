@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { nextTurn } from "../../../tests/support/fake-world.ts";
 import { bytes, madeStore } from "../../../tests/support/made/made-store.ts";
-import type { WatchedEngine } from "../../../tests/support/watched-engine.ts";
+import type { WatchedEngine } from "../../../tests/support/stores/watched-engine.ts";
 import { Failure } from "@holdfast/shared/failure";
 import type { Batch } from "../engines/engine.ts";
 import { HEAD_ROW } from "../rows/head.ts";

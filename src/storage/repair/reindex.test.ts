@@ -4,8 +4,13 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { fakeWorld, FakeTimers, FakeClock, nextTurn } from "../../../tests/support/fake-world.ts";
 import { bytes, madeStore, openedStore, TREE_KEY } from "../../../tests/support/made/made-store.ts";
-import { filledStore, leafOf, tamperings, VICTIM } from "../../../tests/support/tampering.ts";
-import { tamper, WatchedEngine } from "../../../tests/support/watched-engine.ts";
+import {
+  filledStore,
+  leafOf,
+  tamperings,
+  VICTIM,
+} from "../../../tests/support/stores/tampering.ts";
+import { tamper, WatchedEngine } from "../../../tests/support/stores/watched-engine.ts";
 import { hex, text } from "@holdfast/shared/bytes";
 import type { Clock } from "@holdfast/shared/world";
 import { HEAD_ROW } from "../rows/head.ts";

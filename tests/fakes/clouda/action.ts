@@ -1,6 +1,6 @@
 // What an action is given, and the paging that all lists share.
 
-import type { Account, User } from "./account.ts";
+import type { Account, User } from "./account/account.ts";
 import type { Caller } from "./signature.ts";
 import { ApiError, type Params, validationError, type Xml, type XmlObject } from "./wire.ts";
 

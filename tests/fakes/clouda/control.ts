@@ -1,10 +1,10 @@
 // What a test does to the fake and reads from it, as methods; over HTTP the same by their paths below
 // /_fake/. Nothing here is signed: it listens on the loopback interface alone.
 
-import { type Account, type Group, newId, roleArn, type User } from "./account.ts";
+import { type Account, type Group, newId, roleArn, type User } from "./account/account.ts";
 import type { Faults, FaultOptions, Throttle } from "./faults.ts";
 import type { Visibility } from "./settings.ts";
-import { type State, stateOf } from "./state.ts";
+import { type State, stateOf } from "./account/state.ts";
 
 /** One request as it came; `outcome` is "ok", a code of a refusal, or what else became of it. */
 export interface LoggedCall {

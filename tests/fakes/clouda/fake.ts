@@ -5,21 +5,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { randomUUID } from "node:crypto";
-import { Account } from "./account.ts";
+import { Account } from "./account/account.ts";
 import type { Action, Actions } from "./action.ts";
-import { belongingActions } from "./belongings.ts";
+import { belongingActions } from "./account/belongings.ts";
 import { Control, type LoggedCall } from "./control.ts";
 import { controlAnswer } from "./control-api.ts";
 import { type Fault, Faults, refusalOf } from "./faults.ts";
-import { groupActions } from "./groups.ts";
-import { keyActions } from "./keys.ts";
-import { checkAllowed } from "./permissions.ts";
-import { policyActions } from "./policies.ts";
-import { roleActions } from "./roles.ts";
+import { groupActions } from "./account/groups.ts";
+import { keyActions } from "./account/keys.ts";
+import { checkAllowed } from "./account/permissions.ts";
+import { policyActions } from "./account/policies.ts";
+import { roleActions } from "./account/roles.ts";
 import { Settings } from "./settings.ts";
 import { type Caller, scopeOf, verifySignature } from "./signature.ts";
 import { stsActions } from "./sts.ts";
-import { userActions } from "./users.ts";
+import { userActions } from "./account/users.ts";
 import { answerXml, ApiError, errorXml, Params, type Service, type XmlObject } from "./wire.ts";
 
 export interface FakeCloudAOptions {

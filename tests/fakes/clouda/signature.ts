@@ -3,7 +3,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Account, Session, User } from "./account.ts";
+import type { Account, Session, User } from "./account/account.ts";
 import { ApiError, type Service } from "./wire.ts";
 
 export interface SignedRequest {

@@ -1,11 +1,11 @@
 // STS: sessions that work against this fake until they expire, and who a caller is.
 
 import { createHash, randomBytes } from "node:crypto";
-import { type Account, ACCOUNT, roleArn, type Role, type Session } from "./account.ts";
+import { type Account, ACCOUNT, roleArn, type Role, type Session } from "./account/account.ts";
 import { type Actions, type Call } from "./action.ts";
-import { callerArn, isAllowed, PROVIDER_POLICIES } from "./permissions.ts";
-import { isTrusted, trustsFederation } from "./roles.ts";
-import { durationOf, isObject, matches, statementsOf, tagsOf } from "./rules.ts";
+import { callerArn, isAllowed, PROVIDER_POLICIES } from "./account/permissions.ts";
+import { isTrusted, trustsFederation } from "./account/roles.ts";
+import { durationOf, isObject, matches, statementsOf, tagsOf } from "./account/rules.ts";
 import { ApiError, dateText, type Params, validationError, type XmlObject } from "./wire.ts";
 
 interface Narrowing {

@@ -1,7 +1,7 @@
 // ARM, as the fake of cloud B speaks it: role definitions and role assignments, one version of the API.
 
 import type { RoleAssignment, RoleDefinition } from "./model.ts";
-import { filterTerms, fits, nextLink, pageOf } from "./odata.ts";
+import { filterTerms, fits, nextLink, pageOf } from "./graph/odata.ts";
 import { Refusal } from "./refusal.ts";
 import { type CloudRequest, membersOf, NO_CONTENT, type Reply, type Route } from "./route.ts";
 

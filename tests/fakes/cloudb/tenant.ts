@@ -2,7 +2,7 @@
 // What the handlers of the three surfaces share.
 
 import type { Duplex } from "node:stream";
-import { Directory } from "./directory.ts";
+import { Directory } from "./graph/directory.ts";
 import { Faults, Held } from "./faults.ts";
 import type { Caller, Surface } from "./model.ts";
 import { Replicas, type Settings, usualSettings } from "./settings.ts";

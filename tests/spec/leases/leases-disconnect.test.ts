@@ -10,7 +10,7 @@ import {
   type EngineServer,
   until,
 } from "../../support/servers/engine-server.ts";
-import type { Step } from "../../support/outside.ts";
+import type { Step } from "../../support/stores/outside.ts";
 
 /** Asks for a secret; gives how to hang up, which resolves when the server has noticed. */
 function asking(server: EngineServer) {

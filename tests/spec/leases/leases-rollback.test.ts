@@ -19,7 +19,7 @@ import {
   until,
 } from "../../support/servers/engine-server.ts";
 import { at } from "../../support/http-client.ts";
-import type { Step } from "../../support/outside.ts";
+import type { Step } from "../../support/stores/outside.ts";
 
 const down = () => new Failure("upstream", "provider-down", "the provider is down");
 

@@ -8,7 +8,7 @@ import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { MetricDeclarations } from "@holdfast/plugin-sdk/metrics";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import { builtInTypes, engineSettings } from "../../../src/server/engine-types.ts";
-import { countingEngine } from "../../support/counting-engine.ts";
+import { countingEngine } from "../../support/stores/counting-engine.ts";
 import {
   DAY,
   engineServer,
@@ -17,7 +17,7 @@ import {
   until,
 } from "../../support/servers/engine-server.ts";
 import { at } from "../../support/http-client.ts";
-import { Outside } from "../../support/outside.ts";
+import { Outside } from "../../support/stores/outside.ts";
 
 const METRICS: MetricDeclarations = {
   looks_total: { kind: "counter", help: "Looks.", labels: { at: ["you"] } },

@@ -20,7 +20,7 @@ import { anyEngine, type EngineNeeds, type EngineType } from "@holdfast/plugin-s
 import { jsonCodec } from "@holdfast/shared/codec";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { catchUp, followingBarrier } from "../../support/followed-store.ts";
+import { catchUp, followingBarrier } from "../../support/stores/followed-store.ts";
 import { nextTurn } from "../../support/fake-world.ts";
 import { madeBarrier, ROOT_KEY } from "../../support/made/made-barrier.ts";
 import { type MadeMounts, mountsOver } from "../../support/made/made-mounts.ts";

@@ -6,7 +6,7 @@ import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts
 import { nextTurn } from "../fake-world.ts";
 import type { MadeStore } from "./made-store.ts";
 import { IDENTITY, openedStore, TREE_KEY } from "./made-store.ts";
-import { WatchedEngine } from "../watched-engine.ts";
+import { WatchedEngine } from "../stores/watched-engine.ts";
 
 export const ROOT_KEY: KeyObject = createSecretKey(Buffer.alloc(32, 9));
 export const OTHER_KEY: KeyObject = createSecretKey(Buffer.alloc(32, 10));

@@ -5,7 +5,7 @@ import { createSecretKey, type KeyObject } from "node:crypto";
 import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { Store, type StoreOptions } from "../../../src/storage/store.ts";
 import { type FakeWorld, fakeWorld } from "../fake-world.ts";
-import { WatchedEngine } from "../watched-engine.ts";
+import { WatchedEngine } from "../stores/watched-engine.ts";
 
 export const TREE_KEY: KeyObject = createSecretKey(Buffer.alloc(32, 7));
 export const IDENTITY = { lineage: Buffer.alloc(16, 3), cluster: "test" };

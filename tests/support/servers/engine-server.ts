@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { anyEngine } from "@holdfast/plugin-sdk/engine";
 import type { Nanos } from "@holdfast/shared/world";
 import { MemoryDisk } from "../../../src/storage/engines/memory.ts";
-import { countingEngine, type CountingOptions } from "../counting-engine.ts";
+import { countingEngine, type CountingOptions } from "../stores/counting-engine.ts";
 import { type Answer, at, type CallOptions, errorsOf } from "../http-client.ts";
-import { Outside } from "../outside.ts";
+import { Outside } from "../stores/outside.ts";
 import { ServerTime } from "./server-time.ts";
 import { startServer, type TestServer, type TestServerOptions } from "./test-server.ts";
 

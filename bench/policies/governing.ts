@@ -1,23 +1,23 @@
 // What RGPs and EGPs cost: a request that none applies to must not notice them, and one that some apply
 // to pays for their programs (contract policies 5.8 and 5.9, budget of 15 µs for each).
 
-import { SystemClock } from "../src/system/clock.ts";
+import { SystemClock } from "../../src/system/clock.ts";
 import { makeLog } from "@holdfast/shared/log";
-import { SystemTimers } from "../src/system/timers.ts";
-import type { GoverningKind } from "../src/endpoint/judgement.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { GoverningKind } from "../../src/endpoint/judgement.ts";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { Governing } from "../src/policies/governing/governing.ts";
+import { Governing } from "../../src/policies/governing/governing.ts";
 import {
   governingCodec,
   governingPolicies,
   type GoverningRecord,
-} from "../src/policies/governing/governing-record.ts";
-import { programInput } from "../src/policies/governing/program-request.ts";
-import type { ProgramInput } from "../src/program/request/program-input.ts";
-import { FairTurns } from "../src/base/fair-turns.ts";
-import { madeBarrier } from "../tests/support/made/made-barrier.ts";
-import { microsPerCall, roundMillis, rounds } from "./measure.ts";
-import type { Context, Row } from "./row.ts";
+} from "../../src/policies/governing/governing-record.ts";
+import { programInput } from "../../src/policies/governing/program-request.ts";
+import type { ProgramInput } from "../../src/program/request/program-input.ts";
+import { FairTurns } from "../../src/base/fair-turns.ts";
+import { madeBarrier } from "../../tests/support/made/made-barrier.ts";
+import { microsPerCall, roundMillis, rounds } from "../measure.ts";
+import type { Context, Row } from "../row.ts";
 
 const MAX_UNNOTICED_US = 0.5;
 const MAX_TO_JUDGE_US = 15;

@@ -6,11 +6,11 @@ import {
   type StorageEngine,
   EngineError,
   type Limits,
-} from "../../src/storage/engines/engine.ts";
-import type { Reads, ReadView } from "../../src/storage/engines/engine.ts";
-import { nextTurn } from "./fake-world.ts";
-import { MemoryEngine } from "../../src/storage/engines/memory.ts";
-import { ReadsBehind } from "../../src/storage/engines/reads-behind.ts";
+} from "../../../src/storage/engines/engine.ts";
+import type { Reads, ReadView } from "../../../src/storage/engines/engine.ts";
+import { nextTurn } from "../fake-world.ts";
+import { MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import { ReadsBehind } from "../../../src/storage/engines/reads-behind.ts";
 
 export class WatchedEngine extends ReadsBehind implements StorageEngine {
   readonly inner: StorageEngine;

@@ -2,9 +2,9 @@
 // the conflict of two changes at once.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Application, Password, Principal } from "./model.ts";
-import { badRequest, Refusal } from "./refusal.ts";
-import { type CloudRequest, checkProperties, membersOf, NO_CONTENT, type Reply } from "./route.ts";
+import type { Application, Password, Principal } from "../model.ts";
+import { badRequest, Refusal } from "../refusal.ts";
+import { type CloudRequest, checkProperties, membersOf, NO_CONTENT, type Reply } from "../route.ts";
 
 const TWO_YEARS = 2 * 365 * 86_400_000;
 const PERSONAL = ["AzureADandPersonalMicrosoftAccount", "PersonalMicrosoftAccount"];

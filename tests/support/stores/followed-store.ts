@@ -3,14 +3,14 @@
 
 import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
-import type { StorageEngine, Reads } from "../../src/storage/engines/engine.ts";
-import type { CommittedEntry } from "../../src/storage/following/foreign-entries.ts";
-import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../../src/storage/rows/head.ts";
-import { decodeEntry } from "../../src/storage/rows/log-entry.ts";
-import { leafHash } from "../../src/storage/rows/merkle.ts";
-import { MemoryDisk } from "../../src/storage/engines/memory.ts";
-import { type MadeBarrier, sealedBarrier } from "./made/made-barrier.ts";
-import { type MadeStore, openedStore, TREE_KEY } from "./made/made-store.ts";
+import type { StorageEngine, Reads } from "../../../src/storage/engines/engine.ts";
+import type { CommittedEntry } from "../../../src/storage/following/foreign-entries.ts";
+import { HEAD_ROW, TAIL_ROW, TIMELINE_ROW } from "../../../src/storage/rows/head.ts";
+import { decodeEntry } from "../../../src/storage/rows/log-entry.ts";
+import { leafHash } from "../../../src/storage/rows/merkle.ts";
+import { MemoryDisk } from "../../../src/storage/engines/memory.ts";
+import { type MadeBarrier, sealedBarrier } from "../made/made-barrier.ts";
+import { type MadeStore, openedStore, TREE_KEY } from "../made/made-store.ts";
 import { tamper, WatchedEngine } from "./watched-engine.ts";
 
 const ALL = { from: "", to: null, limit: Infinity };

@@ -2,9 +2,9 @@
 // certificates, SSH keys, credentials of single services. All of it keeps the user from being deleted.
 
 import { ACCOUNT, newId, type User } from "./account.ts";
-import { type Action, type Actions, type Call, namedUser, page, userOrCaller } from "./action.ts";
+import { type Action, type Actions, type Call, namedUser, page, userOrCaller } from "../action.ts";
 import { checkName } from "./rules.ts";
-import { alreadyExists, ApiError, dateText, limitExceeded, noSuchEntity } from "./wire.ts";
+import { alreadyExists, ApiError, dateText, limitExceeded, noSuchEntity } from "../wire.ts";
 
 function missing(what: string, id: string): ApiError {
   return noSuchEntity(`The ${what} with id ${id} cannot be found.`);

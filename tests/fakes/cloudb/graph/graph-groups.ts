@@ -1,8 +1,8 @@
 // Graph, as the fake of cloud B speaks it: groups with their members, and deleted items.
 
-import type { DeletedItem, Group } from "./model.ts";
+import type { DeletedItem, Group } from "../model.ts";
 import { filterTerms, fits, selected } from "./odata.ts";
-import { badRequest, notFound } from "./refusal.ts";
+import { badRequest, notFound } from "../refusal.ts";
 import {
   type CloudRequest,
   checkProperties,
@@ -10,8 +10,8 @@ import {
   NO_CONTENT,
   type Route,
   textOf,
-} from "./route.ts";
-import type { Tenant } from "./tenant.ts";
+} from "../route.ts";
+import type { Tenant } from "../tenant.ts";
 import { listed } from "./graph-listing.ts";
 
 const READ = ["Group.Read.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All"];

@@ -1,10 +1,10 @@
 // Graph, as the fake of cloud B speaks it: service principals, made for applications that a replica may
 // not have seen yet.
 
-import type { Application, Principal } from "./model.ts";
+import type { Application, Principal } from "../model.ts";
 import { filterTerms, fits, selected } from "./odata.ts";
 import { addPassword, removePassword, shownPassword } from "./passwords.ts";
-import { badRequest, notFound, Refusal } from "./refusal.ts";
+import { badRequest, notFound, Refusal } from "../refusal.ts";
 import {
   type CloudRequest,
   checkProperties,
@@ -12,9 +12,9 @@ import {
   NO_CONTENT,
   type Route,
   textOf,
-} from "./route.ts";
-import type { Lag } from "./settings.ts";
-import type { Tenant } from "./tenant.ts";
+} from "../route.ts";
+import type { Lag } from "../settings.ts";
+import type { Tenant } from "../tenant.ts";
 import { listed } from "./graph-listing.ts";
 
 const ONE = String.raw`(?:/(?<id>[^/()]+)|\(appId='(?<appId>(?:[^']|'')*)'\))`;

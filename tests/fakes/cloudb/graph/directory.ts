@@ -2,8 +2,8 @@
 // deleted but can be restored. It knows no HTTP; refusals are those of Graph.
 
 import { randomBytes, randomUUID } from "node:crypto";
-import type { Application, DeletedItem, Group, Password, Principal, User } from "./model.ts";
-import { notFound } from "./refusal.ts";
+import type { Application, DeletedItem, Group, Password, Principal, User } from "../model.ts";
+import { notFound } from "../refusal.ts";
 
 export interface ApplicationOptions {
   readonly displayName: string;

@@ -1,11 +1,11 @@
 // Every way in which somebody, or a failing disk, can change what is stored behind a store's back,
 // and what a check must say about it. Done with batches made by hand, directly on the engine.
 
-import type { StorageEngine } from "../../src/storage/engines/engine.ts";
-import { encodeHead, decodeHead, HEAD_ROW } from "../../src/storage/rows/head.ts";
-import { leafHash, sha256, slotOf } from "../../src/storage/rows/merkle.ts";
-import type { CheckReport } from "../../src/storage/repair/check.ts";
-import { bytes, type MadeStore, madeStore, TREE_KEY } from "./made/made-store.ts";
+import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
+import { encodeHead, decodeHead, HEAD_ROW } from "../../../src/storage/rows/head.ts";
+import { leafHash, sha256, slotOf } from "../../../src/storage/rows/merkle.ts";
+import type { CheckReport } from "../../../src/storage/repair/check.ts";
+import { bytes, type MadeStore, madeStore, TREE_KEY } from "../made/made-store.ts";
 import { tamper } from "./watched-engine.ts";
 
 export const VICTIM = "shared/kv/17";

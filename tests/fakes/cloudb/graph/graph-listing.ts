@@ -1,7 +1,7 @@
 // A list as Graph gives it: in pages, each with a link to the next, and of the properties asked for.
 
 import { nextLink, pageOf, selected } from "./odata.ts";
-import type { CloudRequest, Members, Reply } from "./route.ts";
+import type { CloudRequest, Members, Reply } from "../route.ts";
 
 export function listed({ tenant, path, query }: CloudRequest, all: readonly Members[]): Reply {
   const { knownAs, pageSize } = tenant.settings;

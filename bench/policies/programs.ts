@@ -3,12 +3,12 @@
 
 import { performance } from "node:perf_hooks";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { loadPrograms } from "../src/program/load.ts";
-import type { ProgramInput } from "../src/program/request/program-input.ts";
-import { testInput } from "../src/program/request/test-input.ts";
-import { BOMB_DATA, BOMBS } from "../tests/support/program-bombs.ts";
-import { LONGEST_BLOCK_MS, microsPerCall, roundMillis, rounds } from "./measure.ts";
-import type { Context, Figure, Figures, Row } from "./row.ts";
+import { loadPrograms } from "../../src/program/load.ts";
+import type { ProgramInput } from "../../src/program/request/program-input.ts";
+import { testInput } from "../../src/program/request/test-input.ts";
+import { BOMB_DATA, BOMBS } from "../../tests/support/program-bombs.ts";
+import { LONGEST_BLOCK_MS, microsPerCall, roundMillis, rounds } from "../measure.ts";
+import type { Context, Figure, Figures, Row } from "../row.ts";
 
 const OFFICE = `rule office { ip_in(request.connection.remote_addr, ["10.20.0.0/16", "127.0.0.0/8"]) }
 rule workhours { now.getDayOfWeek("Europe/Berlin") in [1,2,3,4,5] && now.getHours("Europe/Berlin") >= 7 && now.getHours("Europe/Berlin") < 18 }

@@ -1,8 +1,8 @@
 // What the provider accepts: names, paths, tags, policy documents, durations. Limits from its public
 // reference of IAM and STS quotas.
 
-import type { Params } from "./wire.ts";
-import { ApiError, limitExceeded, malformedPolicy, validationError } from "./wire.ts";
+import type { Params } from "../wire.ts";
+import { ApiError, limitExceeded, malformedPolicy, validationError } from "../wire.ts";
 
 export function checkName(field: string, name: string, most: number): string {
   if (name.length > most) {

@@ -1,9 +1,9 @@
 // Graph, as the fake of cloud B speaks it: applications, and what was deleted.
 
-import type { Application } from "./model.ts";
+import type { Application } from "../model.ts";
 import { fits, filterTerms, selected } from "./odata.ts";
 import { addPassword, removePassword, shownPassword } from "./passwords.ts";
-import { badRequest, notFound } from "./refusal.ts";
+import { badRequest, notFound } from "../refusal.ts";
 import {
   type CloudRequest,
   checkProperties,
@@ -12,7 +12,7 @@ import {
   NO_CONTENT,
   type Route,
   textOf,
-} from "./route.ts";
+} from "../route.ts";
 import { listed } from "./graph-listing.ts";
 
 const AUDIENCES = [

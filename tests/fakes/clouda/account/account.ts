@@ -2,8 +2,8 @@
 // Only the looking-up is here, late as it may be; the actions change it.
 
 import { randomBytes, randomInt } from "node:crypto";
-import type { Settings } from "./settings.ts";
-import { noSuchEntity } from "./wire.ts";
+import type { Settings } from "../settings.ts";
+import { noSuchEntity } from "../wire.ts";
 
 export const ACCOUNT = "123456789012";
 

@@ -1,7 +1,7 @@
 // The little of OData that directory and subscriptions speak: equality filters with doubled quotes,
 // $select, and pages by link. Strict: what is not understood is refused, as the provider does.
 
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 export interface Term {
   readonly property: string;

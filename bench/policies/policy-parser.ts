@@ -3,10 +3,10 @@
 import { performance } from "node:perf_hooks";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
-import { parseAclDocument } from "../src/acl/document.ts";
-import { damagedDocuments } from "../tests/support/damaged-documents.ts";
-import { LONGEST_BLOCK_MS } from "./measure.ts";
-import type { Context, Figures, Row } from "./row.ts";
+import { parseAclDocument } from "../../src/acl/document.ts";
+import { damagedDocuments } from "../../tests/support/damaged-documents.ts";
+import { LONGEST_BLOCK_MS } from "../measure.ts";
+import type { Context, Figures, Row } from "../row.ts";
 
 const DOCUMENTS = 100_000;
 const BATCH = 10_000; // kept at a time

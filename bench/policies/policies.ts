@@ -2,21 +2,21 @@
 // rules, and asked for each request afterwards (contract policies 3.10, budget of 20 µs).
 
 import { performance } from "node:perf_hooks";
-import { SystemClock } from "../src/system/clock.ts";
-import { SystemTimers } from "../src/system/timers.ts";
-import type { Question } from "../src/endpoint/decision.ts";
+import { SystemClock } from "../../src/system/clock.ts";
+import { SystemTimers } from "../../src/system/timers.ts";
+import type { Question } from "../../src/endpoint/decision.ts";
 import { type Caller, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import type { PolicyRecord } from "../src/policies/policy-record.ts";
-import { Rights } from "../src/policies/rights.ts";
-import { FairTurns } from "../src/base/fair-turns.ts";
+import type { PolicyRecord } from "../../src/policies/policy-record.ts";
+import { Rights } from "../../src/policies/rights.ts";
+import { FairTurns } from "../../src/base/fair-turns.ts";
 import {
   LONGEST_BLOCK_MS,
   microsPerCall,
   roundMillis,
   rounds,
   shuffledForever,
-} from "./measure.ts";
-import type { Context, Figures, Row } from "./row.ts";
+} from "../measure.ts";
+import type { Context, Figures, Row } from "../row.ts";
 
 const RULES = 50; // of each policy
 const MAX_TO_COMPILE_MS = 500;

@@ -1,10 +1,10 @@
 // Actions on users and their tags.
 
 import { type User, userArn } from "./account.ts";
-import { type Actions, namedUser, page, tagList, userOrCaller } from "./action.ts";
+import { type Actions, namedUser, page, tagList, userOrCaller } from "../action.ts";
 import { checkName, checkPath, tagsOf } from "./rules.ts";
 import { managedPolicy } from "./policies.ts";
-import { alreadyExists, ApiError, dateText, limitExceeded, type XmlObject } from "./wire.ts";
+import { alreadyExists, ApiError, dateText, limitExceeded, type XmlObject } from "../wire.ts";
 
 export const userActions: Actions = {
   CreateUser({ account, params }) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Answer, at } from "../../support/http-client.ts";
-import { graphCode, rawClient } from "./raw-client.ts";
+import { type Answer, at } from "../../../support/http-client.ts";
+import { graphCode, rawClient } from "../raw-client.ts";
 
 const GONE = [404, "Request_ResourceNotFound"];
 

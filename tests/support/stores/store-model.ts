@@ -3,16 +3,16 @@
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
-import type { Reads } from "../../src/storage/engines/engine.ts";
+import type { Reads } from "../../../src/storage/engines/engine.ts";
 import {
   decodeHead,
   decodeTail,
   HEAD_ROW,
   headIsAuthentic,
   TAIL_ROW,
-} from "../../src/storage/rows/head.ts";
-import { decodeEntry, firstChain, followsFrom } from "../../src/storage/rows/log-entry.ts";
-import { IDENTITY, TREE_KEY } from "./made/made-store.ts";
+} from "../../../src/storage/rows/head.ts";
+import { decodeEntry, firstChain, followsFrom } from "../../../src/storage/rows/log-entry.ts";
+import { IDENTITY, TREE_KEY } from "../made/made-store.ts";
 
 export interface ModelChange {
   readonly key: string;

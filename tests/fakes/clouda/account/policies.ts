@@ -2,7 +2,7 @@
 // documents that are read come percent-encoded.
 
 import { ACCOUNT, type Account, type Group, type User } from "./account.ts";
-import { type Action, type Actions, type Call, namedUser, page, sorted } from "./action.ts";
+import { type Action, type Actions, type Call, namedUser, page, sorted } from "../action.ts";
 import { PROVIDER_POLICIES } from "./permissions.ts";
 import { checkInline, checkName, checkPath, statementsOf } from "./rules.ts";
 import {
@@ -12,7 +12,7 @@ import {
   limitExceeded,
   noSuchEntity,
   validationError,
-} from "./wire.ts";
+} from "../wire.ts";
 
 /** The ARN of one that exists. */
 export function managedPolicy(account: Account, arn: string): string {

@@ -3,8 +3,8 @@
 
 import { type Account, ACCOUNT, userArn } from "./account.ts";
 import { matches, statementsOf } from "./rules.ts";
-import type { Caller } from "./signature.ts";
-import { ApiError } from "./wire.ts";
+import type { Caller } from "../signature.ts";
+import { ApiError } from "../wire.ts";
 
 /** Managed by the provider, with what they allow here. */
 export const PROVIDER_POLICIES: ReadonlyMap<string, readonly string[]> = new Map(

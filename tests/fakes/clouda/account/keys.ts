@@ -1,8 +1,8 @@
 // Actions on access keys: two to a user, each with its state.
 
 import type { AccessKey, User } from "./account.ts";
-import { type Actions, type Call, page, userOrCaller } from "./action.ts";
-import { dateText, limitExceeded, noSuchEntity, validationError } from "./wire.ts";
+import { type Actions, type Call, page, userOrCaller } from "../action.ts";
+import { dateText, limitExceeded, noSuchEntity, validationError } from "../wire.ts";
 
 export const keyActions: Actions = {
   CreateAccessKey(call) {

@@ -1,7 +1,7 @@
 // Actions on groups and on who is in them.
 
 import { type Group, groupArn, newId } from "./account.ts";
-import { type Actions, namedUser, page, sorted } from "./action.ts";
+import { type Actions, namedUser, page, sorted } from "../action.ts";
 import { checkName } from "./rules.ts";
 import { shown as shownUser } from "./users.ts";
 import {
@@ -11,7 +11,7 @@ import {
   limitExceeded,
   noSuchEntity,
   type XmlObject,
-} from "./wire.ts";
+} from "../wire.ts";
 
 export const groupActions: Actions = {
   CreateGroup({ account, params }) {

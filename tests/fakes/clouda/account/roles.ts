@@ -1,17 +1,17 @@
 // Actions on roles, and whom a role trusts.
 
 import { ACCOUNT, newId, type Role, roleArn, userArn } from "./account.ts";
-import { type Actions } from "./action.ts";
+import { type Actions } from "../action.ts";
 import { callerArn } from "./permissions.ts";
 import { checkName, checkPath, isObject } from "./rules.ts";
-import type { Caller } from "./signature.ts";
+import type { Caller } from "../signature.ts";
 import {
   alreadyExists,
   dateText,
   malformedPolicy,
   validationError,
   type XmlObject,
-} from "./wire.ts";
+} from "../wire.ts";
 
 export const roleActions: Actions = {
   CreateRole({ account, params }) {
