@@ -12,7 +12,7 @@ import {
   type Served,
   type ServedField,
 } from "@holdfast/shared/endpoint/endpoint";
-import { RequestInput } from "../../../src/core/input.ts";
+import { RequestInput } from "@holdfast/shared/endpoint/input";
 import { everyEndpoint, mountedSurface } from "../../../src/surface.ts";
 import { ObservedPipeline } from "../../support/observed-pipeline.ts";
 import { longestBlock, processorTime } from "../../support/processor-time.ts";
