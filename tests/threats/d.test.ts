@@ -231,3 +231,27 @@ test("T-D09: the same path and the same policy in two namespaces are never each 
     assert.equal(at(ofB, "data", "custom_metadata", "of"), "b");
   }
 });
+
+test("T-D06: a mount that moves into a namespace below is judged there by what moves", async (t) => {
+  const stage = await scene(t);
+  await stage.namespaces("team");
+  await stage.must("POST", "/v1/sys/mounts/own", { body: { type: "kv" } });
+  await stage.must("POST", "/v1/sys/mounts/kv", { namespace: "team", body: { type: "kv" } });
+  const here = rule("sys/remount", ["update", "sudo"]);
+  const move = async (token: string, from: string, to: string, namespace?: string) =>
+    (await stage.server.call("POST", "/v1/sys/remount", { token, namespace, body: { from, to } }))
+      .status;
+  // Whatever a request in the namespace itself is refused for is refused from above.
+  const weak = await stage.clientWith(here + rule("team/sys/remount", ["update"]));
+  const bounds = 'denied_parameters = { "to" = ["closed"] }';
+  const bound = await stage.clientWith(here + rule("team/sys/remount", ["update", "sudo"], bounds));
+  for (const [token, to] of [
+    [weak, "new"],
+    [bound, "closed"],
+  ] as const) {
+    assert.equal(await move(token, "kv", to, "team"), 403);
+    assert.equal(await move(token, "team/kv", `team/${to}`), 403);
+    assert.equal(await move(token, "own", `/team/${to}/`), 403);
+  }
+  assert.equal(await move(bound, "own", "team/new"), 200);
+});

@@ -45,7 +45,7 @@ export const mountViewsApi = [
     summary: "Move a mount to another path.",
     description:
       "In the background; its leases are revoked. Paths may lead into namespaces below that of the " +
-      "request, where `update` on sys/remount is needed as well.",
+      "request, where the same right to sys/remount is needed as well.",
     access: access.sudo,
     input: {
       from: wire.body("from").string("Path of the mount.", { form: withoutSlashes }),

@@ -61,18 +61,22 @@ export class MountSight {
     return found;
   }
 
-  /** A right on sys/remount here is none in the namespaces below (T-D06). */
-  async move(asked: RequestContext, from: string, to: string): Promise<string> {
+  /** A right on sys/remount here is none in the namespaces below (T-D06): there it is judged as a request with what
+   *  of `from` and `to` could be named in that namespace. */
+  async move(context: RequestContext, from: string, to: string): Promise<string> {
     const { moves } = this.#options.mounts;
-    const source = moves.placeOf(asked.namespace, from);
-    const target = moves.placeOf(asked.namespace, to);
+    const source = moves.placeOf(context.namespace, from);
+    const target = moves.placeOf(context.namespace, to);
     for (const place of [source, target]) {
-      const below = belowOf(asked.namespace, place);
-      if (below !== "" && !(await asked.may("update", `${below}sys/remount`))) {
-        throw failures.denied();
-      }
+      const below = belowOf(context.namespace, place);
+      if (below === "") continue;
+      const within = Object.entries({ from: source, to: target })
+        .filter(([, { whole }]) => whole.startsWith(below))
+        .map(([name, { whole }]) => [name, whole.slice(below.length)] as const);
+      const fields = Object.fromEntries(within);
+      if (!(await context.may("update", `${below}sys/remount`, fields))) throw failures.denied();
     }
-    return moves.start(asked.namespace, source, target);
+    return moves.start(context.namespace, source, target);
   }
 
   moveOf(namespace: NamespaceRef, id: string): MoveRecord {
