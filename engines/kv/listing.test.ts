@@ -82,7 +82,8 @@ test("a scan shows what listing folder after folder would show, page by page", a
 test("a detailed list shows the metadata of what the caller may read", async () => {
   const kv = await madeKv();
   for (const path of ["f/a", "f/b", "f/c/d"]) await kv.put(path, {});
-  kv.may = (capability, path) => capability === "read" && path === "engine/metadata/f/a";
+  const held = ["list engine/metadata/f/", "read engine/metadata/f/a"];
+  kv.may = (capability, path) => held.includes(`${capability} ${path}`);
   const { data } = await kv.ask("LIST", "detailed-metadata/f");
   assert.deepEqual(data["keys"], ["a", "b", "c/"]);
   const info = data["key_info"] as Record<string, { current_version: number }>;

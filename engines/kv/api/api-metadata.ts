@@ -46,6 +46,10 @@ const detailed = {
     .default(MAX_DETAILED),
 };
 
+const DETAILED =
+  "Needs list on the same folder of metadata/ as well. Metadata is shown of those secrets that the " +
+  "caller may read there.";
+
 export const metadataApi = [
   endpoint({
     name: "kvReadMetadata",
@@ -109,7 +113,7 @@ export const metadataApi = [
     access: access.capability,
     input: { ...listing, scan },
     output: out.keys("Names; folders end in a slash. With scan, paths of secrets."),
-    handler: (kv, input, asked) => list(kv, "", input, asked),
+    handler: (kv, input, context) => list(kv, "", input, context),
   }),
   endpoint({
     name: "kvListBelow",
@@ -119,27 +123,29 @@ export const metadataApi = [
     access: access.capability,
     input: { path: folder, ...listing, scan },
     output: out.keys("Names; folders end in a slash. With scan, paths from this folder on."),
-    handler: (kv, { path: at, ...input }, asked) => list(kv, `${at}/`, input, asked),
+    handler: (kv, { path: at, ...input }, context) => list(kv, `${at}/`, input, context),
   }),
   endpoint({
     name: "kvListDetailed",
     method: "LIST",
     path: "/detailed-metadata",
     summary: "List secrets at the top of the mount with their metadata.",
+    description: DETAILED,
     access: access.capability,
     input: detailed,
     output: out.keys("Names, and the metadata of those that the caller may read."),
-    handler: (kv, page, asked) => listDetailed(kv, "", page, asked),
+    handler: (kv, page, context) => listDetailed(kv, "", page, context),
   }),
   endpoint({
     name: "kvListDetailedBelow",
     method: "LIST",
     path: "/detailed-metadata/:path+",
     summary: "List secrets in a folder with their metadata.",
+    description: DETAILED,
     access: access.capability,
     input: { path: folder, ...detailed },
     output: out.keys("Names, and the metadata of those that the caller may read."),
-    handler: (kv, { path: at, ...page }, asked) => listDetailed(kv, `${at}/`, page, asked),
+    handler: (kv, { path: at, ...page }, context) => listDetailed(kv, `${at}/`, page, context),
   }),
 ];
 
@@ -147,13 +153,13 @@ async function list(
   kv: Kv,
   at: string,
   page: NamesPage & { readonly scan: boolean },
-  asked: RequestContext,
+  context: RequestContext,
 ) {
   if (!page.scan) {
     const { names, next } = await namesIn(kv, SECRETS + at, page);
     return reply({ keys: names }, more(next));
   }
-  const rights = folderRights(asked, "scan");
+  const rights = folderRights(context, "scan");
   const { paths, next } = await walk(kv, {
     root: SECRETS,
     folder: at,
@@ -161,13 +167,15 @@ async function list(
     mayList: (inner) => (inner === at ? Promise.resolve(true) : rights(inner)),
     after: page.after === undefined ? undefined : at + page.after,
     limit: page.limit,
-    signal: asked.signal,
+    signal: context.signal,
   });
   const keys = paths.map((one) => one.slice(at.length));
   return reply({ keys }, more(next === null ? null : next.slice(at.length)));
 }
 
-async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: RequestContext) {
+/** Its names are those of the list of the folder, so that whoever may not have that one has no other. */
+async function listDetailed(kv: Kv, at: string, page: NamesPage, context: RequestContext) {
+  if (!(await folderRights(context)(at))) throw failures.denied();
   const { names, next } = await namesIn(kv, SECRETS + at, page);
   const stretches = new Stretches(kv.pace);
   const keys: string[] = [];
@@ -176,9 +184,9 @@ async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: RequestC
     reply({ keys, key_info: Object.fromEntries(info) }, more(following));
   let characters = 0;
   for (const name of names) {
-    if (asked.signal.aborted) throw failures.callerGone();
+    if (context.signal.aborted) throw failures.callerGone();
     if (stretches.over) await stretches.next();
-    const shown = await metadataOf(kv, at + name, asked);
+    const shown = await metadataOf(kv, at + name, context);
     characters += name.length + (shown === null ? 0 : JSON.stringify(shown).length);
     const last = keys.at(-1);
     if (characters > MAX_SHOWN && last !== undefined) return answer(last);
@@ -190,8 +198,12 @@ async function listDetailed(kv: Kv, at: string, page: NamesPage, asked: RequestC
 
 /** Null for folders, and for what the caller may not read: to list names is one right, to read of them
  *  another. */
-async function metadataOf(kv: Kv, path: string, asked: RequestContext): Promise<JsonObject | null> {
-  if (path.endsWith("/") || !(await may(asked, "read", "metadata", path))) return null;
+async function metadataOf(
+  kv: Kv,
+  path: string,
+  context: RequestContext,
+): Promise<JsonObject | null> {
+  if (path.endsWith("/") || !(await may(context, "read", "metadata", path))) return null;
   const secret = await kv.versioned.secret(path);
   return secret === null ? null : shownSecret(secret);
 }

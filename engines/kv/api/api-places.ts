@@ -18,7 +18,7 @@ import { relocateFolder } from "../places/folder-relocation.ts";
 import { MAX_COPIED } from "../places/judged-source.ts";
 import type { Kv } from "../kv.ts";
 import { openingsFor, relocate } from "../places/relocation.ts";
-import { MAX_LOOKED_AT, search } from "../places/search.ts";
+import { MAX_LOOKED_AT, search, withoutCase } from "../places/search.ts";
 import { folderPath, folderRights, may, secretPath } from "../secret-path.ts";
 
 const endpoint = endpointsOf<Kv>();
@@ -107,7 +107,9 @@ export const placesApi = [
     access: access.capability,
     runs: "active", // a cursor is good where it was made
     input: {
-      words: wire.query("q").string("Text that is looked for, in either case.", { max: 256 }),
+      words: wire
+        .query("q")
+        .string("Text that is looked for, in either case.", { max: 256, form: withoutCase }),
       under: wire
         .query("under")
         .string("Only in this folder.", { form: withoutSlashes })

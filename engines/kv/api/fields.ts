@@ -1,7 +1,7 @@
 // Members of requests that several endpoints take, and how a secret and its versions look in answers.
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import { out } from "@holdfast/shared/endpoint/output";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
@@ -12,6 +12,7 @@ import { currentOf, type Secret, type Version } from "../secret.ts";
 import type { Found } from "../versioned.ts";
 
 export const MAX_LISTED = 10_000;
+const MAX_NAMED = 8;
 /** Characters of a list that shows more than names: the answer is written and recorded in one piece. */
 export const MAX_SHOWN = 256 * 1024;
 
@@ -61,6 +62,7 @@ export const cas: Field<number | undefined> = {
     properties: { cas: { type: "integer", minimum: 0 } },
   },
   canonical: (given) => (isObject(given) ? canonicalMembers(given, [CAS]) : undefined),
+  notice: (given) => (isObject(given) ? unknownOptions(given) : undefined),
   read: (given) => {
     if (given === undefined || given === null) return undefined;
     if (!isObject(given)) throw failures.optionsRefused();
@@ -71,6 +73,16 @@ export const cas: Field<number | undefined> = {
     }
   },
 };
+
+/** In the words for unknown fields beside it. */
+function unknownOptions(given: JsonObject): string | undefined {
+  const names = Object.keys(given).filter((name) => name !== CAS.name && given[name] !== null);
+  if (names.length === 0) return undefined;
+  const shown = names.slice(0, MAX_NAMED).map((name) => `options.${name}`);
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `unknown fields are ignored: ${shown.join(", ")}${more}`;
+}
+
 const CAS = wire.body("cas").integer("The current version.", { min: 0 }).optional();
 
 const NUMBER = wire.body("versions").integer("A version.", { min: 1 });

@@ -14,6 +14,7 @@ export const MAX_LOOKED_AT = 1000;
 const BATCH = 100;
 
 export interface Search {
+  /** Without case. */
   readonly words: string;
   /** With a slash at the end, or empty. */
   readonly folder: string;
@@ -34,8 +35,7 @@ export async function search(
   options: Search,
 ): Promise<SearchResult> {
   const { storage, pace, cursors } = world;
-  const { folder, limit, cursor, mayRead, signal } = options;
-  const words = options.words.toLowerCase();
+  const { words, folder, limit, cursor, mayRead, signal } = options;
   const stretches = new Stretches(pace);
   const paths: string[] = [];
   let after = cursor === undefined ? undefined : cursors.open(cursor);
@@ -50,7 +50,7 @@ export async function search(
       after = path;
       // One by one: notes may have forty kilobytes.
       const found =
-        path.toLowerCase().includes(words) ||
+        withoutCase(path).includes(words) ||
         notesMatch(words, await storage.get(key, customMetadataCodec));
       if (found && (await mayRead(path))) paths.push(path);
     }
@@ -59,9 +59,14 @@ export async function search(
   return { paths, next: after === undefined ? null : cursors.seal(after) };
 }
 
+/** What is compared, and so what rules and programs are told was looked for. */
+export function withoutCase(text: string): string {
+  return text.toLowerCase();
+}
+
 function notesMatch(words: string, metadata: CustomMetadata | null): boolean {
   if (metadata === null) return false;
   return Object.entries(metadata).some(
-    ([name, value]) => name.toLowerCase().includes(words) || value.toLowerCase().includes(words),
+    ([name, value]) => withoutCase(name).includes(words) || withoutCase(value).includes(words),
   );
 }

@@ -66,6 +66,21 @@ test("absent is a plain 404; deleted and destroyed are 404 with metadata in a fu
   assert.equal((await server.ask("GET", "kv/data/a")).text, '{"errors":[]}');
 });
 
+test("unknown members of options are told, as unknown fields are", async (t) => {
+  const server = await engineServer(t);
+  await server.enable("kv", "kv");
+  const body = { data: {}, options: { Cas: 7, cas: 0, none: null }, more: 1 };
+  for (const [verb, sent, warned] of [
+    ["POST", body, ["unknown fields are ignored: options.Cas", "unknown fields are ignored: more"]],
+    ["PATCH", { data: {}, options: { CAS: 7 } }, ["unknown fields are ignored: options.CAS"]],
+    ["POST", { data: {}, options: { cas: 2 } }, null],
+  ] as const) {
+    const answer = await server.ask(verb, "kv/data/a", sent);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(at(answer, "warnings"), warned);
+  }
+});
+
 test("a wrong cas is 400 with both numbers, and changes nothing", async (t) => {
   const server = await engineServer(t);
   await server.enable("kv", "kv");

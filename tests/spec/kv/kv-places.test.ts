@@ -107,10 +107,59 @@ test("a search shows what the caller may read, and nothing of the rest", async (
 
 test("a detailed list shows names to who may list, and more to who may read", async (t) => {
   const { ask, client } = await scene(t, "f/a", "f/b");
-  const token = await client(on("detailed-metadata/f/", "list"), on("metadata/f/b", "read"));
+  const rules = [on("detailed-metadata/*", "list"), on("metadata/f/b", "read")] as const;
+  const token = await client(...rules, on("metadata/f/", "list"));
   const listed = await ask("LIST", "detailed-metadata/f", undefined, token);
   assert.deepEqual(keys(listed), ["a", "b"]);
   assert.deepEqual(Object.keys(at(listed, "data", "key_info") as object), ["b"]);
+  assert.equal((await ask("LIST", "detailed-metadata", undefined, token)).status, 403);
+});
+
+test("T-A06: a folder whose list is denied shows its names in no other list", async (t) => {
+  const { ask, client } = await scene(t, "closed/a", "open/b");
+  const token = await client(on("*", "list", "scan", "read"), on("metadata/closed/*", "deny"));
+  for (const path of ["metadata/closed", "detailed-metadata/closed"]) {
+    const listed = await ask("LIST", path, undefined, token);
+    assert.equal(listed.status, 403, path);
+    assert.deepEqual(errorsOf(listed), ["permission denied"]);
+  }
+  assert.deepEqual(keys(await ask("LIST", "detailed-metadata/open", undefined, token)), ["b"]);
+});
+
+test("an EGP on scans holds for the folders within as well", async (t) => {
+  const { server, ask, client } = await scene(t, "open/a", "open/closed/b");
+  const body = {
+    policy: "!has(request.data.scan)",
+    enforcement_level: "hard-mandatory",
+    paths: [`${MOUNT}/metadata/open/closed/*`],
+  };
+  const options = { token: server.root, namespace: NAMESPACE };
+  done(await server.ask("POST", "sys/policies/egp/no-scans", body, options));
+  const token = await client(on("metadata/*", "scan"));
+  const direct = await ask("GET", "metadata/open/closed?scan=true", undefined, token);
+  assert.equal(direct.status, 403);
+  assert.deepEqual(keys(await ask("GET", "metadata/open?scan=true", undefined, token)), ["a"]);
+});
+
+test("what a search looks for is judged as it is looked for, in whatever case it came", async (t) => {
+  const { ask, client, server } = await scene(t, "db/mine");
+  const rule = (more: string) =>
+    `path "${MOUNT}/search" { capabilities = ["read"] ${more} }\n${on("data/*", "read")}`;
+  const denied = await client(rule('denied_parameters = { "q" = ["Mine"] }'));
+  const open = await client(rule(""));
+  for (const q of ["mine", "Mine", "MINE"]) {
+    assert.equal((await ask("GET", `search?q=${q}`, undefined, denied)).status, 403, q);
+    assert.deepEqual(keys(await ask("GET", `search?q=${q}`, undefined, open)), ["db/mine"]);
+  }
+  assert.equal((await ask("GET", "search?q=other", undefined, denied)).status, 200);
+  const body = {
+    policy: '!has(request.data.q) || request.data.q != "mine"',
+    enforcement_level: "hard-mandatory",
+    paths: [`${MOUNT}/search`],
+  };
+  const options = { token: server.root, namespace: NAMESPACE };
+  done(await server.ask("POST", "sys/policies/egp/words", body, options));
+  assert.equal((await ask("GET", "search?q=MinE", undefined, open)).status, 403);
 });
 
 test("T-D08: a bulk deletion with one foreign path is refused whole", async (t) => {
