@@ -69,7 +69,7 @@ export async function openStore(options: OpenOptions): Promise<Opened> {
     );
     trimmer.start();
     const close = async () => {
-      void trimmer.stop();
+      await trimmer.stop();
       await barrier.seal();
       await opened.close();
     };

@@ -13,7 +13,7 @@ import { HOUR, MINUTE } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { forbidden } from "@holdfast/shared/failures";
 import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
-import type { Address, Nanos, Timer } from "@holdfast/shared/world";
+import type { Address, Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import {
   type Busy,
