@@ -3,7 +3,7 @@
 // repeats the value: it may be a secret in the wrong place.
 
 import { parseBoolean } from "../text/boolean.ts";
-import { parseDuration, showDuration } from "../text/duration.ts";
+import { parseDuration, SECOND, showDuration } from "../text/duration.ts";
 import { fieldInvalid as refused } from "./failures.ts";
 import { fold } from "../text/fold.ts";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../json/json.ts";
@@ -311,12 +311,18 @@ class Placed {
     );
   }
 
-  /** Seconds, or text such as 90s, 1.5h, 182d. */
+  /** Seconds, or text such as 90s, 1.5h, 182d. Without bounds of its own it is a lifetime: those are told in
+   *  whole seconds, and what lasts less than one would be over before anybody is told of it. */
   duration(
     help: string,
     { min, max }: { readonly min?: Nanos; readonly max?: Nanos } = {},
   ): WireField<Nanos> {
-    const least = min === undefined ? "" : `, at least ${showDuration(min)}`;
+    const isLifetime = min === undefined && max === undefined;
+    const least = isLifetime
+      ? "; 0, or at least 1s"
+      : min === undefined
+        ? ""
+        : `, at least ${showDuration(min)}`;
     const most = max === undefined ? "" : `, at most ${showDuration(max)}`;
     return this.#of(
       {
@@ -325,6 +331,7 @@ class Placed {
         convert: (given) => {
           const nanos = durationOf(given);
           if (nanos === undefined) return undefined;
+          if (isLifetime && nanos > 0n && nanos < SECOND) return undefined;
           if (min !== undefined && nanos < min) return undefined;
           return max !== undefined && nanos > max ? undefined : nanos;
         },

@@ -236,7 +236,8 @@ async function write(
 ) {
   query.checkRegion(input.region, desk.region);
   const { rules, description, jobs } = input;
-  if (policyName(input.name) !== path) throw failures.viewNameMismatch();
+  // Left out, it is the path's.
+  if (input.name !== "" && policyName(input.name) !== path) throw failures.viewNameMismatch();
   if (jobs !== undefined && jobs !== null) throw failures.jobsUnknown();
   if (rules.trim() === "") throw failures.rulesMissing();
   const change = { name: path, text: rules, description };

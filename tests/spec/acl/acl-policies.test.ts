@@ -109,6 +109,8 @@ test("who may, and what else is refused", async (t) => {
   const write = (given: object, path = "x") =>
     server.manage("POST", `/acl/policy/${path}`, { body: given });
   refused(await write(policy("y", RULES)), 400, "ACL policy name does not match request path");
+  assert.equal((await write({ Rules: RULES })).status, 200, "left out, it is the path's");
+  assert.equal((await server.manage("DELETE", "/acl/policy/x")).status, 200);
   refused(await write(policy("x", " ")), 400, /^Rules is missing/);
   refused(await write(policy("x", RULES, { JobACL: { Namespace: "a" } })), 400, /^JobACL must be/);
   refused(await write(policy("x", RULES, { Description: "x".repeat(257) })), 400, /256/);
