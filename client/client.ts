@@ -8,7 +8,7 @@ import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
 import { ApiError, errorsOf } from "./api-error.ts";
 import { ConnectionFailure } from "./connection-failure.ts";
-import { parseExact } from "./exact-json.ts";
+import { parseExact, rawText } from "./exact-json.ts";
 import type { Received, Transport } from "./transport.ts";
 import { ownBytes, textOf } from "./utf8.ts";
 
@@ -305,7 +305,7 @@ export function nanosOf(length: string | Nanos): Nanos {
 
 function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
+    value === undefined ? [] : [[name, rawText(value) ?? String(value)]],
   );
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
 }

@@ -211,11 +211,12 @@ function variableOf(name: string): string {
   return TAKEN_NAMES.has(camel) ? `${camel}_` : camel;
 }
 
-/** Where a field goes that may stand in body or query: methods without a body have the query. */
+/** Where a field goes that may stand in body or query: addresses are logged by those on the way, so that only
+ *  reads, which have no body, have it in the query. */
 function placeOf({ source }: Field<unknown>, { method }: Declared): "path" | "query" | "body" {
   if (source === "whole") return "body";
   if (source !== "param") return source;
-  return method === "POST" || method === "PATCH" ? "body" : "query";
+  return method === "GET" || method === "LIST" ? "query" : "body";
 }
 
 function pathOf(at: string, { path }: Declared, place: Parts["place"]): string {

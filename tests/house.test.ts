@@ -8,6 +8,7 @@ import test from "node:test";
 import { errorsPage, productFiles, readErrorCodes } from "../scripts/error-codes.ts";
 import { STATUS } from "../src/http/status.ts";
 import { needsNode } from "./house/browser.ts";
+import { handTypedRequests } from "./house/command-paths.ts";
 import { ROOMS } from "../src/server/rooms.ts";
 import {
   crowded,
@@ -251,6 +252,23 @@ const rules: Readonly<Record<string, Rule>> = {
       ["tests/vectors/a.json", "{}"],
     ],
     on: files,
+  },
+  "commands ask through the client's functions": {
+    check: handTypedRequests,
+    violations: [
+      ["src/cli/commands/a.ts", 'await client.request("GET", "sys/mounts");'],
+      ["src/cli/a.ts", "const { data } = await client.inRoot().request(verb, path);"],
+      ["src/cli/a.ts", 'client\n  .request("GET", `sys/${name}`)'],
+      ["src/cli/a.ts", 'client.call({ method: "GET", path: "sys/mounts", answer: "data" });'],
+      ["src/cli/a.ts", 'client.call<JsonObject>({ method: "GET", path, answer: "data" });'],
+      ["src/cli/a.ts", "const answer = await transport.send(sent);"],
+    ],
+    innocent: [
+      ["src/cli/commands/a.ts", "await mounts.listMounts(client); // not client.request()"],
+      ["src/cli/commands/any-path.ts", "await client.request(verb, path, asked);"],
+      ["src/daemon/a.ts", "await client.request(verb, path);"],
+    ],
+    on: scripts,
   },
   "no test is switched off": {
     check: switchedOffTests,

@@ -322,14 +322,14 @@ export type DeleteRoleInput = {
 export function deleteRole(
   client: Caller,
   mount: string,
-  { name, ...query }: DeleteRoleInput,
+  { name, ...body }: DeleteRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
     {
       method: "DELETE",
       path: `${mountPath(mount)}/roles/${oneSegment(name)}`,
-      query,
+      body,
       answer: "nothing",
     },
     options,
@@ -533,14 +533,14 @@ export type DeleteStaticRoleInput = {
 export function deleteStaticRole(
   client: Caller,
   mount: string,
-  { name, ...query }: DeleteStaticRoleInput,
+  { name, ...body }: DeleteStaticRoleInput,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
     {
       method: "DELETE",
       path: `${mountPath(mount)}/static-roles/${oneSegment(name)}`,
-      query,
+      body,
       answer: "nothing",
     },
     options,

@@ -370,11 +370,11 @@ export type GenerateRootCancelInput = {
 /** Cancel the running root generation */
 export function generateRootCancel(
   client: Caller,
-  query: GenerateRootCancelInput = {},
+  body: GenerateRootCancelInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "DELETE", path: "sys/generate-root/attempt", query, answer: "nothing" },
+    { method: "DELETE", path: "sys/generate-root/attempt", body, answer: "nothing" },
     options,
   );
 }
@@ -434,11 +434,11 @@ export type GenerateRootCancelTokenInput = GenerateRootCancelInput;
 /** Cancel the running root generation */
 export function generateRootCancelToken(
   client: Caller,
-  query: GenerateRootCancelTokenInput = {},
+  body: GenerateRootCancelTokenInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "DELETE", path: "sys/generate-root-token/attempt", query, answer: "nothing" },
+    { method: "DELETE", path: "sys/generate-root-token/attempt", body, answer: "nothing" },
     options,
   );
 }
@@ -529,11 +529,11 @@ export type RekeyCancelInput = GenerateRootCancelInput;
 /** Cancel the running rekey of the unseal key */
 export function rekeyCancel(
   client: Caller,
-  query: RekeyCancelInput = {},
+  body: RekeyCancelInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "DELETE", path: "sys/rekey/init", query, answer: "nothing" },
+    { method: "DELETE", path: "sys/rekey/init", body, answer: "nothing" },
     options,
   );
 }
@@ -597,13 +597,10 @@ export type RekeyVerifyCancelAnswer = RekeyVerificationAnswer;
 /** Drop the new shares entered so far; the rekey stays */
 export function rekeyVerifyCancel(
   client: Caller,
-  query: RekeyVerifyCancelInput = {},
+  body: RekeyVerifyCancelInput = {},
   options?: CallOptions,
 ): Promise<Answer<RekeyVerifyCancelAnswer>> {
-  return client.call(
-    { method: "DELETE", path: "sys/rekey/verify", query, answer: "bare" },
-    options,
-  );
+  return client.call({ method: "DELETE", path: "sys/rekey/verify", body, answer: "bare" }, options);
 }
 
 export type ReadRekeyBackupAnswer = {
@@ -662,11 +659,11 @@ export type RekeyCancelRotationInput = GenerateRootCancelInput;
 /** Cancel the running rekey of the unseal key */
 export function rekeyCancelRotation(
   client: Caller,
-  query: RekeyCancelRotationInput = {},
+  body: RekeyCancelRotationInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "DELETE", path: "sys/rotate/root/init", query, answer: "nothing" },
+    { method: "DELETE", path: "sys/rotate/root/init", body, answer: "nothing" },
     options,
   );
 }
@@ -720,11 +717,11 @@ export type RekeyVerifyCancelRotationAnswer = RekeyVerificationAnswer;
 /** Drop the new shares entered so far; the rekey stays */
 export function rekeyVerifyCancelRotation(
   client: Caller,
-  query: RekeyVerifyCancelRotationInput = {},
+  body: RekeyVerifyCancelRotationInput = {},
   options?: CallOptions,
 ): Promise<Answer<RekeyVerifyCancelRotationAnswer>> {
   return client.call(
-    { method: "DELETE", path: "sys/rotate/root/verify", query, answer: "data" },
+    { method: "DELETE", path: "sys/rotate/root/verify", body, answer: "data" },
     options,
   );
 }
@@ -784,11 +781,11 @@ export type RekeyCancelRecoveryInput = GenerateRootCancelInput;
 /** Cancel the running rekey of the recovery key */
 export function rekeyCancelRecovery(
   client: Caller,
-  query: RekeyCancelRecoveryInput = {},
+  body: RekeyCancelRecoveryInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "DELETE", path: "sys/rekey-recovery-key/init", query, answer: "nothing" },
+    { method: "DELETE", path: "sys/rekey-recovery-key/init", body, answer: "nothing" },
     options,
   );
 }
@@ -845,11 +842,11 @@ export type RekeyVerifyCancelRecoveryAnswer = RekeyVerificationAnswer;
 /** Drop the new shares entered so far; the rekey stays */
 export function rekeyVerifyCancelRecovery(
   client: Caller,
-  query: RekeyVerifyCancelRecoveryInput = {},
+  body: RekeyVerifyCancelRecoveryInput = {},
   options?: CallOptions,
 ): Promise<Answer<RekeyVerifyCancelRecoveryAnswer>> {
   return client.call(
-    { method: "DELETE", path: "sys/rekey-recovery-key/verify", query, answer: "bare" },
+    { method: "DELETE", path: "sys/rekey-recovery-key/verify", body, answer: "bare" },
     options,
   );
 }
@@ -909,11 +906,11 @@ export type RekeyCancelRecoveryRotationInput = GenerateRootCancelInput;
 /** Cancel the running rekey of the recovery key */
 export function rekeyCancelRecoveryRotation(
   client: Caller,
-  query: RekeyCancelRecoveryRotationInput = {},
+  body: RekeyCancelRecoveryRotationInput = {},
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
   return client.call(
-    { method: "DELETE", path: "sys/rotate/recovery/init", query, answer: "nothing" },
+    { method: "DELETE", path: "sys/rotate/recovery/init", body, answer: "nothing" },
     options,
   );
 }
@@ -970,11 +967,11 @@ export type RekeyVerifyCancelRecoveryRotationAnswer = RekeyVerificationAnswer;
 /** Drop the new shares entered so far; the rekey stays */
 export function rekeyVerifyCancelRecoveryRotation(
   client: Caller,
-  query: RekeyVerifyCancelRecoveryRotationInput = {},
+  body: RekeyVerifyCancelRecoveryRotationInput = {},
   options?: CallOptions,
 ): Promise<Answer<RekeyVerifyCancelRecoveryRotationAnswer>> {
   return client.call(
-    { method: "DELETE", path: "sys/rotate/recovery/verify", query, answer: "data" },
+    { method: "DELETE", path: "sys/rotate/recovery/verify", body, answer: "data" },
     options,
   );
 }

@@ -4,13 +4,14 @@
 
 import { SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
-import type { JsonObject } from "@holdfast/shared/json/json";
-import { isObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Client } from "@holdfast/client/client";
 import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
+import * as seal from "@holdfast/client/api/seal";
 import type { Context } from "./command.ts";
 import { pause } from "./pause.ts";
+
+export type SealStatus = seal.StatusAnswer;
 
 const PACE = SECOND / 5n;
 
@@ -24,13 +25,12 @@ const PASSING: readonly ConnectionProblem[] = [
   "unknown-host",
 ];
 
-export async function sealStatus(client: Client): Promise<JsonObject> {
-  const { body } = await client.request("GET", "sys/seal-status");
-  return isObject(body) ? body : {};
+export async function sealStatus(client: Client): Promise<SealStatus> {
+  return (await seal.status(client)).data;
 }
 
 /** The first answer; after `limit` it throws what stood in the way the last time. */
-export function awaitedStatus(context: Context, client: Client, limit: Nanos): Promise<JsonObject> {
+export function awaitedStatus(context: Context, client: Client, limit: Nanos): Promise<SealStatus> {
   const { clock, timers } = context;
   const end = clock.elapsed() + limit;
   return context.untilInterrupted(async (signal) => {

@@ -3,13 +3,16 @@
 // cannot be looked at because something before it failed is left out.
 
 import { describe, Failure } from "@holdfast/shared/failure";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { DAY, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Told } from "@holdfast/client/node/environment";
 import { isLocal } from "@holdfast/client/server-address";
 import { probeTls } from "@holdfast/client/node/tls-probe";
 import { tokenFileProblem } from "@holdfast/client/node/token-file";
+import * as audit from "@holdfast/client/api/audit";
+import * as introspection from "@holdfast/client/api/introspection";
+import * as seal from "@holdfast/client/api/seal";
 import { adviceFor, another } from "./advice.ts";
 import type { Context } from "./command.ts";
 import { onGovernedDenial } from "./policy-advice.ts";
@@ -97,14 +100,18 @@ async function tlsFinding({ settings, files, timers, clock }: Context): Promise<
 
 async function reach({ client }: Context): Promise<{ readonly data: JsonObject } | Finding> {
   try {
-    const { body } = await client.inRoot().withToken(null).request("GET", "sys/health", {
-      accept: HEALTH_CODES,
-    });
-    if (isObject(body)) return { data: body };
-    return wrong("server", "it answers, but not as Holdfast does", "check the address and proxies");
+    const options = { accept: HEALTH_CODES };
+    const { data } = await seal.health(client.inRoot().withToken(null), {}, options);
+    if (isObject(data)) return { data };
+    return notHoldfast();
   } catch (error) {
-    return failed("server", error);
+    const strange = error instanceof Failure && error.code === "answer-malformed";
+    return strange && !(error instanceof ApiError) ? notHoldfast() : failed("server", error);
   }
+}
+
+function notHoldfast(): Finding {
+  return wrong("server", "it answers, but not as Holdfast does", "check the address and proxies");
 }
 
 function clockFinding(health: JsonObject, now: bigint): Finding {
@@ -185,8 +192,8 @@ const SOME_ROOM = 2 ** 30;
 /** Nothing where the token may not look, or everything is in memory. */
 async function diskFindings({ client }: Context): Promise<Finding[]> {
   try {
-    const { data } = await client.inRoot().request("GET", "sys/host-info");
-    const disk = isObject(data) ? data["disk"] : undefined;
+    const { data } = await introspection.readHostInfo(client.inRoot());
+    const disk: JsonValue | undefined = data.disk;
     const free = isObject(disk) ? disk["free_bytes"] : undefined;
     if (typeof free !== "number") return [];
     const found = `${Math.floor(free / 2 ** 20)} MiB are free where data is kept`;
@@ -203,12 +210,10 @@ const DISK_UNTOLD: readonly ApiError["kind"][] = ["denied", "not-found", "unsupp
 
 async function auditFinding({ client }: Context): Promise<Finding> {
   try {
-    const { data } = await client.inRoot().request("GET", "sys/audit");
-    const devices = isObject(data) ? Object.entries(data) : [];
+    const { data } = await audit.listAuditDevices(client.inRoot());
+    const devices = Object.entries(data);
     const count = devices.length;
-    const down = devices.flatMap(([path, device]) =>
-      isObject(device) && device["healthy"] === false ? [path] : [],
-    );
+    const down = devices.flatMap(([path, { healthy }]) => (healthy === false ? [path] : []));
     if (down.length > 0) {
       const found = `${down.join(", ")} cannot be written to (${down.length} of ${count} devices)`;
       const cause =

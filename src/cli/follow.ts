@@ -64,7 +64,7 @@ export async function* follow<T>(
 
 function heldFrom(index: bigint): Held {
   return {
-    query: { index: index.toString(), wait: showDuration(WAIT) },
+    query: { index: Number(index), wait: showDuration(WAIT) },
     held: WAIT + WAIT / JITTER,
   };
 }

@@ -2,10 +2,10 @@
 
 import { showDuration, SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
-import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Client } from "@holdfast/client/client";
+import type { Answer, Client } from "@holdfast/client/client";
+import * as leases from "@holdfast/client/api/leases";
 import type { Context } from "./command.ts";
 import { pause } from "./pause.ts";
 import { Interrupted } from "./terminal/prompt.ts";
@@ -21,12 +21,11 @@ type LeaseContext = Pick<Context, "client" | "out" | "clock" | "timers">;
 const MIN_WAIT = SECOND;
 const LONGEST_RETRY = 30n * SECOND;
 
-/** What an envelope says of one; null where there is none. */
-export function heldLease(body: JsonValue | undefined): HeldLease | null {
-  if (!isObject(body)) return null;
-  const { lease_id: id, lease_duration: seconds, renewable } = body;
-  if (typeof id !== "string" || id === "") return null;
-  return { id, duration: durationOf(seconds), renewable: renewable === true };
+/** What an answer says of one; null where there is none. */
+export function heldLease({ lease }: Pick<Answer, "lease">): HeldLease | null {
+  if (lease === null) return null;
+  const { id, seconds, renewable } = lease;
+  return { id, duration: durationOf(seconds), renewable };
 }
 
 /** Until the signal: renews at two thirds of the time left, and says so when no more is to be had. */
@@ -79,8 +78,7 @@ class LeaseKeeping {
     const { out, clock } = this.#surroundings;
     const body = { lease_id: this.#id };
     try {
-      const answer = await this.#client.request("POST", "sys/leases/renew", { body, untold: /./ });
-      const granted = heldLease(answer.body);
+      const granted = heldLease(await leases.renewLease(this.#client, body, { untold: /./ }));
       const until = clock.elapsed() + (granted?.duration ?? 0n);
       // At its longest life every renewal gives what is left anyway.
       this.#renewable = granted?.renewable === true && until > this.#until + SECOND;
@@ -111,8 +109,7 @@ export async function endLease(
   { client, out }: Pick<Context, "client" | "out">,
   hurry: Promise<unknown>,
 ): Promise<void> {
-  const revoke = (sync: boolean) =>
-    client.request("POST", "sys/leases/revoke", { body: { lease_id: id, sync } });
+  const revoke = (sync: boolean) => leases.revokeLease(client, { lease_id: id, sync });
   let why = "it was not waited for";
   try {
     const done = await Promise.race([revoke(true).then(() => true), hurry.then(() => false)]);
@@ -129,9 +126,8 @@ export async function endLease(
   }
 }
 
-function durationOf(seconds: JsonValue | undefined): Nanos {
-  const whole = Number(seconds);
-  return Number.isSafeInteger(whole) && whole > 0 ? BigInt(whole) * SECOND : 0n;
+function durationOf(seconds: number): Nanos {
+  return Number.isSafeInteger(seconds) && seconds > 0 ? BigInt(seconds) * SECOND : 0n;
 }
 
 function clamped(value: Nanos, least: Nanos, most: Nanos): Nanos {

@@ -1,15 +1,14 @@
 // The encryption key in use as people see it.
 
-import { isObject, type JsonValue } from "@holdfast/shared/json/json";
+import type * as seal from "@holdfast/client/api/seal";
 import type { View } from "./terminal/output.ts";
 
-export function keyStatusView(data: JsonValue | undefined): View {
-  const told = isObject(data) ? data : {};
+export function keyStatusView(data: seal.KeyStatusAnswer): View {
   return {
     pairs: [
-      ["Key Term", told["term"]],
-      ["Install Time", told["install_time"]],
-      ["Encryption Count", told["encryptions"]],
+      ["Key Term", data.term],
+      ["Install Time", data.install_time],
+      ["Encryption Count", data.encryptions],
     ],
   };
 }

@@ -1,8 +1,8 @@
 // What can be set on a secret apart from its data.
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
+import type * as kv from "@holdfast/client/api/kv";
 import { flag } from "./flag.ts";
 
 export const METADATA_FLAGS = {
@@ -19,7 +19,7 @@ export interface MetadataNeeds {
   readonly customMetadata: readonly (readonly [string, string])[];
 }
 
-export function metadataFields(given: MetadataNeeds): JsonObject {
+export function metadataFields(given: MetadataNeeds): Omit<kv.WriteMetadataInput, "path"> {
   const { maxVersions, casRequired, deleteVersionAfter, customMetadata } = given;
   return {
     ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),

@@ -2,10 +2,10 @@
 // path is the key. The server is asked, since a mount may have several segments.
 
 import { Failure } from "@holdfast/shared/failure";
-import { isObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
 import { restOfPath } from "@holdfast/client/request-path";
+import * as mounts from "@holdfast/client/api/mounts";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { flag } from "./flag.ts";
 import { governedDenial } from "./policy-advice.ts";
@@ -17,9 +17,6 @@ export const MOUNT_FLAG = {
 };
 
 export const KEY_HELP = "Path of the secret, beginning with its mount: secret/app";
-
-/** Places of version 2 between mount and key. */
-export type KvArea = "data" | "metadata" | "detailed-metadata" | "delete" | "undelete" | "destroy";
 
 export class KvPlace {
   readonly version: 1 | 2;
@@ -39,15 +36,15 @@ export class KvPlace {
     return `${this.mount}${this.key}`;
   }
 
-  /** Path of the API, escaped. Version 1 has one place for all. */
-  at(area: KvArea): string {
-    const parts = [this.mount, this.version === 1 ? "" : area, this.key].filter(Boolean);
+  /** Where the API has its data, escaped: for people who name paths. Version 1 has one place for all. */
+  get dataPath(): string {
+    const parts = [this.mount, this.version === 1 ? "" : "data", this.key].filter(Boolean);
     return parts.map(restOfPath).join("/");
   }
 
-  /** An endpoint of the mount as a whole. */
-  own(name: string): string {
-    return `${restOfPath(this.mount)}/${name}`;
+  /** How functions of the client name the secret. */
+  get secret(): { readonly path: string } {
+    return { path: this.key };
   }
 
   /** The place of a key, which must be named. */
@@ -74,12 +71,10 @@ export async function findKv(
   const trim = (text: string) => text.replace(/^\/+|\/+$/g, "");
   const path = [mount === undefined ? "" : trim(mount), trim(typed)].filter(Boolean).join("/");
   if (path === "") throw new UsageError(`PATH is missing: ${KEY_HELP}`);
-  const { data } = await client
-    .request("GET", `sys/internal/ui/mounts/${restOfPath(path)}`)
-    .catch((error: unknown) => {
-      throw explained(error, path, client.namespace);
-    });
-  const { path: at, type, options } = isObject(data) ? data : {};
+  const { data } = await mounts.readServingMount(client, { path }).catch((error: unknown) => {
+    throw explained(error, path, client.namespace);
+  });
+  const { path: at, type, options } = data;
   if (typeof at !== "string" || !`${path}/`.startsWith(at)) {
     throw new Failure("upstream", "answer-malformed", "the server does not tell the mount");
   }
@@ -94,8 +89,11 @@ export async function findKv(
   if (mount !== undefined && trim(mount) !== trim(at)) {
     throw new UsageError(`there is no mount ${trim(mount)}/; ${at} serves this path`);
   }
-  const version = isObject(options) ? options["version"] : undefined;
-  return new KvPlace(at, shown(version) === "1" ? 1 : 2, trim(`${path}/`.slice(at.length)));
+  return new KvPlace(
+    at,
+    shown(options?.["version"]) === "1" ? 1 : 2,
+    trim(`${path}/`.slice(at.length)),
+  );
 }
 
 /** Whether there is no mount, or one that is none of the caller's business, is told to some alone. */

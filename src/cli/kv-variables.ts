@@ -5,8 +5,9 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import type { Client } from "@holdfast/client/client";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { findKv } from "./kv-place.ts";
-import { recordOf } from "./kv-versions.ts";
 import { rawText } from "@holdfast/client/exact-json";
+import * as kv from "@holdfast/client/api/kv";
+import * as kv1 from "@holdfast/client/api/kv1";
 
 type Variables = readonly (readonly [name: string, value: string])[];
 
@@ -40,8 +41,10 @@ export async function kvVariables(
   const found = new Map<string, { readonly value: string; readonly from: string }>();
   for (const path of paths) {
     const place = (await findKv(client, path, undefined)).needKey();
-    const { data } = await client.request("GET", place.at("data"));
-    const members = place.version === 1 ? recordOf(data) : recordOf(recordOf(data)["data"]);
+    const members =
+      place.version === 1
+        ? (await kv1.read(client, place.mount, place.secret)).data
+        : ((await kv.read(client, place.mount, place.secret)).data.data ?? {});
     for (const [member, value] of Object.entries(members)) {
       const name = variableName(prefix + member);
       const from = `${JSON.stringify(member)} of ${place.shown}`;
@@ -52,7 +55,7 @@ export async function kvVariables(
       if (STEERING.test(name)) {
         const message = `${from} would be ${name}, which steers the command itself`;
         const at = place.version === 1 ? member : `data.${member}`;
-        const chosen = `-env NAME=${at} ${place.at("data")}`;
+        const chosen = `-env NAME=${at} ${place.dataPath}`;
         throw refused(
           message,
           `add -prefix TEXT, or choose what it gets: ${chosen} instead of -kv`,

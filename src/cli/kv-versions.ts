@@ -4,6 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json
 import type { Instant } from "@holdfast/shared/world";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Answer, Client } from "@holdfast/client/client";
+import * as kv from "@holdfast/client/api/kv";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { flag, ValueFlag } from "./flag.ts";
 import type { KvPlace } from "./kv-place.ts";
@@ -44,10 +45,10 @@ export function versionLine(place: KvPlace, metadata: JsonValue | undefined, now
 export async function showWritten(
   out: Output,
   place: KvPlace,
-  { body, data }: Answer,
+  { body, data }: Answer<kv.WriteAnswer>,
   now: Instant,
 ): Promise<void> {
-  const { version, deletion_time } = recordOf(data);
+  const { version, deletion_time } = data;
   const ends = instantOf(deletion_time);
   const until = ends === null ? "" : `, which is deleted by itself ${relative(ends, now)}`;
   const text = `Success! Wrote version ${shown(version)} of: ${place.shown}${until}`;
@@ -92,8 +93,8 @@ export async function needThere(
 ): Promise<void> {
   let known: readonly string[];
   try {
-    const { data } = await client.request("GET", place.at("metadata"));
-    known = Object.keys(recordOf(recordOf(data)["versions"]));
+    const { data } = await kv.readMetadata(client, place.mount, place.secret);
+    known = Object.keys(data.versions);
   } catch (error) {
     if (error instanceof ApiError && error.kind === "denied") return;
     throw error;

@@ -1,8 +1,9 @@
 // Ways to log in: what each asks of the person, and of the API. Passwords come from a prompt, a file or
 // standard input, never from the command line.
 
-import type { JsonObject } from "@holdfast/shared/json/json";
-import { oneSegment, restOfPath } from "@holdfast/client/request-path";
+import type { Answer, Client } from "@holdfast/client/client";
+import * as approle from "@holdfast/client/api/approle";
+import * as userpass from "@holdfast/client/api/userpass";
 import { readValue, type Sources } from "./data-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -20,13 +21,11 @@ interface Method {
   readonly secretOptional: boolean;
   /** Has no blanks, so that those around it in a file are none of it. A password is what it is. */
   readonly wordOnly: boolean;
-  request(mount: string, name: string, secret: string | null): LoginRequest;
+  login(mount: string, name: string, secret: string | null): LoginRequest;
 }
 
-export interface LoginRequest {
-  readonly path: string;
-  readonly body: JsonObject;
-}
+/** Sent when everything was asked for that it takes. */
+export type LoginRequest = (client: Client) => Promise<Answer<userpass.LoginAnswer>>;
 
 const WAYS: Readonly<Record<LoginMethod, Method>> = {
   userpass: {
@@ -35,10 +34,8 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
     label: "Password",
     secretOptional: false,
     wordOnly: false,
-    request: (mount, name, password) => ({
-      path: `auth/${mount}/login/${oneSegment(name)}`,
-      body: { password },
-    }),
+    login: (mount, username, password) => (client) =>
+      userpass.login(client, mount, { username, password: password ?? "" }),
   },
   approle: {
     name: "role_id",
@@ -46,10 +43,8 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
     label: "Secret id",
     secretOptional: true,
     wordOnly: true,
-    request: (mount, name, secret) => ({
-      path: `auth/${mount}/login`,
-      body: { role_id: name, ...(secret === null ? {} : { secret_id: secret }) },
-    }),
+    login: (mount, role_id, secret) => (client) =>
+      approle.login(client, mount, { role_id, ...(secret === null ? {} : { secret_id: secret }) }),
   },
 };
 
@@ -67,7 +62,7 @@ export async function loginRequest(
     throw new UsageError(`${way.name} is missing: give ${way.name}=…`);
   }
   const secret = await secretOf(context, way, fields.get(way.secret));
-  return way.request(restOfPath((path ?? method).replace(/^\/*auth\//, "")), name, secret);
+  return way.login((path ?? method).replace(/^\/*auth\//, ""), name, secret);
 }
 
 function fieldsOf({ name, secret }: Method, given: readonly string[]): Map<string, string> {

@@ -8,6 +8,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import { ApiError } from "@holdfast/client/api-error";
 import { AdvisedFailure } from "./advised-failure.ts";
 import type { Context } from "./command.ts";
+import type { MountKind } from "./mount-kinds.ts";
 import { leasesLeft } from "./mount-state.ts";
 import { pause } from "./pause.ts";
 import { progressBar } from "./terminal/activity.ts";
@@ -22,8 +23,8 @@ const HELD = MINUTE;
 const TOLD_EVERY = 10n * SECOND;
 
 export interface Disabling {
-  /** Path of the mount's record. */
-  readonly target: string;
+  readonly kind: MountKind;
+  readonly path: string;
   readonly shown: string;
   /** What takes it up again. */
   readonly command: string;
@@ -64,9 +65,9 @@ export async function disableMount(context: Context, disabling: Disabling): Prom
   }
 }
 
-function ask({ client }: Context, { target, abandon }: Disabling, patience: Nanos) {
-  const query = { wait: showDuration(patience), abandon: abandon ? true : undefined };
-  return client.request("DELETE", target, { query, held: HELD });
+function ask({ client }: Context, { kind, path, abandon }: Disabling, patience: Nanos) {
+  const input = { path, wait: showDuration(patience), abandon: abandon ? true : undefined };
+  return kind.calls.disable(client, input, { held: HELD });
 }
 
 class Progress {
@@ -99,7 +100,7 @@ class Progress {
 }
 
 /** A lease that cannot be revoked stops the server on the way: what then, at night, is the question. */
-function explained(error: unknown, { target, shown, command }: Disabling, begun: boolean): unknown {
+function explained(error: unknown, { shown, command }: Disabling, begun: boolean): unknown {
   if (error instanceof Interrupted || !(error instanceof Failure)) return error;
   if (!(error instanceof ApiError)) {
     if (!begun) return error;
@@ -117,7 +118,7 @@ function explained(error: unknown, { target, shown, command }: Disabling, begun:
   return new AdvisedFailure(
     error.kind === "invalid" ? "upstream" : error.kind, // nothing of what was asked for is wrong
     error.code,
-    `DELETE ${target}: ${shown} could not be disabled: ${cause} (status ${error.status}); it gives nothing ` +
+    `DELETE ${error.path}: ${shown} could not be disabled: ${cause} (status ${error.status}); it gives nothing ` +
       "out any more, and is not gone",
     `mend the cause (\`holdfast write ${shown}config…\` still works) and run \`${command}\` again, or give ` +
       `its leases up first: \`holdfast lease revoke -force -prefix ${given}\``,

@@ -2,17 +2,25 @@
 // share.
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import { restOfPath } from "@holdfast/client/request-path";
+import * as mounts from "@holdfast/client/api/mounts";
 import { flag } from "./flag.ts";
 import { UsageError } from "./usage-error.ts";
+
+/** What both have an endpoint for, each its own. */
+interface MountCalls {
+  readonly list: typeof mounts.listMounts;
+  readonly enable: typeof mounts.enableMount;
+  readonly read: typeof mounts.readMount;
+  readonly disable: typeof mounts.disableMount;
+  readonly readTuning: typeof mounts.readMountTuning;
+  readonly tune: typeof mounts.tuneMount;
+}
 
 export interface MountKind {
   /** First word of its commands. */
   readonly group: "secrets" | "auth";
-  /** Its table in the API. */
-  readonly place: "sys/mounts" | "sys/auth";
+  readonly calls: MountCalls;
   readonly noun: string;
   readonly types: readonly string[];
   readonly typesHelp: string;
@@ -23,7 +31,14 @@ export interface MountKind {
 
 export const SECRETS: MountKind = {
   group: "secrets",
-  place: "sys/mounts",
+  calls: {
+    list: mounts.listMounts,
+    enable: mounts.enableMount,
+    read: mounts.readMount,
+    disable: mounts.disableMount,
+    readTuning: mounts.readMountTuning,
+    tune: mounts.tuneMount,
+  },
   noun: "secrets engine",
   types: ["kv", "kv-v1", "kv-v2", "clouda", "aws", "cloudb", "azure"],
   typesHelp: "kv (kv-v1 or kv-v2 to say which version), clouda (aws), cloudb (azure)",
@@ -33,7 +48,14 @@ export const SECRETS: MountKind = {
 
 export const AUTH: MountKind = {
   group: "auth",
-  place: "sys/auth",
+  calls: {
+    list: mounts.listAuthMethods,
+    enable: mounts.enableAuthMethod,
+    read: mounts.readAuthMethod,
+    disable: mounts.disableAuthMethod,
+    readTuning: mounts.readAuthMethodTuning,
+    tune: mounts.tuneAuthMethod,
+  },
   noun: "auth method",
   types: ["userpass", "approle"],
   typesHelp: "userpass or approle",
@@ -47,11 +69,6 @@ export function mountPath(kind: MountKind, typed: string): string {
   const path = bare.startsWith(kind.prefix) ? bare.slice(kind.prefix.length) : bare;
   if (path === "") throw new UsageError(`PATH is missing: ${kind.pathHelp}`);
   return path;
-}
-
-/** Its record in the API. */
-export function recordPath({ place }: MountKind, path: string): string {
-  return `${place}/${restOfPath(path)}`;
 }
 
 /** Settings that can be given when it is enabled, and changed later. */
@@ -81,8 +98,10 @@ export interface MountSettings {
   readonly config: readonly (readonly [string, string])[];
 }
 
+export type MountConfig = Omit<mounts.TuneMountInput, "path">;
+
 /** What was given of them, by their names on the wire. */
-export function configOf(given: MountSettings): JsonObject {
+export function configOf(given: MountSettings): MountConfig {
   const length = (value: Nanos | undefined) =>
     value === undefined ? undefined : showDuration(value);
   const list = (values: readonly string[]) => (values.length === 0 ? undefined : [...values]);
@@ -96,5 +115,7 @@ export function configOf(given: MountSettings): JsonObject {
     allowed_response_headers: list(given.allowedResponseHeaders),
     ...Object.fromEntries(given.config),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  // Any other setting is the server's to judge.
+  return Object.fromEntries(entries) as MountConfig;
 }

@@ -1,6 +1,5 @@
 // Key shares: where they come from, how many a ceremony still needs, how new ones are shown.
 
-import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import { ApiError } from "@holdfast/client/api-error";
 import { AdvisedFailure } from "./advised-failure.ts";
@@ -75,18 +74,14 @@ export function checkThreshold(
 
 export function tellProgress(
   out: Output,
-  progress: JsonValue | undefined,
-  of: JsonValue | undefined,
+  progress: number | undefined,
+  of: number | undefined,
 ): void {
-  if (typeof progress === "number" && typeof of === "number") out.hint(progressBar(progress, of));
+  if (progress !== undefined && of !== undefined) out.hint(progressBar(progress, of));
 }
 
 /** Lines such as "Unseal Key 1: …", which is how scripts of other tools look for them. */
-export function shareLines(label: string, data: JsonObject, name = "keys_base64"): string[] {
-  const shares = data[name];
-  if (!Array.isArray(shares)) return [];
+export function shareLines(label: string, shares: readonly string[] = []): string[] {
   const width = String(shares.length).length;
-  return shares.map(
-    (share: JsonValue, i) => `${label} ${String(i + 1).padStart(width)}: ${shown(share)}`,
-  );
+  return shares.map((share, i) => `${label} ${String(i + 1).padStart(width)}: ${shown(share)}`);
 }

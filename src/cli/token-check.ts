@@ -2,15 +2,55 @@
 // endpoints that the server has decides; the route is looked up before the token, so that 404 says
 // nothing about the token.
 
-import { isObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
+import * as policies from "@holdfast/client/api/policies";
+import * as seal from "@holdfast/client/api/seal";
+import * as tokens from "@holdfast/client/api/tokens";
 import { governedDenial } from "./policy-advice.ts";
 
-const SELF = "acl/token/self";
-const READS = ["auth/token/lookup-self", SELF, "sys/internal/ui/resultant-acl", "sys/key-status"];
+interface Read {
+  /** What it is called. */
+  readonly by: string;
+  /** Of every token. */
+  readonly own: boolean;
+  readonly ask: (client: Client) => Promise<Pick<TokenCheck, "name" | "expires">>;
+}
 
-const VIEW_NAMES = ["display_name", "expire_time"] as const;
+const READS: readonly Read[] = [
+  {
+    by: "auth/token/lookup-self",
+    own: false,
+    ask: async (client) => {
+      const { data } = await tokens.authTokenLookupSelf(client);
+      return { name: text(data.display_name), expires: text(data.expire_time) };
+    },
+  },
+  {
+    by: "acl/token/self",
+    own: true,
+    ask: async (client) => {
+      const { data } = await tokens.readSelfToken(client);
+      return { name: text(data.Name), expires: text(data.ExpirationTime) };
+    },
+  },
+  {
+    by: "sys/internal/ui/resultant-acl",
+    own: false,
+    ask: async (client) => (await policies.resultantAcl(client), UNNAMED),
+  },
+  {
+    by: "sys/key-status",
+    own: false,
+    ask: async (client) => (await seal.keyStatus(client), UNNAMED),
+  },
+];
+
+const UNNAMED = { name: "", expires: "" };
+
+function text(value: string | null | undefined): string {
+  return value ?? "";
+}
 
 export interface TokenCheck {
   /** Null: no endpoint could tell. */
@@ -36,20 +76,9 @@ const UNTOLD: TokenCheck = {
 };
 
 export async function checkToken(client: Client): Promise<TokenCheck> {
-  for (const by of READS) {
+  for (const { by, own, ask } of READS) {
     try {
-      const { data } = await client.request("GET", by);
-      const told = isObject(data) ? data : {};
-      const text = (name: string) => (typeof told[name] === "string" ? told[name] : "");
-      const [name, expires] = by === SELF ? ["Name", "ExpirationTime"] : VIEW_NAMES;
-      return {
-        valid: true,
-        readable: true,
-        by,
-        name: text(name),
-        expires: text(expires),
-        governed: [],
-      };
+      return { valid: true, readable: true, by, ...(await ask(client)), governed: [] };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.kind === "not-found" || error.kind === "unsupported") continue;
@@ -60,8 +89,7 @@ export async function checkToken(client: Client): Promise<TokenCheck> {
         return { ...UNTOLD, valid: true, readable: true, by, governed: denial.policies };
       }
       // Every token may read itself: a refusal there is one of the token.
-      const unknown =
-        by === SELF || error.says("invalid token") || error.says("missing client token");
+      const unknown = own || error.says("invalid token") || error.says("missing client token");
       // A known token without rights on this path is a good token all the same.
       const valid = unknown ? false : error.says("permission denied") ? true : null;
       return { ...UNTOLD, valid, by };

@@ -2,9 +2,9 @@
 
 import { showDuration } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
-import type { JsonObject } from "@holdfast/shared/json/json";
 import { parseTime } from "@holdfast/shared/text/time";
 import { isUuid } from "@holdfast/shared/text/uuid";
+import type * as tokens from "@holdfast/client/api/tokens";
 import { flag, type FlagValues } from "./flag.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -18,8 +18,14 @@ export const NEW_TOKEN_FLAGS = {
   expiresAt: flag.string("When it expires, instead of -ttl: 2026-03-01T10:00:00Z", "TIME"),
 };
 
+/** What a token can be made with, by its names on the wire. */
+export type TokenFields = Pick<
+  tokens.CreateTokenInput,
+  "Name" | "Type" | "Policies" | "Global" | "ExpirationTTL" | "ExpirationTime"
+>;
+
 /** Members that were not given are absent: the server, or the token that is copied, decides. */
-export function newTokenFields(given: FlagValues<typeof NEW_TOKEN_FLAGS>): JsonObject {
+export function newTokenFields(given: FlagValues<typeof NEW_TOKEN_FLAGS>): TokenFields {
   const { name, policy, global, ttl, expiresAt } = given;
   if (ttl !== undefined && expiresAt !== undefined) {
     throw new UsageError("-ttl and -expires-at exclude each other");

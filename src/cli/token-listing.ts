@@ -1,8 +1,9 @@
 // The list of tokens, page by page: one answer never has to hold all of them.
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import type { Answer, Client, Query } from "@holdfast/client/client";
+import type { Answer, Client } from "@holdfast/client/client";
+import * as tokens from "@holdfast/client/api/tokens";
 import { beginsWith, digitsOf, stretchesOf, type Stretch } from "./accessor-prefix.ts";
 import { shown } from "./terminal/value.ts";
 
@@ -26,7 +27,7 @@ export interface TokenPage {
 
 /** What makes a read wait for something new; for the first page alone. */
 export interface Held {
-  readonly query: Query;
+  readonly query: { readonly index: number; readonly wait: string };
   readonly held: Nanos;
 }
 
@@ -54,7 +55,7 @@ async function* oddPages(
   first: Held | null,
 ): AsyncGenerator<TokenPage> {
   const { prefix = "", reverse = false, perPage = PAGE, pageToken } = asked;
-  let tokens: JsonObject[] = [];
+  let found: JsonObject[] = [];
   let index: bigint | null = null;
   for (const stretch of stretchesOf(prefix, reverse, pageToken)) {
     let at: string | null | undefined = stretch.start;
@@ -63,18 +64,18 @@ async function* oddPages(
       const page = await readPage(client, asked, { ...stretch, start: at ?? undefined }, held);
       index ??= page.index;
       const inside = page.tokens.filter((one) => beginsWith(shown(one["AccessorID"]), prefix));
-      tokens.push(...inside);
+      found.push(...inside);
       // One more than a page holds is where the next one begins.
-      while (tokens.length > perPage) {
-        const next = shown(tokens[perPage]!["AccessorID"]);
-        yield { tokens: tokens.slice(0, perPage), next, index };
-        tokens = tokens.slice(perPage);
+      while (found.length > perPage) {
+        const next = shown(found[perPage]!["AccessorID"]);
+        yield { tokens: found.slice(0, perPage), next, index };
+        found = found.slice(perPage);
       }
       const beyond = inside.length < page.tokens.length;
       at = beyond ? null : page.next;
     } while (at !== null);
   }
-  yield { tokens, next: null, index: index ?? 0n };
+  yield { tokens: found, next: null, index: index ?? 0n };
 }
 
 async function readPage(
@@ -84,8 +85,9 @@ async function readPage(
   held: Held | null,
 ): Promise<TokenPage> {
   const { global, filter, reverse, perPage } = asked;
-  const answer = await client.request("GET", "acl/tokens", {
-    query: {
+  const answer = await tokens.listTokens(
+    client,
+    {
       prefix: prefix === "" ? undefined : prefix,
       global: global === true ? true : undefined,
       filter,
@@ -94,17 +96,17 @@ async function readPage(
       next_token: start,
       ...held?.query,
     },
-    ...(held === null ? {} : { held: held.held }),
-  });
+    held === null ? {} : { held: held.held },
+  );
   return {
-    tokens: Array.isArray(answer.body) ? answer.body.filter(isObject) : [],
+    tokens: answer.data,
     next: answer.header("x-service-nexttoken") ?? null,
     index: indexOf(answer),
   };
 }
 
 /** Index of an answer; 0 where the server tells none. */
-export function indexOf(answer: Answer): bigint {
+export function indexOf(answer: Pick<Answer, "header">): bigint {
   const told = answer.header("x-service-index") ?? "";
   return /^\d{1,20}$/.test(told) ? BigInt(told) : 0n;
 }

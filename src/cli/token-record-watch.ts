@@ -2,26 +2,31 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
+import type { Answer, CallOptions } from "@holdfast/client/client";
 import type { Context } from "./command.ts";
 import { follow } from "./follow.ts";
 import { indexOf, type Held } from "./token-listing.ts";
-import { tokenOf } from "./token-requests.ts";
+import { tokenOf, type TokenRecord } from "./token-requests.ts";
 import { lineText, showToken, tokenLines } from "./token-view.ts";
 
 const NOT_FOUND = 3;
 
+export type ReadHeld = (
+  query: Partial<Held["query"]>,
+  options: CallOptions,
+) => Promise<Answer<TokenRecord>>;
+
 /** Until Ctrl-C, or until the token is gone: that is "not found". */
 export function watchToken(
   context: Context,
-  path: string,
+  ask: ReadHeld,
   { secret }: { readonly secret: "shown" | "hidden" },
 ): Promise<number> {
-  const { client, out } = context;
+  const { out } = context;
   const read = async (held: Held | null) => {
     try {
-      const ask = held === null ? {} : { query: held.query, held: held.held };
-      const answer = await client.request("GET", path, ask);
-      return { index: indexOf(answer), value: tokenOf(answer.body) };
+      const answer = await ask(held?.query ?? {}, held === null ? {} : { held: held.held });
+      return { index: indexOf(answer), value: tokenOf(answer.data) };
     } catch (error) {
       // Of a token that was there when the watch began.
       if (held !== null && error instanceof ApiError && error.status === 404) {

@@ -137,10 +137,10 @@ test("what was made runs: fields go where their declaration says, under their na
       undefined,
     ],
     [
-      { method: "DELETE", path: "things", query: { nonce: "n" }, answer: "nothing" },
+      { method: "DELETE", path: "things", body: { nonce: "n" }, answer: "nothing" },
       { accept: [404] },
     ],
-    [{ method: "DELETE", path: "things", query: {}, answer: "nothing" }, undefined],
+    [{ method: "DELETE", path: "things", body: {}, answer: "nothing" }, undefined],
     [{ method: "GET", path: "text", answer: "text" }, undefined],
   ]);
   assert.throws(() => writeThing?.(client, { kind: "a/b", path: "c" }), /slash/);

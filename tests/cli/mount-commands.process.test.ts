@@ -8,11 +8,9 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { SystemFs } from "../../src/system/fs.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
 import type { Nanos, Timers } from "@holdfast/shared/world";
-import { AUTH, SECRETS } from "../../src/cli/mount-kinds.ts";
 import { SystemChildCommands } from "../../src/cli/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SystemUserFiles } from "../../src/cli/user-file.ts";
-import { everyEndpoint } from "../../src/surface.ts";
 import { enveloped, FakeServer, ROOT_TOKEN, type Answered } from "./fakes/fake-server.ts";
 import { Keyboard, makeHome, run, Screen, type RunOptions } from "./harness.ts";
 
@@ -45,15 +43,6 @@ class QuickTimers implements Timers {
 const going = (left: number): Answered => ({
   ...enveloped({ state: "disabling", leases_left: left }),
   status: 202,
-});
-
-test("every place of mounts that commands ask for is declared", () => {
-  const declared = everyEndpoint.map(({ path }) => path.slice(1));
-  for (const { place } of [SECRETS, AUTH]) {
-    for (const path of [place, `${place}/:path+`, `${place}/:path+/tune`]) {
-      assert.ok(declared.includes(path), path);
-    }
-  }
 });
 
 test("enable and tune send what was given, and nothing else", async (t) => {

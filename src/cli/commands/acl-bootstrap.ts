@@ -2,8 +2,9 @@
 
 import { join } from "node:path";
 import { utf8 } from "@holdfast/shared/bytes";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
+import * as seal from "@holdfast/client/api/seal";
+import * as tokens from "@holdfast/client/api/tokens";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -31,11 +32,11 @@ export const aclBootstrap = command({
   async run(context, { file, secretOut, quiet }) {
     if (file === undefined) needSecretOut(quiet, secretOut);
     const chosen = file === undefined ? null : await givenSecret(context, file, "bootstrap secret");
-    const body: JsonObject = { BootstrapSecret: chosen?.reveal() ?? "" };
+    const input = { BootstrapSecret: chosen?.reveal() ?? "" };
     // Whoever has a token already does not hand it over for this.
     const client = context.client.withToken(null);
     const { token, secret } = await withSecretFile(context, secretOut, async () =>
-      tokenOf((await client.request("POST", "acl/bootstrap", { body })).body),
+      tokenOf((await tokens.bootstrapAcl(client, input)).data),
     );
     await showToken(context, token, { secret, quiet });
     if (context.out.forPeople) context.out.hint("Next: run `holdfast login` with the secret");
@@ -93,15 +94,15 @@ export const bootstrapReset = command({
 
 async function isOpen({ client }: Context): Promise<boolean> {
   const accept = [429, 472, 473];
-  const { body } = await client.withToken(null).request("GET", "sys/health", { accept });
-  return isObject(body) && body["acl_bootstrap_open"] === true;
+  const { data } = await seal.health(client.withToken(null), {}, { accept });
+  return data.acl_bootstrap_open === true;
 }
 
 /** The server tells the number in its refusal, and nowhere else. */
 async function resetIndex(client: Context["client"]): Promise<number> {
   try {
     // No secret: were it open after all, this would be refused too.
-    await client.request("POST", "acl/bootstrap", { body: { BootstrapSecret: "no UUID" } });
+    await tokens.bootstrapAcl(client, { BootstrapSecret: "no UUID" });
   } catch (error) {
     const text = error instanceof ApiError ? error.message : "";
     const [, index] = /\(reset index: (\d+)\)/.exec(text) ?? [];

@@ -1,6 +1,6 @@
 // `holdfast acl token one-time create`
 
-import { isObject } from "@holdfast/shared/json/json";
+import * as tokens from "@holdfast/client/api/tokens";
 import { command } from "../command.ts";
 import { longTime } from "../relative-time.ts";
 import { shown } from "../terminal/value.ts";
@@ -19,14 +19,14 @@ export const oneTimeCreate = command({
   flags: {},
   args: {},
   async run({ client, out, clock }) {
-    const { body } = await client.request("POST", "acl/token/onetime");
-    const made = isObject(body) && isObject(body["OneTimeToken"]) ? body["OneTimeToken"] : {};
+    const { body, data } = await tokens.createOneTimeToken(client);
+    const made = data.OneTimeToken;
     const text = lineText([
-      ["One-Time Secret ID", shown(made["OneTimeSecretID"])],
-      ["Accessor ID", shown(made["AccessorID"])],
-      ["Expires At", longTime(made["ExpiresAt"], clock.now())],
-      ["Create Index", shown(made["CreateIndex"])],
-      ["Modify Index", shown(made["ModifyIndex"])],
+      ["One-Time Secret ID", shown(made.OneTimeSecretID)],
+      ["Accessor ID", shown(made.AccessorID)],
+      ["Expires At", longTime(made.ExpiresAt, clock.now())],
+      ["Create Index", shown(made.CreateIndex)],
+      ["Modify Index", shown(made.ModifyIndex)],
     ]);
     await out.show(body, { text }, made);
   },

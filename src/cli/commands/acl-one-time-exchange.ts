@@ -1,6 +1,7 @@
 // `holdfast acl token one-time exchange`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import * as tokens from "@holdfast/client/api/tokens";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { tokenOf } from "../token-requests.ts";
@@ -32,10 +33,8 @@ export const oneTimeExchange = command({
         : await givenSecret(context, file, "one-time secret");
     let index: JsonObject = {};
     const { token, secret } = await withSecretFile(context, secretOut, async () => {
-      const { body } = await client.request("POST", "acl/token/onetime/exchange", {
-        body: { OneTimeSecretID: oneTime.reveal() },
-      });
-      const { Index, Token } = isObject(body) ? body : {};
+      const input = { OneTimeSecretID: oneTime.reveal() };
+      const { Index, Token } = (await tokens.exchangeOneTimeToken(client, input)).data;
       index = { Index };
       return tokenOf(Token);
     });

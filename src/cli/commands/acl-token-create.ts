@@ -1,12 +1,17 @@
 // `holdfast acl token create`
 
-import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Client } from "@holdfast/client/client";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag, type FlagValues } from "../flag.ts";
-import { checkedAccessor, NEW_TOKEN_FLAGS, newTokenFields, TYPES } from "../token-fields.ts";
+import {
+  checkedAccessor,
+  NEW_TOKEN_FLAGS,
+  newTokenFields,
+  TYPES,
+  type TokenFields,
+} from "../token-fields.ts";
 import { createToken, readToken, uploadToken } from "../token-requests.ts";
 import { createChild, mayMakeChild } from "../child-token.ts";
 import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "../token-secrets.ts";
@@ -84,8 +89,8 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
   }
   const chosen = newTokenFields(given);
   const id = accessor === undefined ? null : checkedAccessor(accessor);
-  const model = like === undefined ? {} : await modelOf(client, like, chosen, type);
-  const fields = { ...model, ...chosen, Type: type ?? model["Type"] ?? "client" };
+  const model: TokenFields = like === undefined ? {} : await modelOf(client, like, chosen, type);
+  const fields = { ...model, ...chosen, Type: type ?? model.Type ?? "client" };
   if (id !== null) {
     const secret =
       file === undefined
@@ -112,9 +117,9 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
 async function modelOf(
   client: Client,
   like: string,
-  chosen: JsonObject,
+  chosen: TokenFields,
   type: string | undefined,
-): Promise<JsonObject> {
+): Promise<TokenFields> {
   const model = await readToken(client, await findAccessor(client, like));
   const { Name, Type, Policies, Global, ExpirationTTL, ExpirationTime } = model;
   const lasting = "ExpirationTTL" in chosen || "ExpirationTime" in chosen;

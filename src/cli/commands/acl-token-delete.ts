@@ -1,6 +1,7 @@
 // `holdfast acl token delete`
 
 import { ApiError } from "@holdfast/client/api-error";
+import * as tokens from "@holdfast/client/api/tokens";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
@@ -42,7 +43,7 @@ export const tokenDelete = command({
       }
     }
     for (const accessor of new Set(accessors)) {
-      await client.request("DELETE", `acl/token/${accessor}`).catch((error: unknown) => {
+      await tokens.deleteToken(client, { accessor_id: accessor }).catch((error: unknown) => {
         throw isAbsent(error) ? absent(error) : error;
       });
       out.done(`Token ${accessor} successfully deleted`);

@@ -1,10 +1,11 @@
 // `holdfast acl token info`
 
+import * as tokens from "@holdfast/client/api/tokens";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { watchToken } from "../token-record-watch.ts";
+import { watchToken, type ReadHeld } from "../token-record-watch.ts";
 import { readToken } from "../token-requests.ts";
 import { checkSecretField, SECRET_FLAG, showToken } from "../token-view.ts";
 
@@ -25,7 +26,11 @@ export const tokenInfo = command({
     checkSecretField(context, showSecret);
     const secret = showSecret ? "shown" : "hidden";
     const id = await findAccessor(context.client, accessor);
-    if (watch) return watchToken(context, `acl/token/${id}`, { secret });
+    if (watch) {
+      const read: ReadHeld = (query, options) =>
+        tokens.readToken(context.client, { accessor_id: id, ...query }, options);
+      return watchToken(context, read, { secret });
+    }
     await showToken(context, await readToken(context.client, id), { secret });
     return 0;
   },

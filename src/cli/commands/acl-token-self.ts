@@ -1,13 +1,12 @@
 // `holdfast acl token self`
 
+import * as tokens from "@holdfast/client/api/tokens";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { watchToken } from "../token-record-watch.ts";
+import { watchToken, type ReadHeld } from "../token-record-watch.ts";
 import { tokenOf } from "../token-requests.ts";
 import { checkSecretField, SECRET_FLAG, showToken, TOKEN_FLAGS } from "../token-view.ts";
 import { noToken } from "./token-use.ts";
-
-const SELF = "acl/token/self";
 
 export const tokenSelf = command({
   name: "acl token self",
@@ -26,8 +25,12 @@ export const tokenSelf = command({
       throw noToken();
     }
     const secret = showSecret ? "shown" : "hidden";
-    if (watch) return watchToken(context, SELF, { secret });
-    const token = tokenOf((await context.client.request("GET", SELF)).body);
+    const { client } = context;
+    if (watch) {
+      const read: ReadHeld = (query, options) => tokens.readSelfToken(client, query, options);
+      return watchToken(context, read, { secret });
+    }
+    const token = tokenOf((await tokens.readSelfToken(client)).data);
     await showToken(context, token, { secret, quiet });
     return 0;
   },

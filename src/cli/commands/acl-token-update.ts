@@ -1,15 +1,14 @@
 // `holdfast acl token update`
 
-import type { JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
+import * as tokens from "@holdfast/client/api/tokens";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { shown } from "../terminal/value.ts";
-import { TYPES } from "../token-fields.ts";
-import { readToken, tokenOf } from "../token-requests.ts";
+import { TYPES, type TokenFields } from "../token-fields.ts";
+import { readToken, tokenOf, type TokenRecord } from "../token-requests.ts";
 import { checkSecretField, SECRET_FLAG, showToken, TOKEN_FLAGS } from "../token-view.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -52,19 +51,19 @@ export const tokenUpdate = command({
 });
 
 /** A management token has none, and would be refused with those it had as a client. */
-const NO_POLICIES: JsonObject = { Policies: null };
+const NO_POLICIES: TokenFields = { Policies: null };
 
 /**
  * The API replaces a token's changeable members as a whole, so it is read first. The write names the
  * version it was made from: a change by somebody else in between is not undone.
  */
-async function change(client: Client, accessor: string, given: JsonObject): Promise<JsonObject> {
+async function change(client: Client, accessor: string, given: TokenFields): Promise<TokenRecord> {
   for (let attempt = 1; ; attempt++) {
     const { Name, Type, Policies, Roles, ModifyIndex } = await readToken(client, accessor);
-    const body = { AccessorID: accessor, Name, Type, Policies, Roles, ...given };
+    const kept = { AccessorID: accessor, Name, Type, Policies, Roles };
     try {
-      const query = { cas: shown(ModifyIndex) };
-      return tokenOf((await client.request("POST", `acl/token/${accessor}`, { query, body })).body);
+      const input = { accessor_id: accessor, cas: ModifyIndex, ...kept, ...given };
+      return tokenOf((await tokens.updateToken(client, input)).data);
     } catch (error) {
       const overtaken = error instanceof ApiError && error.status === 409;
       if (!overtaken || attempt === ATTEMPTS) throw error;

@@ -2,8 +2,9 @@
 
 import { isObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Answer, Ask, Client, Verb } from "@holdfast/client/client";
-import { restOfPath, typedPath } from "@holdfast/client/request-path";
+import type { Answer, Ask, Client, Query, Verb } from "@holdfast/client/client";
+import { typedPath } from "@holdfast/client/request-path";
+import * as mounts from "@holdfast/client/api/mounts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
@@ -131,6 +132,11 @@ const KV_COMMANDS: Readonly<Record<Verb, string>> = {
   DELETE: "delete",
 };
 
+/** What is at a path that a person typed. */
+export function readTyped(client: Client, typed: string, query: Query): Promise<Answer> {
+  return client.request("GET", typedPath(typed), { query });
+}
+
 /** Where a path is that of a secret in a mount with versions, the refusal says which command is meant. */
 async function ask(client: Client, verb: Verb, typed: string, asked: Ask): Promise<Answer> {
   const path = typedPath(typed);
@@ -153,11 +159,10 @@ async function ask(client: Client, verb: Verb, typed: string, asked: Ask): Promi
 /** The kv mount of version 2 that serves a path, with slash; null for any other, or none to be seen. */
 async function versionedMount(client: Client, path: string): Promise<string | null> {
   try {
-    const asked = `sys/internal/ui/mounts/${restOfPath(decodeURIComponent(path))}`;
-    const { data } = await client.unwatched().request("GET", asked, { untold: /./ });
-    const { path: at, type, options } = isObject(data) ? data : {};
-    const version = isObject(options) ? shown(options["version"]) : "";
-    return type === "kv" && version === "2" && typeof at === "string" ? at : null;
+    const asked = { path: decodeURIComponent(path) };
+    const { data } = await mounts.readServingMount(client.unwatched(), asked, { untold: /./ });
+    const { path: at, type, options } = data;
+    return type === "kv" && shown(options?.["version"]) === "2" ? at : null;
   } catch (error) {
     if (error instanceof ApiError) return null;
     throw error;

@@ -1,6 +1,6 @@
 // `holdfast audit disable`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as audit from "@holdfast/client/api/audit";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 
@@ -13,7 +13,7 @@ export const auditDisable = command({
   args: { path: argument.required("Path as in `holdfast audit list`") },
   async run({ client, out }, { path }) {
     const trimmed = path.replace(/^\/+|\/+$/g, "");
-    await client.request("DELETE", `sys/audit/${restOfPath(trimmed)}`);
+    await audit.disableAuditDevice(client, { path: trimmed });
     out.done(`Success! Disabled audit device (if it was enabled) at: ${trimmed}/`);
   },
 });

@@ -1,6 +1,6 @@
 // `holdfast audit enable`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as audit from "@holdfast/client/api/audit";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { readData } from "../data-arguments.ts";
@@ -30,14 +30,13 @@ export const auditEnable = command({
     const { type, description, local, skipTest } = input;
     const path = (input.path ?? type).replace(/^\/+|\/+$/g, "");
     const options = (await readData(input.options, { files, prompt, out })) ?? {};
-    await client.request("POST", `sys/audit/${restOfPath(path)}`, {
-      body: {
-        type,
-        options,
-        ...(description === undefined ? {} : { description }),
-        ...(local ? { local } : {}),
-        ...(skipTest ? { skip_test: true } : {}),
-      },
+    await audit.enableAuditDevice(client, {
+      path,
+      type,
+      options,
+      ...(description === undefined ? {} : { description }),
+      ...(local ? { local } : {}),
+      ...(skipTest ? { skip_test: true } : {}),
     });
     out.done(`Success! Enabled the ${type} audit device at: ${path}/`);
   },

@@ -1,7 +1,7 @@
 // `holdfast audit hash`
 
 import { Secret } from "@holdfast/shared/secret";
-import { restOfPath } from "@holdfast/client/request-path";
+import * as audit from "@holdfast/client/api/audit";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
@@ -20,8 +20,7 @@ export const auditHash = command({
   async run(context, { path, input }) {
     const value = await read(context, input);
     const { client, out } = context;
-    const target = `sys/audit-hash/${restOfPath(path)}`;
-    const answer = await client.request("POST", target, { body: { input: value.reveal() } });
+    const answer = await audit.hashForAudit(client, { path, input: value.reveal() });
     await showAnswer(out, answer, "There is no hash.");
   },
 });

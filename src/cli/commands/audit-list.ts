@@ -1,6 +1,6 @@
 // `holdfast audit list`
 
-import { isObject } from "@holdfast/shared/json/json";
+import * as audit from "@holdfast/client/api/audit";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 
@@ -11,11 +11,11 @@ export const auditList = command({
   flags: { detailed: flag.switch("Show options too") },
   args: {},
   async run({ client, out }, { detailed }) {
-    const { data } = await client.request("GET", "sys/audit");
-    const devices = isObject(data) ? Object.entries(data) : [];
+    const { data } = await audit.listAuditDevices(client);
+    const devices = Object.entries(data);
     if (devices.length === 0) out.hint("No audit device is enabled: requests are not recorded.");
     const rows = devices.map(([path, device]) => {
-      const { type, healthy, description, local, options } = isObject(device) ? device : {};
+      const { type, healthy, description, local, options } = device;
       const more = detailed ? [local, options] : [];
       return [path, type, healthy, description, ...more];
     });
@@ -26,7 +26,7 @@ export const auditList = command({
       "Description",
       ...(detailed ? ["Local", "Options"] : []),
     ];
-    if (devices.length > 0 || !out.forPeople) await out.show(data ?? {}, { columns, rows });
+    if (devices.length > 0 || !out.forPeople) await out.show(data, { columns, rows });
     return devices.length === 0 ? 3 : 0;
   },
 });

@@ -1,12 +1,15 @@
 // `holdfast completion` and `holdfast completion values`
 
 import { Failure } from "@holdfast/shared/failure";
-import { isObject, type JsonValue } from "@holdfast/shared/json/json";
-import type { Client } from "@holdfast/client/client";
+import type { Answer, Client } from "@holdfast/client/client";
+import * as visible from "@holdfast/client/api/mounts";
+import * as namespaces from "@holdfast/client/api/namespaces";
+import * as policies from "@holdfast/client/api/policies";
 import { ASKED_WORDS, argument, type AskedWords } from "../argument.ts";
 import { loadAll } from "../catalogue.ts";
 import { command } from "../command.ts";
 import { SHELLS, completionScript } from "../completion-script.ts";
+import { listOf } from "../kv-listing.ts";
 import { findKv } from "../kv-place.ts";
 
 export const completion = command({
@@ -55,11 +58,16 @@ export const completionValues = command({
   },
 });
 
-const WAYS: Readonly<Record<AskedWords, (client: Client, prefix: string) => Promise<string[]>>> = {
+/** What the server warns of has no place on a command line that is being typed. */
+const QUIETLY = { untold: /./ };
+
+type Words = (client: Client, prefix: string) => Promise<readonly string[]>;
+
+const WAYS: Readonly<Record<AskedWords, Words>> = {
   secrets: async (client) => (await mounts(client, "secret")).map(([path]) => path),
   auth: async (client) => (await mounts(client, "auth")).map(([path]) => path),
-  policies: (client) => names(client, "sys/policies/acl"),
-  namespaces: (client) => names(client, "sys/namespaces"),
+  policies: (client) => names(policies.listAclPolicies(client, {}, QUIETLY)),
+  namespaces: (client) => names(namespaces.listNamespaces(client, {}, QUIETLY)),
   kv: async (client, prefix) => {
     const [folder] = /^.*\//.exec(prefix) ?? [];
     if (folder === undefined) {
@@ -67,7 +75,7 @@ const WAYS: Readonly<Record<AskedWords, (client: Client, prefix: string) => Prom
       return all.filter(([, type]) => type === "kv").map(([path]) => path);
     }
     const place = await findKv(client, folder, undefined);
-    return (await names(client, place.at("metadata"))).map((name) => folder + name);
+    return (await names(listOf(client, place)({}, QUIETLY))).map((name) => folder + name);
   },
   paths: async (client) => [
     "sys/",
@@ -78,16 +86,14 @@ const WAYS: Readonly<Record<AskedWords, (client: Client, prefix: string) => Prom
 
 /** Those that the token may see, with their types. */
 async function mounts(client: Client, kind: "secret" | "auth"): Promise<[string, string][]> {
-  const { data } = await client.request("GET", "sys/internal/ui/mounts");
-  const found = isObject(data) && isObject(data[kind]) ? data[kind] : {};
-  return Object.entries(found).map(([path, mount]) => {
-    const type = isObject(mount) ? mount["type"] : undefined;
+  const { data } = await visible.listVisibleMounts(client);
+  return Object.entries(data[kind]).map(([path, { type }]) => {
     return [path, typeof type === "string" ? type : ""];
   });
 }
 
-async function names(client: Client, path: string): Promise<string[]> {
-  const { data } = await client.request("LIST", path, { untold: /./ });
-  const keys: JsonValue | undefined = isObject(data) ? data["keys"] : undefined;
-  return (Array.isArray(keys) ? keys : []).filter((key) => typeof key === "string");
+async function names(
+  asked: Promise<Answer<{ readonly keys: readonly string[] }>>,
+): Promise<readonly string[]> {
+  return (await asked).data.keys;
 }

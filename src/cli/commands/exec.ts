@@ -2,7 +2,6 @@
 
 import { isObject } from "@holdfast/shared/json/json";
 import type { Answer } from "@holdfast/client/client";
-import { typedPath } from "@holdfast/client/request-path";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { NotStarted, signalCode } from "../child-command.ts";
@@ -14,6 +13,7 @@ import { PassedSignals } from "../passed-signals.ts";
 import { memberOf, shown } from "../terminal/value.ts";
 import { kvVariables } from "../kv-variables.ts";
 import { UsageError } from "../usage-error.ts";
+import { readTyped } from "./any-path.ts";
 
 const USAGE = "holdfast exec PATH -- COMMAND [ARGUMENTS]";
 
@@ -77,9 +77,7 @@ export const exec = command({
         return await signals.passTo(await children.start(program, args, around));
       }
       const query = Object.fromEntries(param);
-      const answer = await signals.unlessImpatient(
-        client.request("GET", typedPath(path ?? ""), { query }),
-      );
+      const answer = await signals.unlessImpatient(readTyped(client, path ?? "", query));
       return await withLease(context, answer, signals, async () => {
         const variables = env.length > 0 ? chosen(env, answer) : usual(answer);
         if (signals.first !== null) return signalCode(signals.first);
@@ -99,11 +97,11 @@ export const exec = command({
 /** Whatever happens in between, the lease is ended. */
 async function withLease(
   context: Context,
-  { body }: Answer,
+  answer: Answer,
   signals: PassedSignals,
   work: () => Promise<number>,
 ): Promise<number> {
-  const lease = heldLease(body);
+  const lease = heldLease(answer);
   if (lease === null) return work();
   const stop = new AbortController();
   const kept = keepLease(lease, context, stop.signal);

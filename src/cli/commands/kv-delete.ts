@@ -1,9 +1,12 @@
 // `holdfast kv delete`
 
+import type { Client } from "@holdfast/client/client";
+import * as kv from "@holdfast/client/api/kv";
+import * as kv1 from "@holdfast/client/api/kv1";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "../kv-place.ts";
-import { needThere, recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
+import { needThere, VERSIONS_FLAG } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 // What the server takes at a time.
@@ -33,13 +36,13 @@ export const kvDelete = command({
     }
     const place = (await findKv(client, first, mount)).needKey();
     if (versions.length > 0) {
-      const target = place.needVersions().at("delete");
+      place.needVersions();
       await needThere(client, place, versions);
-      await client.request("POST", target, { body: { versions } });
+      await kv.deleteVersions(client, place.mount, { ...place.secret, versions });
       return out.done(`Success! Versions ${versions.join(", ")} deleted of: ${place.shown}`);
     }
     if (others.length === 0) {
-      await client.request("DELETE", place.at("data"));
+      await deleteOne(client, place);
       return out.done(`Success! Data deleted (if it existed) at: ${place.shown}`);
     }
     const places = [place];
@@ -48,19 +51,22 @@ export const kvDelete = command({
   },
 });
 
+async function deleteOne(client: Client, { version, mount, secret }: KvPlace): Promise<void> {
+  await (version === 1 ? kv1.delete(client, mount, secret) : kv.delete(client, mount, secret));
+}
+
 async function deleteAll({ client, out }: Context, places: readonly KvPlace[]): Promise<void> {
   for (const [mount, all] of Map.groupBy(places, (place) => place.mount)) {
     if (all[0]?.version === 1) {
-      for (const place of all) await client.request("DELETE", place.at("data"));
+      for (const place of all) await deleteOne(client, place);
       out.done(`Success! ${all.length} secrets deleted (if they existed) in: ${mount}`);
       continue;
     }
     let absent = 0;
     for (let at = 0; at < all.length; at += MAX_AT_ONCE) {
       const some = all.slice(at, at + MAX_AT_ONCE);
-      const body = { paths: some.map(({ key }) => key) };
-      const { data } = await client.request("POST", some[0]!.own("bulk-delete"), { body });
-      absent += Number(recordOf(data)["absent"] ?? 0);
+      const { data } = await kv.bulkDelete(client, mount, { paths: some.map(({ key }) => key) });
+      absent += data.absent;
     }
     const were = absent === 0 ? "" : `; ${absent} had nothing to delete`;
     out.done(`Success! ${all.length - absent} secrets deleted in: ${mount}${were}`);

@@ -1,5 +1,6 @@
 // `holdfast kv destroy`
 
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -29,7 +30,7 @@ export const kvDestroy = command({
         return 1;
       }
     }
-    await client.request("POST", place.at("destroy"), { body: { versions } });
+    await kv.destroy(client, place.mount, { ...place.secret, versions });
     out.done(`Success! Destroyed ${what} of: ${place.shown}`);
     return 0;
   },

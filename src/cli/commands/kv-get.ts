@@ -1,16 +1,17 @@
 // `holdfast kv get`
 
 import { Failure } from "@holdfast/shared/failure";
-import { isObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
+import * as kv from "@holdfast/client/api/kv";
+import * as kv1 from "@holdfast/client/api/kv1";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { findKv, KEY_HELP, type KvPlace, MOUNT_FLAG } from "../kv-place.ts";
-import { explainGone, recordOf, versionLine } from "../kv-versions.ts";
+import { explainGone, versionLine } from "../kv-versions.ts";
 import { shown } from "../terminal/value.ts";
 import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
@@ -35,17 +36,21 @@ export const kvGet = command({
   async run({ client, out, clock }, { path, mount, version, wrapTtl }) {
     const place = (await findKv(client, path, mount)).needKey();
     if (version !== undefined) place.needVersions();
-    const answer = await wrappingClient(client, wrapTtl)
-      .request("GET", place.at("data"), { query: { version } })
+    const reader = wrappingClient(client, wrapTtl);
+    if (place.version === 1) {
+      const answer = await kv1.read(reader, place.mount, place.secret);
+      return showAnswer(out, answer, "There is nothing to show.");
+    }
+    const answer = await kv
+      .read(reader, place.mount, { ...place.secret, version })
       .catch(async (error: unknown) => {
         const told = explainGone(error, place, clock.now());
         throw version === undefined ? told : await noVersion(client, place, version, told);
       });
+    if (answer.wrapInfo !== null) return showAnswer(out, answer, "There is nothing to show.");
     const { body, data } = answer;
-    const wrapped = isObject(body) && isObject(body["wrap_info"]);
-    if (place.version === 1 || wrapped) return showAnswer(out, answer, "There is nothing to show.");
-    const { data: secret, metadata } = recordOf(data);
-    if (!isObject(secret)) throw new Failure("upstream", "answer-malformed", "there is no data");
+    const { data: secret, metadata } = data;
+    if (secret === null) throw new Failure("upstream", "answer-malformed", "there is no data");
     if (out.forPeople) out.hint(versionLine(place, metadata, clock.now()));
     await out.show(body, { pairs: Object.entries(secret) }, secret);
   },
@@ -60,8 +65,8 @@ async function noVersion(
 ): Promise<unknown> {
   if (!(error instanceof ApiError) || error.status !== 404) return error;
   try {
-    const { data } = await client.request("GET", place.at("metadata"));
-    const { current_version, oldest_version } = recordOf(data);
+    const { data } = await kv.readMetadata(client, place.mount, place.secret);
+    const { current_version, oldest_version } = data;
     return new AdvisedFailure(
       "not-found",
       "kv-version-absent",

@@ -1,16 +1,17 @@
 // `holdfast kv list`
 
-import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
+import type { Client } from "@holdfast/client/client";
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { listing } from "../kv-listing.ts";
-import { findKv, MOUNT_FLAG, type KvArea, type KvPlace } from "../kv-place.ts";
+import { detailedListOf, listing, listOf } from "../kv-listing.ts";
+import { findKv, MOUNT_FLAG, type KvPlace } from "../kv-place.ts";
 import { recordOf } from "../kv-versions.ts";
 import { shortTime } from "../relative-time.ts";
 import type { View } from "../terminal/output.ts";
-import { shown } from "../terminal/value.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const kvList = command({
@@ -43,11 +44,13 @@ export const kvList = command({
     }
     const place = await findKv(client, path, mount);
     if (recursive || detailed || deleted) place.needVersions();
-    const area: KvArea = detailed ? "detailed-metadata" : "metadata";
-    // The bin is one for the whole mount.
-    const target = deleted ? place.own("recycle") : place.at(area);
-    const listed = await listing(client, target, { recursive, after, limit });
-    const inside = (key: JsonValue) => !deleted || shown(key).startsWith(within(place));
+    const read = deleted
+      ? recycled(client, place)
+      : detailed
+        ? detailedListOf(client, place)
+        : listOf(client, place, recursive);
+    const listed = await listing(read, { after, limit });
+    const inside = (key: string) => !deleted || key.startsWith(within(place));
     const keys = listed.keys.filter(inside);
     const { info } = listed;
     if (keys.length === 0) {
@@ -63,22 +66,27 @@ export const kvList = command({
   },
 });
 
+/** The bin is one for the whole mount. */
+function recycled(client: Client, { mount }: KvPlace): Parameters<typeof listing>[0] {
+  return (page, options) => kv.recycle(client, mount, page, options);
+}
+
 function within({ key }: KvPlace): string {
   return key === "" ? "" : `${key}/`;
 }
 
-function plainView(keys: readonly JsonValue[]): View {
+function plainView(keys: readonly string[]): View {
   return { columns: ["Keys"], rows: keys.map((key) => [key]) };
 }
 
 function detailedView(
-  keys: readonly JsonValue[],
+  keys: readonly string[],
   info: JsonObject,
   now: Instant,
   deleted: boolean,
 ): View {
   const rows = keys.map((key) => {
-    const one = recordOf(info[shown(key)]);
+    const one = recordOf(info[key]);
     return deleted
       ? [
           key,

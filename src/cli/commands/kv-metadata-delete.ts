@@ -1,5 +1,6 @@
 // `holdfast kv metadata delete`
 
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -21,7 +22,7 @@ export const kvMetadataDelete = command({
         return 1;
       }
     }
-    await client.request("DELETE", place.at("metadata"));
+    await kv.deleteMetadata(client, place.mount, place.secret);
     out.done(`Success! Removed with all versions (if it existed): ${place.shown}`);
     return 0;
   },

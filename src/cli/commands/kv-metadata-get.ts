@@ -1,11 +1,11 @@
 // `holdfast kv metadata get`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
-import { conditionOf, recordOf } from "../kv-versions.ts";
+import { conditionOf } from "../kv-versions.ts";
 import { longTime, shortTime } from "../relative-time.ts";
 import type { View } from "../terminal/output.ts";
 
@@ -20,23 +20,20 @@ export const kvMetadataGet = command({
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out, clock }, { path, mount }) {
     const place = (await findKv(client, path, mount)).needKey().needVersions();
-    const { body, data } = await client.request("GET", place.at("metadata"));
-    await out.show(body, viewOf(recordOf(data), clock.now()), data);
+    const { body, data } = await kv.readMetadata(client, place.mount, place.secret);
+    await out.show(body, viewOf(data, clock.now()), data);
   },
 });
 
 const TIMES = ["created_time", "updated_time"];
 
-function viewOf({ versions, ...facts }: JsonObject, now: Instant): View {
+function viewOf({ versions, ...facts }: kv.ReadMetadataAnswer, now: Instant): View {
   const pairs = Object.entries(facts).map(([name, value]) => {
     return [name, TIMES.includes(name) ? longTime(value, now) : value] as const;
   });
   // Newest first: that is the one that is asked about.
-  const rows = Object.entries(isObject(versions) ? versions : {})
+  const rows = Object.entries(versions)
     .toSorted(([a], [b]) => Number(b) - Number(a))
-    .map(([version, one]) => {
-      const record = recordOf(one);
-      return [version, shortTime(record["created_time"], now), conditionOf(record, now)];
-    });
+    .map(([version, one]) => [version, shortTime(one.created_time, now), conditionOf(one, now)]);
   return { parts: [{ pairs }, { columns: ["Version", "Created", "State"], rows }] };
 }

@@ -1,5 +1,6 @@
 // `holdfast kv metadata put` and `holdfast kv metadata patch`
 
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -20,10 +21,10 @@ export const kvMetadataPut = command({
   flags: { ...MOUNT_FLAG, ...METADATA_FLAGS },
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
   async run({ client, out }, { path, mount, ...given }) {
-    const body = metadataFields(given);
-    if (Object.keys(body).length === 0) throw nothingNeeds();
+    const fields = metadataFields(given);
+    if (Object.keys(fields).length === 0) throw nothingNeeds();
     const place = (await findKv(client, path, mount)).needKey().needVersions();
-    await client.request("POST", place.at("metadata"), { body });
+    await kv.writeMetadata(client, place.mount, { ...place.secret, ...fields });
     out.done(`Success! Metadata written to: ${place.shown}`);
   },
 });
@@ -44,11 +45,11 @@ export const kvMetadataPatch = command({
   async run({ client, out }, { path, mount, removeCustomMetadata: removed, ...given }) {
     const fields = metadataFields(given);
     const notes = [...given.customMetadata, ...removed.map((name) => [name, null] as const)];
-    const body =
+    const changes =
       notes.length === 0 ? fields : { ...fields, custom_metadata: Object.fromEntries(notes) };
-    if (Object.keys(body).length === 0) throw nothingNeeds();
+    if (Object.keys(changes).length === 0) throw nothingNeeds();
     const place = (await findKv(client, path, mount)).needKey().needVersions();
-    await client.request("PATCH", place.at("metadata"), { body });
+    await kv.patchMetadata(client, place.mount, { ...place.secret, ...changes });
     out.done(`Success! Metadata patched at: ${place.shown}`);
   },
 });

@@ -1,11 +1,11 @@
 // `holdfast kv move` and `holdfast kv copy`
 
-import type { JsonObject } from "@holdfast/shared/json/json";
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "../kv-place.ts";
-import { CAS_FLAG, recordOf } from "../kv-versions.ts";
+import { CAS_FLAG } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const kvMove: Command = relocation("move", {
@@ -48,14 +48,11 @@ function relocation(
         );
       }
       if (!recursive) [source, target].forEach((place) => place.needKey());
-      const count = await relocate(context, source, {
-        verb,
-        body: {
-          from: source.key,
-          to: target.key,
-          ...(recursive ? { recursive } : {}),
-          ...(cas === undefined ? {} : { cas }),
-        },
+      const count = await relocate(context, source, verb, {
+        from: source.key,
+        to: target.key,
+        ...(recursive ? { recursive } : {}),
+        ...(cas === undefined ? {} : { cas }),
       });
       const done = verb === "move" ? "Moved" : "Copied";
       const what = recursive ? `${count} ${count === 1 ? "secret" : "secrets"} from ` : "";
@@ -69,21 +66,32 @@ function relocation(
 async function relocate(
   context: Context,
   source: KvPlace,
-  { verb, body }: { readonly verb: "move" | "copy"; readonly body: JsonObject },
+  verb: "move" | "copy",
+  input: kv.MoveInput,
 ): Promise<number> {
-  const { client } = context;
   let count = 0;
-  let after: JsonObject = {};
+  let after: string | undefined;
   for (;;) {
-    const { data } = await client.request("POST", source.own(verb), {
-      body: { ...body, ...after },
-    });
-    const page = recordOf(data);
-    count += Number(page[verb === "move" ? "moved" : "copied"] ?? 1);
-    if (typeof page["next"] !== "string" || page["next"] === "") break;
-    after = { after: page["next"] };
+    const { done, next } = await relocateSome(context, source, verb, { ...input, after });
+    count += done;
+    if (next === undefined || next === "") break;
+    after = next;
     context.progress(`${verb === "move" ? "moving" : "copying"} ${source.shown}: ${count} done`);
   }
   context.quiet();
   return count;
+}
+
+async function relocateSome(
+  { client }: Context,
+  { mount }: KvPlace,
+  verb: "move" | "copy",
+  input: kv.MoveInput,
+): Promise<{ readonly done: number; readonly next: string | undefined }> {
+  if (verb === "copy") {
+    const { copied, next } = (await kv.copy(client, mount, input)).data;
+    return { done: copied, next };
+  }
+  const { moved, next } = (await kv.move(client, mount, input)).data;
+  return { done: moved, next };
 }

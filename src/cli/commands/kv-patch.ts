@@ -1,6 +1,7 @@
 // `holdfast kv patch`
 
 import type { JsonObject } from "@holdfast/shared/json/json";
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { readData } from "../data-arguments.ts";
@@ -39,8 +40,10 @@ export const kvPatch = command({
       throw new UsageError("there is nothing to change", "give name=value, - for JSON, or -remove");
     }
     const place = (await findKv(client, path, mount)).needKey().needVersions();
-    const answer = await client.request("PATCH", place.at("data"), {
-      body: { data, ...(cas === undefined ? {} : { options: { cas } }) },
+    const answer = await kv.patch(client, place.mount, {
+      ...place.secret,
+      data,
+      ...(cas === undefined ? {} : { options: { cas } }),
     });
     await showWritten(out, place, answer, clock.now());
   },

@@ -1,5 +1,7 @@
 // `holdfast kv put`
 
+import * as kv from "@holdfast/client/api/kv";
+import * as kv1 from "@holdfast/client/api/kv1";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { readData } from "../data-arguments.ts";
@@ -30,10 +32,12 @@ export const kvPut = command({
     if (data === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const place = (await findKv(client, path, mount)).needKey();
     if (cas !== undefined) place.needVersions();
+    if (place.version === 1) {
+      await kv1.write(client, place.mount, { ...place.secret, data });
+      return out.done(`Success! Data written to: ${place.shown}`);
+    }
     const options = cas === undefined ? {} : { options: { cas } };
-    const body = place.version === 1 ? data : { data, ...options };
-    const answer = await client.request("POST", place.at("data"), { body });
-    if (place.version === 2) return showWritten(out, place, answer, clock.now());
-    out.done(`Success! Data written to: ${place.shown}`);
+    const answer = await kv.write(client, place.mount, { ...place.secret, data, ...options });
+    await showWritten(out, place, answer, clock.now());
   },
 });

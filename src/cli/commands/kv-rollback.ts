@@ -1,11 +1,11 @@
 // `holdfast kv rollback`
 
-import { isObject } from "@holdfast/shared/json/json";
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
-import { explainGone, needThere, recordOf, showWritten } from "../kv-versions.ts";
+import { explainGone, needThere, showWritten } from "../kv-versions.ts";
 import { UsageError } from "../usage-error.ts";
 
 export const kvRollback = command({
@@ -20,17 +20,18 @@ export const kvRollback = command({
     if (version === undefined) throw new UsageError("-version is missing: which one to go back to");
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     // The newest number first: whoever writes after this look makes the write below fail.
-    const metadata = recordOf((await client.request("GET", place.at("metadata"))).data);
+    const { data: metadata } = await kv.readMetadata(client, place.mount, place.secret);
     await needThere(client, place, [version]);
-    const old = await client
-      .request("GET", place.at("data"), { query: { version } })
+    const old = await kv
+      .read(client, place.mount, { ...place.secret, version })
       .catch((error: unknown) => {
         throw explainGone(error, place, clock.now());
       });
-    const { data } = recordOf(old.data);
-    const cas = Number(metadata["current_version"]);
-    const body = { data: isObject(data) ? data : {}, options: { cas } };
-    const answer = await client.request("POST", place.at("data"), { body });
+    const answer = await kv.write(client, place.mount, {
+      ...place.secret,
+      data: old.data.data ?? {},
+      options: { cas: metadata.current_version },
+    });
     await showWritten(out, place, answer, clock.now());
   },
 });

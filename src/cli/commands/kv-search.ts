@@ -1,7 +1,7 @@
 // `holdfast kv search`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Client } from "@holdfast/client/client";
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -49,13 +49,11 @@ async function* matches(
 ): AsyncGenerator<string> {
   let after: string | undefined;
   for (;;) {
-    const query = { q: text, under: place.key === "" ? undefined : place.key, after };
-    const { data } = await client.request("GET", place.own("search"), { query });
-    const page: JsonObject = isObject(data) ? data : {};
-    const keys = Array.isArray(page["keys"]) ? page["keys"] : [];
-    for (const key of keys) if (typeof key === "string") yield key;
-    const { next } = page;
-    if (typeof next !== "string" || next === "") return;
+    const under = place.key === "" ? undefined : place.key;
+    const { data } = await kv.search(client, place.mount, { q: text, under, after });
+    yield* data.keys;
+    const { next } = data;
+    if (next === undefined || next === "") return;
     after = next;
     context.progress(`searching ${place.shown}`);
   }

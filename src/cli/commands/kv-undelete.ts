@@ -1,9 +1,10 @@
 // `holdfast kv undelete`
 
+import * as kv from "@holdfast/client/api/kv";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG } from "../kv-place.ts";
-import { needThere, recordOf, VERSIONS_FLAG } from "../kv-versions.ts";
+import { needThere, VERSIONS_FLAG } from "../kv-versions.ts";
 
 export const kvUndelete = command({
   name: "kv undelete",
@@ -20,12 +21,12 @@ export const kvUndelete = command({
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     const versions = given.flat();
     if (versions.length === 0) {
-      const { data } = await client.request("GET", place.at("metadata"));
-      versions.push(Number(recordOf(data)["current_version"]));
+      const { data } = await kv.readMetadata(client, place.mount, place.secret);
+      versions.push(data.current_version);
     } else {
       await needThere(client, place, versions);
     }
-    await client.request("POST", place.at("undelete"), { body: { versions } });
+    await kv.undelete(client, place.mount, { ...place.secret, versions });
     const which = versions.length === 1 ? "Version" : "Versions";
     out.done(`Success! ${which} ${versions.join(", ")} restored (if deleted) of: ${place.shown}`);
   },

@@ -1,9 +1,8 @@
 // `holdfast lease list`
 
-import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
-import { restOfPath } from "@holdfast/client/request-path";
+import * as leases from "@holdfast/client/api/leases";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -31,40 +30,42 @@ export const leaseList = command({
       if (prefix !== "" || after !== undefined) {
         throw new UsageError("-irrevocable shows all of them: it takes neither PREFIX nor -after");
       }
-      const { data } = await client.request("GET", "sys/leases", {
-        query: { type: "irrevocable", limit },
+      const { data } = await leases.readLeases(client, {
+        type: "irrevocable",
+        limit: limit === undefined ? undefined : String(limit),
       });
-      const leases = isObject(data) && Array.isArray(data["leases"]) ? data["leases"] : [];
-      if (leases.length === 0) out.hint("No irrevocable leases found.");
-      if (leases.length === 0 && out.forPeople) return 3;
-      const rows = leases.map((one) => {
-        const { lease_id, mount_id, error } = isObject(one) ? one : {};
-        return [lease_id, mount_id, error];
-      });
-      await out.show(leases, { columns: ["Lease", "Mount", "Error"], rows, whole: ["Lease"] });
-      return leases.length === 0 ? 3 : 0;
+      const found = data.leases;
+      if (found.length === 0) out.hint("No irrevocable leases found.");
+      if (found.length === 0 && out.forPeople) return 3;
+      const rows = found.map(({ lease_id, mount_id, error }) => [lease_id, mount_id, error]);
+      await out.show(found, { columns: ["Lease", "Mount", "Error"], rows, whole: ["Lease"] });
+      return found.length === 0 ? 3 : 0;
     }
-    const folder = /^\/*$/.test(prefix) ? "" : restOfPath(prefix);
+    const folder = /^\/*$/.test(prefix) ? "" : prefix;
     const data = await listing(client, folder, { after, limit });
-    const keys = isObject(data) && Array.isArray(data["keys"]) ? data["keys"] : [];
+    const keys = data?.keys ?? [];
     if (keys.length === 0) out.hint(`No leases found${prefix === "" ? "" : ` below ${prefix}`}.`);
     if (keys.length === 0 && out.forPeople) return 3;
-    await out.show(keys, { columns: ["Keys"], rows: keys.map((key) => [key]) }, data);
+    await out.show(keys, { columns: ["Keys"], rows: keys.map((key) => [key]) }, data ?? {});
     return keys.length === 0 ? 3 : 0;
   },
 });
 
+/** Null for an empty list. */
 async function listing(
   client: Client,
   folder: string,
-  query: Readonly<Record<string, string | number | undefined>>,
-): Promise<JsonValue | undefined> {
-  const path = folder === "" ? "sys/leases/lookup" : `sys/leases/lookup/${folder}`;
+  page: leases.ListLeasesInput,
+): Promise<leases.ListLeasesAnswer | null> {
   try {
-    return (await client.request("LIST", path, { query })).data;
+    const { data } =
+      folder === ""
+        ? await leases.listLeases(client, page)
+        : await leases.listLeasesBelow(client, { prefix: folder, ...page });
+    return data;
   } catch (error) {
     // The API answers an empty list as "not found" and gives no text with it.
-    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return {};
+    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return null;
     throw error;
   }
 }

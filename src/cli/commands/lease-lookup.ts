@@ -1,5 +1,6 @@
 // `holdfast lease lookup`
 
+import * as leases from "@holdfast/client/api/leases";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { LEASE_HELP, leaseView } from "../lease-view.ts";
@@ -14,8 +15,7 @@ export const leaseLookup = command({
   flags: {},
   args: { lease: argument.required(LEASE_HELP) },
   async run({ client, out, clock }, { lease }) {
-    const body = { lease_id: lease };
-    const { data } = await client.request("POST", "sys/leases/lookup", { body });
+    const { data } = await leases.lookupLease(client, { lease_id: lease });
     await out.show(data, leaseView(data, clock.now()));
   },
 });

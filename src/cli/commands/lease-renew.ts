@@ -1,6 +1,7 @@
 // `holdfast lease renew`
 
 import { showDuration } from "@holdfast/shared/text/duration";
+import * as leases from "@holdfast/client/api/leases";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
@@ -17,11 +18,9 @@ export const leaseRenew = command({
   flags: { increment: flag.duration("How long from now on (as at first)") },
   args: { lease: argument.required(LEASE_HELP) },
   async run({ client, out }, { lease, increment }) {
-    const answer = await client.request("POST", "sys/leases/renew", {
-      body: {
-        lease_id: lease,
-        ...(increment === undefined ? {} : { increment: showDuration(increment) }),
-      },
+    const answer = await leases.renewLease(client, {
+      lease_id: lease,
+      ...(increment === undefined ? {} : { increment: showDuration(increment) }),
     });
     await showAnswer(out, answer, `Success! Renewed the lease: ${lease}`);
   },

@@ -1,6 +1,6 @@
 // `holdfast lease revoke`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as leases from "@holdfast/client/api/leases";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -29,14 +29,14 @@ export const leaseRevoke = command({
     yes: flag.switch("Do not ask"),
   },
   args: { lease: argument.rest(`${LEASE_HELP}; several are possible`, { words: "paths" }) },
-  async run(context, { lease: leases, sync, prefix, force, yes }) {
+  async run(context, { lease: named, sync, prefix, force, yes }) {
     const { out, prompt } = context;
-    if (leases.length === 0 || leases.includes("")) {
+    if (named.length === 0 || named.includes("")) {
       throw new UsageError(`LEASE is missing: ${LEASE_HELP}`);
     }
     if (force && !prefix) throw new UsageError("-force goes with -prefix");
     if (prefix && !yes && prompt.interactive) {
-      const what = leases.map((one) => `${one.replace(/\/+$/, "")}/`).join(", ");
+      const what = named.map((one) => `${one.replace(/\/+$/, "")}/`).join(", ");
       const how = force ? "Forget every lease below" : "End every lease below";
       if (!(await prompt.confirm(`${how} ${what}?`))) {
         out.hint("Nothing was revoked.");
@@ -44,7 +44,7 @@ export const leaseRevoke = command({
       }
     }
     let code = 0;
-    for (const one of new Set(leases)) {
+    for (const one of new Set(named)) {
       if (!(await revoke(context, one, { sync, prefix, force }))) code = NOT_THERE;
     }
     return code;
@@ -67,18 +67,13 @@ async function revoke({ client, out }: Context, lease: string, how: How): Promis
   const { sync, prefix, force } = how;
   const what = prefix ? `every lease below: ${lease}` : `the lease: ${lease}`;
   if (force) {
-    const { warnings } = await client.request(
-      "POST",
-      `sys/leases/revoke-force/${restOfPath(lease)}`,
-    );
+    const { warnings } = await leases.forceRevokeLeases(client, { prefix: lease });
     if (!warnings.some((one) => NOTHING.test(one))) out.done(`Success! Forgot ${what}`);
     return !warnings.some((one) => NOT_MOUNTED.test(one));
   }
   const { status, warnings } = prefix
-    ? await client.request("POST", `sys/leases/revoke-prefix/${restOfPath(lease)}`, {
-        body: { sync },
-      })
-    : await client.request("POST", "sys/leases/revoke", { body: { lease_id: lease, sync } });
+    ? await leases.revokeLeasesBelow(client, { prefix: lease, sync })
+    : await leases.revokeLease(client, { lease_id: lease, sync });
   // The warning has said it.
   if (warnings.some((one) => NOTHING.test(one))) {
     return !warnings.some((one) => NOT_MOUNTED.test(one));

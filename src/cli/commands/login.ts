@@ -1,10 +1,12 @@
 // `holdfast login`
 
-import { describe, Failure } from "@holdfast/shared/failure";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import { describe } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import { rememberAddresses } from "@holdfast/client/node/token-address";
 import { probeTokenFile, writeTokenFile } from "@holdfast/client/node/token-file";
+import * as tokens from "@holdfast/client/api/tokens";
+import type * as userpass from "@holdfast/client/api/userpass";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
@@ -92,25 +94,20 @@ async function byMethod(
   noStore: boolean,
 ): Promise<void> {
   const { client, out } = context;
-  const { path: target, body } = await loginRequest(context, method, path, given);
+  const request = await loginRequest(context, method, path, given);
   // Without the present token: it has nothing to do with who logs in.
-  const answer = await client.withToken(null).request("POST", target, { body });
-  const auth = isObject(answer.body) ? answer.body["auth"] : undefined;
-  const token = isObject(auth) ? auth["client_token"] : undefined;
-  if (!isObject(auth) || typeof token !== "string") {
-    throw new Failure("upstream", "answer-malformed", "the server's answer holds no token");
-  }
-  const stored = noStore ? null : await keptOrEnded(context, new Secret(token));
+  const { data: auth, body } = await request(client.withToken(null));
+  const stored = noStore ? null : await keptOrEnded(context, new Secret(auth.client_token));
   if (stored !== null) {
     out.hint(`Logged in. The token is kept in ${stored}; other commands use it from now on.`);
   }
   const facts = factsOf(auth);
   const { token: _, ...told } = facts;
-  await out.show(answer.body, { pairs: Object.entries(stored === null ? facts : told) }, facts);
+  await out.show(body, { pairs: Object.entries(stored === null ? facts : told) }, facts);
 }
 
 /** Under the names that other commands show. */
-function factsOf(auth: JsonObject): JsonObject {
+function factsOf(auth: userpass.LoginAnswer): JsonObject {
   const { client_token, accessor, policies, lease_duration, renewable, metadata } = auth;
   return {
     token: client_token,
@@ -118,7 +115,7 @@ function factsOf(auth: JsonObject): JsonObject {
     token_duration: lease_duration === 0 ? "without end" : secondsText(lease_duration),
     token_renewable: renewable,
     token_policies: policies,
-    ...(isObject(metadata) && Object.keys(metadata).length > 0 ? { token_metadata: metadata } : {}),
+    ...(Object.keys(metadata).length > 0 ? { token_metadata: metadata } : {}),
   };
 }
 
@@ -129,7 +126,7 @@ async function keptOrEnded(context: Context, token: Secret<string>): Promise<str
   } catch (error) {
     const { client, out } = context;
     try {
-      await client.withToken(token).request("POST", "auth/token/revoke-self");
+      await tokens.authTokenRevokeSelf(client.withToken(token));
     } catch (failed) {
       out.warn(`the new token could not be ended: ${describe(failed)}`);
     }

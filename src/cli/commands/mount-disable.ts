@@ -1,13 +1,13 @@
 // `holdfast secrets disable` and `holdfast auth disable`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
+import type * as mounts from "@holdfast/client/api/mounts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { disableMount } from "../mount-disabling.ts";
-import { AUTH, mountPath, recordPath, SECRETS, type MountKind } from "../mount-kinds.ts";
+import { AUTH, mountPath, SECRETS, type MountKind } from "../mount-kinds.ts";
 import { isDisabling, stateOf, troubleOf } from "../mount-state.ts";
 
 export const secretsDisable: Command = mountDisable(
@@ -43,7 +43,7 @@ function mountDisable(kind: MountKind, effect: string): Command {
       const { out, prompt } = context;
       const path = mountPath(kind, typed);
       const shown = `${prefix}${path}/`;
-      const found = await lookedUp(context, recordPath(kind, path));
+      const found = await lookedUp(context, kind, path);
       if (found === null) {
         const next = `\`holdfast ${group} list\` shows what is mounted; check -namespace too`;
         throw new AdvisedFailure(
@@ -59,7 +59,7 @@ function mountDisable(kind: MountKind, effect: string): Command {
         out.hint(`${shown} is being disabled already: ${said.join(": ")}. Following it.`);
       }
       if (!yes && !going && prompt.interactive) {
-        const type = typeof found["type"] === "string" ? `${found["type"]} ` : "";
+        const type = found.type === undefined ? "" : `${found.type} `;
         const question = `Disable the ${type}${noun} at ${shown} and delete everything in it?`;
         if (!(await prompt.confirm(question))) {
           out.hint("Nothing was disabled.");
@@ -67,7 +67,8 @@ function mountDisable(kind: MountKind, effect: string): Command {
         }
       }
       const done = await disableMount(context, {
-        target: recordPath(kind, path),
+        kind,
+        path,
         shown,
         command: `holdfast ${group} disable ${path}`,
         abandon,
@@ -80,10 +81,13 @@ function mountDisable(kind: MountKind, effect: string): Command {
 }
 
 /** Null when nothing is there; an empty record where the token may not see it. */
-async function lookedUp({ client }: Context, target: string): Promise<JsonObject | null> {
+async function lookedUp(
+  { client }: Context,
+  kind: MountKind,
+  path: string,
+): Promise<Partial<mounts.ReadMountAnswer> | null> {
   try {
-    const { data } = await client.request("GET", target);
-    return isObject(data) ? data : {};
+    return (await kind.calls.read(client, { path })).data;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     // To disable needs other rights than to look.

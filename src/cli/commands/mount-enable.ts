@@ -1,18 +1,9 @@
 // `holdfast secrets enable` and `holdfast auth enable`
 
-import type { JsonObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command, type Command } from "../command.ts";
 import { flag } from "../flag.ts";
-import {
-  AUTH,
-  configOf,
-  MOUNT_FLAGS,
-  mountPath,
-  recordPath,
-  SECRETS,
-  type MountKind,
-} from "../mount-kinds.ts";
+import { AUTH, configOf, MOUNT_FLAGS, mountPath, SECRETS, type MountKind } from "../mount-kinds.ts";
 
 export const secretsEnable: Command = mountEnable(
   SECRETS,
@@ -50,18 +41,17 @@ function mountEnable(kind: MountKind, description: string, examples: readonly st
       const type = version === undefined ? typed : "kv";
       const path = mountPath(kind, wanted ?? type);
       const config = configOf(given);
-      const options: JsonObject = {
+      const options: Record<string, string> = {
         ...(version === undefined ? {} : { version }),
         ...Object.fromEntries(given.option),
       };
-      await client.request("POST", recordPath(kind, path), {
-        body: {
-          type,
-          ...(note === undefined ? {} : { description: note }),
-          ...(Object.keys(config).length === 0 ? {} : { config }),
-          ...(Object.keys(options).length === 0 ? {} : { options }),
-          ...(local ? { local } : {}),
-        },
+      await kind.calls.enable(client, {
+        path,
+        type,
+        ...(note === undefined ? {} : { description: note }),
+        ...(Object.keys(config).length === 0 ? {} : { config }),
+        ...(Object.keys(options).length === 0 ? {} : { options }),
+        ...(local ? { local } : {}),
       });
       out.done(`Success! Enabled the ${type} ${noun} at: ${kind.prefix}${path}/`);
     },

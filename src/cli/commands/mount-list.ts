@@ -1,6 +1,7 @@
 // `holdfast secrets list` and `holdfast auth list`
 
-import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import type { JsonValue } from "@holdfast/shared/json/json";
+import type * as mounts from "@holdfast/client/api/mounts";
 import { command, type Command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { stateOf, troubleOf } from "../mount-state.ts";
@@ -13,6 +14,7 @@ import { shown } from "../terminal/value.ts";
 export const secretsList: Command = mountList(SECRETS, "List secrets engines");
 export const authList: Command = mountList(AUTH, "List auth methods");
 
+type MountRecord = mounts.ListMountsAnswer[string];
 type Cell = JsonValue | undefined;
 
 function mountList(kind: MountKind, summary: string): Command {
@@ -25,7 +27,7 @@ function mountList(kind: MountKind, summary: string): Command {
     flags: { detailed: flag.switch("More columns: lifetimes of leases, options, UUID") },
     args: {},
     async run({ client, out }, { detailed }) {
-      const { data } = await client.request("GET", kind.place);
+      const { data } = await kind.calls.list(client);
       const found = mountsOf(data);
       const states = found.some(([, mount]) => stateOf(mount) !== null);
       const columns = [
@@ -38,11 +40,11 @@ function mountList(kind: MountKind, summary: string): Command {
       ];
       const rows = found.map(([path, mount]): Cell[] => [
         path,
-        mount["type"],
-        mount["accessor"],
+        mount.type,
+        mount.accessor,
         ...(detailed ? detailsOf(mount) : []),
         ...(states ? [stateOf(mount) ?? "at work"] : []),
-        mount["description"],
+        mount.description,
       ]);
       const members = Object.fromEntries(found);
       const list: View = { columns, rows, whole: ["Path", "Accessor", "UUID"] };
@@ -58,19 +60,17 @@ function mountList(kind: MountKind, summary: string): Command {
 }
 
 /** In the order of their paths. */
-function mountsOf(data: JsonValue | undefined): (readonly [string, JsonObject])[] {
-  return Object.entries(isObject(data) ? data : {})
-    .flatMap(([path, mount]) => (isObject(mount) ? [[path, mount] as const] : []))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+function mountsOf(data: mounts.ListMountsAnswer): (readonly [string, MountRecord])[] {
+  return Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function detailsOf({ config, options, local, uuid }: JsonObject): Cell[] {
-  const { default_lease_ttl: usual, max_lease_ttl: most } = isObject(config) ? config : {};
+function detailsOf({ config, options, local, uuid }: MountRecord): Cell[] {
+  const { default_lease_ttl: usual, max_lease_ttl: most } = config;
   const lifetimes = [
     ...(usual === 0 || usual === undefined ? [] : [secondsText(usual)]),
     ...(most === 0 || most === undefined ? [] : [`at most ${secondsText(most)}`]),
   ];
-  const given = Object.entries(isObject(options) ? options : {});
+  const given = Object.entries(options ?? {});
   const told = given.map(([name, value]) => `${name}=${shown(value)}`);
   return [
     lifetimes.length === 0 ? "the server's" : lifetimes.join(", "),

@@ -1,7 +1,7 @@
 // `holdfast secrets move` and `holdfast auth move`
 
 import { SECOND } from "@holdfast/shared/text/duration";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import * as mounts from "@holdfast/client/api/mounts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command, type Command, type Context } from "../command.ts";
@@ -46,12 +46,10 @@ function mountMove(kind: MountKind, examples: readonly string[]): Command {
       if (from === undefined || to === undefined) {
         throw new UsageError("FROM and TO are missing: where it is mounted, and where it shall be");
       }
-      const paths = [from, to].map((one) => `${kind.prefix}${mountPath(kind, one)}`);
-      const [source, target] = paths;
-      const { data } = await client.request("POST", "sys/remount", {
-        body: { from: source, to: target },
-      });
-      const id = shown(isObject(data) ? data["migration_id"] : undefined);
+      const source = `${kind.prefix}${mountPath(kind, from)}`;
+      const target = `${kind.prefix}${mountPath(kind, to)}`;
+      const { data } = await mounts.moveMount(client, { from: source, to: target });
+      const id = shown(data.migration_id);
       const again = `\`holdfast ${group} move -status ${id}\``;
       if (noWait)
         return out.done(`The move goes on in the background. ${again} tells how far it is.`);
@@ -68,9 +66,9 @@ async function follow(context: Context, id: string, again: string): Promise<void
     await context.untilInterrupted(async (signal) => {
       for (;;) {
         const info = await migration(context, id);
-        if (info["status"] === "success") return;
-        if (info["status"] === "failure") throw failed(info, again);
-        context.progress(`moving ${shown(info["source_mount"])}`);
+        if (info.status === "success") return;
+        if (info.status === "failure") throw failed(info, again);
+        context.progress(`moving ${shown(info.source_mount)}`);
         await pause(timers, LOOK, signal);
       }
     });
@@ -84,15 +82,15 @@ async function follow(context: Context, id: string, again: string): Promise<void
   }
 }
 
-async function migration({ client }: Context, id: string): Promise<JsonObject> {
-  const { data } = await client.request("GET", `sys/remount/status/${encodeURIComponent(id)}`);
-  const info = isObject(data) ? data["migration_info"] : undefined;
-  return isObject(info) ? info : {};
+type Migration = mounts.ReadMountMoveAnswer["migration_info"];
+
+async function migration({ client }: Context, id: string): Promise<Migration> {
+  return (await mounts.readMountMove(client, { id })).data.migration_info;
 }
 
-function failed(info: JsonObject, again: string): AdvisedFailure {
+function failed(info: Migration, again: string): AdvisedFailure {
   const { source_mount, target_mount, error } = info;
-  const cause = typeof error === "string" && error !== "" ? `: ${error}` : "";
+  const cause = error === undefined || error === "" ? "" : `: ${error}`;
   return new AdvisedFailure(
     "upstream",
     "move-failed",

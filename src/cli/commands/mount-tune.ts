@@ -1,6 +1,5 @@
 // `holdfast secrets tune` and `holdfast auth tune`
 
-import { isObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command, type Command } from "../command.ts";
 import {
@@ -8,8 +7,8 @@ import {
   configOf,
   MOUNT_FLAGS,
   mountPath,
-  recordPath,
   SECRETS,
+  type MountConfig,
   type MountKind,
 } from "../mount-kinds.ts";
 import { secondsText } from "../seconds-text.ts";
@@ -37,20 +36,19 @@ function mountTune(kind: MountKind, examples: readonly string[]): Command {
     args: { path: argument.required(kind.pathHelp, { words: kind.group }) },
     async run({ client, out }, { path: typed, description, option, ...given }) {
       const path = mountPath(kind, typed);
-      const target = `${recordPath(kind, path)}/tune`;
-      const body = {
+      const changes: MountConfig = {
         ...configOf(given),
         ...(description === undefined ? {} : { description }),
         ...(option.length === 0 ? {} : { options: Object.fromEntries(option) }),
       };
-      if (Object.keys(body).length === 0) {
-        const { data } = await client.request("GET", target);
-        const pairs = Object.entries(isObject(data) ? data : {}).map(
+      if (Object.keys(changes).length === 0) {
+        const { data } = await kind.calls.readTuning(client, { path });
+        const pairs = Object.entries(data).map(
           ([name, value]) => [name, name.endsWith("_ttl") ? secondsText(value) : value] as const,
         );
         return out.show(data, { pairs });
       }
-      await client.request("POST", target, { body });
+      await kind.calls.tune(client, { path, ...changes });
       out.done(`Success! Tuned the ${noun} at: ${kind.prefix}${path}/`);
     },
   });

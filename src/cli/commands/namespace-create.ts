@@ -1,6 +1,6 @@
 // `holdfast namespace create`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as namespaces from "@holdfast/client/api/namespaces";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -15,10 +15,12 @@ export const namespaceCreate = command({
   flags: { customMetadata: flag.pair("A note on the namespace").repeated() },
   args: { path: argument.required("Path below the present namespace", { words: "namespaces" }) },
   async run({ client, out }, { customMetadata, path }) {
-    const { data } = await client.request("POST", `sys/namespaces/${restOfPath(path)}`, {
+    const { data } = await namespaces.writeNamespace(client, {
+      path,
       // Left out when there is none: writing a namespace that exists would take its notes away.
-      body:
-        customMetadata.length === 0 ? {} : { custom_metadata: Object.fromEntries(customMetadata) },
+      ...(customMetadata.length === 0
+        ? {}
+        : { custom_metadata: Object.fromEntries(customMetadata) }),
     });
     await out.record(data);
   },

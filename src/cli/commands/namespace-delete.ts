@@ -1,6 +1,6 @@
 // `holdfast namespace delete`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as namespaces from "@holdfast/client/api/namespaces";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
@@ -22,7 +22,7 @@ export const namespaceDelete = command({
         return 1;
       }
     }
-    const { status } = await client.request("DELETE", `sys/namespaces/${restOfPath(trimmed)}`);
+    const { status } = await namespaces.deleteNamespace(client, { path: trimmed });
     // What is there is removed in the background; "done" at once is for what was not.
     if (status !== 202) {
       const next = "`holdfast namespace list` shows what is there; check -namespace too";

@@ -1,8 +1,9 @@
 // `holdfast namespace list`
 
-import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Client, Query } from "@holdfast/client/client";
+import type { Client } from "@holdfast/client/client";
+import * as namespaces from "@holdfast/client/api/namespaces";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 
@@ -25,20 +26,23 @@ export const namespaceList = command({
   },
 });
 
-async function listing(client: Client, query: Query): Promise<JsonValue | undefined> {
+async function listing(
+  client: Client,
+  page: namespaces.ListNamespacesInput,
+): Promise<namespaces.ListNamespacesAnswer> {
   try {
-    return (await client.request("LIST", "sys/namespaces", { query })).data;
+    return (await namespaces.listNamespaces(client, page)).data;
   } catch (error) {
     // The API answers an empty list as "not found" and gives no text with it.
-    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return {};
+    const empty = error instanceof ApiError && error.status === 404 && error.errors.length === 0;
+    if (empty) return { keys: [] };
     throw error;
   }
 }
 
-function recordsOf(data: JsonValue | undefined): JsonObject[] {
-  const { keys, key_info } = isObject(data) ? data : {};
-  return (Array.isArray(keys) ? keys : []).map((key) => {
-    const info = isObject(key_info) ? key_info[String(key)] : undefined;
+function recordsOf({ keys, key_info = {} }: namespaces.ListNamespacesAnswer): JsonObject[] {
+  return keys.map((key) => {
+    const info = key_info[key];
     return { path: key, ...(isObject(info) ? info : {}) };
   });
 }

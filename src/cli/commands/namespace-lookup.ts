@@ -1,6 +1,6 @@
 // `holdfast namespace lookup`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as namespaces from "@holdfast/client/api/namespaces";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 
@@ -11,7 +11,7 @@ export const namespaceLookup = command({
   flags: {},
   args: { path: argument.required("Path below the present namespace", { words: "namespaces" }) },
   async run({ client, out }, { path }) {
-    const { data } = await client.request("GET", `sys/namespaces/${restOfPath(path)}`);
+    const { data } = await namespaces.readNamespace(client, { path });
     await out.record(data);
   },
 });

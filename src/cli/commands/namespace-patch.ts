@@ -1,6 +1,6 @@
 // `holdfast namespace patch`
 
-import { restOfPath } from "@holdfast/client/request-path";
+import * as namespaces from "@holdfast/client/api/namespaces";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -23,8 +23,9 @@ export const namespacePatch = command({
     if (customMetadata.length + removed.length === 0) {
       throw new UsageError("there is nothing to change", "give -custom-metadata NAME=VALUE");
     }
-    const { data } = await client.request("PATCH", `sys/namespaces/${restOfPath(path)}`, {
-      body: { custom_metadata: Object.fromEntries([...customMetadata, ...removed]) },
+    const { data } = await namespaces.patchNamespace(client, {
+      path,
+      custom_metadata: Object.fromEntries([...customMetadata, ...removed]),
     });
     await out.record(data);
   },

@@ -1,7 +1,7 @@
 // `holdfast operator generate-root`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
+import * as seal from "@holdfast/client/api/seal";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -18,7 +18,7 @@ import {
 import { shown } from "../terminal/value.ts";
 import { UsageError } from "../usage-error.ts";
 
-const ATTEMPT = "sys/generate-root/attempt";
+type Attempt = seal.GenerateRootStatusAnswer;
 
 export const operatorGenerateRoot = command({
   name: "operator generate-root",
@@ -60,12 +60,12 @@ export const operatorGenerateRoot = command({
     }
     if (status) return showAttempt(context, await currentAttempt(context));
     if (cancel) {
-      if ((await currentAttempt(context))["started"] === false) throw notRunning("attempt");
-      await client.request("DELETE", ATTEMPT, { body: nonce === undefined ? {} : { nonce } });
+      if ((await currentAttempt(context)).started === false) throw notRunning("attempt");
+      await seal.generateRootCancel(client, nonce === undefined ? {} : { nonce });
       out.done("Success! The attempt is ended.");
       return 0;
     }
-    const wanted: JsonObject = {
+    const wanted: seal.GenerateRootStartInput = {
       ...(pgpKey === undefined ? {} : { pgp_key: readPgpKey(files, pgpKey) }),
       ...(otp === undefined ? {} : { otp: (await readOtp(context, otp)).reveal() }),
     };
@@ -77,65 +77,60 @@ export const operatorGenerateRoot = command({
 interface Feeding {
   readonly nonce: string | undefined;
   readonly share: string | undefined;
-  readonly wanted: JsonObject;
+  readonly wanted: seal.GenerateRootStartInput;
 }
 
 async function feed(context: Context, { nonce, share, wanted }: Feeding): Promise<number> {
   const { client, out, prompt } = context;
   const one = await givenShare(context, share);
   let attempt = await currentAttempt(context);
-  let otp = typeof wanted["otp"] === "string" ? wanted["otp"] : "";
-  if (attempt["started"] !== true) {
+  let otp = wanted.otp ?? "";
+  if (attempt.started !== true) {
     if (one !== null || !prompt.interactive) {
       throw new UsageError("no attempt is running", "start one with -init");
     }
     attempt = await start(context, wanted);
-    otp = otp === "" ? textOf(attempt, "otp") : otp;
+    otp = otp === "" ? attempt.otp : otp;
     // Told at once: should this end before the last share, the token could not be read without it.
     if (otp !== "") out.hint(`One-time password, keep it until you have the token: ${otp}`);
-    const cancel = textOf(attempt, "cancel_nonce");
-    out.hint(`Cancel nonce: ${cancel}. ${keepCancelNonce("generate-root")}`);
+    out.hint(`Cancel nonce: ${attempt.cancel_nonce ?? ""}. ${keepCancelNonce("generate-root")}`);
   }
-  const running = nonce ?? textOf(attempt, "nonce");
+  const running = nonce ?? attempt.nonce;
   out.hint(`Attempt ${running}\nEvery holder of a share should see this nonce.`);
   const give = async (given: Secret<string>) => {
-    const body = { key: given.reveal(), nonce: running };
-    const answer = await client.request("POST", "sys/generate-root/update", { body });
-    attempt = isObject(answer.body) ? answer.body : {};
-    const complete = attempt["complete"] === true;
-    if (!complete) tellProgress(out, attempt["progress"], attempt["required"]);
-    return complete;
+    const input = { key: given.reveal(), nonce: running };
+    attempt = (await seal.generateRootUpdate(client, input)).data;
+    if (!attempt.complete) tellProgress(out, attempt.progress, attempt.required);
+    return attempt.complete;
   };
   if (one === null) await askShares(context, "Share", give);
   else await give(one);
-  const encoded = textOf(attempt, "encoded_token");
-  const decodable = attempt["complete"] === true && otp !== "" && encoded !== "";
+  const encoded = attempt.encoded_token;
+  const decodable = attempt.complete && otp !== "" && encoded !== "";
   return decodable ? showToken(context, encoded, new Secret(otp)) : showAttempt(context, attempt);
 }
 
-async function start({ client }: Context, body: JsonObject): Promise<JsonObject> {
-  const answer = await client.request("POST", ATTEMPT, { body });
-  return isObject(answer.body) ? answer.body : {};
+async function start({ client }: Context, input: seal.GenerateRootStartInput): Promise<Attempt> {
+  return (await seal.generateRootStart(client, input)).data;
 }
 
-async function currentAttempt({ client }: Context): Promise<JsonObject> {
-  const { body } = await client.request("GET", ATTEMPT);
-  return isObject(body) ? body : {};
+async function currentAttempt({ client }: Context): Promise<Attempt> {
+  return (await seal.generateRootStatus(client)).data;
 }
 
-async function showAttempt({ out }: Context, attempt: JsonObject): Promise<number> {
-  const has = (name: string) => attempt[name] !== undefined && attempt[name] !== "";
+async function showAttempt({ out }: Context, attempt: Attempt): Promise<number> {
+  const has = (name: keyof Attempt) => attempt[name] !== undefined && attempt[name] !== "";
   await out.show(attempt, {
     pairs: [
-      ["Nonce", attempt["nonce"]],
-      ...(has("cancel_nonce") ? [["Cancel Nonce", attempt["cancel_nonce"]] as const] : []),
-      ["Started", attempt["started"]],
-      ["Progress", `${shown(attempt["progress"])}/${shown(attempt["required"])}`],
-      ["Complete", attempt["complete"]],
-      ...(has("otp") ? [["OTP", attempt["otp"]] as const] : []),
-      ...(has("otp_length") ? [["OTP Length", attempt["otp_length"]] as const] : []),
-      ...(has("pgp_fingerprint") ? [["PGP Fingerprint", attempt["pgp_fingerprint"]] as const] : []),
-      ...(has("encoded_token") ? [["Encoded Token", attempt["encoded_token"]] as const] : []),
+      ["Nonce", attempt.nonce],
+      ...(has("cancel_nonce") ? [["Cancel Nonce", attempt.cancel_nonce] as const] : []),
+      ["Started", attempt.started],
+      ["Progress", `${shown(attempt.progress)}/${shown(attempt.required)}`],
+      ["Complete", attempt.complete],
+      ...(has("otp") ? [["OTP", attempt.otp] as const] : []),
+      ...(has("otp_length") ? [["OTP Length", attempt.otp_length] as const] : []),
+      ...(has("pgp_fingerprint") ? [["PGP Fingerprint", attempt.pgp_fingerprint] as const] : []),
+      ...(has("encoded_token") ? [["Encoded Token", attempt.encoded_token] as const] : []),
     ],
   });
   if (has("encoded_token") && !has("pgp_fingerprint")) {
@@ -164,9 +159,4 @@ async function readOtp(context: Context, given: string | undefined): Promise<Sec
   const typed = await prompt.secret("One-time password");
   if (typed === null || typed.reveal() === "") throw new UsageError("no password was given");
   return typed;
-}
-
-function textOf(attempt: JsonObject, name: string): string {
-  const value = attempt[name];
-  return typeof value === "string" ? value : "";
 }

@@ -1,6 +1,6 @@
 // `holdfast operator init`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import * as seal from "@holdfast/client/api/seal";
 import { command, type Context } from "../command.ts";
 import { flag } from "../flag.ts";
 import { readPgpKey, readPgpKeys } from "../pgp-files.ts";
@@ -35,8 +35,8 @@ export const operatorInit = command({
   args: {},
   async run({ client, out, files }, input) {
     if (input.status) {
-      const { body } = await client.request("GET", "sys/init");
-      const ready = isObject(body) && body["initialized"] === true;
+      const { body, data } = await seal.initStatus(client);
+      const ready = data.initialized === true;
       const text = ready ? "The server is initialised." : "The server is not initialised.";
       await out.show(body, { text });
       return ready ? 0 : 1;
@@ -49,7 +49,7 @@ export const operatorInit = command({
     const pgpKeys = readPgpKeys(files, input.pgpKeys);
     const recoveryPgpKeys = readPgpKeys(files, input.recoveryPgpKeys);
     const rootKey = input.rootTokenPgpKey;
-    const body = given({
+    const { data: made } = await seal.init(client, {
       secret_shares: input.keyShares,
       secret_threshold: input.keyThreshold,
       pgp_keys: pgpKeys.length > 0 ? pgpKeys : undefined,
@@ -60,8 +60,6 @@ export const operatorInit = command({
       recovery_unseal: input.noRecoveryUnseal ? false : undefined,
       acl_bootstrap: input.aclBootstrapOpen ? "open" : undefined,
     });
-    const answer = await client.request("POST", "sys/init", { body });
-    const made = isObject(answer.body) ? answer.body : {};
     await out.show(made, { text: layout(made) });
     const encrypted = pgpKeys.length > 0 || recoveryPgpKeys.length > 0;
     out.hint(
@@ -79,9 +77,7 @@ export const operatorInit = command({
 async function whatNext(client: Context["client"]): Promise<string> {
   const plain = "Next: run `holdfast status`";
   try {
-    const { body } = await client.request("GET", "sys/seal-status");
-    if (!isObject(body)) return plain;
-    const { t, n, sealed, recovery_seal: recovery } = body;
+    const { t, n, sealed, recovery_seal: recovery } = (await seal.status(client)).data;
     const needed = `${shown(t)} of these ${shown(n)} shares`;
     if (recovery === true) {
       const next = sealed === false ? "Next: run `holdfast login` with the root token" : plain;
@@ -93,17 +89,12 @@ async function whatNext(client: Context["client"]): Promise<string> {
   }
 }
 
-function layout(made: JsonObject): string {
-  const root = made["root_token"];
-  const token = typeof root === "string" && root !== "" ? ["", `Initial Root Token: ${root}`] : [];
+function layout(made: seal.InitAnswer): string {
+  const root = made.root_token ?? "";
+  const token = root !== "" ? ["", `Initial Root Token: ${root}`] : [];
   return [
-    ...shareLines("Unseal Key", made),
-    ...shareLines("Recovery Key", made, "recovery_keys_base64"),
+    ...shareLines("Unseal Key", made.keys_base64),
+    ...shareLines("Recovery Key", made.recovery_keys_base64),
     ...token,
   ].join("\n");
-}
-
-/** Members that were given: an absent one means the server's default. */
-function given(body: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

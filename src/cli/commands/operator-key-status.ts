@@ -1,5 +1,6 @@
 // `holdfast operator key-status`
 
+import * as seal from "@holdfast/client/api/seal";
 import { command } from "../command.ts";
 import { keyStatusView } from "../key-status-view.ts";
 
@@ -10,7 +11,7 @@ export const operatorKeyStatus = command({
   flags: {},
   args: {},
   async run({ client, out }) {
-    const { data } = await client.inRoot().request("GET", "sys/key-status");
+    const { data } = await seal.keyStatus(client.inRoot());
     await out.show(data, keyStatusView(data));
   },
 });

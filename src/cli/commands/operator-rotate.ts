@@ -1,5 +1,6 @@
 // `holdfast operator rotate`
 
+import * as seal from "@holdfast/client/api/seal";
 import { command } from "../command.ts";
 import { keyStatusView } from "../key-status-view.ts";
 
@@ -11,8 +12,8 @@ export const operatorRotate = command({
   flags: {},
   args: {},
   async run({ client, out }) {
-    await client.request("POST", "sys/rotate");
-    const { data } = await client.request("GET", "sys/key-status");
+    await seal.rotate(client);
+    const { data } = await seal.keyStatus(client);
     out.done("Success! A new encryption key is in use.");
     await out.show(data, keyStatusView(data));
   },

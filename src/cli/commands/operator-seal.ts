@@ -1,5 +1,6 @@
 // `holdfast operator seal`
 
+import * as seal from "@holdfast/client/api/seal";
 import { sealStatus } from "../awaited-server.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -14,7 +15,7 @@ export const operatorSeal = command({
   flags: { yes: flag.switch("Do not ask") },
   args: {},
   async run({ client, out, prompt, settings }, { yes }) {
-    if ((await sealStatus(client.inRoot()))["sealed"] === true) {
+    if ((await sealStatus(client.inRoot())).sealed === true) {
       out.hint("The server is sealed already.");
       return 0;
     }
@@ -26,7 +27,7 @@ export const operatorSeal = command({
         return 1;
       }
     }
-    await client.request("POST", "sys/seal");
+    await seal.seal(client);
     out.done("Success! The server is sealed.");
     return 0;
   },

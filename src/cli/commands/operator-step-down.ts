@@ -1,6 +1,6 @@
 // `holdfast operator step-down`
 
-import { isObject } from "@holdfast/shared/json/json";
+import * as seal from "@holdfast/client/api/seal";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { command } from "../command.ts";
 
@@ -11,8 +11,8 @@ export const operatorStepDown = command({
   flags: {},
   args: {},
   async run({ client, out }) {
-    const { body } = await client.inRoot().request("GET", "sys/leader");
-    if (isObject(body) && body["ha_enabled"] === false) {
+    const { data } = await seal.leader(client.inRoot());
+    if (data.ha_enabled === false) {
       throw new AdvisedFailure(
         "unavailable",
         "single-node",
@@ -20,7 +20,7 @@ export const operatorStepDown = command({
         "`holdfast operator seal` closes it, if that is what you mean",
       );
     }
-    await client.request("POST", "sys/step-down");
+    await seal.stepDown(client);
     out.done("Success! The active node gives way.");
   },
 });

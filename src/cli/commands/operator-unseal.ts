@@ -1,10 +1,10 @@
 // `holdfast operator unseal`
 
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Secret } from "@holdfast/shared/secret";
+import * as seal from "@holdfast/client/api/seal";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
-import { sealStatus } from "../awaited-server.ts";
+import { sealStatus, type SealStatus } from "../awaited-server.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
 import { sealView } from "../seal-view.ts";
@@ -31,38 +31,36 @@ export const operatorUnseal = command({
   async run(context, { reset, recovery, share }) {
     const { out } = context;
     const client = context.client.inRoot();
-    let status: JsonObject = {};
-    const post = async (body: JsonObject) => {
-      const answer = await client.request("POST", "sys/unseal", { body });
-      status = isObject(answer.body) ? answer.body : {};
-      return status["sealed"] === false;
+    let status: Partial<SealStatus> = {};
+    const post = async (input: seal.UnsealInput) => {
+      status = (await seal.unseal(client, input)).data;
+      return status.sealed === false;
     };
     const give = async (one: Secret<string>) => {
-      const before = status["progress"];
+      const before = status.progress;
       const open = await post({ key: one.reveal(), ...(recovery ? { seal: "recovery" } : {}) });
       if (open) return true;
       // The server counts a share once, and says nothing when it comes again.
-      if (status["progress"] === before) out.warn("this share was given already; give another one");
-      tellProgress(out, status["progress"], status["t"]);
+      if (status.progress === before) out.warn("this share was given already; give another one");
+      tellProgress(out, status.progress, status.t);
       return open;
     };
     if (reset) {
       await post({ reset: true });
     } else {
       status = await sealStatus(client);
-      if (status["initialized"] === false) throw uninitialised();
+      if (status.initialized === false) throw uninitialised();
       const one = await givenShare(context, share);
       if (one !== null) {
         await give(one);
       } else {
-        if (status["sealed"] === false) out.hint("The server is unsealed already.");
+        if (status.sealed === false) out.hint("The server is unsealed already.");
         else if (!hasEnough(status)) await askShares(context, "Share", give);
         else if (await post({})) out.hint("The shares that the server kept have opened it.");
       }
     }
     await out.show(status, sealView(status));
-    if (status["sealed"] === true)
-      out.hint("Next: run `holdfast operator unseal` with more shares");
+    if (status.sealed === true) out.hint("Next: run `holdfast operator unseal` with more shares");
     return 0;
   },
 });
@@ -78,6 +76,6 @@ function uninitialised(): AdvisedFailure {
 }
 
 /** All shares are there: what kept the server from opening is to be tried again. */
-function hasEnough({ initialized, progress, t }: JsonObject): boolean {
-  return initialized === true && typeof t === "number" && t > 0 && progress === t;
+function hasEnough({ initialized, progress, t = 0 }: Partial<SealStatus>): boolean {
+  return initialized === true && t > 0 && progress === t;
 }

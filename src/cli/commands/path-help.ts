@@ -1,9 +1,9 @@
 // `holdfast path-help`
 
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
-import { typedPath } from "@holdfast/client/request-path";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
+import { readTyped } from "./any-path.ts";
 
 export const pathHelp = command({
   name: "path-help",
@@ -12,8 +12,7 @@ export const pathHelp = command({
   flags: {},
   args: { path: argument.required("Path, with or without /v1/ in front") },
   async run({ client, out }, { path }) {
-    const target = typedPath(path.replace(/\/+$/, ""));
-    const { body, data } = await client.request("GET", target, { query: { help: 1 } });
+    const { body, data } = await readTyped(client, path.replace(/\/+$/, ""), { help: 1 });
     const help = textIn(data) ?? textIn(body);
     if (help === undefined) await out.record(data);
     else await out.show(body, { text: help });

@@ -8,8 +8,8 @@ import {
   KIND_FLAG,
   NAME_HELP,
   nounOf,
+  POLICY_CALLS,
   POLICY_KINDS,
-  policyPath,
   type PolicyKind,
 } from "../policy-kinds.ts";
 import { UsageError } from "../usage-error.ts";
@@ -45,7 +45,7 @@ export const policyDelete = command({
         code = NOT_THERE;
         continue;
       }
-      await client.request("DELETE", policyPath(type, name));
+      await POLICY_CALLS[type].delete(client, { name });
       out.done(`Success! ${nounOf(type)} deleted: ${name}`);
     }
     return code;

@@ -3,21 +3,14 @@
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { Instant } from "@holdfast/shared/world";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Client } from "@holdfast/client/client";
-import { restOfPath } from "@holdfast/client/request-path";
+import type { Answer } from "@holdfast/client/client";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import {
-  DETAILED_PLACES,
-  KIND_FLAG,
-  nounOf,
-  POLICY_PLACES,
-  type PolicyKind,
-} from "../policy-kinds.ts";
+import { KIND_FLAG, nounOf, POLICY_CALLS, type PolicyKind } from "../policy-kinds.ts";
 import { shortTime } from "../relative-time.ts";
 import type { View } from "../terminal/output.ts";
-import { memberOf, shown } from "../terminal/value.ts";
+import { memberOf } from "../terminal/value.ts";
 
 export const policyList = command({
   name: "policy list",
@@ -37,24 +30,25 @@ export const policyList = command({
   },
   args: { prefix: argument.optional("Only names below this folder") },
   async run({ client, out, clock }, { type, wide, prefix = "" }) {
-    const folder = /^\/*$/.test(prefix) ? "" : `/${restOfPath(prefix)}`;
-    const data = await listing(client, (wide ? DETAILED_PLACES : POLICY_PLACES)[type] + folder);
-    const { keys } = isObject(data) ? data : {};
-    const names = Array.isArray(keys) ? keys.map(shown) : [];
+    const folder = /^\/*$/.test(prefix) ? "" : prefix;
+    const { list, listDetailed } = POLICY_CALLS[type];
+    const data = await listing((wide ? listDetailed : list)(client, folder));
+    const names = data === null ? [] : data.keys;
     if (names.length === 0) out.hint(`No ${nounOf(type)} found.`);
     if (names.length === 0 && out.forPeople) return 3;
-    const view = wide ? wideView(type, names, data, clock.now()) : viewOf(names, data);
-    await out.show(wide ? (data ?? {}) : names, view, data);
+    const view = wide ? wideView(type, names, data ?? {}, clock.now()) : viewOf(names, data ?? {});
+    await out.show(wide ? (data ?? {}) : names, view, data ?? {});
     return names.length === 0 ? 3 : 0;
   },
 });
 
-async function listing(client: Client, path: string): Promise<JsonValue | undefined> {
+/** Null for an empty list. */
+async function listing<T>(asked: Promise<Answer<T>>): Promise<T | null> {
   try {
-    return (await client.request("LIST", path)).data;
+    return (await asked).data;
   } catch (error) {
     // The API answers an empty list as "not found" and gives no text with it.
-    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return {};
+    if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return null;
     throw error;
   }
 }

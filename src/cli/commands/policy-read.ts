@@ -1,9 +1,8 @@
 // `holdfast policy read`
 
-import { isObject } from "@holdfast/shared/json/json";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
-import { KIND_FLAG, NAME_HELP, policyPath } from "../policy-kinds.ts";
+import { KIND_FLAG, NAME_HELP, POLICY_CALLS } from "../policy-kinds.ts";
 import { shown } from "../terminal/value.ts";
 
 export const policyRead = command({
@@ -20,13 +19,13 @@ export const policyRead = command({
   flags: { ...KIND_FLAG },
   args: { name: argument.required(NAME_HELP, { words: "policies" }) },
   async run({ client, out }, { type, name }) {
-    const { data } = await client.request("GET", policyPath(type, name));
-    const { policy, enforcement_level, paths, version, expiration } = isObject(data) ? data : {};
+    const { data } = await POLICY_CALLS[type].read(client, { name });
+    const { policy, enforcement_level, paths, version, expiration } = data;
     if (!out.forPeople) return out.record(data);
     const facts = [
       ["version", version],
       ["level", enforcement_level],
-      ["paths", Array.isArray(paths) ? paths.map(shown).join(", ") : undefined],
+      ["paths", paths?.map(shown).join(", ")],
       ["ends", expiration],
     ] as const;
     const told = facts.filter(([, value]) => value !== undefined && value !== null);

@@ -1,9 +1,10 @@
 // `holdfast policy why`
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import { Failure } from "@holdfast/shared/failure";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Client } from "@holdfast/client/client";
+import * as policies from "@holdfast/client/api/policies";
+import * as tokens from "@holdfast/client/api/tokens";
 import { findAccessor } from "../accessors.ts";
 import { argument } from "../argument.ts";
 import { command, type Context } from "../command.ts";
@@ -53,20 +54,17 @@ export const policyWhy = command({
       throw new UsageError("-policy is for a token that does not exist: give - as ACCESSOR");
     }
     const target = path.replace(/^\/+/, "").replace(/^v1\//, "");
-    const { data: found } = await client.request("POST", "sys/inspect/request", {
-      body: {
-        ...(await subject(client, accessor, policy)),
-        operation,
-        path: target,
-        ...(data.length === 0 ? {} : { data: await readData(data, context) }),
-        ...(wrapTtl === undefined ? {} : { wrap_ttl: showDuration(wrapTtl) }),
-        ...(from === undefined ? {} : { remote_address: from }),
-        ...(at === undefined ? {} : { time: at }),
-        ...(settings.policyOverride ? { policy_override: true } : {}),
-        ...(trial.try.length === 0 ? {} : { documents: await documentsOf(context, trial) }),
-      },
+    const { data: found } = await policies.inspectRequest(client, {
+      ...(await subject(client, accessor, policy)),
+      operation,
+      path: target,
+      ...(data.length === 0 ? {} : { data: (await readData(data, context)) ?? undefined }),
+      ...(wrapTtl === undefined ? {} : { wrap_ttl: showDuration(wrapTtl) }),
+      ...(from === undefined ? {} : { remote_address: from }),
+      ...(at === undefined ? {} : { time: at }),
+      ...(settings.policyOverride ? { policy_override: true } : {}),
+      ...(trial.try.length === 0 ? {} : { documents: await documentsOf(context, trial) }),
     });
-    if (!isObject(found)) throw malformed();
     await warnOfAbsent(context, policy, trial.try);
     const text = inspectionText(found, { operation, path: target });
     // Rules are there to be copied.
@@ -77,11 +75,11 @@ export const policyWhy = command({
 async function subject(
   client: Client,
   accessor: string,
-  policies: readonly string[],
-): Promise<JsonObject> {
-  if (accessor === "-") return policies.length === 0 ? {} : { policies };
+  names: readonly string[],
+): Promise<Pick<policies.InspectRequestInput, "policies" | "token_accessor">> {
+  if (accessor === "-") return names.length === 0 ? {} : { policies: names };
   if (accessor !== "self") return { token_accessor: await findAccessor(client, accessor) };
-  const { AccessorID } = tokenOf((await client.request("GET", "acl/token/self")).body);
+  const { AccessorID } = tokenOf((await tokens.readSelfToken(client)).data);
   return { token_accessor: AccessorID };
 }
 
@@ -122,9 +120,4 @@ async function documentsOf(
     });
   }
   return documents;
-}
-
-function malformed(): Failure {
-  const message = "the server's answer holds no inspection";
-  return new Failure("upstream", "answer-malformed", message);
 }

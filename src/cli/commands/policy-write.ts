@@ -1,9 +1,9 @@
 // `holdfast policy write`
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Answer, Client } from "@holdfast/client/client";
+import type * as policies from "@holdfast/client/api/policies";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
@@ -14,7 +14,8 @@ import {
   LEVELS,
   NAME_HELP,
   nounOf,
-  policyPath,
+  POLICY_CALLS,
+  type AnyPolicy,
   type PolicyKind,
 } from "../policy-kinds.ts";
 import type { Output } from "../terminal/output.ts";
@@ -64,17 +65,19 @@ export const policyWrite = command({
     if (ttl !== undefined && expiresAt !== undefined) {
       throw new UsageError("-ttl and -expires-at exclude each other");
     }
-    const fields: JsonObject = {
+    const fields: PolicyFields = {
       ...(file === undefined ? {} : { policy: (await readDocument(context, file)).text }),
       ...(level === undefined ? {} : { enforcement_level: level }),
-      ...(paths.length === 0 ? {} : { paths: paths.join(",") }),
+      ...(paths.length === 0
+        ? {}
+        : { paths: paths.flatMap((one) => one.split(",").map((path) => path.trim())) }),
       ...(casRequired ? { cas_required: true } : {}),
       ...(ttl === undefined ? {} : { ttl: showDuration(ttl) }),
       ...(expiresAt === undefined ? {} : { expiration: expiresAt }),
     };
     if (Object.keys(fields).length === 0) throw new UsageError(`FILE is missing: ${DOCUMENT_HELP}`);
-    const body = cas === undefined ? fields : { ...fields, cas };
-    const answer = await send(client, { kind: type, name, body, dryRun });
+    const input = { name, ...fields, ...(cas === undefined ? {} : { cas }) };
+    const answer = await send(client, type, dryRun ? { ...input, dry_run: true } : input);
     if (dryRun)
       return showTrial(out, answer, `${nounOf(type)} ${name} is valid. Nothing was stored.`);
     await showAnswer(out, answer, `Success! ${nounOf(type)} written: ${name}`);
@@ -82,46 +85,49 @@ export const policyWrite = command({
 });
 
 /** What a policy must be written with when there is none of its name. */
-const NEEDED: Readonly<Record<PolicyKind, readonly (readonly [member: string, shown: string])[]>> =
-  {
-    acl: [["policy", "a document"]],
-    rgp: [
-      ["policy", "a document"],
-      ["enforcement_level", "-level"],
-    ],
-    egp: [
-      ["policy", "a document"],
-      ["enforcement_level", "-level"],
-      ["paths", "-paths"],
-    ],
-  };
+const NEEDED: Readonly<
+  Record<PolicyKind, readonly (readonly [member: keyof PolicyFields, shown: string])[]>
+> = {
+  acl: [["policy", "a document"]],
+  rgp: [
+    ["policy", "a document"],
+    ["enforcement_level", "-level"],
+  ],
+  egp: [
+    ["policy", "a document"],
+    ["enforcement_level", "-level"],
+    ["paths", "-paths"],
+  ],
+};
 
-interface Sending {
-  readonly kind: PolicyKind;
-  readonly name: string;
-  readonly body: JsonObject;
-  readonly dryRun: boolean;
-}
+type PolicyFields = Omit<policies.PatchEgpInput, "name">;
 
 /** A whole policy is written, a part of one patched: nobody has to repeat, and mistype, its level. */
-async function send(client: Client, { kind, name, body, dryRun }: Sending): Promise<Answer> {
-  const missing = NEEDED[kind].filter(([member]) => !(member in body));
-  const query = dryRun ? { dry_run: true } : {};
-  const path = policyPath(kind, name);
-  if (missing.length === 0) return client.request("POST", path, { query, body });
+async function send(
+  client: Client,
+  kind: PolicyKind,
+  input: policies.PatchEgpInput,
+): Promise<Answer<AnyPolicy>> {
+  const { write, patch } = POLICY_CALLS[kind];
+  const missing = NEEDED[kind].filter(([member]) => !(member in input));
+  // Whatever this kind needs is there; the others have no place in it.
+  if (missing.length === 0) return write(client, input as policies.WriteEgpInput);
   try {
-    return await client.request("PATCH", path, { query, body });
+    return await patch(client, input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     const needed = missing.map(([, shown]) => shown).join(" and ");
-    throw new UsageError(`there is no ${nounOf(kind)} ${name}; a new one needs ${needed}`);
+    throw new UsageError(`there is no ${nounOf(kind)} ${input.name}; a new one needs ${needed}`);
   }
 }
 
 /** The document itself was given and need not be read again. */
-async function showTrial(out: Output, { body, data }: Answer, sentence: string): Promise<void> {
+async function showTrial(
+  out: Output,
+  { body, data }: Answer<AnyPolicy>,
+  sentence: string,
+): Promise<void> {
   out.done(sentence);
-  if (!isObject(data)) return;
   const facts = Object.entries(data).filter(([name]) => name !== "policy");
   await out.show(body, { pairs: facts }, data);
 }

@@ -1,6 +1,6 @@
 // `holdfast status`
 
-import { isObject } from "@holdfast/shared/json/json";
+import * as seal from "@holdfast/client/api/seal";
 import { awaitedStatus, sealStatus } from "../awaited-server.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
@@ -31,15 +31,14 @@ export const status = command({
   async run(context, { alive, wait }) {
     const { out } = context;
     const client = context.client.inRoot();
-    const seal = await (wait === undefined
+    const status = await (wait === undefined
       ? sealStatus(client)
       : awaitedStatus(context, client, wait));
-    const sealed = seal["sealed"] === true;
-    const leader = sealed ? undefined : (await client.request("GET", "sys/leader")).body;
-    const told = isObject(leader) ? leader : {};
-    await out.show({ ...told, ...seal }, sealView(seal, told));
-    if (seal["initialized"] !== true) out.hint("Next: run `holdfast operator init`");
+    const sealed = status.sealed === true;
+    const leader = sealed ? {} : (await seal.leader(client)).data;
+    await out.show({ ...leader, ...status }, sealView(status, leader));
+    if (status.initialized !== true) out.hint("Next: run `holdfast operator init`");
     else if (sealed) out.hint("Next: run `holdfast operator unseal`");
-    return !alive && (sealed || seal["initialized"] !== true) ? SEALED : 0;
+    return !alive && (sealed || status.initialized !== true) ? SEALED : 0;
   },
 });

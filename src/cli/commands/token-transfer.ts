@@ -21,7 +21,15 @@ import { isExpired } from "../token-view.ts";
 import { UsageError } from "../usage-error.ts";
 
 const MAX_FILE = 32 * 2 ** 20;
-const KEPT = ["AccessorID", "SecretID", "Name", "Type", "Policies", "Global", "ExpirationTime"];
+const KEPT = [
+  "AccessorID",
+  "SecretID",
+  "Name",
+  "Type",
+  "Policies",
+  "Global",
+  "ExpirationTime",
+] as const;
 
 export const tokenExport = command({
   name: "acl token export",

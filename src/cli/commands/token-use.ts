@@ -2,10 +2,12 @@
 // token does with it, as policies allow; management tokens are not needed.
 
 import { showDuration } from "@holdfast/shared/text/duration";
-import { isObject, type JsonObject } from "@holdfast/shared/json/json";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import { typedPath } from "@holdfast/client/request-path";
 import { forgetAddresses } from "@holdfast/client/node/token-address";
+import * as policies from "@holdfast/client/api/policies";
+import * as tokens from "@holdfast/client/api/tokens";
 import { ACCESSOR_HELP, findAccessor } from "../accessors.ts";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { argument } from "../argument.ts";
@@ -32,13 +34,11 @@ export const tokenLookup = command({
   async run({ client, out }, { accessor }) {
     const { data } =
       accessor === undefined
-        ? await client.request("GET", "auth/token/lookup-self")
-        : await client
-            .request("POST", "auth/token/lookup-accessor", {
-              body: { accessor: await findAccessor(client, accessor) },
-            })
+        ? await tokens.authTokenLookupSelf(client)
+        : await tokens
+            .authTokenLookupAccessor(client, { accessor: await findAccessor(client, accessor) })
             .catch(rethrown);
-    const told = { ...(isObject(data) ? data : {}), ...(accessor === undefined ? { id: "" } : {}) };
+    const told = { ...data, ...(accessor === undefined ? { id: "" } : {}) };
     await out.show(told, { pairs: lookupPairs(told) });
   },
 });
@@ -68,21 +68,21 @@ export const tokenRenew = command({
   args: { accessor: argument.optional(OWN) },
   async run({ client, out }, { accessor, increment }) {
     const wanted = increment === undefined ? {} : { increment: showDuration(increment) };
-    const { body } =
+    const { data: auth } =
       accessor === undefined
-        ? await client.request("POST", "auth/token/renew-self", { body: wanted })
-        : await client
-            .request("POST", "auth/token/renew-accessor", {
-              body: { accessor: await findAccessor(client, accessor), ...wanted },
+        ? await tokens.authTokenRenewSelf(client, wanted)
+        : await tokens
+            .authTokenRenewAccessor(client, {
+              accessor: await findAccessor(client, accessor),
+              ...wanted,
             })
             .catch(rethrown);
-    const auth = isObject(body) && isObject(body["auth"]) ? body["auth"] : {};
     const told = { ...auth, client_token: "" };
     const pairs = [
-      ["token_accessor", auth["accessor"]],
-      ["token_duration", lifetime(auth["lease_duration"])],
-      ["token_renewable", auth["renewable"]],
-      ["token_policies", auth["policies"]],
+      ["token_accessor", auth.accessor],
+      ["token_duration", lifetime(auth.lease_duration)],
+      ["token_renewable", auth.renewable],
+      ["token_policies", auth.policies],
     ] as const;
     await out.show(told, { pairs }, { ...told, ...Object.fromEntries(pairs) });
   },
@@ -103,13 +103,11 @@ export const tokenCapabilities = command({
     const paths = typed.map((one) => decodeURIComponent(typedPath(one)));
     const { data } =
       accessor === undefined
-        ? await client.request("POST", "sys/capabilities-self", { body: { paths } })
-        : await client
-            .request("POST", "sys/capabilities-accessor", {
-              body: { accessor: await findAccessor(client, accessor), paths },
-            })
+        ? await policies.ownCapabilities(client, { paths })
+        : await policies
+            .accessorCapabilities(client, { accessor: await findAccessor(client, accessor), paths })
             .catch(rethrown);
-    const found = isObject(data) ? data : {};
+    const found: JsonObject = data;
     const rows = paths.map((path) => {
       const words = found[path];
       return [path, Array.isArray(words) ? words.map(shown).join(", ") : shown(words)];
@@ -148,9 +146,7 @@ export const tokenRevoke = command({
       }
     }
     for (const accessor of new Set(accessors)) {
-      await client
-        .request("POST", "auth/token/revoke-accessor", { body: { accessor } })
-        .catch(rethrown);
+      await tokens.authTokenRevokeAccessor(client, { accessor }).catch(rethrown);
       out.done(`Success! Revoked the token: ${accessor}`);
     }
     return 0;
@@ -168,7 +164,7 @@ export const tokenRevokeSelf = command({
     const { client, out, fs, settings } = context;
     const token = settings.token(fs);
     if (token === null) throw noToken();
-    await client.request("POST", "auth/token/revoke-self");
+    await tokens.authTokenRevokeSelf(client);
     if (token.from === settings.tokenFile) {
       fs.remove(settings.tokenFile);
       forgetAddresses(fs, settings.tokenFile);

@@ -1,14 +1,14 @@
 // `holdfast unwrap`
 
-import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
+import { isObject, type JsonObject } from "@holdfast/shared/json/json";
 import type { Secret } from "@holdfast/shared/secret";
 import type { Client } from "@holdfast/client/client";
+import * as wrapping from "@holdfast/client/api/wrapping";
 import { AdvisedFailure } from "../advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
 import { flag } from "../flag.ts";
-import { recordOf } from "../kv-versions.ts";
 import { longTime } from "../relative-time.ts";
 import { shown } from "../terminal/value.ts";
 import { UsageError } from "../usage-error.ts";
@@ -48,39 +48,29 @@ export const unwrap = command({
     if (madeAt !== undefined) checkOrigin(await lookedUp(client, token), madeAt);
     // As the credential: it is all the right that it takes, whatever the present token may do.
     const bearer = client.withToken(token);
-    const answer = rewrap
-      ? await bearer.request("POST", "sys/wrapping/rewrap")
-      : await bearer.request("POST", "sys/wrapping/unwrap");
-    const secret = rewrap ? null : secretIn(answer.data);
-    if (secret === null) return showAnswer(out, answer, "There was nothing in it.");
-    await out.show(
-      answer.body,
-      { pairs: Object.entries(secret) },
-      { ...secret, ...recordOf(answer.data) },
-    );
+    const nothing = "There was nothing in it.";
+    if (rewrap) return showAnswer(out, await wrapping.rewrap(bearer), nothing);
+    const answer = await wrapping.unwrap(bearer);
+    const secret = secretIn(answer.data);
+    if (secret === null) return showAnswer(out, answer, nothing);
+    await out.show(answer.body, { pairs: Object.entries(secret) }, { ...secret, ...answer.data });
   },
 });
 
 /** Of a secret with versions people want the data alone, as kv get shows it. */
-function secretIn(data: JsonValue | undefined): JsonObject | null {
-  const { data: secret, metadata, ...others } = recordOf(data);
+function secretIn({ data: secret, metadata, ...others }: JsonObject): JsonObject | null {
   const versioned = isObject(metadata) && "version" in metadata;
   return isObject(secret) && versioned && Object.keys(others).length === 0 ? secret : null;
 }
 
 async function lookedUp(client: Client, token: Secret<string>) {
-  const body = { token: token.reveal() };
-  const { data } = await client.withToken(null).request("POST", "sys/wrapping/lookup", { body });
-  return isObject(data) ? data : {};
+  const input = { token: token.reveal() };
+  return (await wrapping.lookUpWrapping(client.withToken(null), input)).data;
 }
 
-function checkOrigin(
-  { creation_path }: { readonly creation_path?: unknown },
-  madeAt: string,
-): void {
+function checkOrigin({ creation_path: made }: wrapping.LookUpWrappingAnswer, madeAt: string): void {
   const wanted = madeAt.replace(/^\/+/, "").replace(/^v1\//, "");
-  if (creation_path === wanted) return;
-  const made = typeof creation_path === "string" ? creation_path : "";
+  if (made === wanted) return;
   throw new AdvisedFailure(
     "denied",
     "wrapped-elsewhere",

@@ -1,6 +1,7 @@
 // `holdfast wrap`
 
 import { MINUTE } from "@holdfast/shared/text/duration";
+import * as wrapping from "@holdfast/client/api/wrapping";
 import { showAnswer } from "../answer-view.ts";
 import { argument } from "../argument.ts";
 import { command } from "../command.ts";
@@ -25,7 +26,7 @@ export const wrap = command({
   async run({ client, out, files, prompt }, { ttl, data }) {
     const body = await readData(data, { files, prompt, out });
     if (body === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
-    const answer = await client.wrapping(ttl).request("POST", "sys/wrapping/wrap", { body });
+    const answer = await wrapping.wrapData(client.wrapping(ttl), { data: body });
     await showAnswer(out, answer, "There is nothing to show.");
   },
 });

@@ -9,6 +9,7 @@ import { devCloudsAbsent, devCloudsFailed } from "../failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import type { Fs, Timers } from "@holdfast/shared/world";
+import * as mounts from "@holdfast/client/api/mounts";
 import { Client } from "@holdfast/client/client";
 import { parseServerAddress } from "@holdfast/client/server-address";
 import { NodeTransport } from "@holdfast/client/node/node-transport";
@@ -140,10 +141,9 @@ export async function configureDevClouds(clouds: DevClouds, caller: DevCaller): 
   });
   const client = new Client({ transport, token: new Secret(token), namespace: "", region: "" });
   try {
-    const { data } = await client.request("GET", "sys/mounts");
+    const { data } = await mounts.listMounts(client);
     for (const type of ["clouda", "cloudb"]) {
-      if (isObject(data) && `${type}/` in data) continue;
-      await client.request("POST", `sys/mounts/${type}`, { body: { type } });
+      if (!(`${type}/` in data)) await mounts.enableMount(client, { path: type, type });
     }
     for (const { path, body } of clouds.setup) await client.request("POST", path, { body });
   } finally {

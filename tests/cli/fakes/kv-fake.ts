@@ -72,8 +72,9 @@ export class FakeKv {
           version.data = {};
         });
       case "LIST metadata":
+        return query.has("scan") ? this.#scan(key, query) : this.#list(key, false);
       case "LIST detailed-metadata":
-        return this.#list(key, area === "detailed-metadata");
+        return this.#list(key, true);
       case "LIST recycle":
         return this.#recycle(query);
       case "GET search":
@@ -85,7 +86,6 @@ export class FakeKv {
         return this.#relocate(body, area === "move");
     }
     if (area !== "metadata") return refuse(404, "unsupported path");
-    if (query.has("scan")) return this.#scan(key, query);
     return this.#metadata(method, key, body);
   }
 

@@ -82,7 +82,7 @@ export class FakePolicies {
     if (cas !== undefined && cas !== (before?.["version"] ?? -1)) {
       return refuse(400, "check-and-set parameter did not match the current version");
     }
-    const guards = typeof paths === "string" ? { paths: paths.split(/\s*,\s*/) } : {};
+    const guards = Array.isArray(paths) ? { paths: paths.map(String) } : {};
     const after = { ...(part ? before : {}), ...fields, ...guards };
     const { policy, enforcement_level } = after as Data;
     if (typeof policy !== "string" || policy === "") {
