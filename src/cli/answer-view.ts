@@ -3,7 +3,7 @@
 
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import type { Answer } from "@holdfast/client/client";
-import { credentialVariables, exportLines } from "./credential-variables.ts";
+import { credentialVariables, exportLines } from "./exec/credential-variables.ts";
 import type { Output, View } from "./terminal/output.ts";
 
 /** Prints an answer; for one without data the sentence. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { COMMAND_NAMES, findCommand, GROUPS, loadAll, loadCommand } from "./catalogue.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
-import { flagName } from "./flag.ts";
+import { flagName } from "./line/flag.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
 import { VERSION } from "../system/version.ts";
 

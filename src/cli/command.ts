@@ -4,13 +4,13 @@
 
 import type { Clock, Fs, Timers } from "@holdfast/shared/world";
 import type { Client } from "@holdfast/client/client";
-import type { Argument, Arguments, ArgumentValues } from "./argument.ts";
-import type { ChildCommands, PassedSignal } from "./child-command.ts";
-import type { Flag, Flags, FlagValues } from "./flag.ts";
+import type { Argument, Arguments, ArgumentValues } from "./line/argument.ts";
+import type { ChildCommands, PassedSignal } from "./exec/child-command.ts";
+import type { Flag, Flags, FlagValues } from "./line/flag.ts";
 import type { Settings } from "./settings.ts";
 import type { Output } from "./terminal/output.ts";
 import type { Prompt } from "./terminal/prompt.ts";
-import type { UserFiles } from "./user-file.ts";
+import type { UserFiles } from "./line/user-file.ts";
 
 export interface Context {
   /** Made when first asked for: reads the token file. */

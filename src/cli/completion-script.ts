@@ -2,10 +2,10 @@
 // flag or an argument takes. Only what a server alone knows is asked for, by this program and for a second
 // at most, so that Tab is never slow.
 
-import type { AskedWords } from "./argument.ts";
+import type { AskedWords } from "./line/argument.ts";
 import { EQUAL_NAMES, SERVER } from "./catalogue.ts";
 import type { Command } from "./command.ts";
-import { flagName, type Flag } from "./flag.ts";
+import { flagName, type Flag } from "./line/flag.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;

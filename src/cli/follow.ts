@@ -8,7 +8,7 @@ import { ApiError } from "@holdfast/client/api-error";
 import { ConnectionFailure } from "@holdfast/client/connection-failure";
 import type { Context } from "./command.ts";
 import { pause } from "./pause.ts";
-import type { Held } from "./token-listing.ts";
+import type { Held } from "./token/listing.ts";
 
 // Shorter than the five minutes that the server would wait: proxies on the way give up earlier.
 const WAIT = MINUTE;
@@ -17,7 +17,7 @@ const JITTER = 16n; // the server adds up to a sixteenth
 const PACE = SECOND;
 const LONGEST_BACKOFF = 30n * SECOND;
 
-export interface Followed<T> {
+interface Followed<T> {
   readonly index: bigint;
   readonly value: T;
 }

@@ -1,10 +1,10 @@
 // Help, out of the declarations.
 
 import { ENVIRONMENT_HELP } from "@holdfast/client/node/environment";
-import { shownAs, type Argument } from "./argument.ts";
+import { shownAs, type Argument } from "./line/argument.ts";
 import { COMMAND_NAMES, GROUPS, loadCommand, SERVER, type Group } from "./catalogue.ts";
 import type { Command } from "./command.ts";
-import { flagName, type Flags } from "./flag.ts";
+import { flagName, type Flags } from "./line/flag.ts";
 import { GLOBAL_FLAGS } from "./settings.ts";
 import type { OutputStream } from "./terminal/output.ts";
 import { pad, wrap } from "./terminal/text.ts";

@@ -1,10 +1,10 @@
 // What the command line is handed from outside. The streams of a process fit; so do those of a test.
 
 import type { Clock, Fs, Timers } from "@holdfast/shared/world";
-import type { ChildCommands, PassedSignal } from "./child-command.ts";
+import type { ChildCommands, PassedSignal } from "./exec/child-command.ts";
 import type { OutputStream } from "./terminal/output.ts";
 import type { InputStream } from "./terminal/prompt.ts";
-import type { UserFiles } from "./user-file.ts";
+import type { UserFiles } from "./line/user-file.ts";
 
 export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;

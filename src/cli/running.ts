@@ -3,7 +3,7 @@
 import { showDuration } from "@holdfast/shared/text/duration";
 import { Client, type Watcher } from "@holdfast/client/client";
 import { NodeTransport } from "@holdfast/client/node/node-transport";
-import type { PassedSignal } from "./child-command.ts";
+import type { PassedSignal } from "./exec/child-command.ts";
 import type { Context } from "./command.ts";
 import type { CliIo, CliWorld } from "./io.ts";
 import type { Settings } from "./settings.ts";

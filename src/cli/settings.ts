@@ -23,11 +23,11 @@ import { addressesOf, mayBeSent } from "@holdfast/client/node/token-address";
 import { readTokenFile, tokenFilePath } from "@holdfast/client/node/token-file";
 import type { TlsChoice } from "@holdfast/client/node/node-transport";
 import { showDuration } from "@holdfast/shared/text/duration";
-import { flag, type FlagValues } from "./flag.ts";
-import { UsageError } from "./usage-error.ts";
-import type { UserFiles } from "./user-file.ts";
+import { flag, type FlagValues } from "./line/flag.ts";
+import { UsageError } from "./line/usage-error.ts";
+import type { UserFiles } from "./line/user-file.ts";
 
-export const FORMATS = ["table", "json", "yaml"] as const;
+const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
 const MAX_PEM = 2 ** 20;

@@ -2,7 +2,7 @@
 
 import type { Nanos } from "@holdfast/shared/world";
 import type { Client } from "@holdfast/client/client";
-import { flag } from "./flag.ts";
+import { flag } from "./line/flag.ts";
 
 export const WRAP_FLAG = {
   wrapTtl: flag.duration("Keep the answer on the server, for `unwrap` within this time"),

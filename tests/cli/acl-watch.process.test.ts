@@ -9,9 +9,9 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { SystemFs } from "../../src/system/fs.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
 import type { Nanos, Timers } from "@holdfast/shared/world";
-import { SystemChildCommands } from "../../src/cli/child-command.ts";
+import { SystemChildCommands } from "../../src/cli/exec/child-command.ts";
 import { runCli } from "../../src/cli/run.ts";
-import { SystemUserFiles } from "../../src/cli/user-file.ts";
+import { SystemUserFiles } from "../../src/cli/line/user-file.ts";
 import { FakeServer, ROOT_TOKEN } from "./fakes/fake-server.ts";
 import { Keyboard, makeHome, Screen } from "./harness.ts";
 

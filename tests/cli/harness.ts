@@ -10,8 +10,8 @@ import { SystemFs } from "../../src/system/fs.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
 import type { CliWorld } from "../../src/cli/io.ts";
 import { runCli } from "../../src/cli/run.ts";
-import { SystemChildCommands } from "../../src/cli/child-command.ts";
-import { SystemUserFiles } from "../../src/cli/user-file.ts";
+import { SystemChildCommands } from "../../src/cli/exec/child-command.ts";
+import { SystemUserFiles } from "../../src/cli/line/user-file.ts";
 
 export interface RunOptions {
   /** Standard input of a pipe. */

@@ -4,7 +4,7 @@
 import { lineAt, readCode } from "./source.ts";
 
 /** `holdfast read`, `write` and their like: any path that a person types. */
-const ANY_PATH = "src/cli/commands/any-path.ts";
+const ANY_PATH = "src/cli/commands/path.ts";
 
 /** Where the command line sends something past them. */
 export function handTypedRequests(path: string, source: string): string[] {

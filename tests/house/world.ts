@@ -110,12 +110,12 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "programs of users are handed no world: timers, token file, certificates, variables",
   },
   {
-    file: /^src\/cli\/user-file\.ts$/,
+    file: /^src\/cli\/line\/user-file\.ts$/,
     may: ["files"],
     why: "files that a user names may be links and pipes, which system/fs.ts refuses",
   },
   {
-    file: /^src\/cli\/child-command\.ts$/,
+    file: /^src\/cli\/exec\/child-command\.ts$/,
     may: ["processes"],
     why: "`holdfast exec` runs a command for its user",
   },

@@ -5,12 +5,12 @@ import type { Answer, Client } from "@holdfast/client/client";
 import * as visible from "@holdfast/client/api/mounts";
 import * as namespaces from "@holdfast/client/api/namespaces";
 import * as policies from "@holdfast/client/api/policies";
-import { ASKED_WORDS, argument, type AskedWords } from "../argument.ts";
+import { ASKED_WORDS, argument, type AskedWords } from "../line/argument.ts";
 import { loadAll } from "../catalogue.ts";
 import { command } from "../command.ts";
 import { SHELLS, completionScript } from "../completion-script.ts";
-import { listOf } from "../kv-listing.ts";
-import { findKv } from "../kv-place.ts";
+import { listOf } from "../kv/lists.ts";
+import { findKv } from "../kv/place.ts";
 
 export const completion = command({
   name: "completion",

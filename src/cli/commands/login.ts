@@ -1,20 +1,126 @@
-// `holdfast login`
+// `holdfast login`: ways to log in, and what each asks of the person. Passwords come from a prompt, a file or
+// standard input, never from the command line.
 
 import { describe } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
+import * as approle from "@holdfast/client/api/approle";
+import * as tokens from "@holdfast/client/api/tokens";
+import * as userpass from "@holdfast/client/api/userpass";
+import type { Answer, Client } from "@holdfast/client/client";
 import { rememberAddresses } from "@holdfast/client/node/token-address";
 import { probeTokenFile, writeTokenFile } from "@holdfast/client/node/token-file";
-import * as tokens from "@holdfast/client/api/tokens";
-import type * as userpass from "@holdfast/client/api/userpass";
-import { AdvisedFailure } from "../advised-failure.ts";
-import { argument } from "../argument.ts";
+import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { command, type Context } from "../command.ts";
-import { flag } from "../flag.ts";
-import { loginRequest, METHODS, type LoginMethod } from "../login-methods.ts";
-import { secondsText } from "../seconds-text.ts";
-import { checkToken } from "../token-check.ts";
-import { UsageError } from "../usage-error.ts";
+import { argument } from "../line/argument.ts";
+import { readValue, type Sources } from "../line/data-arguments.ts";
+import { flag } from "../line/flag.ts";
+import { UsageError } from "../line/usage-error.ts";
+import { secondsText } from "../terminal/relative-time.ts";
+import { checkToken } from "../token/check.ts";
+
+const METHODS = ["token", "userpass", "approle"] as const;
+type LoginMethod = Exclude<(typeof METHODS)[number], "token">;
+
+const MAX_SECRET = 64 * 1024;
+
+interface Method {
+  /** Told on the command line. */
+  readonly name: string;
+  readonly secret: string;
+  readonly label: string;
+  /** A role may be without. */
+  readonly secretOptional: boolean;
+  /** Has no blanks, so that those around it in a file are none of it. A password is what it is. */
+  readonly wordOnly: boolean;
+  login(mount: string, name: string, secret: string | null): LoginRequest;
+}
+
+/** Sent when everything was asked for that it takes. */
+type LoginRequest = (client: Client) => Promise<Answer<userpass.LoginAnswer>>;
+
+const WAYS: Readonly<Record<LoginMethod, Method>> = {
+  userpass: {
+    name: "username",
+    secret: "password",
+    label: "Password",
+    secretOptional: false,
+    wordOnly: false,
+    login: (mount, username, password) => (client) =>
+      userpass.login(client, mount, { username, password: password ?? "" }),
+  },
+  approle: {
+    name: "role_id",
+    secret: "secret_id",
+    label: "Secret id",
+    secretOptional: true,
+    wordOnly: true,
+    login: (mount, role_id, secret) => (client) =>
+      approle.login(client, mount, { role_id, ...(secret === null ? {} : { secret_id: secret }) }),
+  },
+};
+
+/** `given` are name=value arguments; `path` is where the method is mounted, its name if not told. */
+async function loginRequest(
+  context: Sources,
+  method: LoginMethod,
+  path: string | undefined,
+  given: readonly string[],
+): Promise<LoginRequest> {
+  const way = WAYS[method];
+  const fields = fieldsOf(way, given);
+  const name = fields.get(way.name);
+  if (name === undefined || name === "") {
+    throw new UsageError(`${way.name} is missing: give ${way.name}=…`);
+  }
+  const secret = await secretOf(context, way, fields.get(way.secret));
+  return way.login((path ?? method).replace(/^\/*auth\//, ""), name, secret);
+}
+
+function fieldsOf({ name, secret }: Method, given: readonly string[]): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const one of given) {
+    const at = one.indexOf("=");
+    const field = one.slice(0, Math.max(0, at));
+    // Not repeated: it may be a password that lost its name.
+    if (field !== name && field !== secret) {
+      throw new UsageError(`arguments are ${name}=…, and ${secret}=@FILE or ${secret}=-`);
+    }
+    fields.set(field, one.slice(at + 1));
+  }
+  return fields;
+}
+
+async function secretOf(
+  context: Sources,
+  { secret, label, secretOptional, wordOnly }: Method,
+  from: string | undefined,
+): Promise<string | null> {
+  const { prompt } = context;
+  if (from === "-" || from?.startsWith("@") === true) {
+    if (wordOnly && from === "-") return (await prompt.piped(label.toLowerCase())).reveal();
+    if (wordOnly) return context.files.text(from.slice(1), MAX_SECRET).trim();
+    return readValue(secret, from, context);
+  }
+  if (from !== undefined) {
+    throw new UsageError(
+      `a ${secret} is not taken from the command line: it would stay in the shell's history`,
+      `leave it out to be asked, or give ${secret}=@FILE or ${secret}=- for standard input`,
+    );
+  }
+  if (secretOptional && !prompt.interactive) return null;
+  if (!prompt.interactive) {
+    throw new UsageError(
+      `there is no terminal to ask for the ${secret} on`,
+      `give ${secret}=- with it on standard input, or ${secret}=@FILE`,
+    );
+  }
+  const typed = await prompt.secret(label, { exact: true });
+  const text = typed?.reveal() ?? "";
+  if (text !== "") return text;
+  if (secretOptional) return null;
+  throw new UsageError(`no ${secret} was given`);
+}
 
 export const login = command({
   name: "login",

@@ -1,10 +1,10 @@
 // `holdfast status`
 
 import * as seal from "@holdfast/client/api/seal";
-import { awaitedStatus, sealStatus } from "../awaited-server.ts";
+import { awaitedStatus, sealStatus } from "../operator/seal-status.ts";
 import { command } from "../command.ts";
-import { flag } from "../flag.ts";
-import { sealView } from "../seal-view.ts";
+import { flag } from "../line/flag.ts";
+import { sealView } from "../operator/seal-status.ts";
 
 // Apart from 1, for probes: the server answers, and is not of use yet.
 const SEALED = 2;

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rawNumber } from "@holdfast/shared/json/json";
-import { flag } from "../flag.ts";
+import { flag } from "../line/flag.ts";
 import { GLOBAL_FLAGS, Settings } from "../settings.ts";
-import { byName, readFlags, readLine } from "../command-line.ts";
+import { byName, readFlags, readLine } from "../line/command-line.ts";
 import { progressBar } from "./activity.ts";
 import { Output, type OutputOptions } from "./output.ts";
 import { memberOf, shown } from "./value.ts";

@@ -5,7 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
 import { concat, text, utf8, wipe } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
-import { UsageError } from "../usage-error.ts";
+import { UsageError } from "../line/usage-error.ts";
 import { Typing } from "./typing.ts";
 import type { OutputStream } from "./output.ts";
 

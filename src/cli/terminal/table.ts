@@ -10,7 +10,7 @@ const NARROW_GAP = "  ";
 const LEAST = 8; // a column narrower than this is no help
 const LONG_WORD = 20; // longer ones are broken rather than the whole table
 
-export interface TableOptions {
+interface TableOptions {
   /** Null: as wide as it gets, which is right for anything that is no terminal. */
   readonly width: number | null;
   readonly heading: (text: string) => string;

@@ -1,0 +1,230 @@
+// What to do next, for each way in which a request fails. One sentence with the command to type.
+
+import { Failure } from "@holdfast/shared/failure";
+import { ApiError } from "@holdfast/client/api-error";
+import type { Told } from "@holdfast/client/node/environment";
+import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
+import { AdvisedFailure } from "./advised-failure.ts";
+import { onEngineRefusal } from "./engine-advice.ts";
+import { governedDenial, onGovernedDenial, onPolicyRefusal } from "./policy-advice.ts";
+import { UsageError } from "../line/usage-error.ts";
+
+interface Situation {
+  /** Words of the command that ran; empty when none was found. */
+  readonly command: string;
+  /** Where the token came from; null without one. */
+  readonly tokenFrom: string | null;
+  /** The namespace of the request and where that came from; null for the root namespace. */
+  readonly namespace: Told<string> | null;
+}
+
+export function adviceFor(error: unknown, situation: Situation): string | null {
+  if (error instanceof UsageError) return error.next ?? helpOn(situation.command);
+  if (error instanceof AdvisedFailure) return error.next;
+  if (error instanceof ApiError) return onRefusal(error, situation);
+  if (error instanceof ConnectionFailure) return onConnection(error);
+  if (!(error instanceof Failure)) return null;
+  return ON_CODE.get(error.code) ?? null;
+}
+
+function helpOn(command: string): string {
+  return `see \`holdfast ${command === "" ? "help" : `${command} -help`}\``;
+}
+
+function onConnection({ problem, address }: ConnectionFailure): string {
+  // A server for trying things out is no stand-in for one with a certificate.
+  return problem === "refused" && address.startsWith("https:")
+    ? "start the server, or check host and port in HOLDFAST_ADDR or -address"
+    : ON_CONNECTION[problem];
+}
+
+const ON_CONNECTION: Readonly<Record<ConnectionProblem, string>> = {
+  refused: "start the server (`holdfast server -dev` to try it), or point HOLDFAST_ADDR at it",
+  "unknown-host": "check the name in HOLDFAST_ADDR or -address",
+  unreachable: "check the address, the network and the firewall; `holdfast doctor` looks closer",
+  broken: "try again; if it stays so, look at the server's log",
+  "timed-out": "try again, or wait longer with -timeout; `holdfast doctor` looks closer",
+  "no-socket": "check the path of the socket and who may use it",
+  untrusted: "name the authority's certificate with -ca-cert FILE or HOLDFAST_CACERT",
+  expired: "renew the server's certificate, or set this machine's clock; `holdfast doctor` tells",
+  "wrong-name": "use a name from the certificate in the address, or -tls-server-name",
+  "client-certificate": "give -client-cert and -client-key, issued by an authority it trusts",
+  "bad-tls-file": "check -ca-cert, -client-cert and -client-key: PEM, and the key fits",
+  "speaks-http": "use http:// in HOLDFAST_ADDR or -address, if that is what you mean",
+  "speaks-tls":
+    "use https:// in HOLDFAST_ADDR or -address; -ca-cert names its authority, if that is your own",
+  "not-http": "check host and port in HOLDFAST_ADDR or -address: something else listens there",
+  "too-large": "ask for less at a time",
+  other: "run `holdfast doctor`",
+};
+
+const ON_CODE: ReadonlyMap<string, string> = new Map([
+  ["address-invalid", "set HOLDFAST_ADDR or -address to the server's address"],
+  ["token-file-unsafe", "run `chmod 600 ~/.holdfast-token`, or remove it and log in again"],
+  ["token-unsendable", "set HOLDFAST_TOKEN, or run `holdfast login`"],
+  ["redirected", "address that server with -address, if you trust it"],
+  ["answer-malformed", "check that the address is that of a Holdfast server: `holdfast doctor`"],
+]);
+
+function onRefusal(error: ApiError, situation: Situation): string | null {
+  const { command } = situation;
+  const special = onPolicyRefusal(error) ?? onEngineRefusal(error, command);
+  if (special !== null) return special;
+  switch (error.kind) {
+    case "sealed":
+      return "the server is sealed: run `holdfast operator unseal`";
+    case "uninitialised":
+      return "run `holdfast operator init` once, and keep what it prints";
+    case "denied":
+      return onDenial(error, situation);
+    case "not-found":
+      return onNotFound(error);
+    case "unsupported":
+      return `see what is supported: \`holdfast path-help ${error.path}\``;
+    case "rate-limited":
+      return error.retryAfter === null ? "try again later" : `try again in ${error.retryAfter} s`;
+    case "misdirected":
+      return "the server does not go by this name: add it to allowed_hosts in its configuration";
+    case "headers-too-large":
+      return "check the token and the namespace: one of them is far too long";
+    case "unavailable":
+      if (error.message.includes("storage is nearly full")) {
+        return error.path === "sys/unseal" ? `${ON_FULL}, then ${UNSEAL_AGAIN}` : ON_FULL;
+      }
+      if (error.path === "sys/unseal") return ON_UNOPENED;
+      return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
+    case "behind":
+      return "try again in a moment; `holdfast status` and `holdfast doctor` say more";
+    case "internal":
+      return onInternal(error);
+    case "invalid":
+      return onInvalid(error);
+    case "conflict":
+    case "too-large":
+    case "damaged":
+    case "media-type":
+    case "timed-out":
+    case "upstream":
+      return null;
+  }
+}
+
+const UNSEAL_AGAIN =
+  "run `holdfast operator unseal` again: shares that were right are kept and need not be given again";
+const ON_UNOPENED = `mend what is named above (the server's log says more), then ${UNSEAL_AGAIN}`;
+const ON_FULL =
+  "make room on the disk where the server keeps its data; `holdfast read -field disk sys/host-info` " +
+  "shows what is free";
+const ON_WRONG_SHARES =
+  "check that every share is of the newest set: a rekey voids older ones; `holdfast status` shows how " +
+  "many count";
+
+/** Where more is needed than the refusal says. */
+function onInvalid(error: ApiError): string | null {
+  if (error.says("invalid key")) return ON_WRONG_SHARES;
+  if (error.path === "sys/init" && error.message.includes("already initialized")) {
+    return "`holdfast status` shows its state; `holdfast operator unseal` opens it with shares";
+  }
+  const [, ceremony] = /^sys\/(generate-root|rekey)\b/.exec(error.path) ?? [];
+  if (ceremony !== undefined && error.message.includes("is running already")) {
+    return `\`holdfast operator ${ceremony} -status\` shows it, -cancel ends it`;
+  }
+  if (error.path === "acl/token" && error.message.includes("missing policies")) {
+    return "give -policy NAME (`holdfast policy list` shows the names), or -type management";
+  }
+  const [, index] = /\(reset index: (\d+)\)$/.exec(error.message) ?? [];
+  if (index === undefined) return null;
+  return (
+    `if every management token is lost: write ${index} to server/acl-bootstrap-reset in the server's ` +
+    "data directory (`holdfast acl bootstrap reset` helps) and run `holdfast acl bootstrap` again; " +
+    "older tokens stay valid"
+  );
+}
+
+function onDenial(error: ApiError, { tokenFrom, namespace }: Situation): string {
+  const withoutToken = NO_TOKEN_NEEDED.get(error.path);
+  if (withoutToken !== undefined) return withoutToken;
+  if (tokenFrom === null || error.says("missing client token")) {
+    return "run `holdfast login`, or set HOLDFAST_TOKEN";
+  }
+  if (error.says("invalid token")) return `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`;
+  if (governedDenial(error) !== null) return onGovernedDenial();
+  if (error.says("restricted endpoint")) {
+    return namespace === null
+      ? "leave out the namespace: this is for root only"
+      : `this is for the root namespace only, and ${namespace.from} says ${namespace.value}: give -namespace /`;
+  }
+  if (error.path.startsWith("acl/")) return onTokenDenial(error, tokenFrom);
+  const allow = `the token from ${tokenFrom} may not do this: a policy must allow it on ${error.path}`;
+  if (namespace === null) return allow;
+  return `${allow} in the namespace ${namespace.value} (from ${namespace.from}), if there is one of that name`;
+}
+
+/** Refusals where no token was sent, so that another would not help. */
+const NO_TOKEN_NEEDED: ReadonlyMap<string, string> = new Map([
+  ["acl/bootstrap", "the server's setting acl.bootstrap does not allow it from here"],
+  [
+    "acl/token/onetime/exchange",
+    "it is unknown, used or expired: make another with `holdfast acl token one-time create`",
+  ],
+]);
+
+/** Policies decide nothing there: a token is unknown, expired, or not one of management. */
+function onTokenDenial(error: ApiError, tokenFrom: string): string {
+  if (error.says("ACL token expired")) {
+    return `the token from ${tokenFrom} is expired: ${another(tokenFrom)}`;
+  }
+  return error.path === "acl/token/self" || error.path === "acl/token/onetime"
+    ? `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`
+    : `the token from ${tokenFrom} is unknown, expired, or no management token`;
+}
+
+function unknownToken(tokenFrom: string): string {
+  return `the token from ${tokenFrom} is unknown or expired`;
+}
+
+/** A variable goes before what `login` keeps. */
+export function another(tokenFrom: string): string {
+  return /^[A-Z]+_TOKEN$/.test(tokenFrom)
+    ? `set ${tokenFrom} to another, or unset it and run \`holdfast login\``
+    : "run `holdfast login`";
+}
+
+function onNotFound(error: ApiError): string {
+  if (error.says("No path to region")) {
+    return "check -region and HOLDFAST_REGION: this server answers for its own region alone";
+  }
+  if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
+    return "check the accessor: `holdfast acl token list` shows them";
+  }
+  if (error.path.startsWith("sys/audit/")) return "`holdfast audit list` shows the devices";
+  if (error.says("unsupported path")) {
+    return "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves";
+  }
+  return `check the path and -namespace; ${lookAbove(error.path)}`;
+}
+
+/** A list that shows what there is instead: of the place above, as far as that can be one. */
+function lookAbove(path: string): string {
+  const above = decodeURI(path).replace(/\/?[^/]*\/?$/, "");
+  if (above === "") return "`holdfast secrets list` shows the mounts";
+  if (/^(?:sys|acl|auth)$/.test(above)) {
+    return `\`holdfast path-help ${decodeURI(path)}\` shows what it is for`;
+  }
+  // Of secrets with versions it is the metadata that is listed.
+  const folder = above.replace(/^([^/]+)\/data(?=\/|$)/, "$1/metadata");
+  return `\`holdfast list ${folder}\` shows what is there`;
+}
+
+function onInternal(error: ApiError): string {
+  if (error.errors.some((text) => text.includes("audit device"))) {
+    // The device itself cannot be disabled then, since that is a request too.
+    return (
+      "on the server's machine: `df -h` tells whether the disk of the audit files is full, the server's " +
+      "log names the cause. When it is mended, requests go on by themselves"
+    );
+  }
+  return error.requestId === ""
+    ? "look at the server's log"
+    : `look for request ${error.requestId} in the server's log`;
+}
