@@ -9,7 +9,15 @@ import type { Field } from "@holdfast/shared/endpoint/wire";
 
 export type Declared = Pick<
   Endpoint<never>,
-  "name" | "method" | "path" | "summary" | "family" | "input" | "output" | "anyStatus"
+  | "name"
+  | "method"
+  | "path"
+  | "summary"
+  | "family"
+  | "input"
+  | "output"
+  | "anyStatus"
+  | "bodyStream"
 >;
 
 /** Endpoints of one room, or of one type of mount. */
@@ -134,7 +142,10 @@ function inputMembers(fields: readonly Field<unknown>[]): string {
 }
 
 /** The type of an answer, and where it lies in what the server sends. */
-function answerOf({ output, family }: Declared): [type: string, answer: string] {
+function answerOf({ name, output, family, bodyStream }: Declared): [type: string, answer: string] {
+  // A transport holds bodies and answers whole; what does not fit into memory would be cut or garbled.
+  const streamed = /^application\/(?:octet-stream|gzip)$/.test(output.schema.format ?? "");
+  if (bodyStream !== null || streamed) throw new Error(`${name} streams: it has no function yet`);
   if (output === out.nothing) return ["undefined", "nothing"];
   if (output.schema.format?.includes("/") === true) return ["string", "text"];
   if (output === inAuth) return [typeOf(output.schema), "auth"];

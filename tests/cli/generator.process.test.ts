@@ -165,6 +165,12 @@ test("two endpoints of one name are refused, and types of one text are one", () 
   assert.equal(typeOf({ type: "object" }), "JsonObject");
 });
 
+test("an endpoint that streams is refused, not given a function that holds it whole", () => {
+  const streamed = { ...sample[2]!, output: out.stream("application/gzip", "a") };
+  const group = { group: "t", at: "", endpoints: [streamed] };
+  assert.throws(() => generateClient([group]), /readText streams/);
+});
+
 test("the client is up to date: `node scripts/gen.ts` makes it", async () => {
   const files = await clientFiles();
   for (const [file, text] of files) assert.equal(readFileSync(file, "utf8"), text, file);
