@@ -4,14 +4,14 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { ApiError } from "@holdfast/client/api-error";
 import * as tokens from "@holdfast/client/api/tokens";
 import type { Answer, CallOptions } from "@holdfast/client/client";
-import { ACCESSOR_HELP, findAccessor, isAccessorPrefix } from "./accessors.ts";
+import { ACCESSOR_HELP, findAccessor } from "./accessors.ts";
 import { command, type Context } from "../command.ts";
 import { noToken, readToken, tokenOf, type TokenRecord } from "./fields.ts";
 import { follow } from "../follow.ts";
 import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
-import { indexOf, listPages, type Held, type TokenQuery } from "./listing.ts";
+import { indexOf, isAccessorPrefix, listPages, type Held, type TokenQuery } from "./listing.ts";
 import { pad } from "../terminal/text.ts";
 import { shown } from "../terminal/value.ts";
 import {
