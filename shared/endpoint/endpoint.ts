@@ -189,7 +189,10 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
   readonly folds: readonly (Folding | undefined)[];
   /** The body is the caller's own: no member of it is unknown. */
   readonly takesAnyBody: boolean;
-  /** A field of its body is declared as a secret: the bytes are overwritten once it has answered. */
+  /** Some field tells those who use it, of an old name or a spelling. */
+  readonly tells: boolean;
+  /** A field of its body is declared as a secret: the bytes are overwritten once it has answered, where
+   *  one was given. */
   readonly secretBody: boolean;
   run(input: Readonly<Record<string, unknown>>, asked: RequestContext): unknown;
   readonly exists:
@@ -231,6 +234,9 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: RequestContext) 
     fields,
     byName: new Map(byName),
     folds: endpoint.parameters.map((name) => byPath.get(name)),
+    tells: fields.some(
+      ({ field: { deprecation, notice } }) => (deprecation ?? notice) !== undefined,
+    ),
     secretBody: fields.some(({ field }) => field.secret && inBody(field.source)),
     takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
     // The types of the two ends were checked against each other at the declaration.

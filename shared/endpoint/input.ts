@@ -21,16 +21,26 @@ export interface ReadInput {
   readonly warnings: readonly string[];
 }
 
+/** Names that fields are read from: as many as are declared, at most. */
+interface ReadNames {
+  readonly query: string[];
+  readonly body: string[];
+}
+
 const MAX_NAMED = 8;
+const NONE: readonly string[] = [];
 
 export class RequestInput {
   readonly #endpoint: Served;
-  /** By the key of the field. */
-  readonly #values = new Map<string, JsonValue>();
+  /** In the order of the fields. */
+  readonly #values: (JsonValue | undefined)[] = [];
   /** Names in query and body that no field is read from. */
-  readonly #unread: { readonly query: readonly string[]; readonly body: readonly string[] };
+  readonly #unreadQuery: readonly string[] = NONE;
+  readonly #unreadBody: readonly string[] = NONE;
   readonly #given: Given;
   readonly #twice: boolean = false;
+  /** Whether nothing was given that is no part of the path. */
+  readonly isEmpty: boolean;
   #data: JsonObject | undefined;
 
   /** A field that is given in body and query is refused, after it was decided who may ask at all. Of several
@@ -38,28 +48,24 @@ export class RequestInput {
   constructor(endpoint: Served, given: Given) {
     this.#endpoint = endpoint;
     this.#given = given;
+    const names = Object.keys(given.body);
+    this.isEmpty = given.query.size === 0 && names.length === 0;
+    if (this.isEmpty) {
+      for (const { field } of endpoint.fields) this.#values.push(valueIn(field, given));
+      return;
+    }
     for (const name of given.query.keys()) {
       this.#twice ||= Object.hasOwn(given.body, name) && given.body[name] !== null;
     }
-    const body = endpoint.family === "acl" ? byFoldedName(given.body) : null;
-    const read = { query: new Set<string>(), body: new Set<string>() };
+    const folded = endpoint.family === "acl" ? byFoldedName(given.body, names) : null;
+    const read: ReadNames = { query: [], body: [] };
     for (const served of endpoint.fields) {
-      const value = valueOf(served, given, body, read);
-      if (value !== undefined) this.#values.set(served.key, value);
+      this.#values.push(valueOf(served, given, folded, read));
     }
-    this.#unread = {
-      query:
-        given.query.size === 0
-          ? []
-          : [...given.query.keys()].filter((name) => !read.query.has(name)),
-      body: endpoint.takesAnyBody
-        ? []
-        : Object.keys(given.body).filter(
-            // Null is as if it had not been given, here too.
-            (name) =>
-              given.body[name] !== null && !read.body.has(body === null ? name : lower(name)),
-          ),
-    };
+    if (given.query.size > 0) {
+      this.#unreadQuery = [...given.query.keys()].filter((name) => !read.query.includes(name));
+    }
+    if (!endpoint.takesAnyBody) this.#unreadBody = unread(given.body, names, folded, read.body);
   }
 
   /** What rules on parameters and programs look at: each field under its first name, in the one form of
@@ -78,7 +84,7 @@ export class RequestInput {
 
   /** The same and what nothing is read from, for records. */
   get recorded(): JsonObject {
-    const { query, body } = this.#unread;
+    const [query, body] = [this.#unreadQuery, this.#unreadBody];
     if (query.length + body.length === 0) return this.data;
     return {
       ...Object.fromEntries(query.map((name) => [name, this.#given.query.get(name) ?? null])),
@@ -87,41 +93,49 @@ export class RequestInput {
     };
   }
 
-  /** Whether anything was given that is no part of the path. */
-  get isEmpty(): boolean {
-    return this.#given.query.size === 0 && Object.keys(this.#given.body).length === 0;
+  /** Whether a field that is declared as a secret was given, or something that nobody knows. */
+  get mayHoldSecret(): boolean {
+    if (this.#unreadQuery.length + this.#unreadBody.length > 0) return true;
+    return this.#endpoint.fields.some(({ field }, i) => {
+      const value = this.#values[i];
+      return field.secret && value !== undefined && value !== null;
+    });
   }
 
   /** The values as their declarations take them. Refuses what is wrong with one, by its name. */
   read(control: ReadonlySet<string>): ReadInput {
     if (this.#twice) throw failures.givenTwice();
+    const { fields } = this.#endpoint;
     const input: Record<string, unknown> = {};
-    for (const { key, field } of this.#endpoint.fields) {
-      input[key] = field.read(this.#values.get(key));
+    for (let i = 0; i < fields.length; i++) {
+      const { key, field } = fields[i]!;
+      input[key] = field.read(this.#values[i]);
     }
-    const query = this.#unread.query.filter((name) => !control.has(name));
-    return {
-      input,
-      warnings: [
-        ...this.#deprecations(),
-        ...this.#notices(),
-        ...ignored("fields", this.#unread.body),
-        ...ignored("parameters of the query", query),
-      ],
-    };
+    return { input, warnings: this.#warnings(control) };
+  }
+
+  #warnings(control: ReadonlySet<string>): readonly string[] {
+    const unknown = this.#unreadQuery.length + this.#unreadBody.length;
+    if (!this.#endpoint.tells && unknown === 0) return NONE;
+    const query = this.#unreadQuery.filter((name) => !control.has(name));
+    return [
+      ...this.#deprecations(),
+      ...this.#notices(),
+      ...ignored("fields", this.#unreadBody),
+      ...ignored("parameters of the query", query),
+    ];
   }
 
   #deprecations(): string[] {
-    const { fields } = this.#endpoint;
-    return fields.flatMap(({ field: { name, deprecation }, key }) => {
-      const used = deprecation !== undefined && this.#values.has(key);
+    return this.#endpoint.fields.flatMap(({ field: { name, deprecation } }, i) => {
+      const used = deprecation !== undefined && this.#values[i] !== undefined;
       return used && !Object.hasOwn(this.#given.body, name) ? [deprecation] : [];
     });
   }
 
   #notices(): string[] {
-    return this.#endpoint.fields.flatMap(({ field, key }) => {
-      const value = this.#values.get(key);
+    return this.#endpoint.fields.flatMap(({ field }, i) => {
+      const value = this.#values[i];
       const notice = value === undefined || value === null ? undefined : field.notice?.(value);
       return notice === undefined ? [] : [notice];
     });
@@ -129,8 +143,10 @@ export class RequestInput {
 
   #collect(): JsonObject {
     const data: Record<string, JsonValue> = {};
-    for (const { key, field } of this.#endpoint.fields) {
-      const value = this.#values.get(key);
+    const { fields } = this.#endpoint;
+    for (let i = 0; i < fields.length; i++) {
+      const { field } = fields[i]!;
+      const value = this.#values[i];
       if (value === undefined || field.source === "path") continue;
       if (field.source === "whole") Object.assign(data, value);
       else {
@@ -138,7 +154,7 @@ export class RequestInput {
         if (one !== null || field.clears === true) data[field.name] = one;
       }
     }
-    for (const name of this.#unread.body) {
+    for (const name of this.#unreadBody) {
       const field = this.#endpoint.byName.get(fold(name));
       if (field === undefined || field.name !== name) data[name] = this.#given.body[name] ?? null;
     }
@@ -175,15 +191,21 @@ function canonical(field: ServedField["field"], value: JsonValue): JsonValue {
   }
 }
 
+/** Of a request that has nothing but its path. */
+function valueIn({ source, name }: ServedField["field"], given: Given): JsonValue | undefined {
+  if (source === "path") return given.path[name];
+  return source === "whole" ? given.body : undefined;
+}
+
 function valueOf(
   { field, names }: ServedField,
-  { path, query, body }: Given,
+  given: Given,
   folded: ReadonlyMap<string, JsonValue> | null,
-  read: { readonly query: Set<string>; readonly body: Set<string> },
+  read: ReadNames,
 ): JsonValue | undefined {
   const { source } = field;
-  if (source === "path") return path[field.name];
-  if (source === "whole") return body;
+  if (source === "path" || source === "whole") return valueIn(field, given);
+  const { query, body } = given;
   let found: JsonValue | undefined;
   for (const name of names) {
     if (found !== undefined && found !== null) {
@@ -192,18 +214,18 @@ function valueOf(
         source !== "query" &&
         isSame(field, found, folded === null ? body[name] : folded.get(name))
       ) {
-        read.body.add(name);
+        read.body.push(name);
       }
       continue;
     }
     const inBody = folded === null ? Object.hasOwn(body, name) : folded.has(name);
     if (source !== "query" && inBody) {
       found = folded === null ? body[name] : folded.get(name);
-      read.body.add(name);
+      read.body.push(name);
     }
     if (source !== "body" && (found === undefined || found === null) && query.has(name)) {
       found = query.get(name);
-      read.query.add(name);
+      read.query.push(name);
     }
   }
   return found;
@@ -220,8 +242,22 @@ function isSame(
 
 /** On /acl/ the case of a field's name does not matter; none is given twice, which the reader of the body
  *  has seen to. */
-function byFoldedName(body: JsonObject): ReadonlyMap<string, JsonValue> {
-  return new Map(Object.entries(body).map(([name, value]) => [lower(name), value ?? null]));
+function byFoldedName(body: JsonObject, names: readonly string[]): ReadonlyMap<string, JsonValue> {
+  const folded = new Map<string, JsonValue>();
+  for (const name of names) folded.set(lower(name), body[name] ?? null);
+  return folded;
+}
+
+/** Null is as if it had not been given, here too. */
+function unread(
+  body: JsonObject,
+  names: readonly string[],
+  folded: ReadonlyMap<string, JsonValue> | null,
+  read: readonly string[],
+): readonly string[] {
+  return names.filter(
+    (name) => body[name] !== null && !read.includes(folded === null ? name : lower(name)),
+  );
 }
 
 function lower(name: string): string {

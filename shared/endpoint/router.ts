@@ -6,6 +6,7 @@
 import { fold } from "../text/fold.ts";
 import { invariant } from "../invariant.ts";
 import type { Method, Served } from "./endpoint.ts";
+import type { NamespaceRef } from "./request.ts";
 
 export type Methods = ReadonlyMap<Method, Served>;
 
@@ -18,21 +19,31 @@ export interface Route {
 }
 
 /** Reads a path of this server that stands inside another one. */
-export type ReadPlace = (segments: readonly string[]) => readonly string[];
+export type ReadPlace = (
+  segments: readonly string[],
+  namespace: NamespaceRef | null,
+) => readonly string[];
 
 interface Node {
   readonly words: Map<string, Node>;
   one: Node | null; // any one segment
   rest: Rest[]; // one or more segments, then words; the most words first
-  readonly here: Map<Method, Served>;
+  readonly here: Leaf;
+}
+
+interface Leaf {
+  readonly methods: Map<Method, Served>;
+  /** Of the parameters on the way, in order; null where none folds, which is nearly everywhere. */
+  folds: Served["folds"] | null;
 }
 
 interface Rest {
   readonly words: readonly string[];
-  readonly methods: Map<Method, Served>;
+  readonly leaf: Leaf;
 }
 
 const NONE: Methods = new Map();
+const NO_VALUES: readonly string[] = [];
 const AS_GIVEN: ReadPlace = (segments) => segments;
 
 export class Router {
@@ -47,14 +58,21 @@ export class Router {
     return this.#all;
   }
 
-  find(segments: readonly string[], place: ReadPlace = AS_GIVEN): Route {
-    const spans: Span[] = [];
-    const methods = descend(this.#top, segments, 0, spans);
-    if (methods === null) return { methods: NONE, segments, values: [] };
-    const folded = foldedBy(methods, segments, spans, place);
-    // Folded it may be a word, or another route: that is what is judged, so that is what runs.
-    if (folded !== segments) return this.find(folded, place);
-    return { methods, segments, values: spans.map((span) => textOf(segments, span)) };
+  find(
+    segments: readonly string[],
+    place: ReadPlace = AS_GIVEN,
+    namespace: NamespaceRef | null = null,
+  ): Route {
+    const spans: Spans = [];
+    const leaf = descend(this.#top, segments, 0, spans);
+    if (leaf === null) return { methods: NONE, segments, values: NO_VALUES };
+    const { methods, folds } = leaf;
+    if (folds !== null) {
+      const folded = foldedBy(folds, segments, spans, (part) => place(part, namespace));
+      // Folded it may be a word, or another route: that is what is judged, so that is what runs.
+      if (folded !== segments) return this.find(folded, place, namespace);
+    }
+    return { methods, segments, values: valuesOf(segments, spans) };
   }
 
   #add(endpoint: Served): void {
@@ -76,45 +94,57 @@ export class Router {
     this.#put(node.here, endpoint);
   }
 
-  #put(methods: Map<Method, Served>, endpoint: Served): void {
-    const { method, path } = endpoint;
+  #put(leaf: Leaf, endpoint: Served): void {
+    const { method, path, folds } = endpoint;
+    const { methods } = leaf;
     invariant(!methods.has(method), `two declarations of ${method} ${path}`);
     const [other] = methods.values();
     invariant(
-      other === undefined || other.folds.every((how, i) => how === endpoint.folds[i]),
+      other === undefined || other.folds.every((how, i) => how === folds[i]),
       `${method} ${path}: its parameters fold otherwise than those of ${other?.method ?? ""}`,
     );
     methods.set(method, endpoint);
+    if (folds.some((how) => how !== undefined)) leaf.folds = folds;
     this.#all.push(endpoint);
   }
 }
 
 /** The values of a route's parameters by name. */
 export function namedValues(endpoint: Served, route: Route): Readonly<Record<string, string>> {
+  const { parameters } = endpoint;
   const named: Record<string, string> = {};
-  for (const [i, name] of endpoint.parameters.entries()) named[name] = route.values[i] ?? "";
+  for (let i = 0; i < parameters.length; i++) named[parameters[i]!] = route.values[i] ?? "";
   return named;
 }
 
-/** From the first to before the second segment. */
-type Span = readonly [from: number, to: number];
+/** Where parameters stand, two numbers for each: its first segment, and the one behind it. */
+type Spans = number[];
 
-function textOf(segments: readonly string[], [from, to]: Span): string {
-  return to === from + 1 ? segments[from]! : segments.slice(from, to).join("/");
+function valuesOf(segments: readonly string[], spans: Spans): readonly string[] {
+  if (spans.length === 0) return NO_VALUES;
+  const values: string[] = [];
+  for (let i = 0; i < spans.length; i += 2) {
+    const from = spans[i]!;
+    const to = spans[i + 1]!;
+    values.push(to === from + 1 ? segments[from]! : segments.slice(from, to).join("/"));
+  }
+  return values;
 }
 
 /** The same array where nothing changes, which is nearly every request. */
 function foldedBy(
-  methods: Methods,
+  folds: Served["folds"],
   segments: readonly string[],
-  spans: readonly Span[],
-  place: ReadPlace,
+  spans: Spans,
+  place: (segments: readonly string[]) => readonly string[],
 ): readonly string[] {
-  const [one] = methods.values();
   let folded = segments;
-  for (const [i, [from, to]] of spans.entries()) {
-    const how = one?.folds[i];
+  for (let i = 0; i < folds.length; i++) {
+    const how = folds[i];
     if (how === undefined) continue;
+    const from = spans[2 * i]!;
+    const to = spans[2 * i + 1]!;
+    if (how === "case" && areFolded(segments, from, to)) continue;
     const before = segments.slice(from, to);
     const after = how === "case" ? before.map(fold) : place(before);
     if (after.every((part, at) => part === before[at])) continue;
@@ -123,45 +153,57 @@ function foldedBy(
   return folded;
 }
 
-function descend(
-  node: Node,
-  segments: readonly string[],
-  at: number,
-  values: Span[],
-): Methods | null {
+function areFolded(segments: readonly string[], from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    if (fold(segments[at]!) !== segments[at]) return false;
+  }
+  return true;
+}
+
+function descend(node: Node, segments: readonly string[], at: number, spans: Spans): Leaf | null {
   const segment = segments[at];
-  if (segment === undefined) return node.here.size === 0 ? null : node.here;
+  if (segment === undefined) return node.here.methods.size === 0 ? null : node.here;
   const word = node.words.get(segment);
   if (word !== undefined) {
-    const found = descend(word, segments, at + 1, values);
+    const found = descend(word, segments, at + 1, spans);
     if (found !== null) return found;
   }
   if (node.one !== null) {
-    values.push([at, at + 1]);
-    const found = descend(node.one, segments, at + 1, values);
+    spans.push(at, at + 1);
+    const found = descend(node.one, segments, at + 1, spans);
     if (found !== null) return found;
-    values.pop();
+    spans.length -= 2;
   }
-  for (const { words, methods } of node.rest) {
+  for (const { words, leaf } of node.rest) {
     const end = segments.length - words.length;
-    if (end <= at || words.some((one, i) => one !== segments[end + i])) continue;
-    values.push([at, end]);
-    return methods;
+    if (end <= at || !endsWith(segments, words)) continue;
+    spans.push(at, end);
+    return leaf;
   }
   return null;
 }
 
-function restOf(node: Node, words: readonly string[]): Map<Method, Served> {
+function endsWith(segments: readonly string[], words: readonly string[]): boolean {
+  const start = segments.length - words.length;
+  for (let i = 0; i < words.length; i++) {
+    if (segments[start + i] !== words[i]) return false;
+  }
+  return true;
+}
+
+function restOf(node: Node, words: readonly string[]): Leaf {
   const text = words.join("/");
   const known = node.rest.find((rest) => rest.words.join("/") === text);
-  if (known !== undefined) return known.methods;
-  const methods = new Map<Method, Served>();
-  node.rest = [...node.rest, { words, methods }].toSorted(
-    (a, b) => b.words.length - a.words.length,
-  );
-  return methods;
+  if (known !== undefined) return known.leaf;
+  const leaf = emptyLeaf();
+  node.rest = [...node.rest, { words, leaf }].toSorted((a, b) => b.words.length - a.words.length);
+  return leaf;
 }
 
 function emptyNode(): Node {
-  return { words: new Map(), one: null, rest: [], here: new Map() };
+  return { words: new Map(), one: null, rest: [], here: emptyLeaf() };
+}
+
+function emptyLeaf(): Leaf {
+  return { methods: new Map(), folds: null };
 }

@@ -6,6 +6,7 @@
 import type { Failure } from "../failure.ts";
 import { durationInvalid as refused } from "../failures.ts";
 import type { Nanos } from "../world.ts";
+import { withoutEndingZeros } from "./digits.ts";
 
 export const NANOSECOND: Nanos = 1n;
 export const MICROSECOND: Nanos = 1_000n;
@@ -90,20 +91,16 @@ function wholeSeconds(input: unknown): bigint | null {
 /** Adds up pairs of number and unit. Refusals show `whole`, the input as given, and the hint. */
 function sumOfPairs(pairs: string, whole: string, hint = ""): Nanos {
   if (pairs === "" || pairs.length > MAX_TEXT) throw invalid(whole, hint);
-  const text = quote(whole, SHOWN_TEXT);
   let sum = 0n;
   // Digits and point first, then a unit: all up to the next digit or point, known or not.
   const pair = /([0-9]*)(?:\.([0-9]*))?([^0-9.]*)/y;
   while (pair.lastIndex < pairs.length) {
     const [, integer = "", fraction = "", unit = ""] = pair.exec(pairs) ?? [];
     if (integer === "" && fraction === "") throw invalid(whole, hint);
-    if (unit === "") throw refused(`time: missing unit in duration ${text}${hint}`);
     const size = UNITS.get(unit);
-    if (size === undefined) {
-      const name = quote(unit, SHOWN_UNIT);
-      throw refused(`time: unknown unit ${name} in duration ${text}${hint}`);
-    }
-    sum += (BigInt(integer + fraction) * size) / 10n ** BigInt(fraction.length);
+    if (size === undefined) throw unknownUnit(unit, whole, hint);
+    const count = BigInt(integer + fraction) * size;
+    sum += fraction === "" ? count : count / 10n ** BigInt(fraction.length);
   }
   if (sum === 0n && /[1-9]/.test(pairs)) throw vanishing(whole, hint);
   return sum;
@@ -123,14 +120,22 @@ export function showDuration(nanos: Nanos): string {
 }
 
 function decimal(nanos: Nanos, unit: Nanos): string {
+  const below = nanos % unit;
+  if (below === 0n) return `${nanos / unit}`;
   const digits = unit.toString().length - 1;
-  const fraction = (nanos % unit).toString().padStart(digits, "0").replace(/0+$/, "");
-  return fraction === "" ? `${nanos / unit}` : `${nanos / unit}.${fraction}`;
+  return `${nanos / unit}.${withoutEndingZeros(below.toString().padStart(digits, "0"))}`;
 }
 
 function inRange(nanos: Nanos, input: unknown): Nanos {
   if (nanos < LEAST || nanos > MOST) throw invalid(input);
   return nanos;
+}
+
+function unknownUnit(unit: string, whole: string, hint: string): Failure {
+  const text = quote(whole, SHOWN_TEXT);
+  if (unit === "") return refused(`time: missing unit in duration ${text}${hint}`);
+  const name = quote(unit, SHOWN_UNIT);
+  return refused(`time: unknown unit ${name} in duration ${text}${hint}`);
 }
 
 function vanishing(given: string, hint = ""): Failure {

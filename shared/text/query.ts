@@ -10,15 +10,17 @@ const MAX_PARAMETERS = 64;
 /** A name that stands there without a value is a switch that is on; `name=` has a value, an empty one. */
 export type Query = ReadonlyMap<string, string | true>;
 
+export const NO_QUERY: Query = new Map();
+
 export function parseQuery(raw: string): Query {
-  const found = new Map<string, string | true>();
-  if (raw === "") return found;
+  if (raw === "") return NO_QUERY;
   // Bytes beyond ASCII reach us as one character each: read so they would be something else.
   if (!/^[!"$-~]+$/.test(raw)) throw malformed("a character that needs an escape has none");
   const parts = raw.split("&");
   if (parts.length > MAX_PARAMETERS) {
     throw malformed(`it may have at most ${MAX_PARAMETERS} parameters`);
   }
+  const found = new Map<string, string | true>();
   for (const part of parts) {
     if (part === "") continue;
     const at = part.indexOf("=");

@@ -3,9 +3,11 @@
 
 import { timeInvalid } from "../failures.ts";
 import { invariant } from "../invariant.ts";
+import { withoutEndingZeros } from "./digits.ts";
 import type { Instant } from "../world.ts";
 
 const SECOND = 1_000_000_000n;
+const NANOS = 1e9;
 const DAY_SECONDS = 86_400;
 // Days are counted in eras of 400 years (146,097 days) whose years begin in March, so that the leap
 // day is the last of its year; from 0000-03-01 to 1970-01-01 are 719,468 days.
@@ -66,13 +68,19 @@ export function canonicalTime(input: unknown): string | null {
 /** UTC with `Z`; the fraction has no trailing zeros and is absent when it is zero. */
 export function showTime(instant: Instant): string {
   invariant(instant >= ZERO_TIME && instant < END, "an instant lies in the years 1 to 9999");
-  const fraction = ((instant % SECOND) + SECOND) % SECOND;
-  const seconds = Number((instant - fraction) / SECOND);
+  let seconds = Number(instant / SECOND);
+  let nanos = Number(instant % SECOND);
+  if (nanos < 0) {
+    seconds--;
+    nanos += NANOS;
+  }
   const days = Math.floor(seconds / DAY_SECONDS);
   const rest = seconds - days * DAY_SECONDS;
-  const clock = [rest / 3600, (rest / 60) % 60, rest % 60].map((part) => pad(Math.floor(part), 2));
-  const digits = fraction.toString().padStart(9, "0").replace(/0+$/, "");
-  return `${dateOf(days)}T${clock.join(":")}${digits === "" ? "" : `.${digits}`}Z`;
+  const hour = Math.floor(rest / 3600);
+  const minute = Math.floor(rest / 60) % 60;
+  const clock = `${pad(hour, 2)}:${pad(minute, 2)}:${pad(rest % 60, 2)}`;
+  const fraction = nanos === 0 ? "" : `.${withoutEndingZeros(pad(nanos, 9))}`;
+  return `${dateOf(days)}T${clock}${fraction}Z`;
 }
 
 function pad(value: number, digits: number): string {

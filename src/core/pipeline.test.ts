@@ -98,6 +98,19 @@ const declared = [
     handler: () => ({ in: true }),
   }),
   endpoint({
+    name: "keep",
+    method: "POST",
+    path: "/sys/keep",
+    summary: "may be given a secret",
+    access: access.capability,
+    input: {
+      note: wire.body("note").string("note").optional(),
+      secret: wire.body("secret").secret("secret").optional(),
+    },
+    output: any,
+    handler: () => ({}),
+  }),
+  endpoint({
     name: "metrics",
     method: "GET",
     path: "/sys/metrics",
@@ -696,4 +709,20 @@ test("each request of a counted token takes a use, and the last one ends the tok
   assert.deepEqual(small.trace.slice(-2), ["audit response refused", "spent counted"]);
   assert.equal(await ask("/sys/things/x"), "denied invalid-token");
   assert.equal(small.trace.filter((word) => word === "spent counted").length, 1);
+});
+
+test("a body is overwritten unless it is known to hold no secret", async () => {
+  const wiped = async (body: string, token = "root") => {
+    const small = house();
+    const told = await small.told("POST", "/sys/keep", { token, body });
+    return [told, small.trace.filter((word) => word === "wipe").length];
+  };
+  assert.deepEqual(await wiped('{"note":"n"}'), ["ok", 0]);
+  assert.deepEqual(await wiped('{"note":"n","secret":null}'), ["ok", 0]);
+  assert.deepEqual(await wiped('{"note":"n","secret":"s"}'), ["ok", 1]);
+  assert.deepEqual(await wiped('{"secert":"s"}'), ["ok", 1], "under a wrong name");
+  assert.deepEqual(await wiped('{"secret":7}'), ["invalid field-invalid", 1], "of a wrong type");
+  assert.deepEqual(await wiped('{"secret":"s"'), ["invalid body-malformed", 1], "not JSON");
+  assert.deepEqual(await wiped('{"secret":"s"}', "stranger"), ["denied invalid-token", 1]);
+  assert.deepEqual(await wiped('{"secret":"s"}', "client"), ["denied permission-denied", 1]);
 });

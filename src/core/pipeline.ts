@@ -40,6 +40,8 @@ import type * as seams from "./seams.ts";
 // Clients of the API that /acl/ has in common with another server send their own namespace along.
 const ACL_CONTROL: ReadonlySet<string> = new Set([...MEANING, "pretty", "namespace"]);
 
+const NONE: readonly string[] = [];
+
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;
 
@@ -90,7 +92,7 @@ export class Pipeline implements Core {
         this.#parts.attempts.count(incoming.remote.address);
       }
     } finally {
-      if (passage.endpoint?.secretBody === true) incoming.wipe();
+      if (passage.mayHoldSecret) incoming.wipe();
       await this.#endSpent(passage);
     }
     const body = result instanceof Failure ? undefined : result.data;
@@ -533,14 +535,16 @@ function allowed(
 function readInput(passage: RequestState): ReadInput {
   const { input, isAcl } = passage;
   invariant(input !== null, "whatever runs is declared");
-  const { input: values, warnings } = input.read(isAcl ? ACL_CONTROL : MEANING);
-  return { input: values, warnings: [...conversions(passage), ...warnings] };
+  const read = input.read(isAcl ? ACL_CONTROL : MEANING);
+  const converted = conversions(passage);
+  if (converted.length === 0) return read;
+  return { input: read.input, warnings: [...converted, ...read.warnings] };
 }
 
 /** Whoever writes to a name learns how it is kept. */
 function conversions({ endpoint, route, meant, respelled }: RequestState): readonly string[] {
   const writes = meant?.operation === "update" || meant?.operation === "patch";
-  if (!respelled || !writes || endpoint === null) return [];
+  if (!respelled || !writes || endpoint === null) return NONE;
   return endpoint.fields.flatMap(({ field: { source, folds, name, called = name } }) => {
     const at = endpoint.parameters.indexOf(name);
     if (source !== "path" || folds !== "case") return [];

@@ -20,12 +20,12 @@ import {
 } from "@holdfast/shared/endpoint/request";
 import type { Incoming, Outcome } from "./incoming.ts";
 import type { Meant } from "@holdfast/shared/endpoint/operation";
-import type { Query } from "@holdfast/shared/text/query";
+import { NO_QUERY, type Query } from "@holdfast/shared/text/query";
 import { RequestInput } from "@holdfast/shared/endpoint/input";
 import { namedValues, type Route } from "@holdfast/shared/endpoint/router";
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
-const NO_QUERY: Query = new Map();
+const NO_VALUES: Readonly<Record<string, string>> = {};
 const NO_BODY: JsonObject = {};
 const NO_ROUTE: Route = { methods: new Map(), segments: [], values: [] };
 
@@ -67,6 +67,8 @@ export class RequestState {
   /** What the request record said, once it was taken: the response record says the same. */
   recorded: AuditedRequest | null = null;
   #input: RequestInput | null = null;
+  #home: Home | null = null;
+  #pathValues: Readonly<Record<string, string>> | null = null;
 
   constructor(incoming: Incoming, time: Instant) {
     this.incoming = incoming;
@@ -93,9 +95,10 @@ export class RequestState {
     return input.isEmpty ? this.body : input.data;
   }
 
-  /** Parameters of the path by name. */
+  /** Parameters of the path by name. Asked for first when the route was found. */
   get pathValues(): Readonly<Record<string, string>> {
-    return this.endpoint === null ? {} : namedValues(this.endpoint, this.route);
+    if (this.endpoint === null) return NO_VALUES;
+    return (this.#pathValues ??= namedValues(this.endpoint, this.route));
   }
 
   /** For policies: relative to the namespace, lists with a slash at the end. */
@@ -104,10 +107,16 @@ export class RequestState {
     return this.meant?.operation === "list" ? `${text}/` : text;
   }
 
-  /** The part of the server, or the mount, that the path belongs to. */
+  /** The part of the server, or the mount, that the path belongs to. Asked for first when the way of the
+   *  path is known. */
   get home(): Home {
-    if (this.mount !== null) return { point: this.mount.path, type: this.mount.type };
-    return homeOf(this.path?.segments ?? []);
+    return (this.#home ??= homeFor(this.mount, this.path?.segments ?? []));
+  }
+
+  /** Whether the bytes of the body may hold a secret: what was not read, or not wholly, may. */
+  get mayHoldSecret(): boolean {
+    if (this.endpoint?.secretBody !== true) return false;
+    return this.body === null || this.#input === null || this.#input.mayHoldSecret;
   }
 
   /** `judged`: in the form that was judged. What was refused before anybody looked at its values is told as it
@@ -125,7 +134,7 @@ export class RequestState {
       mountPoint: point,
       mountType: type,
       mountAccessor: this.mount?.accessor ?? "",
-      ...(this.mount === null ? {} : { readable: this.mount.readable }),
+      readable: this.mount?.readable,
       caller: this.caller,
       credential: incoming.credential,
       data: this.#recordedData(judged),
@@ -170,6 +179,10 @@ export class RequestState {
       index: result instanceof Reply ? (result.index ?? index) : null,
     };
   }
+}
+
+function homeFor(mount: MountRef | null, segments: readonly string[]): Home {
+  return mount === null ? homeOf(segments) : { point: mount.path, type: mount.type };
 }
 
 /** Values of a query are recorded as hashes or not at all, also where its path was refused. */

@@ -7,7 +7,7 @@ import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { MountRef, NamespaceRef, Operation } from "@holdfast/shared/endpoint/request";
 import { describedInput } from "@holdfast/shared/endpoint/input";
 import { methodOf } from "@holdfast/shared/endpoint/operation";
-import { namedValues, type Route, Router } from "@holdfast/shared/endpoint/router";
+import { namedValues, type ReadPlace, type Route, Router } from "@holdfast/shared/endpoint/router";
 import type * as seams from "./seams.ts";
 
 export interface Reached {
@@ -26,6 +26,7 @@ export interface RoutingParts {
 export class Routing {
   readonly #parts: RoutingParts;
   readonly #router: Router;
+  readonly #readPlace: ReadPlace = (segments, namespace) => this.#read(namespace, segments);
 
   constructor(parts: RoutingParts) {
     this.#parts = parts;
@@ -34,13 +35,11 @@ export class Routing {
 
   reach(namespace: NamespaceRef | null, segments: readonly string[], nested = false): Reached {
     // A path inside a path inside a path is read by nobody: nesting must not multiply the work.
-    const place = nested ? undefined : (inner: readonly string[]) => this.#read(namespace, inner);
-    const own = this.#router.find(segments, place);
+    const own = this.#router.find(segments, nested ? undefined : this.#readPlace, namespace);
     if (own.methods.size > 0) return { mount: null, route: own, segments: own.segments };
-    const none = { mount: null, route: own, segments };
-    if (namespace === null || this.#parts.node.sealed) return none;
-    const found = this.#parts.mounts.find(namespace, segments);
-    if (found === null) return none;
+    const sealed = namespace === null || this.#parts.node.sealed;
+    const found = sealed ? null : this.#parts.mounts.find(namespace, segments);
+    if (found === null) return { mount: null, route: own, segments };
     const below = segments.slice(found.taken);
     const route = found.endpoints.find(below);
     const whole =

@@ -24,10 +24,12 @@ export interface AuditedRequest {
   readonly mountType: string;
   readonly mountAccessor?: string;
   /** Members of `data` that the mount wants readable, in requests and in responses. */
-  readonly readable?: {
-    readonly request: ReadonlySet<string>;
-    readonly response: ReadonlySet<string>;
-  };
+  readonly readable?:
+    | {
+        readonly request: ReadonlySet<string>;
+        readonly response: ReadonlySet<string>;
+      }
+    | undefined;
   readonly caller: Caller | null;
   readonly credential: string | null;
   /** Null where the body was not read. */

@@ -67,7 +67,8 @@ export class Http1Connection implements Wire, Swept, Seated {
   #followed = false; // a refusal stands in line behind the answer that is being made
   #last = false; // no further request is served
   #thrownAway = 0;
-  #segments: Buffer[] = []; // that the request came in, as far as they are remembered
+  #segment: Buffer | null = null; // that the request came in, which is mostly one
+  #further: Buffer[] = []; // those behind it, as far as they are remembered
   #remembered = 0; // bytes of them
 
   constructor(socket: Socket, remote: Remote, reception: Reception, limits: ListenerLimits) {
@@ -138,16 +139,20 @@ export class Http1Connection implements Wire, Swept, Seated {
   /** Requests with secrets that are to be overwritten are small; large ones are not held on to. */
   #remember(segment: Buffer): void {
     this.#remembered += segment.length;
-    if (this.#remembered <= MAX_REMEMBERED) this.#segments.push(segment);
+    if (this.#remembered > MAX_REMEMBERED) return;
+    if (this.#segment === null) this.#segment = segment;
+    else this.#further.push(segment);
   }
 
   #forgetSegments(): void {
-    this.#segments = [];
+    this.#segment = null;
+    if (this.#further.length > 0) this.#further = [];
     this.#remembered = 0;
   }
 
   wipe(): void {
-    for (const segment of this.#segments) segment.fill(0);
+    this.#segment?.fill(0);
+    for (const segment of this.#further) segment.fill(0);
     this.#reception.readBlocks.scrub();
     this.#forgetSegments();
   }

@@ -25,8 +25,10 @@ test("T-N02: of large bodies that come together one goes on in a turn, and small
   const turns = new Turns();
   const bodies = new LargeBodies(turns);
   const gone: string[] = [];
-  const send = (name: string, size: number) =>
-    bodies.inTurn(Buffer.alloc(size)).then(({ length }) => gone.push(`${name} ${length}`));
+  const send = async (name: string, size: number) => {
+    const { length } = await bodies.inTurn(Buffer.alloc(size));
+    gone.push(`${name} ${length}`);
+  };
   void send("first", 8193);
   void send("second", 1_000_000);
   void send("small", 8192);

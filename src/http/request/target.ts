@@ -8,6 +8,7 @@ import { malformed, nothingHere } from "../failures.ts";
 export function splitAddress(
   target: string,
 ): { readonly host: string; readonly rest: string } | null {
+  if (target.startsWith("/")) return null;
   const [, host, rest] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? [];
   if (host === undefined || rest === undefined) return null;
   return { host, rest: rest.startsWith("/") ? rest : `/${rest}` };
