@@ -4,8 +4,10 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
-import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
-import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
+import { type Declaration, type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import type { Output } from "@holdfast/shared/endpoint/output";
+import type { Fields } from "@holdfast/shared/endpoint/wire";
+import type { EngineRequest, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LockoutConfig } from "./lockout.ts";
 import type { MetricDeclarations } from "./metrics.ts";
 import type { EngineStorage } from "./storage.ts";
@@ -18,7 +20,7 @@ export interface EngineType<E> {
   readonly summary: string;
   /** Such as v1.0.0+builtin. */
   readonly version: string;
-  /** Endpoints, made with endpointsOf<E>(); their paths begin at the mount: "/data/:path+". */
+  /** Endpoints, made with engineEndpoints<E>(); their paths begin at the mount: "/data/:path+". */
   readonly paths: (options: EngineOptions) => readonly Endpoint<E>[];
   /** Refuses what it does not know; gives the options as they are kept, defaults filled in. */
   readonly checkOptions: (options: EngineOptions) => EngineOptions;
@@ -131,6 +133,14 @@ export interface Renewal {
   /** Default true. */
   readonly renewable?: boolean;
   readonly internal?: JsonObject;
+}
+
+/** Declares endpoints of an engine: endpointsOf, but handlers see of a request what an engine may see. */
+export function engineEndpoints<E>() {
+  const declare = endpointsOf<E>();
+  return <F extends Fields, O extends Output<unknown>>(
+    declared: Declaration<E, F, O, EngineRequest>,
+  ): Endpoint<E> => declare(declared);
 }
 
 /** A type without that of its engines: what tables of types are made of. Whoever calls it hands it the

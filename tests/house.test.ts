@@ -22,7 +22,7 @@ import { casesApart, casesListed, casesNamed } from "./house/cases.ts";
 import { documented, exactVersions, lockfile, readManifest } from "./house/packages.ts";
 import { strayPointers } from "./house/pointers.ts";
 import { roomsApart } from "./house/room-list.ts";
-import { importDirection, type Packages } from "./house/rooms.ts";
+import { engineView, importDirection, type Packages } from "./house/rooms.ts";
 import { importsOf, readCode } from "./house/source.ts";
 import { pooledMemory, worldUse } from "./house/world.ts";
 
@@ -126,6 +126,19 @@ const rules: Readonly<Record<string, Rule>> = {
         'import { serve } from "./daemon/run.ts";\nconst c = import("./cli/run.ts");',
       ],
       ["sim/a.ts", 'import { b } from "../src/core/b.ts";'],
+    ],
+    on: scripts,
+  },
+  "an engine sees of a request what an engine may see": {
+    check: engineView,
+    violations: [
+      ["engines/kv/a.ts", 'import type { RequestContext as R } from "@holdfast/shared/b";'],
+      ["engines/kv/a.ts", "const endpoint = endpointsOf<Kv>();"],
+    ],
+    innocent: [
+      ["engines/kv/a.ts", "const endpoint = engineEndpoints<Kv>();"],
+      ["engines/kv/a.ts", "function f(request: EngineRequest) {}"],
+      ["src/mounts/a.ts", "const endpoint = endpointsOf<Mounts>();"],
     ],
     on: scripts,
   },

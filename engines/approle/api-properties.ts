@@ -1,14 +1,15 @@
 // The properties of a role one by one: existing clients read, set and clear each at a path of its own.
 
 import { access } from "@holdfast/shared/endpoint/access";
-import { type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { type Endpoint } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import type { AppRole } from "./approle.ts";
 import { roleFields, roleNameField, shownRole } from "./fields.ts";
 import type { RoleChange } from "./role.ts";
 
-const endpoint = endpointsOf<AppRole>();
+const endpoint = engineEndpoints<AppRole>();
 
 type Property = Exclude<keyof typeof roleFields, "localSecretIds" | "roleId">;
 type Shown = keyof ReturnType<typeof shownRole>;

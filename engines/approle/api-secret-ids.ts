@@ -4,7 +4,7 @@
 import { rangeForm } from "@holdfast/plugin-sdk/login-terms";
 import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { inSeconds } from "@holdfast/plugin-sdk/login-terms";
@@ -13,7 +13,7 @@ import { MAX_USES, pageFields, pageOf, roleNameField } from "./fields.ts";
 import type { SecretId } from "./secret-id.ts";
 import type { MadeSecretId } from "./secret-ids.ts";
 
-const endpoint = endpointsOf<AppRole>();
+const endpoint = engineEndpoints<AppRole>();
 
 const name = roleNameField;
 const secretId = wire.body("secret_id").secret("The secret id.", { max: 1024 });

@@ -3,7 +3,7 @@
 
 import { access } from "@holdfast/shared/endpoint/access";
 import { inAuth } from "@holdfast/shared/endpoint/auth";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -18,7 +18,7 @@ import {
   shownRole,
 } from "./fields.ts";
 
-const endpoint = endpointsOf<AppRole>();
+const endpoint = engineEndpoints<AppRole>();
 
 export const approleApi = [
   endpoint({

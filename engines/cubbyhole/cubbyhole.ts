@@ -4,7 +4,7 @@
 
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest, Caller } from "@holdfast/shared/endpoint/request";
 
 /** Whose, and where. */
 export interface PrivateSpace {
@@ -28,30 +28,30 @@ export class Cubbyhole {
     this.#spaces = spaces;
   }
 
-  read(asked: RequestContext, path: string): JsonObject | null {
+  read(asked: EngineRequest, path: string): JsonObject | null {
     return this.#spaces.read(spaceOf(asked), path);
   }
 
   /** `folder` is empty for all of it. */
-  list(asked: RequestContext, folder: string): string[] {
+  list(asked: EngineRequest, folder: string): string[] {
     return this.#spaces.list(spaceOf(asked), folder === "" ? "" : `${folder}/`);
   }
 
-  replace(asked: RequestContext, path: string, value: JsonObject): Promise<void> {
+  replace(asked: EngineRequest, path: string, value: JsonObject): Promise<void> {
     return this.#spaces.replace(spaceOf(asked), path, value, callerOf(asked));
   }
 
-  delete(asked: RequestContext, path: string): Promise<void> {
+  delete(asked: EngineRequest, path: string): Promise<void> {
     return this.#spaces.delete(spaceOf(asked), path);
   }
 }
 
-function callerOf({ caller }: RequestContext): Caller {
+function callerOf({ caller }: EngineRequest): Caller {
   invariant(caller !== null, "nobody gets here without a token");
   return caller;
 }
 
-function spaceOf(asked: RequestContext): PrivateSpace {
+function spaceOf(asked: EngineRequest): PrivateSpace {
   const caller = callerOf(asked);
   const { namespace } = asked;
   const owner = { namespaceId: caller.namespace.id, accessor: caller.accessor };

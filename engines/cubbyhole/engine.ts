@@ -1,14 +1,13 @@
 // The type of the mount that every namespace has at cubbyhole/: fixed, in the cluster's own space.
 
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { Cubbyhole, type PrivateSpaces } from "./cubbyhole.ts";
 import { absent, noOptions } from "./failures.ts";
 
-const endpoint = endpointsOf<Cubbyhole>();
+const endpoint = engineEndpoints<Cubbyhole>();
 
 const path = wire.path("path").string("Name of the entry.");
 const names = out.keys("Names, folders with a slash.");

@@ -5,7 +5,7 @@ import { withoutSlashes } from "@holdfast/shared/text/slashes";
 import { isSegment } from "@holdfast/shared/text/canonical-path";
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import * as failures from "./failures.ts";
 
 /** What a request's path may have (shared/text/canonical-path.ts), less what stands before the secret. */
@@ -14,14 +14,14 @@ const MAX_SEGMENTS = 32;
 const LONGEST_VIEW = "/v1/x/detailed-metadata/";
 
 /** Refuses what no request could name. Gives it without slashes at the ends. */
-export function secretPath(field: string, text: string, context: RequestContext): string {
+export function secretPath(field: string, text: string, context: EngineRequest): string {
   const path = withoutSlashes(text);
   if (!isNameable(path, context)) throw failures.pathRefused(field);
   return path;
 }
 
 /** Whether a request could have it in its path. */
-export function isNameable(path: string, context: RequestContext): boolean {
+export function isNameable(path: string, context: EngineRequest): boolean {
   const { path: mount } = mountOf(context);
   const whole = `${LONGEST_VIEW}${context.namespace.path}/${mount}${path}`;
   const fits =
@@ -34,18 +34,18 @@ function toWellFormed(text: string): string {
 }
 
 /** A folder as keys have it: with a slash at its end; empty for the mount itself. */
-export function folderPath(field: string, text: string, context: RequestContext): string {
+export function folderPath(field: string, text: string, context: EngineRequest): string {
   return text === "" || text === "/" ? "" : `${secretPath(field, text, context)}/`;
 }
 
 /** The ways in which a secret is seen or changed: the first segment below the mount. */
 export type Way = "data" | "metadata" | "subkeys" | "undelete";
 
-type Capability = Parameters<RequestContext["may"]>[0];
+type Capability = Parameters<EngineRequest["may"]>[0];
 
 /** Whether the caller may make that one request, with these fields in its query or body. */
 export function may(
-  context: RequestContext,
+  context: EngineRequest,
   capability: Capability,
   way: Way,
   path: string,
@@ -56,7 +56,7 @@ export function may(
 
 /** Whether it might make any request of that kind, whatever its fields. Only where it might not is the way closed. */
 export function mightEver(
-  context: RequestContext,
+  context: EngineRequest,
   capability: Capability,
   way: Way,
   path: string,
@@ -64,20 +64,20 @@ export function mightEver(
   return context.mightEver(capability, requestPath(context, way, path));
 }
 
-function requestPath(context: RequestContext, way: Way, path: string): string {
+function requestPath(context: EngineRequest, way: Way, path: string): string {
   return `${mountOf(context).path}${way}/${path}`;
 }
 
 /** Whether it may list or scan a folder. */
 export function folderRights(
-  context: RequestContext,
+  context: EngineRequest,
   capability: "list" | "scan" = "list",
 ): (folder: string) => Promise<boolean> {
   const fields = capability === "scan" ? { scan: true } : undefined; // as it is context for
   return (folder) => may(context, capability, "metadata", folder, fields);
 }
 
-function mountOf({ mount }: RequestContext): NonNullable<RequestContext["mount"]> {
+function mountOf({ mount }: EngineRequest): NonNullable<EngineRequest["mount"]> {
   invariant(mount !== null, "an engine is reached through a mount");
   return mount;
 }

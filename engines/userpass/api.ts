@@ -2,7 +2,7 @@
 
 import { access } from "@holdfast/shared/endpoint/access";
 import { inAuth } from "@holdfast/shared/endpoint/auth";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -14,7 +14,7 @@ import {
 } from "@holdfast/plugin-sdk/login-terms";
 import type { Userpass } from "./userpass.ts";
 
-const endpoint = endpointsOf<Userpass>();
+const endpoint = engineEndpoints<Userpass>();
 
 const MAX_LISTED = 1000;
 const MAX_PASSWORD = 1024;

@@ -7,7 +7,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { Access } from "./access.ts";
 import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
-import type { RequestContext } from "./request.ts";
+import type { EngineRequest, RequestContext } from "./request.ts";
 import type { BodyStreamRules } from "./stream.ts";
 import type { Fields, Folding, InputOf } from "./wire.ts";
 
@@ -17,7 +17,12 @@ export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";
 /** How an answer looks: in an envelope, bare, or as clients of the ACL API know it. */
 export type Family = "enveloped" | "bare" | "acl";
 
-export interface Declaration<Room, F extends Fields, O extends Output<unknown>> {
+export interface Declaration<
+  Room,
+  F extends Fields,
+  O extends Output<unknown>,
+  Context extends EngineRequest = RequestContext,
+> {
   /** Stable name: operation id, name of the client's function. */
   readonly name: string;
   readonly method: Method;
@@ -85,12 +90,12 @@ export interface Declaration<Room, F extends Fields, O extends Output<unknown>> 
   readonly exists?: (
     room: Room,
     path: Readonly<Record<string, string>>,
-    asked: RequestContext,
+    context: Context,
   ) => boolean | Promise<boolean>;
   handler(
     room: Room,
     input: InputOf<F>,
-    asked: RequestContext,
+    context: Context,
   ): HandlerResult<OutputOf<O>> | Promise<HandlerResult<OutputOf<O>>>;
 }
 
@@ -112,10 +117,10 @@ export interface Endpoint<Room> extends Required<
     | ((
         room: Room,
         path: Readonly<Record<string, string>>,
-        asked: RequestContext,
+        context: RequestContext,
       ) => boolean | Promise<boolean>)
     | null;
-  readonly handler: (room: Room, input: never, asked: RequestContext) => unknown;
+  readonly handler: (room: Room, input: never, context: RequestContext) => unknown;
 }
 
 /** Declares endpoints of one room. */
@@ -194,11 +199,11 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
   /** A field of its body is declared as a secret: the bytes are overwritten once it has answered, where
    *  one was given. */
   readonly secretBody: boolean;
-  run(input: Readonly<Record<string, unknown>>, asked: RequestContext): unknown;
+  run(input: Readonly<Record<string, unknown>>, context: RequestContext): unknown;
   readonly exists:
     | ((
         path: Readonly<Record<string, string>>,
-        asked: RequestContext,
+        context: RequestContext,
       ) => boolean | Promise<boolean>)
     | null;
 }
@@ -217,7 +222,7 @@ export function serveMounted<E>(endpoints: readonly Endpoint<E>[]): Served[] {
   );
 }
 
-function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: RequestContext) => Room): Served {
+function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext) => Room): Served {
   const { exists } = endpoint;
   const fields = Object.entries(endpoint.input).map(([key, field]) => {
     const folded = endpoint.family === "acl" && field.source === "body";
@@ -240,8 +245,8 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (asked: RequestContext) 
     secretBody: fields.some(({ field }) => field.secret && inBody(field.source)),
     takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
     // The types of the two ends were checked against each other at the declaration.
-    run: (input, asked) => endpoint.handler(roomOf(asked), input as never, asked),
-    exists: exists === null ? null : (path, asked) => exists(roomOf(asked), path, asked),
+    run: (input, context) => endpoint.handler(roomOf(context), input as never, context),
+    exists: exists === null ? null : (path, context) => exists(roomOf(context), path, context),
   };
 }
 

@@ -125,7 +125,8 @@ export interface MountRef {
 /** The code of the reason for which `signal` is aborted where the client may still read an answer. */
 export const CLIENT_ENDED = "client-ended";
 
-export interface RequestContext {
+/** What the handlers of an engine may know. */
+export interface EngineRequest {
   readonly id: string;
   readonly operation: Operation;
   readonly namespace: NamespaceRef;
@@ -135,8 +136,6 @@ export interface RequestContext {
   readonly mount: MountRef | null;
   /** Whether the answer is to be wrapped, and for how long. */
   readonly wrapTtl: Nanos | null;
-  /** How its wrapping token is to look. Default "token". */
-  readonly wrapForm?: WrapForm | undefined;
   /** Null where no token was needed and none that is valid was sent. */
   readonly caller: Caller | null;
   /** Whether no credential was sent at all. */
@@ -155,9 +154,6 @@ export interface RequestContext {
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */
   header(name: string): string | undefined;
-  readonly listener: ListenerTraits;
-  /** The body, where the endpoint declares that it takes one as it comes. */
-  readonly stream?: BodyStream | undefined;
   /** Aborted when the client is gone, the time for this request is over, or the client has ended its side
    *  of the connection (CLIENT_ENDED), in which case it may still read an answer. */
   readonly signal: AbortSignal;
@@ -167,6 +163,15 @@ export interface RequestContext {
   /** Gives this request so long from its start, instead of what the listener allows: for answers
    *  that wait for something. */
   allow(duration: Nanos): void;
+}
+
+/** What the server's own handlers may know besides. */
+export interface RequestContext extends EngineRequest {
+  /** How its wrapping token is to look. Default "token". */
+  readonly wrapForm?: WrapForm | undefined;
+  readonly listener: ListenerTraits;
+  /** The body, where the endpoint declares that it takes one as it comes. */
+  readonly stream?: BodyStream | undefined;
   /** Who the credential belongs to now, judged again by RGPs and EGPs (T-A17): null when it was deleted
    *  or has expired since. For answers that have waited. */
   recheck(): Caller | null | Promise<Caller | null>;

@@ -3,7 +3,7 @@
 
 import { posix } from "node:path";
 import { ROOMS as LISTED } from "../../src/server/rooms.ts";
-import { importsOf, readCode } from "./source.ts";
+import { importsOf, lineAt, readCode } from "./source.ts";
 
 /** Rooms of equal rank: they never import each other, save the type of a record. */
 const ROOMS: readonly string[] = Object.keys(LISTED);
@@ -115,6 +115,18 @@ export function importDirection(path: string, source: string, packages: Packages
     // machine is asked has its type beside its answer.
     if (typeOnly && [...ROOMS, "system"].includes(goal) && ROOMS.includes(place)) return [];
     return refuse(`${place} may not import ${goal}`);
+  });
+}
+
+const SERVERS_OWN = /\b(?:RequestContext|endpointsOf)\b/g;
+
+/** An engine sees of a request what an engine may see: its endpoints are declared with engineEndpoints. */
+export function engineView(path: string, source: string): string[] {
+  if (!path.startsWith("engines/") || path.endsWith(".test.ts")) return [];
+  const { text } = readCode(source);
+  return Array.from(text.matchAll(SERVERS_OWN), ({ 0: word, index }) => {
+    const instead = word === "endpointsOf" ? "engineEndpoints" : "EngineRequest";
+    return `${path}:${lineAt(text, index)}: ${word} is for the server's own rooms; take ${instead}`;
   });
 }
 

@@ -4,7 +4,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { type Field, type InputOf, wire } from "@holdfast/shared/endpoint/wire";
@@ -26,7 +26,7 @@ import type { RootChange, StoredRoot } from "../keys/root-config.ts";
 import { ROOT_LOCK } from "../keys/root-rotation.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
-const endpoint = endpointsOf<CloudA>();
+const endpoint = engineEndpoints<CloudA>();
 
 const MAX_TEMPLATE = 100_000;
 const text = (name: string, help: string, max = 2048) =>

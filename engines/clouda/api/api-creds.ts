@@ -3,16 +3,16 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import * as fields from "../../cloud/fields.ts";
 import { toldToCaller } from "../../cloud/provider-error.ts";
 import type { CloudA } from "../engine.ts";
 import { checkName, nameField } from "./fields.ts";
 
-const endpoint = endpointsOf<CloudA>();
+const endpoint = engineEndpoints<CloudA>();
 
 /** A user may take 70 s to be made, and then 30 s to be proved or 60 s to be undone. */
 const LONGEST: Nanos = 140n * SECOND;
@@ -66,7 +66,7 @@ async function issue(
   room: CloudA,
   given: InputOf<typeof input>,
   path: "creds" | "sts",
-  asked: RequestContext,
+  asked: EngineRequest,
 ) {
   const { name, roleArn, sessionName, ttl = null, verify } = given;
   const { caller } = asked;

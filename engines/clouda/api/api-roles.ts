@@ -1,7 +1,7 @@
 // The endpoints of roles, below their mount.
 
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import * as fields from "../../cloud/fields.ts";
@@ -18,7 +18,7 @@ import {
   withPresentNames,
 } from "./role-fields.ts";
 
-const endpoint = endpointsOf<CloudA>();
+const endpoint = engineEndpoints<CloudA>();
 
 export const rolesApi = [
   endpoint({

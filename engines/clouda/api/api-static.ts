@@ -5,11 +5,10 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Nanos } from "@holdfast/shared/world";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { Field } from "@holdfast/shared/endpoint/wire";
-import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { withDeadline } from "../../cloud/deadline.ts";
 import * as fields from "../../cloud/fields.ts";
 import { scheduleFields, scheduleOutput } from "../../cloud/rotation-fields.ts";
@@ -21,7 +20,7 @@ import { seconds } from "./role-fields.ts";
 import { dueOf } from "../keys/static-role.ts";
 import type { StaticState } from "../keys/static-roles.ts";
 
-const endpoint = endpointsOf<CloudA>();
+const endpoint = engineEndpoints<CloudA>();
 const DEADLINE: Nanos = 75n * SECOND; // within the time that a request has
 
 const overlapField = seconds(

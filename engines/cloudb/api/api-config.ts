@@ -4,7 +4,7 @@ import { environmentName } from "../provider/environments.ts";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -17,7 +17,7 @@ import { NO_CONFIG } from "../rotation/config.ts";
 import type { CloudB } from "../engine.ts";
 import { seconds, text } from "./fields.ts";
 
-const endpoint = endpointsOf<CloudB>();
+const endpoint = engineEndpoints<CloudB>();
 const MAX_SECRET = 4096;
 
 /** The provider's ids have no case. */

@@ -2,13 +2,13 @@
 
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { CloudB } from "../engine.ts";
 import { nameField, toggle } from "./fields.ts";
 
-const endpoint = endpointsOf<CloudB>();
+const endpoint = engineEndpoints<CloudB>();
 
 const NOT_VERIFIED =
   "the credentials could not be proved in time: they may need some more minutes until they work";

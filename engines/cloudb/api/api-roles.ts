@@ -3,7 +3,7 @@
 import { shownElements } from "./role-input.ts";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -13,7 +13,7 @@ import { audienceName, type Role } from "../roles/role.ts";
 import { shownGrants } from "../roles/roles.ts";
 import { isCompatible } from "../../cloud/settings.ts";
 
-const endpoint = endpointsOf<CloudB>();
+const endpoint = engineEndpoints<CloudB>();
 
 const roleFields = {
   grants: wire

@@ -2,7 +2,7 @@
 
 import { showDuration } from "@holdfast/shared/text/duration";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -19,7 +19,7 @@ import {
 import type { Kv } from "../kv.ts";
 import { subkeysOf } from "../subkeys.ts";
 
-const endpoint = endpointsOf<Kv>();
+const endpoint = engineEndpoints<Kv>();
 
 const MAX_DEPTH = 100;
 

@@ -3,10 +3,10 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { Stretches } from "@holdfast/shared/sliced";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { metadataPatch, wholeMetadata } from "../custom-metadata.ts";
 import * as failures from "../failures.ts";
@@ -26,7 +26,7 @@ import { SECRETS } from "../rows.ts";
 import { folderRights, may } from "../secret-path.ts";
 import { walk } from "../places/walk.ts";
 
-const endpoint = endpointsOf<Kv>();
+const endpoint = engineEndpoints<Kv>();
 
 /** Looked at for one answer, which may show fewer: the metadata of one may have forty kilobytes. */
 const MAX_DETAILED = 1000;
@@ -153,7 +153,7 @@ async function list(
   kv: Kv,
   at: string,
   page: NamesPage & { readonly scan: boolean },
-  context: RequestContext,
+  context: EngineRequest,
 ) {
   if (!page.scan) {
     const { names, next } = await namesIn(kv, SECRETS + at, page);
@@ -174,7 +174,7 @@ async function list(
 }
 
 /** Its names are those of the list of the folder, so that whoever may not have that one has no other. */
-async function listDetailed(kv: Kv, at: string, page: NamesPage, context: RequestContext) {
+async function listDetailed(kv: Kv, at: string, page: NamesPage, context: EngineRequest) {
   if (!(await folderRights(context)(at))) throw failures.denied();
   const { names, next } = await namesIn(kv, SECRETS + at, page);
   const stretches = new Stretches(kv.pace);
@@ -201,7 +201,7 @@ async function listDetailed(kv: Kv, at: string, page: NamesPage, context: Reques
 async function metadataOf(
   kv: Kv,
   path: string,
-  context: RequestContext,
+  context: EngineRequest,
 ): Promise<JsonObject | null> {
   if (path.endsWith("/") || !(await may(context, "read", "metadata", path))) return null;
   const secret = await kv.versioned.secret(path);

@@ -6,10 +6,10 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { Stretches } from "@holdfast/shared/sliced";
 import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import { deleteAll, MAX_DELETED } from "../places/bulk-deletion.ts";
 import * as failures from "../failures.ts";
@@ -21,7 +21,7 @@ import { openingsFor, relocate } from "../places/relocation.ts";
 import { MAX_LOOKED_AT, search, withoutCase } from "../places/search.ts";
 import { folderPath, folderRights, may, secretPath } from "../secret-path.ts";
 
-const endpoint = endpointsOf<Kv>();
+const endpoint = engineEndpoints<Kv>();
 
 const MAX_FOUND = 1000;
 
@@ -194,7 +194,7 @@ export const placesApi = [
   }),
 ];
 
-async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: RequestContext) {
+async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: EngineRequest) {
   const from = secretPath("from", given.from, asked);
   const to = secretPath("to", given.to, asked);
   const { storage, clock, pace } = kv;

@@ -3,7 +3,7 @@
 import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { access } from "@holdfast/shared/endpoint/access";
-import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
+import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
@@ -13,7 +13,7 @@ import type { Kv } from "../kv.ts";
 import { namesIn, type NamesPage } from "../names.ts";
 import { PLAIN } from "../plain.ts";
 
-const endpoint = endpointsOf<Kv>();
+const endpoint = engineEndpoints<Kv>();
 
 export const plainApi = [
   endpoint({

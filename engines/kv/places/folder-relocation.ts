@@ -3,7 +3,7 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { Stretches } from "@holdfast/shared/sliced";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import * as failures from "../failures.ts";
 import { MAX_COPIED, type World } from "./judged-source.ts";
 import { openingsFor, relocate, type Relocation } from "./relocation.ts";
@@ -38,7 +38,7 @@ type Result = "done" | "taken" | "refused" | "large" | "gone";
 
 export async function relocateFolder(
   world: World,
-  context: RequestContext,
+  context: EngineRequest,
   { kind, from, to, after }: FolderRelocation,
 ): Promise<Relocated> {
   const mayList = folderRights(context);
@@ -92,7 +92,7 @@ export async function relocateFolder(
   };
 }
 
-async function one(world: World, context: RequestContext, move: Relocation): Promise<Result> {
+async function one(world: World, context: EngineRequest, move: Relocation): Promise<Result> {
   const openings = await openingsFor(context, move);
   if (openings === null) return "refused";
   try {

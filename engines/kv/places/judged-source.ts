@@ -5,7 +5,7 @@
 import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import { dataOf } from "../document.ts";
 import * as failures from "../failures.ts";
@@ -68,7 +68,7 @@ export class JudgedSource {
  *  and a write at the target would; also where nothing is there, so that the two are not told apart. */
 export async function judgeSource(
   { storage, clock, pace, mostBytes }: World,
-  context: RequestContext,
+  context: EngineRequest,
   move: Relocation,
   openings: Openings,
 ): Promise<JudgedSource | "changed" | null> {
@@ -104,7 +104,7 @@ export async function judgeSource(
 }
 
 function mayUndelete(
-  context: RequestContext,
+  context: EngineRequest,
   { from }: Relocation,
   number: number,
 ): Promise<boolean> {
@@ -113,7 +113,7 @@ function mayUndelete(
 
 /** The newest version is shown by two requests: one that names it and one that names none. */
 async function checkNewest(
-  context: RequestContext,
+  context: EngineRequest,
   { from }: Relocation,
   { reads }: Openings,
   current: number,
@@ -127,7 +127,7 @@ async function checkNewest(
 }
 
 async function checkRead(
-  context: RequestContext,
+  context: EngineRequest,
   { from }: Relocation,
   { reads }: Openings,
   version: number,
@@ -138,7 +138,7 @@ async function checkRead(
 }
 
 async function checkWrite(
-  context: RequestContext,
+  context: EngineRequest,
   { to, cas }: Relocation,
   data: JsonObject,
 ): Promise<void> {

@@ -3,7 +3,7 @@
 // and otherwise the same rights to the source. Every version that goes along is judged at the source as the read
 // that would show it, and at the target as a write of it (judged-source.ts). One transaction per secret.
 
-import type { RequestContext } from "@holdfast/shared/endpoint/request";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
 import * as failures from "../failures.ts";
 import { type JudgedSource, judgeSource, type World } from "./judged-source.ts";
@@ -34,7 +34,7 @@ export interface Openings {
 
 /** Null: it may not. Whether it may read and write what there is at the source is asked later, version by version. */
 export async function openingsFor(
-  context: RequestContext,
+  context: EngineRequest,
   move: Relocation,
 ): Promise<Openings | null> {
   const { kind, from, to, cas } = move;
@@ -55,7 +55,7 @@ export async function openingsFor(
 /** Judges and does it. Null where there is nothing at the source. */
 export async function relocate(
   world: World,
-  context: RequestContext,
+  context: EngineRequest,
   move: Relocation,
   openings: Openings,
 ): Promise<Done | null> {
