@@ -73,7 +73,7 @@ test("a token is asked for once, by a form, and goes with every call until short
     token?.url.href,
     "https://login.microsoftonline.com/ten%2F..%2Fant/oauth2/v2.0/token",
   );
-  const form = new URLSearchParams(String(token?.body));
+  const form = new URLSearchParams(typeof token?.body === "string" ? token.body : "");
   assert.deepEqual(Object.fromEntries(form), {
     grant_type: "client_credentials",
     client_id: "id",
