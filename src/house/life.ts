@@ -51,7 +51,10 @@ export class HouseLife {
       this.#start((job) => isFor(job, role));
     } catch (error) {
       this.#leading = false;
-      await each(led.toReversed(), (room) => room.rest?.()).catch(() => {}); // as above
+      await inTurn([
+        () => this.#stop((job) => job.when !== "always"),
+        () => each(led.toReversed(), (room) => room.rest?.()),
+      ]).catch(() => {}); // as above
       throw error;
     }
   }
