@@ -7,14 +7,11 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { BOMB_DATA, BOMBS, nestedLoops } from "../../tests/support/program-bombs.ts";
 import { processorTime } from "../../tests/support/processor-time.ts";
 import { MAX_STEPS } from "./limits.ts";
-import { loadPrograms } from "./load.ts";
-import type { Verdict } from "./program.ts";
+import { parseProgram, type Verdict } from "./program.ts";
 import { testInput } from "./request/test-input.ts";
 
-const programs = await loadPrograms();
-
 function judge(text: string, data: JsonObject = {}): Verdict {
-  return programs.parseProgram(text).evaluate(testInput({ request: { data } }));
+  return parseProgram(text).evaluate(testInput({ request: { data } }));
 }
 
 const LONGEST_MS = 50;
@@ -103,12 +100,9 @@ test("patterns that make others backtrack are answered, and large ones are paid 
     judge("request.data.s.matches('a')", { s: "a".repeat(65_537) }).error ?? "",
     /at most 65536/,
   );
-  assert.throws(
-    () => programs.parseProgram(`"a".matches("${"a{900}".repeat(10)}")`),
-    /too large counted/,
-  );
+  assert.throws(() => parseProgram(`"a".matches("${"a{900}".repeat(10)}")`), /too large counted/);
   const many = Array.from({ length: 10 }, (_, i) => `"a".matches("${i}a{400}")`).join(" && ");
-  assert.throws(() => programs.parseProgram(many), /too large together/);
+  assert.throws(() => parseProgram(many), /too large together/);
 });
 
 test("loops, comparisons, patterns and every function that grows with its arguments are paid for", () => {
@@ -124,7 +118,7 @@ test("loops, comparisons, patterns and every function that grows with its argume
 
 test("a budget is over within 50 ms on the processor, whatever uses it up", () => {
   for (const text of BOMBS) {
-    const program = programs.parseProgram(text);
+    const program = parseProgram(text);
     const input = testInput({ request: { data: BOMB_DATA } });
     // The first run may fall into a collection, or be the first use of a part of the runtime.
     let took = Number.POSITIVE_INFINITY;
@@ -138,7 +132,7 @@ test("a budget is over within 50 ms on the processor, whatever uses it up", () =
 });
 
 test("programs that judge one request have one budget together", () => {
-  const program = programs.parseProgram(nestedLoops(6, "true"));
+  const program = parseProgram(nestedLoops(6, "true"));
   const input = testInput({});
   assert.equal(program.evaluate(input, 50_000).error, "the budget of 20000 steps is used up");
   const late = program.evaluate(input, 100);
@@ -147,7 +141,7 @@ test("programs that judge one request have one budget together", () => {
     [false, "the budget of 80000 steps for all policies of one request is used up", 100],
   );
   // What costs nothing is judged all the same.
-  assert.equal(programs.parseProgram("request.path != ''").evaluate(input, 0).error, null);
+  assert.equal(parseProgram("request.path != ''").evaluate(input, 0).error, null);
 });
 
 test("a large body costs a policy nothing that it does not look at", () => {
@@ -157,8 +151,7 @@ test("a large body costs a policy nothing that it does not look at", () => {
 });
 
 test("documents that are too large, too deep or too many in their parts are refused", () => {
-  const refused = (text: string, why: RegExp) =>
-    assert.throws(() => programs.parseProgram(text), why);
+  const refused = (text: string, why: RegExp) => assert.throws(() => parseProgram(text), why);
   refused(
     "(".repeat(3000) + "true" + ")".repeat(3000),
     /^Failure: failed to parse policy: 1:65: nesting too deep/,

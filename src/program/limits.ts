@@ -13,7 +13,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 export const MAX_EXPRESSION = 16 * 1024;
 export const MAX_NESTING = 64;
 export const MAX_NODES = 10_000;
-/** Of a tree, with those of the rules it uses: the engine recurses over it. */
+/** Of a tree, with those of the rules it uses: the evaluator recurses over it. */
 export const MAX_DEPTH = 250;
 export const MAX_RULES_DEPTH = 1_000;
 
@@ -26,8 +26,6 @@ export const MAX_STEPS_TOGETHER = 4 * MAX_STEPS;
 export const UNITS_PER_STEP = 16;
 /** For each part of what a loop repeats; a turn costs one step at least. */
 export const UNITS_PER_NODE = 8;
-/** For a call that the CEL package answers, which looks through its overloads. */
-export const UNITS_PER_ENGINE_CALL = 48;
 /** For an answer that is an error: it remembers where it was made, which takes microseconds. */
 export const UNITS_PER_ERROR = 192;
 

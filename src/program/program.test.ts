@@ -5,19 +5,16 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { loadPrograms } from "./load.ts";
-import { type Verdict, runTests } from "./program.ts";
+import { parseProgram, type Verdict, runTests } from "./program.ts";
 import { testInput } from "./request/test-input.ts";
 
-const programs = await loadPrograms();
-
 function judge(text: string, input: JsonObject = {}): Verdict {
-  return programs.parseProgram(text).evaluate(testInput(input));
+  return parseProgram(text).evaluate(testInput(input));
 }
 
 function refusal(text: string): string {
   try {
-    programs.parseProgram(text);
+    parseProgram(text);
   } catch (error) {
     assert.ok(error instanceof Failure, text);
     assert.equal(error.kind, "invalid");
@@ -139,8 +136,7 @@ test("an expression may begin with a map, and what ends with its brace is JSON",
   ]) {
     assert.equal(judge(text).passed, true, text);
   }
-  const refused = (text: string, why: RegExp) =>
-    assert.throws(() => programs.parseProgram(text), why);
+  const refused = (text: string, why: RegExp) => assert.throws(() => parseProgram(text), why);
   refused('{"expression": "true"', /failed to parse policy: 1:22: /);
   refused('{"a": 1}', /unknown key "a"/);
   refused('{"a": 1}["a"] ==', /failed to parse policy: 1:17: /);
@@ -329,11 +325,11 @@ test("names of the prototype are not there", () => {
 });
 
 test("warnings tell of sides that are never equal, and of a made-up request that ends in an error", () => {
-  const { warnings } = programs.parseProgram("request.path == 5 || true");
+  const { warnings } = parseProgram("request.path == 5 || true");
   assert.deepEqual(warnings, ["1:14: string and int are never equal"]);
-  const [warning = ""] = programs.parseProgram('request.data.ttl == "1h"').warnings;
+  const [warning = ""] = parseProgram('request.data.ttl == "1h"').warnings;
   assert.match(warning, /^on a made-up request .*: 1:14: field not found: ttl; .*has\(\)$/);
-  assert.deepEqual(programs.parseProgram(OFFICE).warnings, []);
+  assert.deepEqual(parseProgram(OFFICE).warnings, []);
 });
 
 test("tests of a document run on made-up requests, in both notations", () => {
@@ -343,12 +339,7 @@ test "writes" { input = {"request": {"operation": "update"}}, want: false }
 test "wrong" { want = true }
 test "error" { input = { request = { data = { a = 1 } } } want = false }`;
   assert.deepEqual(
-    runTests(programs.parseProgram(text)).map(({ name, line, got, passed }) => [
-      name,
-      line,
-      got,
-      passed,
-    ]),
+    runTests(parseProgram(text)).map(({ name, line, got, passed }) => [name, line, got, passed]),
     [
       ["reads", 2, true, true],
       ["writes", 3, false, true],
@@ -360,7 +351,7 @@ test "error" { input = { request = { data = { a = 1 } } } want = false }`;
     expression: "request.operation == 'read'",
     tests: [{ name: "t", input: { request: { operation: "list" } }, want: false }],
   });
-  assert.deepEqual(runTests(programs.parseProgram(json)), [
+  assert.deepEqual(runTests(parseProgram(json)), [
     { name: "t", line: 1, want: false, got: false, error: null, passed: true },
   ]);
 });
@@ -384,10 +375,10 @@ test("a test that asks for what no request has is refused at write", () => {
 
 test("two programs on one request see the same, and one program forgets the last request", () => {
   const input = testInput({ request: { path: "a" } });
-  const is = (path: string) => programs.parseProgram(`request.path == "${path}"`);
+  const is = (path: string) => parseProgram(`request.path == "${path}"`);
   assert.equal(is("a").evaluate(input).passed, true);
   assert.equal(is("b").evaluate(input).passed, false);
-  const program = programs.parseProgram('rule a { request.path == "a" }\nmain { rule.a }');
+  const program = parseProgram('rule a { request.path == "a" }\nmain { rule.a }');
   assert.equal(program.evaluate(input).passed, true);
   assert.equal(program.evaluate(testInput({ request: { path: "b" } })).passed, false);
   assert.equal(program.evaluate(input).passed, true);
@@ -410,7 +401,7 @@ test("whatever the document and the request, there is a refusal or a verdict, an
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 14 }), data, (parts, given) => {
       try {
-        const program = programs.parseProgram(parts.join(""));
+        const program = parseProgram(parts.join(""));
         const verdict = program.evaluate(testInput({ request: { data: given } }));
         assert.equal(typeof verdict.passed, "boolean");
         assert.ok(verdict.error === null || !verdict.passed);

@@ -1,33 +1,29 @@
-// A compiled program of an RGP or EGP, as the rest of the house sees it. Types and `runTests` only:
-// the CEL engine behind them takes about 200 ms and 43 MB to load, which a server without governing
-// policies never pays. It is therefore reached by a promise:
+// Programs of RGPs and EGPs, as the rest of the house sees them:
 //
-//   const programs = await loadPrograms();          // load.ts; on first write or first read of one
-//   const program = programs.parseProgram(text);    // throws Failure "invalid"
-//   const verdict = program.evaluate(input);        // never throws; an error is a failed program
+//   const program = parseProgram(text);        // throws Failure "invalid"
+//   const verdict = program.evaluate(input);   // never throws; an error is a failed program
 //
-// Everything after loadPrograms() is synchronous. Keep what it gave (one per room is enough: each
-// call makes an engine of its own, about 1 ms) rather than awaiting it per request.
+// Everything is synchronous. A server without governing policies has no use for the reader, the checker
+// and the engine of patterns (re2js) behind this: it imports types from here, and the rest at the first
+// program it meets.
 
+import { Checker } from "./checking/checker.ts";
+import { checkConstants } from "./checking/constants.ts";
+import { checkTests, dryRun } from "./checking/trial.ts";
+import { readDocument } from "./reading/document.ts";
+import { CompiledProgram } from "./running/compiled-program.ts";
+import { RequestView } from "./request/request-view.ts";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { ProgramInput } from "./request/program-input.ts";
 import { testInput } from "./request/test-input.ts";
-
-export interface Programs {
-  /**
-   * One of the three forms of docs/policies/programs.md. Refuses with Failure "invalid" and the text
-   * `failed to parse policy: <line>:<column>: …`.
-   */
-  parseProgram(text: string): Program;
-}
 
 export interface Program {
   readonly text: string;
   readonly tests: readonly ProgramTest[];
   /** What is allowed but most likely not meant; for the answer to a write. */
   readonly warnings: readonly string[];
-  /** `steps` is what is left of the budget of all programs that judge the same request. */
-  evaluate(input: ProgramInput, steps?: number): Verdict;
+  /** Programs that judge the same request share a view of it, and a budget: `steps` is what is left. */
+  evaluate(seen: ProgramInput | RequestView, steps?: number): Verdict;
 }
 
 export interface ProgramTest {
@@ -68,11 +64,38 @@ export interface TestOutcome {
   readonly passed: boolean;
 }
 
+/**
+ * One of the three forms of docs/policies/programs.md. Refuses with Failure "invalid" and the text
+ * `failed to parse policy: <line>:<column>: …`.
+ */
+export function parseProgram(text: string): Program {
+  const written = readDocument(text);
+  const { source, bare, rules, when, main } = written;
+  const checker = new Checker({ source, bare });
+  for (const { name, node } of rules) checker.rule(name, node);
+  if (when !== null) checker.condition("the condition after when", when);
+  checker.condition("main", main.node);
+  checkTests(written);
+  const nodes = [...rules, main].map(({ node }) => node);
+  if (when !== null) nodes.push(when);
+  const patterns = checkConstants(source, nodes);
+  const program = new CompiledProgram(written, { patterns, warnings: checker.warnings });
+  program.warn(dryRun(program));
+  return program;
+}
+
+/** One request as programs see it, for all that judge it. */
+export function viewOf(input: ProgramInput): RequestView {
+  return new RequestView(input);
+}
+
 /** Those of the document, in its order. */
 export function runTests(program: Program): readonly TestOutcome[] {
-  return program.tests.map(({ name, line, input, want }) => {
-    const { passed, error } = program.evaluate(testInput(input));
-    const got = error === null ? passed : null;
-    return { name, line, want, got, error, passed: got === want };
-  });
+  return program.tests.map((test) => runTest(program, test));
+}
+
+export function runTest(program: Program, { name, line, input, want }: ProgramTest): TestOutcome {
+  const { passed, error } = program.evaluate(testInput(input));
+  const got = error === null ? passed : null;
+  return { name, line, want, got, error, passed: got === want };
 }

@@ -5,7 +5,7 @@ import { Failure } from "@holdfast/shared/failure";
 import type { Instant } from "@holdfast/shared/world";
 import { readAclCases, runAclCases, type NamedDocument } from "../../acl/cases.ts";
 import { parseAclDocument } from "../../acl/document.ts";
-import { type Programs, runTests } from "../../program/program.ts";
+import type * as programs from "../../program/program.ts";
 import { isProgramJson, notationOf } from "./notation.ts";
 import type { GivenDocument } from "./documents.ts";
 import type { PolicyKind } from "./kinds.ts";
@@ -31,18 +31,20 @@ interface Tested {
   readonly warnings: readonly string[];
 }
 
+type Programs = typeof programs;
+
 interface TestOptions {
   /** Null: told by each document itself. */
   readonly kind: PolicyKind | null;
   readonly cases: GivenDocument | null;
   readonly now: Instant;
-  /** The engine is large; it is loaded when the first program comes up. */
+  /** Loaded when the first program comes up. */
   readonly programs: () => Promise<Programs>;
 }
 
 export async function testDocuments(
   documents: readonly GivenDocument[],
-  { kind, cases, now, programs }: TestOptions,
+  { kind, cases, now, ...options }: TestOptions,
 ): Promise<Tested> {
   const findings: Finding[] = [];
   const warnings: string[] = [];
@@ -56,7 +58,7 @@ export async function testDocuments(
         warnings.push(...document.warnings.map((warning) => `${from}: ${warning}`));
         if (document.templated) warnings.push(`${from}: ${UNFILLED}`);
       } else {
-        const tested = testProgram(await programs(), given);
+        const tested = testProgram(await options.programs(), given);
         findings.push(...tested.findings);
         warnings.push(...tested.warnings);
       }
@@ -76,8 +78,8 @@ function isAcl(text: string, kind: PolicyKind | null): boolean {
   return notation === "hcl" || (notation === "json" && !isProgramJson(text));
 }
 
-function testProgram(programs: Programs, { from, text }: GivenDocument): Tested {
-  const program = programs.parseProgram(text);
+function testProgram({ parseProgram, runTests }: Programs, { from, text }: GivenDocument): Tested {
+  const program = parseProgram(text);
   const findings = runTests(program).map(({ name, line, passed, want, got, error }) => {
     const because = error === null ? "" : `error: ${error}`;
     return { file: from, line, test: name, passed, want, got, because };

@@ -10,7 +10,6 @@ import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { notationOf } from "./notation.ts";
-import type { Programs } from "../../program/program.ts";
 
 // More than any kind may have, so that the refusal of one that is too large is the parser's.
 const MAX_DOCUMENT = 2 ** 20;
@@ -112,7 +111,7 @@ export const policyTest = command({
       kind: type ?? null,
       cases: cases === undefined ? null : await readDocument(context, cases),
       now: clock.now(),
-      programs: loadedOnce(),
+      programs: () => import("../../program/program.ts"),
     });
     for (const warning of warnings) out.warn(warning);
     const failed = findings.filter(({ passed }) => !passed).length;
@@ -145,9 +144,4 @@ function word(value: boolean | null): string {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-function loadedOnce(): () => Promise<Programs> {
-  let loaded: Promise<Programs> | null = null;
-  return () => (loaded ??= import("../../program/load.ts").then((door) => door.loadPrograms()));
 }

@@ -6,9 +6,7 @@ import type { Tx, View } from "../../barrier/view.ts";
 import type { EnforcementLevel, GoverningKind } from "../../endpoint/judgement.ts";
 import { isPolicyName } from "@holdfast/shared/text/policy-name";
 import { checkEgpPath, readEgpPaths, showEgpPath } from "./egp-paths.ts";
-import { loadPrograms } from "../../program/load.ts";
-import type { ProgramInput } from "../../program/request/program-input.ts";
-import { type Program, type Programs, runTests, type TestOutcome } from "../../program/program.ts";
+import type { Program, TestOutcome } from "../../program/program.ts";
 import * as builtIn from "../built-in.ts";
 import * as failures from "../failures.ts";
 import {
@@ -17,6 +15,7 @@ import {
   governingPolicies,
   type GoverningRecord,
 } from "./governing-record.ts";
+import type { Programs } from "./governing.ts";
 import { egpWarnings, type GovernedPlaces } from "./governed-places.ts";
 import { aclRows } from "../policies.ts";
 import type { PolicyRecord } from "../policy-record.ts";
@@ -48,7 +47,6 @@ export class GoverningPolicies {
   readonly #options: GoverningPoliciesOptions;
   readonly #rows: Readonly<Record<GoverningKind, Rows>>;
   readonly #acls: PolicyRows<PolicyRecord>; // they share the names with RGPs
-  #programs: Promise<Programs> | null = null;
 
   constructor(options: GoverningPoliciesOptions) {
     this.#options = options;
@@ -153,22 +151,20 @@ export class GoverningPolicies {
   /** Parsed, with its own tests passed; null where the text stays as it is. */
   async #document({ text, partial }: GoverningChange): Promise<GivenPolicy<Program> | null> {
     if (text === undefined && partial === true) return null;
-    const programs = await (this.#programs ??= loadPrograms());
-    const given = readPolicyText(text ?? "", (source) => programs.parseProgram(source));
-    await this.#pass(given.document);
+    const { parseProgram, runTest } = await import("../../program/program.ts");
+    const given = readPolicyText(text ?? "", parseProgram);
+    await this.#pass(given.document, runTest);
     return given;
   }
 
   /** Refuses a program that does not do what its author says, by all tests that fail. */
-  async #pass(program: Program): Promise<void> {
+  async #pass(program: Program, runTest: Programs["runTest"]): Promise<void> {
     const { clock, timers } = this.#options;
-    const { text, tests, warnings } = program;
-    const evaluate = (input: ProgramInput) => program.evaluate(input);
     const failed: TestOutcome[] = [];
     let began = clock.elapsed();
-    for (const test of tests) {
-      const outcomes = runTests({ text, warnings, tests: [test], evaluate });
-      failed.push(...outcomes.filter(({ passed }) => !passed));
+    for (const test of program.tests) {
+      const outcome = runTest(program, test);
+      if (!outcome.passed) failed.push(outcome);
       if (clock.elapsed() - began < SLICE) continue;
       await timers.turn(); // each may use up its budget, and nobody else is to wait for all of them
       began = clock.elapsed();

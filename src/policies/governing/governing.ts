@@ -8,9 +8,10 @@ import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
 import type { EnforcementLevel, GoverningKind, Judgement } from "../../endpoint/judgement.ts";
 import type { Caller, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { MAX_STEPS_TOGETHER } from "../../program/limits.ts";
-import { loadPrograms } from "../../program/load.ts";
 import type { ProgramInput } from "../../program/request/program-input.ts";
-import type { Program, Programs, Verdict } from "../../program/program.ts";
+import type * as programs from "../../program/program.ts";
+import type { Program, Verdict } from "../../program/program.ts";
+import type { RequestView } from "../../program/request/request-view.ts";
 import { BoundedCache } from "../bounded-cache.ts";
 import type { Turns } from "../compiled-acls.ts";
 import type { Governor } from "./governing-places.ts";
@@ -18,6 +19,8 @@ import { governingCodec, governingPolicies } from "./governing-record.ts";
 import { Governors, type GovernorsParts, keyOf, type Tried } from "./governors.ts";
 import { brokenVerdict, conclude, type Judged, qualified } from "./judging.ts";
 import { living } from "../policy-rows.ts";
+
+export type Programs = typeof programs;
 
 const MILLISECOND = 1_000_000n;
 const COMPILED = { entries: 1_024, cost: 4 * 1024 * 1024 }; // characters of text
@@ -156,16 +159,17 @@ export class Governing {
     } = {},
   ): Promise<Judged[]> {
     const { clock, turns } = this.#options;
-    const programs = this.#programs ?? (await this.programs());
+    const { parseProgram, viewOf } = this.#programs ?? (await this.programs());
+    const view = viewOf(input);
     const judged: Judged[] = [];
     let left = MAX_STEPS_TOGETHER;
     for (const policy of policies) {
       const trial = more.trials?.get(policy);
-      const one = trial ?? living(this.#compiledOf(policy, programs), input.now);
+      const one = trial ?? living(this.#compiledOf(policy, parseProgram), input.now);
       if (one === null) continue;
       if (this.#busy > SLICE) await turns.next();
       const before = clock.elapsed();
-      const verdict = verdictOf(one.program, input, left);
+      const verdict = verdictOf(one.program, view, left);
       left -= verdict.steps;
       judged.push({ policy, level: one.level, verdict });
       const took = clock.elapsed() - before;
@@ -175,9 +179,9 @@ export class Governing {
     return judged;
   }
 
-  /** The engine of programs, which is loaded at the first use. */
+  /** What reads and runs programs, which is loaded at the first use. */
   async programs(): Promise<Programs> {
-    this.#programs ??= await loadPrograms();
+    this.#programs ??= await import("../../program/program.ts");
     return this.#programs;
   }
 
@@ -189,7 +193,7 @@ export class Governing {
   }
 
   /** Compiled at the first use after a start or a change. Null for one that is gone. */
-  #compiledOf(policy: Governor, programs: Programs): Compiled | null {
+  #compiledOf(policy: Governor, parse: Programs["parseProgram"]): Compiled | null {
     const key = keyOf(policy);
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
@@ -198,14 +202,14 @@ export class Governing {
     const record = view.get(name, governingCodec);
     if (record === null) return null;
     const { text, level, expires } = record;
-    const compiled = { level, expires, program: this.#compile(policy, text, programs) };
+    const compiled = { level, expires, program: this.#compile(policy, text, parse) };
     this.#compiled.put(key, compiled, text.length + COMPILED_COST);
     return compiled;
   }
 
-  #compile(policy: Governor, text: string, programs: Programs): Program | string {
+  #compile(policy: Governor, text: string, parse: Programs["parseProgram"]): Program | string {
     try {
-      return programs.parseProgram(text);
+      return parse(text);
     } catch (error) {
       // It was accepted when it was written; now whoever comes by is refused until it is written anew.
       const fields = { policy: qualified(policy), kind: policy.kind };
@@ -226,6 +230,6 @@ export class Governing {
   }
 }
 
-function verdictOf(program: Program | string, input: ProgramInput, steps: number): Verdict {
-  return typeof program === "string" ? brokenVerdict(program) : program.evaluate(input, steps);
+function verdictOf(program: Program | string, view: RequestView, steps: number): Verdict {
+  return typeof program === "string" ? brokenVerdict(program) : program.evaluate(view, steps);
 }

@@ -7,9 +7,8 @@ import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { readAclDocument } from "../../acl/document.ts";
 import { policyName } from "@holdfast/shared/text/policy-name";
 import { readEgpPaths } from "./egp-paths.ts";
-import type { Programs } from "../../program/program.ts";
 import * as failures from "../failures.ts";
-import type { Trial } from "./governing.ts";
+import type { Programs, Trial } from "./governing.ts";
 import type { Governor } from "./governing-places.ts";
 import type { Tried } from "./governors.ts";
 import type { PolicyRecord } from "../policy-record.ts";
@@ -49,8 +48,8 @@ export async function readTrialDocuments(
       acls.set(name, read.text);
       continue;
     }
-    const engine = await load();
-    const { document } = readPolicyText(text, (source) => engine.parseProgram(source));
+    const { parseProgram } = await load();
+    const { document } = readPolicyText(text, parseProgram);
     const governor: Governor = { kind, namespaceId: namespace.id, name };
     programs.set(governor, { level, program: document });
     if (kind === "rgp") rgps.push(governor);

@@ -125,7 +125,7 @@ export class Checker {
       this.#kindOf(value);
       if (key.kind !== "constant") continue;
       const shown = shownKey(key.value);
-      // The engine takes 0 and 0u for two keys, and answers with either.
+      // Told at write where it stands there; 0 and 0u are one.
       if (seen.has(shown)) throw wrongType(this.#source, key.at, "a map has this key twice");
       seen.add(shown);
     }

@@ -1,6 +1,5 @@
 // Every function that a program can call, with what it takes and gives: the standard of CEL, its
-// `strings` extension, and ours of docs/policies/programs.md. What is not in here does not exist, whatever the
-// engine has.
+// `strings` extension, and ours of docs/policies/programs.md. What is not in here does not exist.
 
 import type { SourceText } from "../../document/source-text.ts";
 import { unknown, wrongType } from "../failures.ts";

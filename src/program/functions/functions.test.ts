@@ -6,21 +6,19 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { isInRange } from "./addresses.ts";
-import { loadPrograms } from "../load.ts";
 import { Meter } from "../running/meter.ts";
 import { matchesGlob, matchesPath } from "./path-match.ts";
+import { parseProgram } from "../program.ts";
 import { testInput } from "../request/test-input.ts";
 import { Zones } from "./zones.ts";
 
-const programs = await loadPrograms();
-
 function holds(text: string, input: JsonObject = {}): void {
-  const { passed, error } = programs.parseProgram(text).evaluate(testInput(input));
+  const { passed, error } = parseProgram(text).evaluate(testInput(input));
   assert.deepEqual({ passed, error }, { passed: true, error: null }, text);
 }
 
 function failsOn(text: string, data: Record<string, JsonValue> = {}): string {
-  const { passed, error } = programs.parseProgram(text).evaluate(testInput({ request: { data } }));
+  const { passed, error } = parseProgram(text).evaluate(testInput({ request: { data } }));
   assert.equal(passed, false, text);
   assert.ok(error !== null, text);
   return error;

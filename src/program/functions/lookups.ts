@@ -2,9 +2,11 @@
 
 import { isInRange } from "./addresses.ts";
 import { type Meter, Problem } from "../running/meter.ts";
-import { isDuration, isList, isText, isTimestamp, nanosOf, type Native } from "./native.ts";
+import { Duration, List, Timestamp } from "../running/values.ts";
+import { floorSeconds } from "./conversions.ts";
+import { isText, type Native, type Natives } from "./native.ts";
 import { matchesGlob, matchesPath } from "./path-match.ts";
-import type { WallClock } from "./zones.ts";
+import { type WallClock, Zones } from "./zones.ts";
 import { SECOND } from "@holdfast/shared/text/duration";
 
 /** Those of the longer addresses take four times as long. */
@@ -12,13 +14,13 @@ function unitsFor(range: string): number {
   return range.includes(":") ? 192 : 48;
 }
 
-const ipIn: Native = ([address, ranges], { meter }) => {
+const ipIn: Native = (meter, address, ranges) => {
   if (!isText(address)) return undefined;
   if (isText(ranges)) {
     meter.charge(unitsFor(ranges));
     return isInRange(address, ranges);
   }
-  if (!isList(ranges)) return undefined;
+  if (!(ranges instanceof List)) return undefined;
   let found = false;
   for (let i = 0; i < ranges.size; i += 1) {
     const range = ranges.get(i);
@@ -31,14 +33,14 @@ const ipIn: Native = ([address, ranges], { meter }) => {
 };
 
 function ofTwo(call: (pattern: string, text: string, meter: Meter) => boolean): Native {
-  return ([pattern, text], { meter }) => {
+  return (meter, pattern, text) => {
     if (!isText(pattern) || !isText(text)) return undefined;
     meter.charge(16 + (pattern.length + text.length) / 4);
     return call(pattern, text, meter);
   };
 }
 
-const inList: Native = ([value, list], { meter }) => {
+const inList: Native = (meter, value, list) => {
   if (!isText(value) || !isText(list)) return undefined;
   meter.charge(list.length / 2);
   return list.split(",").some((item) => item.trim() === value);
@@ -46,46 +48,37 @@ const inList: Native = ([value, list], { meter }) => {
 
 const UNITS_PER_ZONE = 64;
 // Making a formatter takes 100 µs, and whether one is at hand must not change what a run costs.
-const UNITS_PER_NEW_ZONE = 8_000;
-
-const newZone: Native = ([name], { meter }) => {
-  meter.charge(UNITS_PER_NEW_ZONE);
-  return name;
-};
+export const UNITS_PER_NEW_ZONE = 8_000;
+const zones = new Zones();
 
 /** `ofLength` reads the same name on a duration, which some of them have. */
 function part(
   read: (clock: WallClock) => number,
   ofLength: ((seconds: bigint) => bigint) | null,
 ): Native {
-  return ([value, zone], { meter, zones }) => {
-    if (isTimestamp(value) && (zone === undefined || isText(zone))) {
+  return (meter, value, zone) => {
+    if (value instanceof Timestamp && (zone === undefined || isText(zone))) {
       meter.charge(zone === undefined ? 16 : UNITS_PER_ZONE);
-      return BigInt(read(zones.read(floorSeconds(nanosOf(value)), zone ?? "")));
+      return BigInt(read(zones.read(Number(floorSeconds(value.nanos)), zone ?? "")));
     }
-    if (ofLength === null || !isDuration(value) || zone !== undefined) return undefined;
-    return ofLength(nanosOf(value) / SECOND);
+    if (ofLength === null || !(value instanceof Duration) || zone !== undefined) return undefined;
+    return ofLength(value.nanos / SECOND);
   };
 }
 
-const milliseconds: Native = ([value, zone]) => {
-  if (!isTimestamp(value) && !(isDuration(value) && zone === undefined)) return undefined;
+const milliseconds: Native = (_, value, zone) => {
+  const isTime = value instanceof Timestamp;
+  if (!isTime && !(value instanceof Duration && zone === undefined)) return undefined;
   if (zone !== undefined && !isText(zone)) return undefined;
-  const rest = nanosOf(value) % SECOND;
-  return (isTimestamp(value) && rest < 0n ? rest + SECOND : rest) / 1_000_000n;
+  const rest = value.nanos % SECOND;
+  return (isTime && rest < 0n ? rest + SECOND : rest) / 1_000_000n;
 };
 
-function floorSeconds(nanos: bigint): number {
-  const rest = ((nanos % SECOND) + SECOND) % SECOND;
-  return Number((nanos - rest) / SECOND);
-}
-
-export const LOOKUPS: ReadonlyMap<string, Native> = new Map<string, Native>([
+export const LOOKUPS: Natives = [
   ["ip_in", ipIn],
   ["glob", ofTwo(matchesGlob)],
   ["path_match", ofTwo(matchesPath)],
   ["in_list", inList],
-  ["@zone", newZone],
   ["getFullYear", part(({ year }) => year, null)],
   ["getMonth", part(({ month }) => month, null)],
   ["getDate", part(({ day }) => day, null)],
@@ -114,4 +107,4 @@ export const LOOKUPS: ReadonlyMap<string, Native> = new Map<string, Native>([
     ),
   ],
   ["getMilliseconds", milliseconds],
-]);
+];

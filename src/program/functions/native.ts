@@ -1,63 +1,23 @@
-// What a function of ours is: values in, value out, without the engine's search through overloads.
+// What a function or operator of the language is to the evaluator.
 
-import {
-  type CelList,
-  type CelMap,
-  type CelUint,
-  type CelValue,
-  isCelList,
-  isCelMap,
-  isCelUint,
-} from "@bufbuild/cel";
-import { isReflectMessage, type ReflectMessage } from "@bufbuild/protobuf/reflect";
-import {
-  type Duration,
-  DurationSchema,
-  type Timestamp,
-  TimestampSchema,
-} from "@bufbuild/protobuf/wkt";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { Nanos } from "@holdfast/shared/world";
 import { MAX_ELEMENTS, MAX_TEXT } from "../limits.ts";
 import { type Meter, Problem } from "../running/meter.ts";
-import type { Zones } from "./zones.ts";
-
-export interface Tools {
-  readonly meter: Meter;
-  readonly zones: Zones;
-}
+import type { Value } from "../running/values.ts";
 
 /**
- * `values` are the target, if there is one, and the arguments. Undefined: these are not for us, but
- * perhaps for the engine's own function of that name. Throws Problem.
+ * The target, if there is one, and the arguments come one after the other. Undefined: it is not for
+ * values of these types. Throws Problem.
  */
-export type Native = (values: readonly CelValue[], tools: Tools) => CelValue | undefined;
+export type Native = (meter: Meter, a: Value, b?: Value, c?: Value, d?: Value) => Value | undefined;
 
-export function isText(value: CelValue | undefined): value is string {
+export type Natives = readonly (readonly [name: string, native: Native])[];
+
+export function isText(value: Value | undefined): value is string {
   return typeof value === "string";
 }
 
-export function isInt(value: CelValue | undefined): value is bigint {
+export function isInt(value: Value | undefined): value is bigint {
   return typeof value === "bigint";
-}
-
-export { isCelList as isList, isCelMap as isMap, isCelUint as isUint };
-export type { CelList, CelMap, CelUint };
-
-/** A timestamp or a duration. */
-type Timed<T> = ReflectMessage & { readonly message: T };
-
-export function isTimestamp(value: unknown): value is Timed<Timestamp> {
-  return isReflectMessage(value, TimestampSchema);
-}
-
-export function isDuration(value: unknown): value is Timed<Duration> {
-  return isReflectMessage(value, DurationSchema);
-}
-
-export function nanosOf({ message }: Timed<Timestamp | Duration>): Nanos {
-  const { seconds, nanos } = message;
-  return seconds * SECOND + BigInt(nanos);
 }
 
 export function grown(text: string): string {
@@ -71,4 +31,8 @@ export function textTooLong(): Problem {
 
 export function listTooLong(): Problem {
   return new Problem(`a list grew beyond ${MAX_ELEMENTS} elements`);
+}
+
+export function notComputed(name: string): Problem {
+  return new Problem(`${name}() cannot be computed`);
 }

@@ -1,6 +1,5 @@
-// Regular expressions of programs, on an engine whose time grows with the text. Not the one inside
-// the CEL package: where that has no shortcut it takes 10 µs a character (measured: `^(a+)+$` on
-// 10,000 characters 96 ms, here 6 ms), and it does not say how large a compiled pattern is.
+// Regular expressions of programs, on an engine whose time grows with the text (`^(a+)+$` on 10,000
+// characters takes 6 ms), and which says how large a compiled pattern is.
 
 import { RE2JS } from "re2js";
 import { patternWeight } from "../../base/pattern-weight.ts";

@@ -1,17 +1,17 @@
-// Functions on text. Those of the `strings` extension are our own where the engine's take the square
-// of the length (`replace`), lose the rest (`split` with a count) or count halves of characters.
+// Functions on text: those of the standard and of its `strings` extension. They count characters and not
+// halves of them, and their time grows with the length and not with its square.
 
-import { type CelList, celList, type CelValue } from "@bufbuild/cel";
 import { MAX_ELEMENTS, MAX_TEXT } from "../limits.ts";
 import { type Meter, Problem } from "../running/meter.ts";
+import { List, ValueList, ValueMap } from "../running/values.ts";
+import { format } from "./format.ts";
 import {
   grown,
   isInt,
-  isList,
-  isMap,
   isText,
   listTooLong,
   type Native,
+  type Natives,
   textTooLong,
 } from "./native.ts";
 import { found } from "./patterns.ts";
@@ -19,12 +19,10 @@ import { contains, lastPlace, Search } from "./text-search.ts";
 
 /** For each piece that a text is put together of or falls into. */
 const UNITS_PER_PIECE = 8;
-/** For each value that a format writes. */
-const UNITS_PER_WRITTEN = 24;
 const SURROGATE = /[\ud800-\udfff]/;
 
 function search(call: (text: string, part: string, meter: Meter) => boolean): Native {
-  return ([text, part], { meter }) => {
+  return (meter, text, part) => {
     if (!isText(text) || !isText(part)) return undefined;
     return call(text, part, meter);
   };
@@ -51,13 +49,13 @@ function listed(text: string, meter: Meter): readonly string[] {
   return Array.from(text);
 }
 
-const size: Native = ([value], { meter }) => {
+const size: Native = (meter, value) => {
   if (isText(value)) return BigInt(characters(value, meter)?.length ?? value.length);
   if (value instanceof Uint8Array) return BigInt(value.length);
-  return isList(value) || isMap(value) ? BigInt(value.size) : undefined;
+  return value instanceof List || value instanceof ValueMap ? BigInt(value.size) : undefined;
 };
 
-const substring: Native = ([text, from, to], { meter }) => {
+const substring: Native = (meter, text, from, to) => {
   if (!isText(text) || !isInt(from) || (to !== undefined && !isInt(to))) return undefined;
   const parts = characters(text, meter);
   const length = parts?.length ?? text.length;
@@ -67,7 +65,7 @@ const substring: Native = ([text, from, to], { meter }) => {
   return parts === null ? text.slice(first, last) : parts.slice(first, last).join("");
 };
 
-const charAt: Native = ([text, place], { meter }) => {
+const charAt: Native = (meter, text, place) => {
   if (!isText(text) || !isInt(place)) return undefined;
   const parts = characters(text, meter) ?? text;
   if (place < 0n || place > BigInt(parts.length)) throw outOfRange("charAt");
@@ -76,7 +74,7 @@ const charAt: Native = ([text, place], { meter }) => {
 
 function indexFrom(last: boolean): Native {
   const name = last ? "lastIndexOf" : "indexOf";
-  return ([text, part, from], { meter }) => {
+  return (meter, text, part, from) => {
     if (!isText(text) || !isText(part) || (from !== undefined && !isInt(from))) return undefined;
     const parts = characters(text, meter);
     const length = parts?.length ?? text.length;
@@ -89,7 +87,7 @@ function indexFrom(last: boolean): Native {
 }
 
 function cased(from: number, to: number, shift: number): Native {
-  return ([text], { meter }) => {
+  return (meter, text) => {
     if (!isText(text)) return undefined;
     grown(text);
     meter.charge(text.length);
@@ -102,14 +100,14 @@ function cased(from: number, to: number, shift: number): Native {
   };
 }
 
-const replace: Native = ([text, part, by, count], { meter }) => {
+const replace: Native = (meter, text, part, by, count) => {
   if (!isText(text) || !isText(part) || !isText(by)) return undefined;
   if (count !== undefined && !isInt(count)) return undefined;
-  const most = count === undefined || count < 0n ? Number.POSITIVE_INFINITY : Number(count);
+  const max = count === undefined || count < 0n ? Number.POSITIVE_INFINITY : Number(count);
   const parts = new Search(text, part, meter);
   let out = "";
   let from = 0;
-  for (let done = 0; done < most; done += 1) {
+  for (let done = 0; done < max; done += 1) {
     // Nothing is found before every character, and once more behind the last.
     const at = part === "" && done > 0 ? endOfCharacter(text, from) : parts.from(from);
     if (at === -1) break;
@@ -127,15 +125,15 @@ function endOfCharacter(text: string, from: number): number {
   return unit === undefined ? -1 : from + (unit > 0xffff ? 2 : 1);
 }
 
-const split: Native = ([text, by, count], { meter }) => {
+const split: Native = (meter, text, by, count) => {
   if (!isText(text) || !isText(by) || (count !== undefined && !isInt(count))) return undefined;
-  if (count === 0n) return celList([]);
-  const most = count === undefined || count < 0n ? Number.POSITIVE_INFINITY : Number(count);
+  if (count === 0n) return new ValueList([]);
+  const max = count === undefined || count < 0n ? Number.POSITIVE_INFINITY : Number(count);
   const places = new Search(text, by, meter);
   meter.charge(16);
   const parts: string[] = [];
   let from = 0;
-  while (parts.length < most - 1) {
+  while (parts.length < max - 1) {
     const at = by === "" ? endOfCharacter(text, from) : places.from(from);
     if (at === -1 || (by === "" && at >= text.length)) break;
     meter.charge(UNITS_PER_PIECE);
@@ -144,11 +142,11 @@ const split: Native = ([text, by, count], { meter }) => {
     from = at + by.length;
   }
   if (by !== "" || from < text.length) parts.push(text.slice(from));
-  return celList(parts);
+  return new ValueList(parts);
 };
 
-const join: Native = ([list, by = ""], { meter }) => {
-  if (!isList(list) || !isText(by)) return undefined;
+const join: Native = (meter, list, by = "") => {
+  if (!(list instanceof List) || !isText(by)) return undefined;
   let out = "";
   for (let i = 0; i < list.size; i += 1) {
     const item = list.get(i);
@@ -160,47 +158,20 @@ const join: Native = ([list, by = ""], { meter }) => {
   return out;
 };
 
-const trim: Native = ([text], { meter }) => {
-  if (isText(text)) meter.charge(text.length / 16);
-  return undefined;
+// What Unicode calls white space.
+const BLANK = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+const trim: Native = (meter, text) => {
+  if (!isText(text)) return undefined;
+  meter.charge(text.length / 16);
+  let from = 0;
+  let to = text.length;
+  while (from < to && BLANK.test(text.charAt(from))) from += 1;
+  while (to > from && BLANK.test(text.charAt(to - 1))) to -= 1;
+  return text.slice(from, to);
 };
 
-/** Measured before the engine writes it: each argument is used once, so their sum bounds the text. */
-const format: Native = ([text, list], { meter }) => {
-  if (!isText(text) || !isList(list)) return undefined;
-  const length = grown(text).length + writtenLength(list, meter);
-  if (length > MAX_TEXT) throw textTooLong();
-  // Fractions are written by a formatter that is made for each.
-  const fractions = text.match(/%[.0-9]*[feFE]/g)?.length ?? 0;
-  meter.charge(length / 4 + 64 * list.size + 4096 * fractions);
-  return undefined;
-};
-
-function writtenLength(value: CelValue, meter: Meter): number {
-  meter.charge(UNITS_PER_WRITTEN);
-  if (isText(value)) return value.length;
-  if (value instanceof Uint8Array) return 2 * value.length;
-  if (isList(value)) return sumOf(value, meter);
-  if (!isMap(value)) return 64; // a number in binary
-  let sum = 2;
-  for (const [key, item] of value) {
-    sum += (isText(key) ? key.length : 64) + writtenLength(item, meter) + 4;
-    if (sum > MAX_TEXT) throw textTooLong();
-  }
-  return sum;
-}
-
-function sumOf(list: CelList, meter: Meter): number {
-  let sum = 2;
-  for (let i = 0; i < list.size; i += 1) {
-    const item = list.get(i);
-    if (item !== undefined) sum += writtenLength(item, meter) + 2;
-    if (sum > MAX_TEXT) throw textTooLong();
-  }
-  return sum;
-}
-
-const matches: Native = ([text, pattern], { meter }) => {
+const matches: Native = (meter, text, pattern) => {
   return isText(text) && isText(pattern) ? found(pattern, text, meter) : undefined;
 };
 
@@ -208,7 +179,7 @@ function outOfRange(name: string): Problem {
   return new Problem(`${name}(): a place outside of the text`);
 }
 
-export const TEXTS: ReadonlyMap<string, Native> = new Map<string, Native>([
+export const TEXTS: Natives = [
   ["size", size],
   ["contains", search(contains)],
   ["startsWith", atAnEnd((text, part) => text.startsWith(part))],
@@ -225,4 +196,4 @@ export const TEXTS: ReadonlyMap<string, Native> = new Map<string, Native>([
   ["join", join],
   ["trim", trim],
   ["format", format],
-]);
+];

@@ -1,6 +1,5 @@
-// The parts of an instant on the wall clock of some place. Not by the engine's own functions: those
-// build a date in the zone of the server, which skips an hour each spring, and make a formatter per
-// call.
+// The parts of an instant on the wall clock of some place, whatever the zone of the server. A formatter is
+// made once per zone.
 
 import { Problem } from "../running/meter.ts";
 

@@ -1,4 +1,4 @@
-// An expression as it was written: the tree between parser and engine. Operators are calls under the
+// An expression as it was written: the tree between parser and evaluator. Operators are calls under the
 // names CEL gives them (`_+_`); macros are nodes of their own, since what they become is ours to say.
 
 export interface Place {

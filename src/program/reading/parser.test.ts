@@ -2,13 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parse } from "@bufbuild/cel";
+import { parse, type plan } from "@bufbuild/cel";
 import fc from "fast-check";
 import { SourceText } from "../../document/source-text.ts";
 import { ProgramFailure } from "../failures.ts";
-import type { Expr } from "../running/lowering.ts";
 import type { Constant, Node } from "./node.ts";
 import { parseExpression } from "./parser.ts";
+
+type Expr = Extract<Parameters<typeof plan>[1], { $typeName: "cel.expr.Expr" }>;
 
 function parsed(text: string): Node {
   return parseExpression(new SourceText(text), 0, text.length);

@@ -1,7 +1,5 @@
-// The grammar of CEL, from words to a tree. Our own rather than the engine's, whose parser takes 2 s
-// for 16,000 blanks, knows one comment in a row and says "expecting end of input" wherever the fault
-// may be (measured with 0.6.1); a test holds the two against each other. No recovery: the first fault
-// is the answer.
+// The grammar of CEL, from words to a tree, in time that grows with the text; a test holds it against
+// another implementation. No recovery: the first fault is the answer.
 
 import type { SourceText } from "../../document/source-text.ts";
 import { limit, syntax, tooDeep } from "../failures.ts";

@@ -4,41 +4,36 @@
 
 import { MAX_STEPS, MAX_STEPS_TOGETHER, UNITS_PER_STEP } from "../limits.ts";
 
-/** Thrown through the engine, past `||` and `&&`, which would swallow an error that is a value. */
+/** Thrown out of a run, past `||` and `&&`, which would swallow an error that is a value. */
 export class Exhausted extends Error {
   override readonly name = "Exhausted";
 }
 
 export class Meter {
-  #most = MAX_STEPS;
-  #left = MAX_STEPS * UNITS_PER_STEP;
+  readonly #max: number;
+  #left: number;
 
   /** For a run that may take so many steps. */
-  restart(most: number): void {
-    this.#most = Math.min(most, MAX_STEPS);
-    this.#left = this.#most * UNITS_PER_STEP;
-  }
-
-  /** Why a run is over, where the budget is why. */
-  get exhaustion(): string {
-    return this.#most < MAX_STEPS
-      ? `the budget of ${MAX_STEPS_TOGETHER} steps for all policies of one request is used up`
-      : `the budget of ${MAX_STEPS} steps is used up`;
-  }
-
-  get isExhausted(): boolean {
-    return this.#left < 0;
+  constructor(max = MAX_STEPS) {
+    this.#max = Math.min(max, MAX_STEPS);
+    this.#left = this.#max * UNITS_PER_STEP;
   }
 
   get steps(): number {
-    const used = this.#most * UNITS_PER_STEP - this.#left;
-    return Math.min(this.#most, Math.ceil(used / UNITS_PER_STEP));
+    const used = this.#max * UNITS_PER_STEP - this.#left;
+    return Math.min(this.#max, Math.ceil(used / UNITS_PER_STEP));
   }
 
   /** `units` are sixteenths of a step; a fraction is dropped, so that short texts cost nothing. */
   charge(units: number): void {
     this.#left -= Math.floor(units);
-    if (this.#left < 0) throw new Exhausted(this.exhaustion);
+    if (this.#left < 0) throw new Exhausted(this.#exhaustion());
+  }
+
+  #exhaustion(): string {
+    return this.#max < MAX_STEPS
+      ? `the budget of ${MAX_STEPS_TOGETHER} steps for all policies of one request is used up`
+      : `the budget of ${MAX_STEPS} steps is used up`;
   }
 }
 

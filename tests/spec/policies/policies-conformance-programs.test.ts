@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { conclude } from "../../../src/policies/governing/judging.ts";
 import { EgpIndex, readEgpPaths } from "../../../src/policies/governing/egp-paths.ts";
-import { loadPrograms } from "../../../src/program/load.ts";
+import { parseProgram } from "../../../src/program/program.ts";
 import { testInput } from "../../../src/program/request/test-input.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { type GovernedServer, governedServer } from "../../support/servers/governed-server.ts";
@@ -30,7 +30,6 @@ function applying({ programs, caller, path }: GoverningRow): readonly GivenProgr
 }
 
 test("every row about programs where they are evaluated", async (t) => {
-  const engine = await loadPrograms();
   for (const row of governingRows) {
     await t.test(nameOf(row), () => {
       const input = testInput({
@@ -45,7 +44,7 @@ test("every row about programs where they are evaluated", async (t) => {
         ...(row.caller === "nobody" ? { token: {} } : {}),
       });
       const judged = applying(row).map(({ kind, name, level, text }) => {
-        const verdict = engine.parseProgram(text).evaluate(input);
+        const verdict = parseProgram(text).evaluate(input);
         return { policy: { kind, name, namespaceId: "root" }, level, verdict };
       });
       const results = judged.map(({ policy, verdict }) => [

@@ -5,14 +5,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import * as limits from "../../../src/program/limits.ts";
-import { loadPrograms } from "../../../src/program/load.ts";
-import { runTests } from "../../../src/program/program.ts";
+import { parseProgram, runTests } from "../../../src/program/program.ts";
 import { PROPERTIES } from "../../../src/program/request/properties.ts";
 import { CALLABLE } from "../../../src/program/checking/signatures.ts";
 import { governedServer } from "../../support/servers/governed-server.ts";
 
 const PAGE = readFileSync(new URL("../../../docs/policies/programs.md", import.meta.url), "utf8");
-const programs = await loadPrograms();
 
 /** What stands below a heading, up to the next of its kind. */
 function section(heading: string): string {
@@ -77,7 +75,7 @@ test("the ten examples pass their tests, each with one that is let through and o
   const all = examples();
   assert.equal(all.length, 10);
   for (const { title, text } of all) {
-    const program = programs.parseProgram(text);
+    const program = parseProgram(text);
     const outcomes = runTests(program);
     assert.deepEqual(
       outcomes.filter(({ passed }) => !passed),

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 
-test("the CEL engine is loaded by the door and not by the types or the inputs", () => {
+test("what runs programs is loaded with the first one, and not by a server that has none", () => {
   const at = (file: string) => JSON.stringify(import.meta.resolve(file));
   const script = `
     import { registerHooks } from "node:module";
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-    await import(${at("./program.ts")});
-    await import(${at("./request/test-input.ts")});
-    const { loadPrograms } = await import(${at("./load.ts")});
-    const isLoaded = () => loaded.some((url) => /\\/(?:@bufbuild|re2js)\\//.test(url));
+    const { Governing } = await import(${at("./governing.ts")});
+    await import(${at("./governing-policies.ts")});
+    await import(${at("../inspection/inspection.ts")});
+    const isLoaded = () => loaded.some((url) => /\\/(?:re2js|program\\/running)\\//.test(url));
     const before = isLoaded();
-    await loadPrograms();
+    await Governing.prototype.programs.call(new Governing({}));
     console.log(before, isLoaded());
   `;
   const output = execFileSync(process.execPath, ["--input-type=module", "-e", script]);
