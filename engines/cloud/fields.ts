@@ -32,8 +32,8 @@ export function trimmed(
   caseless = false,
 ): WireField<string> {
   const { accepts, schema, convert } = textKind(max);
-  const trim = (given: JsonValue) => {
-    const found = convert(given);
+  const trim = (input: JsonValue) => {
+    const found = convert(input);
     return found === undefined ? undefined : form(found.trim());
   };
   const kind = { accepts, schema, convert: trim, show: shown, caseless };
@@ -49,8 +49,8 @@ export function secretText(name: string, help: string, max = MAX_TEXT): WireFiel
       accepts,
       schema: { ...schema, format: "password" },
       secret: true,
-      convert: (given) => {
-        const found = convert(given);
+      convert: (input) => {
+        const found = convert(input);
         return found === undefined ? undefined : new Secret(found);
       },
       show: (found) => found.reveal(),
@@ -74,7 +74,7 @@ export function flag(name: string, help: string): WireField<boolean> {
     {
       accepts: "true or false, or there without a value",
       schema: { type: "boolean" },
-      convert: (given) => (given === "" ? true : switchOf(given)),
+      convert: (input) => (input === "" ? true : switchOf(input)),
     },
     help,
   );
@@ -88,9 +88,9 @@ export function seconds(name: string, help: string, source: Source = "body"): Wi
     {
       accepts: "a number of seconds, or a duration such as 90s, 1h30m or 182d",
       schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
-      convert: (given) => {
-        if (given === "") return 0;
-        const found = secondsOf(given);
+      convert: (input) => {
+        if (input === "") return 0;
+        const found = secondsOf(input);
         return found === undefined || found > MAX_SECONDS ? undefined : found;
       },
       show: (found) => showDuration(BigInt(found) * SECOND),
@@ -106,8 +106,8 @@ export function items(name: string, help: string, max = MAX_ITEMS): WireField<re
     {
       accepts: `a list of strings, at most ${max} of them`,
       schema: { type: "array", items: { type: "string" } },
-      convert: (given) => {
-        const whole = Array.isArray(given) ? given : textOf(given)?.split(",", max + 1);
+      convert: (input) => {
+        const whole = Array.isArray(input) ? input : textOf(input)?.split(",", max + 1);
         if (whole === undefined || whole.length > max) return undefined;
         const found: string[] = [];
         for (const part of whole as readonly JsonValue[]) {
@@ -123,32 +123,32 @@ export function items(name: string, help: string, max = MAX_ITEMS): WireField<re
 }
 
 /** Undefined for what is no text, number or switch. */
-export function textOf(given: JsonValue): string | undefined {
-  if (typeof given === "string") return given;
-  if (isRawNumber(given)) return given.rawJSON;
-  return typeof given === "number" || typeof given === "boolean" ? String(given) : undefined;
+export function textOf(input: JsonValue): string | undefined {
+  if (typeof input === "string") return input;
+  if (isRawNumber(input)) return input.rawJSON;
+  return typeof input === "number" || typeof input === "boolean" ? String(input) : undefined;
 }
 
 function textKind(max: number) {
   return {
     accepts: `a string of at most ${max} characters`,
     schema: { type: "string" as const, maxLength: max },
-    convert: (given: JsonValue) => {
-      const found = textOf(given);
+    convert: (input: JsonValue) => {
+      const found = textOf(input);
       return found === undefined || found.length > max ? undefined : found;
     },
   };
 }
 
-function switchOf(given: JsonValue): boolean | undefined {
-  if (given === true || given === 1 || given === "true" || given === "1") return true;
-  if (given === false || given === 0 || given === "false" || given === "0") return false;
+function switchOf(input: JsonValue): boolean | undefined {
+  if (input === true || input === 1 || input === "true" || input === "1") return true;
+  if (input === false || input === 0 || input === "false" || input === "0") return false;
   return undefined;
 }
 
-function secondsOf(given: JsonValue): number | undefined {
+function secondsOf(input: JsonValue): number | undefined {
   try {
-    const length = parseDuration(isRawNumber(given) ? Number(given.rawJSON) : given);
+    const length = parseDuration(isRawNumber(input) ? Number(input.rawJSON) : input);
     return Number((length + SECOND - 1n) / SECOND);
   } catch {
     return undefined; // the field's own text says what is accepted

@@ -37,18 +37,18 @@ type TermsChange = { readonly [K in keyof RotationTerms]?: RotationTerms[K] | un
 
 /** Whoever gives one of period and schedule gives up the other, unless that is given as well. */
 export function changedTerms(before: RotationTerms, change: TermsChange): RotationTerms {
-  const given = {
+  const wanted = {
     rotationPeriod: change.rotationPeriod,
     rotationSchedule: change.rotationSchedule?.trim(),
     rotationWindow: change.rotationWindow,
   };
-  const toPeriod = (given.rotationPeriod ?? 0) > 0;
-  const toSchedule = (given.rotationSchedule ?? "") !== "";
-  const schedule = given.rotationSchedule ?? (toPeriod ? "" : before.rotationSchedule);
+  const toPeriod = (wanted.rotationPeriod ?? 0) > 0;
+  const toSchedule = (wanted.rotationSchedule ?? "") !== "";
+  const schedule = wanted.rotationSchedule ?? (toPeriod ? "" : before.rotationSchedule);
   return {
-    rotationPeriod: given.rotationPeriod ?? (toSchedule ? 0 : before.rotationPeriod),
+    rotationPeriod: wanted.rotationPeriod ?? (toSchedule ? 0 : before.rotationPeriod),
     rotationSchedule: schedule,
-    rotationWindow: given.rotationWindow ?? (schedule === "" ? 0 : before.rotationWindow),
+    rotationWindow: wanted.rotationWindow ?? (schedule === "" ? 0 : before.rotationWindow),
   };
 }
 

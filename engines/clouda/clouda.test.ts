@@ -112,7 +112,7 @@ test("keys come from the configuration, then from the environment", async (t) =>
   variables.set("AWS_ACCESS_KEY_ID", own.accessKeyId);
   variables.set("AWS_SECRET_ACCESS_KEY", own.secretAccessKey);
   const call = async () => {
-    await (await stage.engine.provider(never)).callerIdentity();
+    await (await stage.engine.clients.provider(never)).callerIdentity();
     return lastKey(stage);
   };
   assert.equal(await call(), own.accessKeyId);
@@ -128,7 +128,7 @@ test("keys come from the configuration, then from the environment", async (t) =>
 test("T-I02: two mounts with the same names never call with each other's keys", async (t) => {
   const [one, other] = [await cloudaStage(t), await cloudaStage(t)];
   const calls = async (stage: CloudAStage) => {
-    await (await stage.engine.provider(never)).callerIdentity();
+    await (await stage.engine.clients.provider(never)).callerIdentity();
     return lastKey(stage);
   };
   for (let round = 0; round < 3; round++) {

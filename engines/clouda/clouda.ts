@@ -18,7 +18,6 @@ import { credsApi } from "./api/api-creds.ts";
 import { rolesApi } from "./api/api-roles.ts";
 import { staticApi } from "./api/api-static.ts";
 import { CloudA } from "./engine.ts";
-import { rotateRootWhenDue } from "./keys/root-schedule.ts";
 
 /** Of what unmounting leaves behind: a text is no list of thousands. */
 const MAX_NAMED = 50;
@@ -41,8 +40,8 @@ export const cloudaType: EngineType<CloudA> = {
   paths: () => [...configApi, ...rolesApi, ...credsApi, ...staticApi],
   checkOptions,
   metrics: cloudMetrics(ACTIONS.split(" "), ["iam_user", "assumed_role", "federation_token"]),
-  open: async (given) => {
-    const engine = new CloudA(given);
+  open: async (needs) => {
+    const engine = new CloudA(needs);
     await engine.open();
     return engine;
   },
@@ -63,8 +62,8 @@ export const cloudaType: EngineType<CloudA> = {
   leastUndoAge: 5n * MINUTE,
   jobDeadline: 90n * SECOND,
   periodic: async (engine, signal) => {
-    await told(engine.rotation.finish(signal));
-    await rotateRootWhenDue(engine);
+    await asFailure(engine.rotation.finish(signal));
+    await engine.rotation.rotateWhenDue();
   },
   abandoned: async ({ staticRoles }) => {
     const managed = staticRoles.managed();
@@ -92,18 +91,18 @@ async function removeUser(engine: CloudA, lease: LeaseFacts, signal: AbortSignal
   }
   // Whoever revokes by force is told what is left.
   const user = { username, account: accountIn(lease.internal) };
-  await told(engine.users.remove(user, lease.issued, signal), `; user ${username} remains`);
+  await asFailure(engine.users.remove(user, lease.issued, signal), `; user ${username} remains`);
 }
 
 function undoing(
   undo: (engine: CloudA, record: WriteAheadRecord, signal: AbortSignal) => Promise<void>,
 ) {
   return (engine: CloudA, record: WriteAheadRecord, signal: AbortSignal) =>
-    told(undo(engine, record, signal));
+    asFailure(undo(engine, record, signal));
 }
 
 /** `more` goes behind what the provider says. */
-async function told<T>(work: Promise<T>, more = ""): Promise<T> {
+async function asFailure<T>(work: Promise<T>, more = ""): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -111,9 +110,9 @@ async function told<T>(work: Promise<T>, more = ""): Promise<T> {
   }
 }
 
-function checkOptions(given: EngineOptions): EngineOptions {
-  const [unknown] = Object.keys(given);
-  if (unknown === undefined) return given;
+function checkOptions(options: EngineOptions): EngineOptions {
+  const [unknown] = Object.keys(options);
+  if (unknown === undefined) return options;
   const message = `unknown option ${JSON.stringify(unknown)}: clouda has none`;
   throw unknownOption(message);
 }

@@ -6,7 +6,6 @@ import { Clients } from "./provider/clients.ts";
 import { halfPairs } from "./provider/credential-source.ts";
 import { Credentials } from "./roles/creds.ts";
 import { LeaseConfig } from "./roles/lease-config.ts";
-import type { CloudAProvider } from "./provider/provider.ts";
 import { Roles } from "./roles/roles.ts";
 import { RootConfig } from "./keys/root-config.ts";
 import { RootRotation } from "./keys/root-rotation.ts";
@@ -15,7 +14,7 @@ import { Users } from "./roles/users.ts";
 import { showRootRotated } from "../cloud/metrics.ts";
 
 export class CloudA {
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   /** By "user/<IAM user>" for those that hold keys we rotate, by "role/<name>" for writes of roles. */
   readonly locks = new KeyedMutex();
   readonly rootConfig: RootConfig;
@@ -27,31 +26,28 @@ export class CloudA {
   readonly credentials: Credentials;
   readonly clients: Clients;
 
-  constructor(given: EngineNeeds) {
-    this.given = given;
-    this.rootConfig = new RootConfig(given);
-    this.leaseConfig = new LeaseConfig(given);
-    this.clients = new Clients(given, this.rootConfig);
-    this.rotation = new RootRotation(this);
-    this.roles = new Roles(this);
-    this.staticRoles = new StaticRoles(this);
-    this.users = new Users(this);
-    this.credentials = new Credentials(this);
-  }
-
-  /** Calls to the provider with the root credentials of now, until the signal ends them. Refuses with an
-   *  "invalid" Failure where there are none. */
-  provider(
-    signal: AbortSignal,
-    options: { readonly patient?: boolean } = {},
-  ): Promise<CloudAProvider> {
-    return this.clients.provider(signal, options);
+  constructor(needs: EngineNeeds) {
+    this.needs = needs;
+    const { locks } = this;
+    const rootConfig = new RootConfig(needs);
+    const clients = new Clients(needs, rootConfig);
+    const keys = { needs, locks, rootConfig, clients };
+    this.rootConfig = rootConfig;
+    this.leaseConfig = new LeaseConfig(needs);
+    this.clients = clients;
+    this.rotation = new RootRotation(keys);
+    this.staticRoles = new StaticRoles(keys);
+    this.roles = new Roles(needs);
+    this.users = new Users(needs, clients);
+    const { leaseConfig, roles, users } = this;
+    const parts = { needs, clients, rootConfig, leaseConfig, roles, users };
+    this.credentials = new Credentials(parts);
   }
 
   async open(): Promise<void> {
     const root = await this.rootConfig.read();
-    showRootRotated(this.given.metrics, root?.rootKeyCreated ?? null);
-    for (const what of halfPairs(this.given.environment)) this.given.log.warn(what);
+    showRootRotated(this.needs.metrics, root?.rootKeyCreated ?? null);
+    for (const what of halfPairs(this.needs.environment)) this.needs.log.warn(what);
     await this.staticRoles.open();
   }
 

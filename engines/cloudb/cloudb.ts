@@ -34,7 +34,7 @@ export const cloudbType: EngineType<CloudB> = {
     throw unknownOption(message);
   },
   metrics: cloudMetrics(ACTIONS.split(" "), ["principal", "password"]),
-  open: (given) => new CloudB(given),
+  open: (needs) => new CloudB(needs),
   secrets: {
     principal: {
       renew: ({ issuing }, lease) => issuing.renew(lease),
@@ -52,12 +52,12 @@ export const cloudbType: EngineType<CloudB> = {
     appPassword: ({ removal }, record, signal) => removal.undoPassword(record, signal),
     deletedItem: ({ removal }, record, signal) => removal.undoDeletedItem(record, signal),
     rootPassword: ({ rotationCleanup }, record, signal) =>
-      told(rotationCleanup.undo(record, signal)),
+      asFailure(rotationCleanup.undo(record, signal)),
     oldRootPassword: ({ rotationCleanup }, { data }, signal) => {
       const holder: Holder =
         data["holder"] === "servicePrincipals" ? "servicePrincipals" : "applications";
       const old = { holder, id: textIn(data, "id"), keyId: textIn(data, "keyId") };
-      return told(rotationCleanup.removeOld(old, textIn(data, "tenant"), signal));
+      return asFailure(rotationCleanup.removeOld(old, textIn(data, "tenant"), signal));
     },
   },
   leastUndoAge: 10n * MINUTE, // giving a role can take minutes
@@ -66,20 +66,20 @@ export const cloudbType: EngineType<CloudB> = {
     await rotation.tick(signal);
     await rotation.rotateWhenDue();
   },
-  abandoned: async ({ roles }) => {
-    const names = await roles.managing();
+  abandoned: async ({ roleStore }) => {
+    const names = await roleStore.managing();
     if (names.length === 0) return null;
     const plural = names.length === 1 ? "" : "s";
     return `${names.length} persisted application${plural} (of roles ${names.slice(0, 20).join(", ")})`;
   },
-  leave: ({ rotationCleanup }, signal) => told(rotationCleanup.leave(signal)),
+  leave: ({ rotationCleanup }, signal) => asFailure(rotationCleanup.leave(signal)),
   close: (engine) => engine.close(),
   invalidate: ({ connections }, keys) => {
     if (keys.includes(CONFIG)) connections.drop();
   },
 };
 
-async function told(work: Promise<void>): Promise<void> {
+async function asFailure(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {

@@ -1,61 +1,59 @@
-// A mount of cloud B: what its parts have in common, and the parts. Endpoints are in api-*.ts.
+// A mount of cloud B: its parts, each with what it uses of the others. Endpoints are in api/.
 
-import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { KeyedMutex } from "../cloud/keyed-mutex.ts";
-import { Config } from "./rotation/config.ts";
 import { Connections } from "./provider/connection.ts";
-import { Issuing } from "./roles/issuing.ts";
 import { Lookups } from "./provider/lookups.ts";
+import { type Patiently, withPatience } from "./provider/patience.ts";
+import { Issuing } from "./roles/issuing.ts";
 import { Passwords } from "./roles/passwords.ts";
-import { Patience, type PatienceOptions } from "./provider/patience.ts";
 import { Persistence } from "./roles/persistence.ts";
 import { Principals } from "./roles/principals.ts";
 import { Removal } from "./roles/removal.ts";
-import { RoleLeases } from "./roles/role-leases.ts";
+import { RoleStore } from "./roles/role-store.ts";
 import { Roles } from "./roles/roles.ts";
+import { Config } from "./rotation/config.ts";
 import { RootRotation } from "./rotation/rotation.ts";
 import { RotationCleanup } from "./rotation/rotation-cleanup.ts";
 
 export class CloudB {
-  readonly given: EngineNeeds;
-  /** By "rotate-root", "role/<name>" for changes of roles, "application/<object id>" for passwords. */
-  readonly locks = new KeyedMutex();
+  readonly needs: EngineNeeds;
   readonly config: Config;
   readonly connections: Connections;
   readonly rotation: RootRotation;
   readonly rotationCleanup: RotationCleanup;
-  readonly lookups: Lookups;
-  readonly principals: Principals;
-  readonly passwords: Passwords;
-  readonly persistence: Persistence;
   readonly removal: Removal;
+  readonly roleStore: RoleStore;
   readonly roles: Roles;
-  readonly roleLeases: RoleLeases;
   readonly issuing: Issuing;
   readonly #closing = new AbortController();
 
-  constructor(given: EngineNeeds) {
-    this.given = given;
-    this.config = new Config(given);
-    this.connections = new Connections(given, this.config);
-    this.rotation = new RootRotation(this);
-    this.rotationCleanup = new RotationCleanup(this);
-    this.lookups = new Lookups(this);
-    this.principals = new Principals(this);
-    this.passwords = new Passwords(this);
-    this.removal = new Removal(this);
-    this.persistence = new Persistence(this);
-    this.roles = new Roles(this);
-    this.roleLeases = new RoleLeases(given);
-    this.issuing = new Issuing(this);
-  }
+  constructor(needs: EngineNeeds) {
+    // By "rotate-root", "role/<name>" for changes of roles, "application/<object id>" for passwords.
+    const locks = new KeyedMutex();
+    const patiently: Patiently = (within, work, options = {}) => {
+      const stop = [this.#closing.signal, ...(options.stop ?? [])];
+      return withPatience(needs, { ...options, within, stop }, work);
+    };
+    const config = new Config(needs);
+    const connections = new Connections(needs, config);
+    const common = { needs, locks, connections, patiently };
 
-  /** Time for one piece of work, which also ends when the engine closes. Whoever takes it says when it is
-   *  done with it. */
-  patience(within: Nanos, options: Partial<Omit<PatienceOptions, "within">> = {}): Patience {
-    const stop = [this.#closing.signal, ...(options.stop ?? [])];
-    return new Patience(this.given, { ...options, within, stop });
+    const roleStore = new RoleStore(needs.storage);
+    const principals = new Principals(needs, patiently);
+    const passwords = new Passwords(common);
+    const persistence = new Persistence({ ...common, roleStore, principals });
+    const lookups = new Lookups(connections);
+
+    this.needs = needs;
+    this.config = config;
+    this.connections = connections;
+    this.roleStore = roleStore;
+    this.roles = new Roles({ ...common, roleStore, lookups, persistence });
+    this.removal = new Removal({ ...common, roleStore, persistence });
+    this.issuing = new Issuing({ ...common, roleStore, passwords, principals });
+    this.rotationCleanup = new RotationCleanup({ needs, config, connections });
+    this.rotation = new RootRotation({ ...common, config, cleanup: this.rotationCleanup });
   }
 
   /** What still runs is cut off; its write-ahead records tell what it has made. */

@@ -98,9 +98,9 @@ function padded(text: string, width: number, flags: string, precision: string | 
   return `${sign}${"0".repeat(missing)}${text.slice(sign.length)}`;
 }
 
-function number(given: string | undefined): number | null {
-  if (given === undefined) return null;
-  const value = given === "" ? 0 : Number(given);
+function number(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const value = text === "" ? 0 : Number(text);
   if (value > MAX_WIDTH) throw new LimitError(`a width or precision above ${MAX_WIDTH}`);
   return value;
 }

@@ -36,10 +36,10 @@ const text = (name: string, help: string, max = 2048) =>
 const url = (name: string, help: string) =>
   fields.text(name, help, "body", 2048, calledUrl).optional();
 
-function calledUrl(given: string): string {
+function calledUrl(text: string): string {
   const [, scheme = "", host = "", path = ""] =
-    /^(https?):\/\/([^/?#]+)(.*)$/is.exec(given.trim()) ?? [];
-  if (scheme === "") return given;
+    /^(https?):\/\/([^/?#]+)(.*)$/is.exec(text.trim()) ?? [];
+  if (scheme === "") return text;
   const usual = scheme.toLowerCase() === "https" ? /:443$/ : /:80$/;
   const place = host.toLowerCase().replace(usual, "");
   return `${scheme.toLowerCase()}://${place}${path.replace(/\/$/, "")}`;
@@ -124,8 +124,8 @@ export const configApi = [
       // Not while the key is being rotated: one of the two would be lost.
       await room.locks.run(ROOT_LOCK, () => room.rootConfig.write(changeOf(input)));
       room.clients.drop();
-      await room.given.leases.retryStuck();
-      const warnings = halfPairs(room.given.environment);
+      await room.needs.leases.retryStuck();
+      const warnings = halfPairs(room.needs.environment);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),
@@ -141,7 +141,7 @@ export const configApi = [
     handler: async (room) => {
       const root = await room.rootConfig.read();
       if (root === null) throw notFound();
-      return reply(shownRoot(room, root), { warnings: halfPairs(room.given.environment) });
+      return reply(shownRoot(room, root), { warnings: halfPairs(room.needs.environment) });
     },
   }),
   endpoint({
@@ -217,16 +217,16 @@ export const configApi = [
 
 /** Of a text or a number the one form; what is none is refused where it is kept, in words of its own. */
 function length(name: string, help: string): Field<JsonValue | undefined> {
-  const canonical = (given: JsonValue) => {
-    if (typeof given !== "string" && typeof given !== "number") return given;
+  const canonical = (input: JsonValue) => {
+    if (typeof input !== "string" && typeof input !== "number") return input;
     try {
-      return showGoDuration(readGoDuration(name, String(given)));
+      return showGoDuration(readGoDuration(name, String(input)));
     } catch {
-      return given;
+      return input;
     }
   };
-  const read = (given: JsonValue | undefined) =>
-    given === undefined || given === null ? undefined : canonical(given);
+  const read = (input: JsonValue | undefined) =>
+    input === undefined || input === null ? undefined : canonical(input);
   return { ...wire.body(name).json(help).optional(), canonical, read };
 }
 
@@ -234,7 +234,7 @@ function changeOf({ secretKey, ...rest }: InputOf<typeof rootFields>): RootChang
   return { ...rest, secretKey: secretKey?.reveal() };
 }
 
-function shownRoot({ given }: CloudA, root: StoredRoot) {
+function shownRoot({ needs }: CloudA, root: StoredRoot) {
   const { usernameTemplate: own } = root;
   return {
     access_key: root.accessKey,
@@ -242,7 +242,7 @@ function shownRoot({ given }: CloudA, root: StoredRoot) {
     iam_endpoint: root.iamEndpoint,
     sts_endpoint: root.stsEndpoint,
     max_retries: root.maxRetries,
-    username_template: own === "" ? defaultTemplate(namePrefix(given.settings)) : own,
+    username_template: own === "" ? defaultTemplate(namePrefix(needs.settings)) : own,
     sts_region: root.stsRegion,
     sts_fallback_endpoints: root.stsFallbackEndpoints,
     sts_fallback_regions: root.stsFallbackRegions,
@@ -252,7 +252,7 @@ function shownRoot({ given }: CloudA, root: StoredRoot) {
     sts_leases: root.stsLeases,
     ...shownRotation(root, root.standing),
     root_key_created: shownTime(root.rootKeyCreated),
-    credential_source: sourceOf(root, given.environment),
+    credential_source: sourceOf(root, needs.environment),
   };
 }
 

@@ -21,8 +21,8 @@ const duration = wire.param("ttl").duration("How long credentials of STS live.")
 /** An empty text is none. */
 const ttl: typeof duration = {
   ...duration,
-  canonical: (given) => duration.canonical?.(given === "" ? 0 : given),
-  read: (given) => duration.read(given === "" ? 0 : given),
+  canonical: (length) => duration.canonical?.(length === "" ? 0 : length),
+  read: (length) => duration.read(length === "" ? 0 : length),
 };
 
 const input = {
@@ -64,13 +64,13 @@ const output = out.object({
 
 async function issue(
   room: CloudA,
-  given: InputOf<typeof input>,
+  values: InputOf<typeof input>,
   path: "creds" | "sts",
-  asked: EngineRequest,
+  context: EngineRequest,
 ) {
-  const { name, roleArn, sessionName, ttl = null, verify } = given;
-  const { caller } = asked;
-  asked.allow(LONGEST);
+  const { name, roleArn, sessionName, ttl = null, verify } = values;
+  const { caller } = context;
+  context.allow(LONGEST);
   checkName(name);
   try {
     return await room.credentials.issue({ name, path, roleArn, sessionName, ttl, verify, caller });
@@ -88,7 +88,7 @@ export const credsApi = [
     method: "GET",
     path: "/creds/:name",
     summary: "Make credentials for a role.",
-    handler: (room, given, asked) => issue(room, given, "creds", asked),
+    handler: (room, values, context) => issue(room, values, "creds", context),
   }),
   endpoint({
     ...about,
@@ -96,7 +96,7 @@ export const credsApi = [
     method: "POST",
     path: "/creds/:name",
     summary: "Make credentials for a role.",
-    handler: (room, given, asked) => issue(room, given, "creds", asked),
+    handler: (room, values, context) => issue(room, values, "creds", context),
   }),
   endpoint({
     ...about,
@@ -104,7 +104,7 @@ export const credsApi = [
     method: "GET",
     path: "/sts/:name",
     summary: "Make credentials for a role; of a legacy role, those of STS.",
-    handler: (room, given, asked) => issue(room, given, "sts", asked),
+    handler: (room, values, context) => issue(room, values, "sts", context),
   }),
   endpoint({
     ...about,
@@ -112,6 +112,6 @@ export const credsApi = [
     method: "POST",
     path: "/sts/:name",
     summary: "Make credentials for a role; of a legacy role, those of STS.",
-    handler: (room, given, asked) => issue(room, given, "sts", asked),
+    handler: (room, values, context) => issue(room, values, "sts", context),
   }),
 ];

@@ -81,7 +81,7 @@ export const rolesApi = [
         .default(false),
     },
     output: out.nothing,
-    handler: async ({ roles, given: { leases } }, { name, revokeLeases }) => {
+    handler: async ({ roles, needs: { leases } }, { name, revokeLeases }) => {
       await roles.delete(checkName(name));
       const places = [`creds/${name}`, `sts/${name}`];
       let count = 0;

@@ -30,8 +30,8 @@ const overlapField = seconds(
 /** An empty text is as if it had never been given. */
 const overlap: Field<number | null | undefined> = {
   ...overlapField,
-  canonical: (given) => (given === "" ? given : overlapField.canonical?.(given)),
-  read: (given: JsonValue | undefined) => (given === "" ? null : overlapField.read(given)),
+  canonical: (length) => (length === "" ? length : overlapField.canonical?.(length)),
+  read: (length: JsonValue | undefined) => (length === "" ? null : overlapField.read(length)),
 };
 
 const roleOutput = out.object({
@@ -118,8 +118,8 @@ export const staticApi = [
       overlap,
     },
     output: roleOutput,
-    handler: ({ staticRoles, given }, { name, ...change }) =>
-      finished(given, async (signal) =>
+    handler: ({ staticRoles, needs }, { name, ...change }) =>
+      finished(needs, async (signal) =>
         shownRole(await staticRoles.write(checkName(name), change, signal)),
       ),
   }),
@@ -136,8 +136,8 @@ export const staticApi = [
         .default(false),
     },
     output: out.nothing,
-    handler: ({ staticRoles, given }, { name, force }) =>
-      finished(given, async (signal) => {
+    handler: ({ staticRoles, needs }, { name, force }) =>
+      finished(needs, async (signal) => {
         await staticRoles.delete(checkName(name), { force }, signal);
         return undefined;
       }),
@@ -150,8 +150,8 @@ export const staticApi = [
     access: access.capability,
     input: { name: nameField },
     output: roleOutput,
-    handler: ({ staticRoles, given }, { name }) =>
-      finished(given, async (signal) =>
+    handler: ({ staticRoles, needs }, { name }) =>
+      finished(needs, async (signal) =>
         shownRole(await staticRoles.rotate(checkName(name), signal)),
       ),
   }),
@@ -171,7 +171,7 @@ export const staticApi = [
       ...scheduleOutput,
       last_rotation: out.time("When it was made."),
     }),
-    handler: async ({ staticRoles, given: { clock } }, { name }) => {
+    handler: async ({ staticRoles, needs: { clock } }, { name }) => {
       const { role, creds } = await staticRoles.read(checkName(name));
       const left = Number((creds.expiration - clock.now()) / SECOND);
       const data = {

@@ -19,7 +19,7 @@ const text = (name: string, help: string, max = 4096) => fields.trimmed(name, he
  *  actions in it have no case for the provider, so what rules deny they deny in every case. */
 const document = (name: string, help: string) =>
   fields
-    .trimmed(name, help, MAX_DOCUMENT, (given) => compacted(given).text, withoutEscapes, true)
+    .trimmed(name, help, MAX_DOCUMENT, (input) => compacted(input).text, withoutEscapes, true)
     .optional();
 
 const items = (name: string, help: string) => fields.items(name, help).optional();
@@ -29,10 +29,10 @@ export const seconds = (name: string, help: string) => fields.seconds(name, help
 /** An object of texts, a list of key=value, or one such text. */
 function pairs(name: string, help: string): Field<Readonly<Record<string, string>> | undefined> {
   const accepts = `${name} must be an object of texts, a list of key=value, or one key=value`;
-  const read = (given: JsonValue | undefined) => {
-    if (given === undefined || given === null) return undefined;
-    if (given === "") return {};
-    const entries = isObject(given) ? Object.entries(given) : halves(given);
+  const read = (input: JsonValue | undefined) => {
+    if (input === undefined || input === null) return undefined;
+    if (input === "") return {};
+    const entries = isObject(input) ? Object.entries(input) : halves(input);
     if (entries === null || entries.length > MAX_PAIRS) throw invalid("field-invalid", accepts);
     const found: Record<string, string> = {};
     for (const [key, value] of entries) {
@@ -53,13 +53,13 @@ function pairs(name: string, help: string): Field<Readonly<Record<string, string
       { type: "string" as const },
     ],
   };
-  const canonical = (given: JsonValue): JsonObject | undefined => read(given);
+  const canonical = (input: JsonValue): JsonObject | undefined => read(input);
   return { source: "body", name, help, secret: false, required: false, schema, canonical, read };
 }
 
 /** Split at the first "="; null for what is no list of such texts. A comma separates nothing. */
-function halves(given: JsonValue): [string, string][] | null {
-  const list = typeof given === "string" ? [given] : given;
+function halves(input: JsonValue): [string, string][] | null {
+  const list = typeof input === "string" ? [input] : input;
   if (!Array.isArray(list)) return null;
   const found: [string, string][] = [];
   for (const item of list as readonly JsonValue[]) {
@@ -102,8 +102,8 @@ export const legacyFields = {
 /** A role in the form of an earlier version, and beside it what it stands for: rules on the present names
  *  hold for it too. */
 export function withPresentNames(data: JsonObject): JsonObject {
-  const given = [data["policy"], data["arn"]].find((one) => one !== undefined && one !== "");
-  const role = typeof given === "string" ? roleOfText("", given) : null;
+  const input = [data["policy"], data["arn"]].find((one) => one !== undefined && one !== "");
+  const role = typeof input === "string" ? roleOfText("", input) : null;
   if (role === null) return data;
   const { credential_type, role_arns, policy_arns, policy_document } = shownRole(role);
   return {

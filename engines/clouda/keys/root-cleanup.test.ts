@@ -28,8 +28,8 @@ for (const kind of ["rootKey", "oldRootKey"] as const) {
     const undoing = cloudaType.undo?.[kind]?.(stage.engine, record, never).then(() => {
       over = true;
     });
-    await (await stage.engine.provider(never)).callerIdentity();
-    await (await stage.engine.provider(never)).callerIdentity();
+    await (await stage.engine.clients.provider(never)).callerIdentity();
+    await (await stage.engine.clients.provider(never)).callerIdentity();
     assert.deepEqual(stage.fake.control.actions(), ["GetCallerIdentity", "GetCallerIdentity"]);
     assert.equal(over, false);
     free();

@@ -5,12 +5,19 @@ import { MINUTE } from "@holdfast/shared/text/duration";
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { accountIn, checkAccount } from "../provider/account.ts";
-import type { CloudA } from "../engine.ts";
+import type { Clients } from "../provider/clients.ts";
 import { orGone, unlessGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider } from "../provider/provider.ts";
-import type { ReplacedKey, StoredRoot } from "./root-config.ts";
+import type { ReplacedKey, RootConfig, StoredRoot } from "./root-config.ts";
+
+/** What the root key is rotated with. */
+export interface RootParts {
+  readonly needs: EngineNeeds;
+  readonly rootConfig: RootConfig;
+  readonly clients: Clients;
+}
 
 /** A key that was made further from its record than this is somebody else's. */
 const OURS_WITHIN: Nanos = 2n * MINUTE;
@@ -22,11 +29,11 @@ export function leftBehind({ replacedKey, accessKey }: StoredRoot): ReplacedKey 
 
 /** The old key is gone, and its record with it. */
 export async function forget(
-  { given, rootConfig }: CloudA,
+  { needs, rootConfig }: RootParts,
   accessKey: string,
   record: string,
 ): Promise<void> {
-  await given.storage.write((tx) => {
+  await needs.storage.write((tx) => {
     rootConfig.change(tx, accessKey, ({ replacedKey }) =>
       replacedKey?.record === record ? { replacedKey: null } : {},
     );
@@ -35,30 +42,30 @@ export async function forget(
 }
 
 /** Deletes what a rotation could not. */
-export async function finishRotation(engine: CloudA, signal: AbortSignal): Promise<void> {
-  const root = await engine.rootConfig.read();
+export async function finishRotation(parts: RootParts, signal: AbortSignal): Promise<void> {
+  const root = await parts.rootConfig.read();
   if (root === null || root.replacedKey === null) return;
   const left = leftBehind(root);
   if (left !== null) {
-    const provider = await engine.provider(signal);
+    const provider = await parts.clients.provider(signal);
     // Of an account that we call no more: its record tells of it until somebody sees to it.
     if (left.account !== undefined && left.account !== (await provider.account())) return;
     await deleteOld(provider, left);
   }
-  await forget(engine, root.accessKey, root.replacedKey.record);
+  await forget(parts, root.accessKey, root.replacedKey.record);
 }
 
 /** Undoes "rootKey": keys that came to be with the record, and that nobody has stored. */
 export async function undoRootKey(
-  engine: CloudA,
+  parts: RootParts,
   record: WriteAheadRecord,
   signal: AbortSignal,
 ): Promise<void> {
   const username = textIn(record.data, "username");
   const before = record.data["keysBefore"];
   const known = new Set(Array.isArray(before) ? before : []);
-  const root = await engine.rootConfig.read();
-  const provider = await engine.provider(signal);
+  const root = await parts.rootConfig.read();
+  const provider = await parts.clients.provider(signal);
   await checkAccount(provider, accountIn(record.data));
   // The user may be gone, and its keys with it.
   for (const { id, created } of (await orGone(provider.accessKeys(username))) ?? []) {
@@ -70,18 +77,18 @@ export async function undoRootKey(
 
 /** Undoes "oldRootKey": what rotate-root could not do at once. */
 export async function undoOldRootKey(
-  engine: CloudA,
+  parts: RootParts,
   record: WriteAheadRecord,
   signal: AbortSignal,
 ): Promise<void> {
   const username = textIn(record.data, "username");
   const id = textIn(record.data, "accessKeyId");
-  const root = await engine.rootConfig.read();
+  const root = await parts.rootConfig.read();
   if (root?.accessKey === id) return; // an operator has put it back
-  const provider = await engine.provider(signal);
+  const provider = await parts.clients.provider(signal);
   await checkAccount(provider, accountIn(record.data));
   await deleteOld(provider, { username, id });
-  if (root !== null) await forget(engine, root.accessKey, record.id);
+  if (root !== null) await forget(parts, root.accessKey, record.id);
 }
 
 async function deleteOld(

@@ -97,20 +97,20 @@ export const EMPTY: StoredRoot = {
 const codec = jsonCodec<StoredRoot>();
 
 export class RootConfig {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
 
-  constructor(given: EngineNeeds) {
-    this.#given = given;
+  constructor(needs: EngineNeeds) {
+    this.#needs = needs;
   }
 
   /** Null where it was never written. */
   async read(): Promise<StoredRoot | null> {
-    return checked(await this.#given.storage.get(KEY, codec));
+    return checked(await this.#needs.storage.get(KEY, codec));
   }
 
   /** What is left out stays as it is, but for the template, which goes back to the built-in one. */
   async write(change: RootChange): Promise<StoredRoot> {
-    const { storage, clock } = this.#given;
+    const { storage, clock } = this.#needs;
     if ((change.identityTokenAudience ?? "") !== "") {
       await this.#proveIdentity(this.#changed(await this.read(), change, clock.now()));
     }
@@ -123,12 +123,12 @@ export class RootConfig {
 
   #changed(stored: StoredRoot | null, change: RootChange, now: Instant): StoredRoot {
     const before = stored ?? EMPTY;
-    const given = Object.fromEntries(
+    const written = Object.fromEntries(
       Object.entries(change).filter(([, value]) => value !== undefined),
     );
     const merged: StoredRoot = {
       ...before,
-      ...given,
+      ...written,
       ...changedTerms(before, change),
       usernameTemplate: change.usernameTemplate ?? "",
       version: VERSION,
@@ -196,7 +196,7 @@ export class RootConfig {
       const field = root.rotationPeriod > 0 ? "rotation_period" : "rotation_schedule";
       throw invalid("root-period", `${field} needs access_key and secret_key`);
     }
-    if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate, this.#given);
+    if (root.usernameTemplate !== "") checkTemplate(root.usernameTemplate, this.#needs);
   }
 
   /** Fails now rather than at the first call. */
@@ -204,7 +204,7 @@ export class RootConfig {
     const { identityTokenAudience: audience, identityTokenTtl: ttl } = root;
     try {
       const seconds = BigInt(ttl === 0 ? DEFAULT_TOKEN_TTL : ttl);
-      await this.#given.identity.token(audience, seconds * SECOND);
+      await this.#needs.identity.token(audience, seconds * SECOND);
     } catch (error) {
       const why = error instanceof Failure ? `: ${error.message}` : "";
       throw invalid(
@@ -217,7 +217,7 @@ export class RootConfig {
   /** http too: they are HTTP endpoints. But an identity token is as good as the credentials that it is
    *  exchanged for, and goes nowhere in the clear (T-I01). */
   #checkEndpoints(root: StoredRoot): void {
-    const { outbound } = this.#given;
+    const { outbound } = this.#needs;
     const plain = root.identityTokenAudience === "" ? true : "loopback";
     if (root.iamEndpoint !== "")
       outbound.endpoint("iam_endpoint", root.iamEndpoint, { plain: true });

@@ -39,7 +39,7 @@ async function settled(stage: CloudAStage): Promise<void> {
 
 /** The stored key works, it is the only one, and nothing is left to do. */
 async function whole(stage: CloudAStage): Promise<void> {
-  await (await stage.engine.provider(never)).callerIdentity();
+  await (await stage.engine.clients.provider(never)).callerIdentity();
   assert.deepEqual(keys(stage), [await stored(stage)]);
   assert.deepEqual(stage.records(), []);
 }
@@ -137,7 +137,7 @@ test("an old key that an operator has put back is not deleted", async (t) => {
   await stage.write("config/root", { access_key: accessKeyId, secret_key: secretAccessKey });
   await settled(stage);
   assert.ok(keys(stage).includes(accessKeyId));
-  await (await stage.engine.provider(never)).callerIdentity();
+  await (await stage.engine.clients.provider(never)).callerIdentity();
 });
 
 test("without stored keys there is nothing to rotate", async (t) => {

@@ -6,18 +6,24 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Nanos } from "@holdfast/shared/world";
 import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import { withDeadline } from "../../cloud/deadline.ts";
-import { ProviderError } from "../../cloud/provider-error.ts";
-import { prove } from "../../cloud/proof.ts";
-import { standingAt } from "../../cloud/rotation-terms.ts";
+import { ProviderError, unlessGone } from "../../cloud/provider-error.ts";
+import { type Proof, prove } from "../../cloud/proof.ts";
+import { makeAndStore, retireOld } from "../../cloud/rotation.ts";
+import { rotateWhenDue, standingAt } from "../../cloud/rotation-terms.ts";
 import { accountOf } from "../provider/account.ts";
-import { committed } from "./commit.ts";
-import type { CloudA } from "../engine.ts";
 import { noKeysToRotate, twoKeys, rotationNotStored, rotationOvertaken } from "../failures.ts";
-import { unlessGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider, NewAccessKey } from "../provider/provider.ts";
 import type { ReplacedKey, StoredRoot } from "./root-config.ts";
-import { finishRotation, forget, leftBehind, undoOldRootKey, undoRootKey } from "./root-cleanup.ts";
+import {
+  finishRotation,
+  forget,
+  leftBehind,
+  type RootParts,
+  undoOldRootKey,
+  undoRootKey,
+} from "./root-cleanup.ts";
 import { showRootRotated } from "../../cloud/metrics.ts";
 
 export const ROOT_LOCK = "root";
@@ -29,28 +35,38 @@ const MAX_KEYS = 2;
 /** Whose keys a record speaks of. */
 type KeyPlace = Omit<ReplacedKey, "id" | "record">;
 
+interface OldKey {
+  readonly record: string;
+  readonly username: string;
+  readonly id: string;
+}
+
 export interface Rotated {
   readonly accessKey: string;
   readonly warnings: readonly string[];
 }
 
-export class RootRotation {
-  readonly #engine: CloudA;
+export interface RotationParts extends RootParts {
+  readonly locks: KeyedMutex;
+}
 
-  constructor(engine: CloudA) {
-    this.#engine = engine;
+export class RootRotation {
+  readonly #parts: RotationParts;
+
+  constructor(parts: RotationParts) {
+    this.#parts = parts;
   }
 
   rotate(): Promise<Rotated> {
-    const { locks, given } = this.#engine;
+    const { locks, needs } = this.#parts;
     // Not cut off with the request: what was begun is brought to its end.
     return locks.run(ROOT_LOCK, () =>
-      withDeadline(given.timers, DEADLINE, (signal) => this.#rotate(signal)),
+      withDeadline(needs.timers, DEADLINE, (signal) => this.#rotate(signal)),
     );
   }
 
   async #rotate(signal: AbortSignal): Promise<Rotated> {
-    const { given, rootConfig, clients } = this.#engine;
+    const { rootConfig, clients } = this.#parts;
     const root = await rootConfig.read();
     if (root === null || root.accessKey === "") throw noKeysToRotate();
     const old = await clients.providerOf(root, signal);
@@ -58,9 +74,7 @@ export class RootRotation {
     const account = accountOf(arn);
     const before = await this.#keysBefore(old, root, name);
     const at = { username: name, ...(account === null ? {} : { account }) };
-    const record = await given.writeAhead.begin("rootKey", { ...at, keysBefore: before });
-    const made = await this.#makeKey(old, name, record);
-    const stored = await this.#store(old, root, { at, record, made });
+    const { made, stored } = await this.#replace(old, root, at, before);
     clients.rotated({ from: root.accessKey, to: made.id });
     const fresh = { ...root, accessKey: made.id, secretKey: made.secret };
     const warnings = await this.#retire(old, fresh, stored, signal);
@@ -73,113 +87,124 @@ export class RootRotation {
     const left = leftBehind(root);
     if (left !== null && left.username === name && keys.some(({ id }) => id === left.id)) {
       await unlessGone(old.deleteAccessKey(name, left.id));
-      await forget(this.#engine, root.accessKey, left.record);
+      await forget(this.#parts, root.accessKey, left.record);
     }
     const kept = keys.map(({ id }) => id).filter((id) => id !== left?.id);
     if (kept.length >= MAX_KEYS) throw twoKeys();
     return kept;
   }
 
-  async #makeKey(old: CloudAProvider, name: string, record: string): Promise<NewAccessKey> {
-    try {
-      return await old.createAccessKey(name);
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      // Where it may have been made all the same, the record stays and leads to its deletion.
-      if (error.harmless) await this.#engine.given.writeAhead.drop(record);
-      throw error.code === "LimitExceeded" ? twoKeys() : error;
-    }
-  }
-
   /** The new pair is the one in use; its record becomes that of the old key, in one transaction. */
-  async #store(
+  async #replace(
     old: CloudAProvider,
     root: StoredRoot,
-    { at, record, made }: { at: KeyPlace; record: string; made: NewAccessKey },
-  ): Promise<{ readonly record: string; readonly username: string; readonly id: string }> {
-    const { given, rootConfig } = this.#engine;
-    const id = root.accessKey;
-    const seconds = Number(given.clock.now() / SECOND);
+    at: KeyPlace,
+    keysBefore: readonly string[],
+  ): Promise<{ readonly made: NewAccessKey; readonly stored: OldKey }> {
+    const { needs, rootConfig } = this.#parts;
+    const { storage, writeAhead, clock, metrics } = needs;
     const { username } = at;
-    const outcome = await committed(given.storage, (tx) => {
-      const oldRecord = tx.begin("oldRootKey", { ...at, accessKeyId: id });
-      const done = rootConfig.change(tx, id, (before) => ({
-        accessKey: made.id,
-        secretKey: made.secret,
-        rootKeyCreated: seconds,
-        standing: standingAt(before, given.clock.now()),
-        replacedKey: { ...at, id, record: oldRecord },
-      }));
-      if (!done) throw changedMeanwhile();
-      tx.settle(record);
-      return oldRecord;
+    const id = root.accessKey;
+    const seconds = Number(clock.now() / SECOND);
+    const result = await makeAndStore({
+      storage,
+      note: () => writeAhead.begin("rootKey", { ...at, keysBefore }),
+      make: () => old.createAccessKey(username),
+      store: (tx, made, record) => {
+        const oldRecord = tx.begin("oldRootKey", { ...at, accessKeyId: id });
+        const done = rootConfig.change(tx, id, (before) => ({
+          accessKey: made.id,
+          secretKey: made.secret,
+          rootKeyCreated: seconds,
+          standing: standingAt(before, clock.now()),
+          replacedKey: { ...at, id, record: oldRecord },
+        }));
+        if (!done) throw changedMeanwhile();
+        tx.settle(record);
+        return { record: oldRecord, username, id };
+      },
+      dropNote: (record) => writeAhead.drop(record),
+      discard: (made) => unlessGone(old.deleteAccessKey(username, made.id)),
+      notStored: (error) => (error instanceof Failure ? error : notStored(error)),
+    }).catch((error: unknown) => {
+      throw error instanceof ProviderError && error.code === "LimitExceeded" ? twoKeys() : error;
     });
-    if (outcome.kept) {
-      showRootRotated(given.metrics, seconds);
-      return { record: outcome.value, username, id };
-    }
-    const { error } = outcome;
-    // Nobody has it: it must not live on. Where it may be the stored one after all it is left to the record,
-    // which knows by then; so it is where this fails too.
-    if (outcome.certain) {
-      await unlessGone(old.deleteAccessKey(username, made.id)).then(
-        () => given.writeAhead.drop(record),
-        () => {},
-      );
-    }
-    throw error instanceof Failure ? error : notStored(error);
+    showRootRotated(metrics, seconds);
+    return result;
   }
 
   /** Deletes the old key, with the old key: that one is known to be live. */
   async #retire(
     old: CloudAProvider,
     root: StoredRoot,
-    { record, username, id }: { record: string; username: string; id: string },
+    { record, username, id }: OldKey,
     signal: AbortSignal,
   ): Promise<string[]> {
-    const later = `the old access key ${id} is still there; it is deleted later by itself`;
-    if (!(await this.#proves(root, signal))) {
-      return [`the provider does not accept the new access key everywhere yet; ${later}`];
-    }
-    try {
-      await unlessGone(old.deleteAccessKey(username, id));
-      await forget(this.#engine, root.accessKey, record);
-      return [];
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      return [`${error.message}; ${later}`];
-    }
+    const retired = await retireOld({
+      proof: () => this.#proof(root, signal),
+      remove: () => unlessGone(old.deleteAccessKey(username, id)),
+      forget: () => forget(this.#parts, root.accessKey, record),
+    });
+    if (retired.gone) return [];
+    const why = retired.proved
+      ? (retired.why?.message ?? "")
+      : "the provider does not accept the new access key everywhere yet";
+    return [`${why}; the old access key ${id} is still there; it is deleted later by itself`];
   }
 
-  async #proves(root: StoredRoot, signal: AbortSignal): Promise<boolean> {
-    const { clients, given } = this.#engine;
-    const { clock, timers } = given;
+  async #proof(root: StoredRoot, signal: AbortSignal): Promise<Proof> {
+    const { clients, needs } = this.#parts;
+    const { clock, timers } = needs;
     const provider = await clients.providerOf({ ...root, maxRetries: 0 }, signal);
     const until = clock.elapsed() + PROVED_WITHIN;
     const goOn = () => clock.elapsed() < until;
     const attempt = () => provider.callerIdentity();
-    return (await prove(attempt, { timers, signal, every: SECOND, goOn })).proved;
+    return prove(attempt, { timers, signal, every: SECOND, goOn });
+  }
+
+  /** By itself, about once a minute, as `rotation_period` or `rotation_schedule` say. How it stands is part of
+   *  the configuration: a restart neither forgets nor repeats it. A failure is logged, and told by reads. */
+  async rotateWhenDue(): Promise<void> {
+    const { needs, rootConfig } = this.#parts;
+    const { clock, storage, log } = needs;
+    const root = await rootConfig.read();
+    if (root === null) return;
+    const why = await rotateWhenDue({
+      terms: root,
+      standing: root.standing,
+      now: clock.now(),
+      rotate: async () => {
+        const { warnings } = await this.rotate();
+        log.info("the root key was rotated", { warnings: warnings.join("; ") });
+      },
+      keep: async (standing) => {
+        await storage.write((tx) => {
+          rootConfig.change(tx, root.accessKey, () => ({ standing }));
+        });
+      },
+    });
+    if (why !== null) log.error("the root key could not be rotated", { why });
   }
 
   // --- later, one at a time with rotations ---
 
   /** Once a minute: what a rotation left to be done. */
   async finish(signal: AbortSignal): Promise<void> {
-    const root = await this.#engine.rootConfig.read();
+    const root = await this.#parts.rootConfig.read();
     if (root === null || root.replacedKey === null) return;
-    await this.#alone((engine) => finishRotation(engine, signal));
+    await this.#alone((parts) => finishRotation(parts, signal));
   }
 
   undoKey(record: WriteAheadRecord, signal: AbortSignal): Promise<void> {
-    return this.#alone((engine) => undoRootKey(engine, record, signal));
+    return this.#alone((parts) => undoRootKey(parts, record, signal));
   }
 
   undoOldKey(record: WriteAheadRecord, signal: AbortSignal): Promise<void> {
-    return this.#alone((engine) => undoOldRootKey(engine, record, signal));
+    return this.#alone((parts) => undoOldRootKey(parts, record, signal));
   }
 
-  #alone(work: (engine: CloudA) => Promise<void>): Promise<void> {
-    return this.#engine.locks.run(ROOT_LOCK, () => work(this.#engine));
+  #alone(work: (parts: RootParts) => Promise<void>): Promise<void> {
+    return this.#parts.locks.run(ROOT_LOCK, () => work(this.#parts));
   }
 }
 

@@ -36,7 +36,7 @@ test("T-I13: a rotation does not delete the key that this service calls with", a
   const before = keys(stage);
   await assert.rejects(stage.write(`${PLACE}/rotate`), /that this service itself calls with/);
   assert.deepEqual([keys(stage), stage.records()], [before, []]);
-  await (await stage.engine.provider(never)).callerIdentity();
+  await (await stage.engine.clients.provider(never)).callerIdentity();
 });
 
 test("T-I13: nor does it where that key comes from the environment", async (t) => {
@@ -57,8 +57,9 @@ test("T-I13: nor does the end of other keys, which then ends none", async (t) =>
   const { stage, root } = await adopted(t);
   await stage.write("config/root", root);
   const before = keys(stage);
-  const { role, creds } = await stage.engine.staticRoles.read("app");
-  const retiring = stage.timed(retireOthers(stage.engine, role, creds, never));
+  const state = await stage.engine.staticRoles.read("app");
+  const forget = () => assert.fail("nothing is gone");
+  const retiring = stage.timed(retireOthers(stage.engine, state, never, forget));
   await assert.rejects(retiring, /that this service itself calls with/);
   assert.deepEqual(keys(stage), before);
 });
@@ -68,7 +69,7 @@ test("T-I13: nor does deleting the static role whose key it is", async (t) => {
   await stage.write("config/root", await current(stage));
   const remove = stage.timed(stage.tested.ask("DELETE", PLACE));
   await assert.rejects(remove, /that this service itself calls with/);
-  await (await stage.engine.provider(never)).callerIdentity();
+  await (await stage.engine.clients.provider(never)).callerIdentity();
 });
 
 for (const durable of [true, false]) {

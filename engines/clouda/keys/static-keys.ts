@@ -9,14 +9,14 @@
 import { invariant } from "@holdfast/shared/invariant";
 import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import type { Instant } from "@holdfast/shared/world";
-import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import type { EngineTx } from "@holdfast/plugin-sdk/storage";
-import { prove } from "../../cloud/proof.ts";
-import { ProviderError } from "../../cloud/provider-error.ts";
+import { type Proof, prove } from "../../cloud/proof.ts";
+import { orGone, ProviderError } from "../../cloud/provider-error.ts";
+import { makeAndStore, retireOld } from "../../cloud/rotation.ts";
 import { accountIn, accountOf, checkAccount } from "../provider/account.ts";
-import { committed } from "./commit.ts";
-import type { CloudA } from "../engine.ts";
-import { orGone } from "../../cloud/provider-error.ts";
+import type { Clients } from "../provider/clients.ts";
+import type { RootConfig } from "./root-config.ts";
 import type {
   AccessKeyFacts,
   CloudAProvider,
@@ -48,69 +48,70 @@ export interface KeyReplacement {
   readonly store: (tx: EngineTx, key: NewAccessKey, previousKey: string | null) => void;
 }
 
+/** What keys are made and ended with. */
+export interface KeyParts {
+  readonly needs: EngineNeeds;
+  readonly rootConfig: RootConfig;
+  readonly clients: Clients;
+}
+
 /** Makes a key and hands it to `store`, whose transaction keeps it and ends the note. */
 export async function replaceKey(
-  engine: CloudA,
+  parts: KeyParts,
   provider: CloudAProvider,
   replacement: KeyReplacement,
 ): Promise<void> {
-  const { given } = engine;
   const { role, user, creds, store } = replacement;
   const { name: username } = user;
-  const keys = await withoutStrays(engine, provider, replacement);
+  const keys = await withoutStrays(parts, provider, replacement);
   const goes = keys.length >= MAX_KEYS ? oldest(keys, creds?.accessKey ?? null) : null;
-  if (goes !== null) await checkForeign(engine, provider, username, [goes]);
-  const record = await noted(engine, { role, user, keysBefore: keys.map(({ id }) => id) });
-  const drop = () => forgetMaking(engine, role, record);
+  if (goes !== null) await checkForeign(parts, provider, username, [goes]);
   let previousKey = creds?.accessKey ?? null;
-  const key = await made(async () => {
-    const first = await provider.createAccessKey(username).catch((error: unknown) => {
-      if (goes === null || !isFull(error)) throw error;
-      return null;
-    });
-    if (first !== null || goes === null) return first;
-    if (goes !== previousKey) await removeOne(engine, provider, username, goes);
-    else {
-      await endStored(engine, provider, { role, username, id: goes });
-      previousKey = null;
-    }
-    return provider.createAccessKey(username);
-  }, drop);
-  invariant(key !== null, "a key was made or refused");
-  const outcome = await committed(given.storage, (tx) => {
-    store(tx, key, previousKey);
-    tx.delete(keyMakingKey(role));
-    tx.settle(record);
+  await makeAndStore({
+    storage: parts.needs.storage,
+    note: () => noted(parts, { role, user, keysBefore: keys.map(({ id }) => id) }),
+    make: async () => {
+      const key = await provider.createAccessKey(username).catch((error: unknown) => {
+        if (goes === null || !isFull(error)) throw error;
+        return null;
+      });
+      if (key !== null) return key;
+      invariant(goes !== null, "a key was made or refused");
+      if (goes !== previousKey) await removeOne(parts, provider, username, goes);
+      else {
+        await endStored(parts, provider, { role, username, id: goes });
+        previousKey = null;
+      }
+      return provider.createAccessKey(username);
+    },
+    store: (tx, key, record) => {
+      store(tx, key, previousKey);
+      tx.delete(keyMakingKey(role));
+      tx.settle(record);
+    },
+    dropNote: (record) => forgetMaking(parts, role, record),
+    discard: ({ id }) => removeOne(parts, provider, username, id),
   });
-  if (outcome.kept) return;
-  // Nobody has it: gone at once where that can be had, else by the note; by the note as well where it may
-  // be the stored one after all.
-  if (outcome.certain) {
-    await removeOne(engine, provider, username, key.id)
-      .then(drop)
-      .catch(() => {});
-  }
-  throw outcome.error;
 }
 
 /** The keys there are, without those that an earlier try has made and nobody has: they are not the user's,
  *  and must not count as its newer ones. */
 async function withoutStrays(
-  engine: CloudA,
+  parts: KeyParts,
   provider: CloudAProvider,
   { role, user: { name: username }, creds }: KeyReplacement,
 ): Promise<AccessKeyFacts[]> {
   const keys = await provider.accessKeys(username);
-  const earlier = await engine.given.storage.get(keyMakingKey(role), keyMakingCodec);
+  const earlier = await parts.needs.storage.get(keyMakingKey(role), keyMakingCodec);
   if (earlier === null || earlier.username !== username) return keys;
   const strays = straysOf(keys, earlier.keysBefore, BigInt(earlier.at), creds);
-  for (const { id } of strays) await removeOne(engine, provider, username, id);
+  for (const { id } of strays) await removeOne(parts, provider, username, id);
   return keys.filter((key) => !strays.includes(key));
 }
 
 /** The note for rollback, and the same for whoever tries again before that. */
 async function noted(
-  { given: { storage } }: CloudA,
+  { needs: { storage } }: KeyParts,
   {
     role,
     user: { name: username, arn },
@@ -125,8 +126,8 @@ async function noted(
   });
 }
 
-async function forgetMaking({ given }: CloudA, role: string, record: string): Promise<void> {
-  await given.storage.write((tx) => {
+async function forgetMaking({ needs }: KeyParts, role: string, record: string): Promise<void> {
+  await needs.storage.write((tx) => {
     tx.delete(keyMakingKey(role));
     tx.settle(record);
   });
@@ -134,15 +135,15 @@ async function forgetMaking({ given }: CloudA, role: string, record: string): Pr
 
 /** The stored key makes room. It is stored that it does: a new one is due from now on. */
 async function endStored(
-  engine: CloudA,
+  parts: KeyParts,
   provider: CloudAProvider,
   { role, username, id }: { readonly role: string; readonly username: string; readonly id: string },
 ): Promise<void> {
-  const { storage, clock } = engine.given;
+  const { storage, clock } = parts.needs;
   const now = clock.now();
   await storage.write((tx) => changeEnded(tx, role, { ended: true, retryAt: now }));
   try {
-    await removeOne(engine, provider, username, id);
+    await removeOne(parts, provider, username, id);
   } catch (error) {
     if (error instanceof ProviderError && error.harmless) {
       await storage.write((tx) => changeEnded(tx, role, { ended: false, retryAt: null }));
@@ -159,7 +160,7 @@ function isFull(error: unknown): boolean {
 /** No key of this service's own, whoever's user it calls with by now: config/root may have been given one of
  *  an adopted user (T-I13). */
 async function checkForeign(
-  { rootConfig }: CloudA,
+  { rootConfig }: KeyParts,
   provider: CloudAProvider,
   username: string,
   ids: readonly string[],
@@ -177,24 +178,14 @@ function oldest(keys: readonly AccessKeyFacts[], stored: string | null): string 
   return rest.reduce((a, b) => (age(b) < age(a) ? b : a), first).id;
 }
 
-/** A certain failure ends the note; after an uncertain one there may be a key, and the note stays. */
-async function made<T>(make: () => Promise<T>, drop: () => Promise<void>): Promise<T> {
-  try {
-    return await make();
-  } catch (error) {
-    if (error instanceof ProviderError && error.harmless) await drop();
-    throw error;
-  }
-}
-
 /** One that is gone already is no fault. Never the one that we call with. */
 export async function removeOne(
-  engine: CloudA,
+  parts: KeyParts,
   provider: CloudAProvider,
   username: string,
   id: string,
 ): Promise<void> {
-  await checkForeign(engine, provider, username, [id]);
+  await checkForeign(parts, provider, username, [id]);
   try {
     await provider.deleteAccessKey(username, id);
   } catch (error) {
@@ -202,32 +193,39 @@ export async function removeOne(
   }
 }
 
-/** Deletes every key of the user but this one, once it has been seen to work. */
+/** Deletes every key of the user but this one, once it has been seen to work; `forget` keeps that it is done. */
 export async function retireOthers(
-  engine: CloudA,
-  role: StaticRole,
-  creds: StaticCreds,
+  parts: KeyParts,
+  { role, creds }: { readonly role: StaticRole; readonly creds: StaticCreds },
   signal: AbortSignal,
+  forget: () => Promise<void>,
 ): Promise<void> {
-  await proved(engine, creds, signal);
-  const provider = await engine.provider(signal);
-  await adoptedUser(provider, role);
-  const keys = (await provider.accessKeys(role.username)).map(({ id }) => id);
-  const others = keys.filter((id) => id !== creds.accessKey);
-  await checkForeign(engine, provider, role.username, others); // all of them, or none
-  for (const id of others) await removeOne(engine, provider, role.username, id);
+  const { username } = role;
+  const old = await retireOld({
+    proof: () => proofOf(parts, creds, signal),
+    remove: async () => {
+      const provider = await parts.clients.provider(signal);
+      await adoptedUser(provider, role);
+      const keys = (await provider.accessKeys(username)).map(({ id }) => id);
+      const others = keys.filter((id) => id !== creds.accessKey);
+      await checkForeign(parts, provider, username, others); // all of them, or none
+      for (const id of others) await removeOne(parts, provider, username, id);
+    },
+    forget,
+  });
+  if (!old.gone) throw old.why ?? notProved();
 }
 
-/** Not every door of the provider knows a new key at once. */
-async function proved(engine: CloudA, creds: StaticCreds, signal: AbortSignal): Promise<void> {
-  const { given, clients, rootConfig } = engine;
+async function proofOf(
+  { needs, clients, rootConfig }: KeyParts,
+  creds: StaticCreds,
+  signal: AbortSignal,
+): Promise<Proof> {
   const key = { id: creds.accessKey, secret: creds.secretKey, created: creds.createdAt };
   const provider = await clients.providerWith(key, await rootConfig.read(), signal);
-  const { timers } = given;
   const goOn = (tries: number, succeeded: boolean) => succeeded || tries < MAX_TRIES;
   const attempt = () => provider.callerIdentity();
-  const proof = await prove(attempt, { timers, signal, every: SECOND, goOn });
-  if (!proof.proved) throw proof.why ?? notProved();
+  return prove(attempt, { timers: needs.timers, signal, every: SECOND, goOn });
 }
 
 function notProved(): ProviderError {
@@ -244,7 +242,7 @@ function notProved(): ProviderError {
 
 /** What a crash may have left: keys that nobody has, made when the note was. */
 export async function undoKey(
-  engine: CloudA,
+  parts: KeyParts,
   provider: CloudAProvider,
   { data, created }: WriteAheadRecord,
   creds: StaticCreds | null,
@@ -255,7 +253,7 @@ export async function undoKey(
   // The user may be gone, and its keys with it.
   const keys = (await orGone(provider.accessKeys(username))) ?? [];
   for (const { id } of straysOf(keys, before, created, creds)) {
-    await removeOne(engine, provider, username, id);
+    await removeOne(parts, provider, username, id);
   }
 }
 

@@ -4,9 +4,8 @@
 import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { NO_TERMS, sameTerms } from "../../cloud/rotation-terms.ts";
 import { accountOf, checkAccount } from "../provider/account.ts";
-import type { CloudA } from "../engine.ts";
 import { notFound } from "../failures.ts";
-import { Rotation } from "./static-rotation.ts";
+import { type StaticParts, StaticRotation } from "./static-rotation.ts";
 import * as failures from "./static-failures.ts";
 import { removeOne, replaceKey, undoKey } from "./static-keys.ts";
 import { adoptableUser, rootUser, userLock, userOf } from "./static-users.ts";
@@ -36,21 +35,21 @@ export interface StaticState {
 const PAGE = 500;
 
 export class StaticRoles {
-  readonly #engine: CloudA;
-  readonly #given: EngineNeeds;
-  readonly #rotation: Rotation;
+  readonly #parts: StaticParts;
+  readonly #needs: EngineNeeds;
+  readonly #rotation: StaticRotation;
   /** Who manages which user: role by user. */
   readonly #managers = new Map<string, string>();
 
-  constructor(engine: CloudA) {
-    this.#engine = engine;
-    this.#given = engine.given;
-    this.#rotation = new Rotation(engine, (name) => this.find(name));
+  constructor(parts: StaticParts) {
+    this.#parts = parts;
+    this.#needs = parts.needs;
+    this.#rotation = new StaticRotation(parts, (name) => this.find(name));
   }
 
   /** From storage, which alone is true. */
   async open(): Promise<void> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     for (let after: string | undefined; ;) {
       const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
       const roles = await storage.records(STATIC_ROLES, staticRoleCodec, page);
@@ -84,11 +83,11 @@ export class StaticRoles {
   }
 
   names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
-    return this.#given.storage.list(STATIC_ROLES, page);
+    return this.#needs.storage.list(STATIC_ROLES, page);
   }
 
   async find(name: string): Promise<StaticState | null> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     const role = await storage.get(staticRoleKey(name), staticRoleCodec);
     const creds = await storage.get(staticCredsKey(name), staticCredsCodec);
     return role === null || creds === null ? null : { role, creds };
@@ -103,11 +102,11 @@ export class StaticRoles {
   /** Adopts a user, whose key it makes, or changes when that happens. */
   write(name: string, change: StaticRoleChange, signal: AbortSignal): Promise<StaticState> {
     checkUsername(change.username ?? "");
-    return this.#engine.locks.run(`static/${name}`, async () => {
+    return this.#parts.locks.run(`static/${name}`, async () => {
       const before = await this.find(name);
       if (before !== null) return this.#update(before, change, signal);
       const { username, rotationPeriod, rotationSchedule = "", overlap = null } = change;
-      const now = this.#given.clock.now();
+      const now = this.#needs.clock.now();
       if (rotationPeriod !== undefined || rotationSchedule !== "") {
         termsOf(NO_TERMS, change, { overlap, now });
       }
@@ -116,14 +115,14 @@ export class StaticRoles {
         throw failures.required("rotation_period");
       }
       const asked = { name, username, ...termsOf(NO_TERMS, change, { overlap, now }), overlap };
-      return this.#engine.locks.run(userLock(username), () => this.#create(asked, signal));
+      return this.#parts.locks.run(userLock(username), () => this.#create(asked, signal));
     });
   }
 
   /** A new key now; the next one a whole period later. */
   async rotate(name: string, signal: AbortSignal): Promise<StaticState> {
     const { role } = await this.read(name);
-    await this.#engine.locks.run(userLock(role.username), async () => {
+    await this.#parts.locks.run(userLock(role.username), async () => {
       const state = await this.read(name);
       await this.#rotation.rotate(state, signal);
     });
@@ -133,12 +132,12 @@ export class StaticRoles {
   /** Ends the keys that we have made; the user and its other keys stay. With `force` the provider is not
    *  asked, and they stay as well. */
   async delete(name: string, { force }: { force: boolean }, signal: AbortSignal): Promise<void> {
-    await this.#engine.locks.run(`static/${name}`, async () => {
+    await this.#parts.locks.run(`static/${name}`, async () => {
       const { role } = await this.read(name);
-      await this.#engine.locks.run(userLock(role.username), async () => {
+      await this.#parts.locks.run(userLock(role.username), async () => {
         const { creds } = await this.read(name);
         if (!force) await this.#removeKeys(role, creds, signal);
-        await this.#given.storage.write((tx) => {
+        await this.#needs.storage.write((tx) => {
           tx.delete(staticRoleKey(name));
           tx.delete(staticCredsKey(name));
           tx.delete(keyMakingKey(name));
@@ -152,10 +151,10 @@ export class StaticRoles {
   /** What a crash may have left of making a key. */
   async undoKey(record: WriteAheadRecord, signal: AbortSignal): Promise<void> {
     const username = userOf(record);
-    await this.#engine.locks.run(userLock(username), async () => {
+    await this.#parts.locks.run(userLock(username), async () => {
       const manager = this.#managers.get(username);
       const creds = manager === undefined ? null : (await this.find(manager))?.creds;
-      await undoKey(this.#engine, await this.#engine.provider(signal), record, creds ?? null);
+      await undoKey(this.#parts, await this.#parts.clients.provider(signal), record, creds ?? null);
     });
   }
 
@@ -165,7 +164,7 @@ export class StaticRoles {
       const place = [STATIC_ROLES, STATIC_CREDS].find((prefix) => key.startsWith(prefix));
       return place === undefined ? [] : [key.slice(place.length)];
     });
-    const { log } = this.#given;
+    const { log } = this.#needs;
     for (const name of new Set(names)) {
       this.#reload(name).catch(() => log.error("a static role could not be read"));
     }
@@ -182,26 +181,26 @@ export class StaticRoles {
 
   async #remember(role: StaticRole): Promise<void> {
     this.#managers.set(role.username, role.name);
-    const creds = await this.#given.storage.get(staticCredsKey(role.name), staticCredsCodec);
+    const creds = await this.#needs.storage.get(staticCredsKey(role.name), staticCredsCodec);
     if (creds !== null) this.#rotation.know(role.name, creds);
   }
 
   async #create(asked: Omit<StaticRole, "id">, signal: AbortSignal): Promise<StaticState> {
     const { name, username } = asked;
     this.#checkUnmanaged(username);
-    const provider = await this.#engine.provider(signal);
+    const provider = await this.#parts.clients.provider(signal);
     const user = await adoptableUser(provider, username, null);
     if ((await rootUser(provider)) === username) {
       throw failures.userManaged(username, "config/root: its key is the one of this service");
     }
     const account = accountOf(user.arn);
     const role = { ...asked, id: user.id, ...(account === null ? {} : { account }) };
-    await replaceKey(this.#engine, provider, {
+    await replaceKey(this.#parts, provider, {
       role: name,
       user,
       creds: null,
       store: (tx, key) => {
-        const now = this.#given.clock.now();
+        const now = this.#needs.clock.now();
         const creds = freshCreds(role, key, { previousKey: null, now });
         tx.put(staticRoleKey(name), role, staticRoleCodec);
         tx.put(staticCredsKey(name), creds, staticCredsCodec);
@@ -226,16 +225,16 @@ export class StaticRoles {
   ): Promise<StaticState> {
     const { name, username } = role;
     const { overlap = role.overlap } = change;
-    const terms = termsOf(role, change, { overlap, now: this.#given.clock.now() });
+    const terms = termsOf(role, change, { overlap, now: this.#needs.clock.now() });
     if (change.username !== undefined) {
       if (change.username !== username) throw failures.userChanged(name, username);
-      await adoptableUser(await this.#engine.provider(signal), username, role.id);
+      await adoptableUser(await this.#parts.clients.provider(signal), username, role.id);
     }
     const changed: StaticRole = { ...role, ...terms, overlap };
     // Only where it differs: whoever writes the same role again and again would else put it off for ever.
     const moved = !sameTerms(terms, role);
-    await this.#given.storage.write((tx) => {
-      const now = this.#given.clock.now();
+    await this.#needs.storage.write((tx) => {
+      const now = this.#needs.clock.now();
       const current = tx.get(staticCredsKey(name), staticCredsCodec) ?? creds;
       const expiration = moved ? expirationOf(changed, now) : current.expiration;
       const retireAt = overlap === role.overlap ? current.retireAt : retirement(changed, now);
@@ -249,11 +248,11 @@ export class StaticRoles {
   }
 
   async #removeKeys(role: StaticRole, creds: StaticCreds, signal: AbortSignal): Promise<void> {
-    const provider = await this.#engine.provider(signal);
+    const provider = await this.#parts.clients.provider(signal);
     await checkAccount(provider, role.account ?? null);
     const { accessKey, previousKey } = creds;
     for (const id of previousKey === null ? [accessKey] : [previousKey, accessKey]) {
-      await removeOne(this.#engine, provider, role.username, id);
+      await removeOne(this.#parts, provider, role.username, id);
     }
   }
 }

@@ -5,12 +5,13 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
+import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import { isMissed, retryTime } from "../../cloud/rotation-terms.ts";
-import type { CloudA } from "../engine.ts";
+import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import { RotationSchedule } from "./rotation-schedule.ts";
 import { isLasting } from "./static-failures.ts";
-import { replaceKey, retireOthers } from "./static-keys.ts";
+import { type KeyParts, replaceKey, retireOthers } from "./static-keys.ts";
 import {
   after,
   dueOf,
@@ -36,28 +37,32 @@ const FIRST_WAIT = 10; // seconds, doubled by every failure
 const LONGEST_WAIT = 15 * 60;
 const MAX_ERROR = 512; // characters
 
-export class Rotation {
-  readonly #engine: CloudA;
+/** The locks are by user, of whoever changes its keys. */
+export interface StaticParts extends KeyParts {
+  readonly locks: KeyedMutex;
+}
+
+export class StaticRotation {
+  readonly #parts: StaticParts;
   readonly #find: (name: string) => Promise<State | null>;
   readonly #schedule: RotationSchedule;
-  readonly #under = new Set<AbortController>();
-  #resting = true;
+  /** Ends what is under way when the node rests; another one each time that it leads. */
+  #resting = new AbortController();
 
-  constructor(engine: CloudA, find: (name: string) => Promise<State | null>) {
-    const { clock, timers } = engine.given;
-    this.#engine = engine;
+  constructor(parts: StaticParts, find: (name: string) => Promise<State | null>) {
+    const { clock, timers } = parts.needs;
+    this.#parts = parts;
     this.#find = find;
     this.#schedule = new RotationSchedule({ clock, timers, run: (name) => this.#due(name) });
   }
 
   lead(): void {
-    this.#resting = false;
+    this.#resting = new AbortController();
     this.#schedule.open();
   }
 
   async rest(): Promise<void> {
-    this.#resting = true;
-    for (const under of this.#under) under.abort();
+    this.#resting.abort();
     await this.#schedule.rest();
   }
 
@@ -76,18 +81,18 @@ export class Rotation {
 
   /** A new key, stored. To be called by whoever holds the user's lock. */
   async rotate({ role, creds }: State, signal: AbortSignal): Promise<void> {
-    const { given } = this.#engine;
+    const { needs } = this.#parts;
     const { name } = role;
     const key = staticCredsKey(name);
     try {
-      const provider = await this.#engine.provider(signal);
+      const provider = await this.#parts.clients.provider(signal);
       const user = await adoptedUser(provider, role);
-      await replaceKey(this.#engine, provider, {
+      await replaceKey(this.#parts, provider, {
         role: name,
         user,
         creds,
         store: (tx, made, previousKey) => {
-          const now = given.clock.now();
+          const now = needs.clock.now();
           // As it is now: somebody may have changed its period while the key was made.
           const current = tx.get(staticRoleKey(name), staticRoleCodec) ?? role;
           const next = freshCreds(current, made, { previousKey, now });
@@ -95,30 +100,30 @@ export class Rotation {
         },
       });
     } catch (error) {
-      countRotation(given.metrics, "failed");
+      countRotation(needs.metrics, "failed");
       await this.#refresh(name); // where the key had to make room, the next one is due now
       throw error;
     }
-    countRotation(given.metrics, "ok");
+    countRotation(needs.metrics, "ok");
     await this.#refresh(name);
   }
 
   async #due(name: string): Promise<void> {
-    const { given, locks } = this.#engine;
-    const under = new AbortController();
-    this.#under.add(under);
-    const timer = given.timers.after(DEADLINE, () => under.abort());
+    const { needs, locks } = this.#parts;
+    const { timers, clock, log } = needs;
     try {
       const found = await this.#find(name);
       if (found === null) return this.#schedule.remove(name);
-      await locks.run(userLock(found.role.username), () => this.#doDue(name, under.signal));
+      await withDeadline(
+        timers,
+        DEADLINE,
+        (signal) => locks.run(userLock(found.role.username), () => this.#doDue(name, signal)),
+        [this.#resting.signal],
+      );
     } catch (error) {
       // Nothing could be read or kept: it stays in the list, and the log is not filled with it.
-      this.#schedule.set(name, after(given.clock.now(), LONGEST_WAIT));
-      given.log.warn("a static role was not looked after", { role: name, error: told(error) });
-    } finally {
-      timer.cancel();
-      this.#under.delete(under);
+      this.#schedule.set(name, after(clock.now(), LONGEST_WAIT));
+      log.warn("a static role was not looked after", { role: name, error: messageOf(error) });
     }
   }
 
@@ -126,7 +131,7 @@ export class Rotation {
     const state = await this.#find(name);
     if (state === null) return this.#schedule.remove(name);
     const { role, creds } = state;
-    const now = this.#engine.given.clock.now();
+    const now = this.#parts.needs.clock.now();
     if (dueOf(creds) > now) return this.know(name, creds); // done by hand meanwhile
     // A dead key is replaced at any time; one that works waits for the next window.
     if (!creds.ended && creds.expiration <= now && isMissed(role, creds.expiration, now)) {
@@ -134,39 +139,41 @@ export class Rotation {
     }
     try {
       if (creds.ended || creds.expiration <= now) await this.rotate(state, signal);
-      else await this.#retire(role, creds, signal);
+      else await this.#retire(state, signal);
     } catch (error) {
-      if (this.#resting) return; // no failure of the rotation: when it leads again it is due again
+      // No failure of the rotation: when it leads again it is due again.
+      if (this.#resting.signal.aborted) return;
       await this.#failed(role, error);
     }
   }
 
-  async #retire(role: StaticRole, creds: StaticCreds, signal: AbortSignal): Promise<void> {
-    await retireOthers(this.#engine, role, creds, signal);
-    await this.#change(role.name, (current) => ({
-      ...current,
-      previousKey: null,
-      retireAt: null,
-      attempts: 0,
-      lastError: "",
-      retryAt: null,
-    }));
+  #retire(state: State, signal: AbortSignal): Promise<void> {
+    const forget = () =>
+      this.#change(state.role.name, (current) => ({
+        ...current,
+        previousKey: null,
+        retireAt: null,
+        attempts: 0,
+        lastError: "",
+        retryAt: null,
+      }));
+    return retireOthers(this.#parts, state, signal, forget);
   }
 
   async #missed(role: StaticRole, creds: StaticCreds, now: Instant): Promise<void> {
     const lastError = `the window of ${showTime(creds.expiration)} was over before it could be rotated`;
-    this.#engine.given.log.warn("a static role was not rotated", { role: role.name, lastError });
+    this.#parts.needs.log.warn("a static role was not rotated", { role: role.name, lastError });
     const expiration = expirationOf(role, now);
     const idle = { attempts: 0, lastError, retryAt: null };
     await this.#change(role.name, (current) => ({ ...current, ...idle, expiration }));
   }
 
   async #failed(role: StaticRole, error: unknown): Promise<void> {
-    const { given } = this.#engine;
-    const lastError = told(error).slice(0, MAX_ERROR);
-    given.log.warn("a static role could not be rotated", { role: role.name, error: lastError });
+    const { needs } = this.#parts;
+    const lastError = messageOf(error).slice(0, MAX_ERROR);
+    needs.log.warn("a static role could not be rotated", { role: role.name, error: lastError });
     await this.#change(role.name, (current) => {
-      const now = given.clock.now();
+      const now = needs.clock.now();
       const attempts = current.attempts + 1;
       const wait = waitOf(error, attempts);
       const rotating = !current.ended && current.expiration <= now;
@@ -181,7 +188,7 @@ export class Rotation {
 
   async #change(name: string, make: (current: StaticCreds) => StaticCreds): Promise<void> {
     const key = staticCredsKey(name);
-    await this.#engine.given.storage.write((tx) => {
+    await this.#parts.needs.storage.write((tx) => {
       const current = tx.get(key, staticCredsCodec);
       if (current !== null) tx.put(key, make(current), staticCredsCodec);
     });
@@ -201,7 +208,7 @@ function waitOf(error: unknown, attempts: number): number {
   return Math.max(Math.ceil(asked), Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempts));
 }
 
-function told(error: unknown): string {
+function messageOf(error: unknown): string {
   const known = error instanceof ProviderError || error instanceof Failure;
   return known ? error.message : "internal error";
 }

@@ -39,15 +39,15 @@ interface Replacement {
 }
 
 export class Clients {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
   readonly #rootConfig: RootConfig;
   #kept: Kept | null = null;
   #keyMade: Nanos | null = null;
   #replaced: Replacement | null = null;
   #counted = 0; // so that two generations never share a connection
 
-  constructor(given: EngineNeeds, rootConfig: RootConfig) {
-    this.#given = given;
+  constructor(needs: EngineNeeds, rootConfig: RootConfig) {
+    this.#needs = needs;
     this.#rootConfig = rootConfig;
   }
 
@@ -65,7 +65,7 @@ export class Clients {
   async #current(): Promise<Kept> {
     // Read each time: another node may have changed it.
     const root = await this.#rootConfig.read();
-    const { environment } = this.#given;
+    const { environment } = this.#needs;
     const region = effectiveRegion(root?.region ?? "", environment);
     const made = JSON.stringify([root, region, variablesOf(environment)]);
     if (this.#kept?.made !== made) {
@@ -103,7 +103,7 @@ export class Clients {
   rotated(replaced: Replacement): void {
     this.drop();
     this.#replaced = replaced;
-    this.#keyMade = this.#given.clock.elapsed();
+    this.#keyMade = this.#needs.clock.elapsed();
   }
 
   /** The next call is made by new clients. What is under way ends by itself. */
@@ -121,16 +121,16 @@ export class Clients {
   }
 
   #make(root: StoredRoot | null, made: string, keyMade: Nanos | null): Kept {
-    const given = this.#given;
+    const needs = this.#needs;
     const secrets = new Set<string>(root === null || root.secretKey === "" ? [] : [root.secretKey]);
     const rules = { maxRetries: root?.maxRetries ?? -1, keyMade };
-    const calls = new ProviderCalls(given, rules);
-    const patient = new ProviderCalls(given, { ...rules, patient: true });
+    const calls = new ProviderCalls(needs, rules);
+    const patient = new ProviderCalls(needs, { ...rules, patient: true });
     const identity = `${++this.#counted} ${root?.accessKey ?? ""}`;
-    const parts = { root, given, identity, secrets: () => [...secrets] };
+    const parts = { root, needs, identity, secrets: () => [...secrets] };
     const found = credentialSource({
       root,
-      given,
+      needs,
       exchange: async (token) => {
         if (root !== null) this.#rootConfig.checkIdentityEndpoints(root);
         secrets.add(token);

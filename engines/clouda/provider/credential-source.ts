@@ -41,20 +41,20 @@ export function variablesOf(environment: EnvironmentVariables): readonly (string
 
 export interface SourceParts {
   readonly root: StoredRoot | null;
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   /** Exchanges an identity token for credentials of `roleArn`. */
   readonly exchange: (token: string) => Promise<SessionCredentials>;
 }
 
-export function credentialSource({ root, given, exchange }: SourceParts): CredentialSource {
-  const kind = sourceOf(root, given.environment);
+export function credentialSource({ root, needs, exchange }: SourceParts): CredentialSource {
+  const kind = sourceOf(root, needs.environment);
   if (kind === "config" && root !== null) {
     const { accessKey: accessKeyId, secretKey: secretAccessKey } = root;
     return async () => ({ accessKeyId, secretAccessKey });
   }
-  if (kind === "identity_token" && root !== null) return fromIdentity(root, given, exchange);
-  const found = fromEnvironment(given.environment);
-  return found === null ? fromChain(given.environment) : async () => found;
+  if (kind === "identity_token" && root !== null) return fromIdentity(root, needs, exchange);
+  const found = fromEnvironment(needs.environment);
+  return found === null ? fromChain(needs.environment) : async () => found;
 }
 
 /** A pair of which one half is missing is passed over, which whoever has set it should know. */

@@ -5,7 +5,8 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { withDeadline } from "../../cloud/deadline.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
-import type { CloudA } from "../engine.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { Clients } from "./clients.ts";
 import type { CloudAProvider } from "./provider.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
@@ -31,12 +32,15 @@ const UNTRIED = [
 ];
 
 export function permissions({
-  given,
+  needs,
   clients,
-}: CloudA): Promise<Readonly<Record<string, Permission>>> {
+}: {
+  readonly needs: EngineNeeds;
+  readonly clients: Clients;
+}): Promise<Readonly<Record<string, Permission>>> {
   // By the name that the permissions of operators are written for.
-  const nobody = `${namePrefix(given.settings)}check-${given.random.uuid().slice(0, 8)}`;
-  return withDeadline(given.timers, DEADLINE, async (signal) => {
+  const nobody = `${namePrefix(needs.settings)}check-${needs.random.uuid().slice(0, 8)}`;
+  return withDeadline(needs.timers, DEADLINE, async (signal) => {
     const provider = await clients.provider(signal);
     const found: Record<string, Permission> = {};
     for (const [action, probe] of Object.entries(probes(nobody))) {

@@ -47,13 +47,13 @@ export interface CallsOptions {
 }
 
 export class ProviderCalls {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
   readonly #retries: number;
   readonly #throttledRetries: number;
   readonly #keyMade: Nanos | null;
 
-  constructor(given: EngineNeeds, { maxRetries, keyMade, patient = false }: CallsOptions) {
-    this.#given = given;
+  constructor(needs: EngineNeeds, { maxRetries, keyMade, patient = false }: CallsOptions) {
+    this.#needs = needs;
     this.#retries = maxRetries < 0 ? DEFAULT_RETRIES : maxRetries;
     this.#throttledRetries = maxRetries < 0 && patient ? PATIENT_RETRIES : this.#retries;
     this.#keyMade = keyMade;
@@ -67,7 +67,7 @@ export class ProviderCalls {
   ): Promise<T> {
     let retries = 0;
     return retried(() => this.#once(step, signal, attempt), {
-      timers: this.#given.timers,
+      timers: this.#needs.timers,
       signal,
       pauseAfter: (failed) => {
         if (this.#isSettling(failed)) return SECOND;
@@ -84,7 +84,7 @@ export class ProviderCalls {
     signal: AbortSignal,
     attempt: (options: { readonly abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
-    const { clock, metrics } = this.#given;
+    const { clock, metrics } = this.#needs;
     const action = step.slice(step.indexOf(":") + 1);
     const began = clock.elapsed();
     const took = () => Number(clock.elapsed() - began) / 1e9;
@@ -102,7 +102,7 @@ export class ProviderCalls {
   /** The SDK could not read an answer, or would not send. Its text may quote either: it is not told. */
   #unreadable(step: string, error: unknown): ProviderError {
     const name = error instanceof Error ? error.name : typeof error;
-    this.#given.log.warn("a call of the provider's library failed", { step, error: name });
+    this.#needs.log.warn("a call of the provider's library failed", { step, error: name });
     return new ProviderError({
       step,
       code: "UnexpectedAnswer",
@@ -116,7 +116,7 @@ export class ProviderCalls {
 
   #isSettling({ code }: ProviderError): boolean {
     if (code !== UNKNOWN_KEY || this.#keyMade === null) return false;
-    return this.#given.clock.elapsed() - this.#keyMade < SETTLING;
+    return this.#needs.clock.elapsed() - this.#keyMade < SETTLING;
   }
 
   /** Twice as long each time, and anything between nothing and that: many who were throttled together do
@@ -125,7 +125,7 @@ export class ProviderCalls {
     if (retryAfter !== null) return BigInt(retryAfter) * SECOND;
     const first = kind === "throttled" ? FIRST_PAUSE.throttled : FIRST_PAUSE.other;
     const longest = first * 2n ** BigInt(Math.min(retries, 16));
-    const share = this.#given.random.bytes(2).readUInt16BE(0);
+    const share = this.#needs.random.bytes(2).readUInt16BE(0);
     const bounded = longest > LONGEST_PAUSE ? LONGEST_PAUSE : longest;
     return (bounded * BigInt(share)) / 0xffffn;
   }

@@ -19,7 +19,7 @@ export interface SdkClients {
 
 export interface SdkParts {
   readonly root: StoredRoot | null;
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   /** Null: nothing is signed. */
   readonly credentials: CredentialSource | null;
   readonly identity: string;
@@ -27,10 +27,10 @@ export interface SdkParts {
 }
 
 export async function sdkClients(parts: SdkParts): Promise<SdkClients> {
-  const { root, given } = parts;
+  const { root, needs } = parts;
   const { IAMClient: Iam } = await import("@aws-sdk/client-iam");
   const { STSClient: Sts } = await import("@aws-sdk/client-sts");
-  const region = effectiveRegion(root?.region ?? "", given.environment);
+  const region = effectiveRegion(root?.region ?? "", needs.environment);
   const stsRegion = root === null || root.stsRegion === "" ? region : root.stsRegion;
   const stsPlaces = [
     { region: stsRegion, endpoint: root?.stsEndpoint ?? "" },
@@ -41,7 +41,7 @@ export async function sdkClients(parts: SdkParts): Promise<SdkClients> {
   ];
   const iam = new Iam(settings("iam", { region, endpoint: root?.iamEndpoint ?? "" }, parts));
   const sts = stsPlaces.map((place) => new Sts(settings("sts", place, parts)));
-  for (const client of [iam, ...sts]) signByClock(client, given.clock);
+  for (const client of [iam, ...sts]) signByClock(client, needs.clock);
   return { iam, sts };
 }
 
@@ -53,7 +53,7 @@ interface CallPlace {
 
 /** Everything that the SDK would otherwise look for in files and in the environment is said here. */
 function settings(service: string, { region, endpoint }: CallPlace, parts: SdkParts) {
-  const { given, credentials, identity, secrets } = parts;
+  const { needs, credentials, identity, secrets } = parts;
   const plain = endpoint.startsWith("http:");
   return {
     region,
@@ -69,7 +69,7 @@ function settings(service: string, { region, endpoint }: CallPlace, parts: SdkPa
     disableClockSkewCorrection: true,
     customUserAgent: "holdfast",
     requestHandler: new SdkHandler({
-      outbound: given.outbound,
+      outbound: needs.outbound,
       service,
       plain,
       identity: `${service} ${identity}`,

@@ -21,18 +21,18 @@ export async function webIdentity({
   readonly calls: ProviderCalls;
   readonly token: string;
 }): Promise<SessionCredentials> {
-  const { root, given } = parts;
+  const { root, needs } = parts;
   const sdk = await import("@aws-sdk/client-sts");
   const clients = await sdkClients({ ...parts, credentials: null });
-  const time = `-${given.clock.now() / SECOND}`;
-  const name = `${namePrefix(given.settings)}${given.mount.accessor}`;
+  const time = `-${needs.clock.now() / SECOND}`;
+  const name = `${namePrefix(needs.settings)}${needs.mount.accessor}`;
   const command = new sdk.AssumeRoleWithWebIdentityCommand({
     RoleArn: root?.roleArn ?? "",
     RoleSessionName: `${name.slice(0, MAX_NAME - time.length)}${time}`,
     WebIdentityToken: token,
   });
   const action = "AssumeRoleWithWebIdentity";
-  return withDeadline(given.timers, DEADLINE, async (signal) => {
+  return withDeadline(needs.timers, DEADLINE, async (signal) => {
     const sts = new StsCalls(new Binding({ clients, calls, signal }), sdk);
     const answer = await sts.ask(action, (client, options) => client.send(command, options));
     return sessionOf(`sts:${action}`, answer.Credentials, answer.AssumedRoleUser?.Arn);

@@ -8,12 +8,16 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import type { Caller } from "@holdfast/shared/endpoint/request";
 import { withDeadline } from "../../cloud/deadline.ts";
 import { prove } from "../../cloud/proof.ts";
-import type { CloudA } from "../engine.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { Clients } from "../provider/clients.ts";
+import type { LeaseConfig } from "./lease-config.ts";
+import type { Roles } from "./roles.ts";
+import type { Users } from "./users.ts";
 import * as failures from "../failures.ts";
 import { callerName, defaultTemplate, generatedName, sessionName } from "./names.ts";
 import type { CloudAProvider, NewAccessKey, SessionCredentials } from "../provider/provider.ts";
 import type { CredentialType, Role } from "./role.ts";
-import type { StoredRoot } from "../keys/root-config.ts";
+import type { RootConfig, StoredRoot } from "../keys/root-config.ts";
 import { sessionPolicies } from "./session-policies.ts";
 import { countIssued } from "../../cloud/metrics.ts";
 import { namePrefix } from "../../cloud/settings.ts";
@@ -34,15 +38,24 @@ const DEFAULT_TTL = 3600;
 const DEADLINE: Nanos = 75n * SECOND;
 const VERIFIED_WITHIN: Nanos = 30n * SECOND;
 
-export class Credentials {
-  readonly #engine: CloudA;
+export interface CredentialParts {
+  readonly needs: EngineNeeds;
+  readonly clients: Clients;
+  readonly rootConfig: RootConfig;
+  readonly leaseConfig: LeaseConfig;
+  readonly roles: Roles;
+  readonly users: Users;
+}
 
-  constructor(engine: CloudA) {
-    this.#engine = engine;
+export class Credentials {
+  readonly #parts: CredentialParts;
+
+  constructor(parts: CredentialParts) {
+    this.#parts = parts;
   }
 
   async issue(request: CredentialRequest) {
-    const { given, roles, rootConfig } = this.#engine;
+    const { needs, roles, rootConfig } = this.#parts;
     const role = await roles.find(request.name);
     if (role === null) throw failures.noRole(request.name);
     if (role.invalidData !== null) throw failures.roleInvalid(role.name);
@@ -52,12 +65,12 @@ export class Credentials {
       type === "iam_user"
         ? await this.#user(role, request, root)
         : await this.#session(type, role, request, root);
-    countIssued(given.metrics, type);
+    countIssued(needs.metrics, type);
     return made;
   }
 
   async #user(role: Role, request: CredentialRequest, root: StoredRoot | null) {
-    const { users, leaseConfig } = this.#engine;
+    const { users, leaseConfig } = this.#parts;
     const { ttl, maxTtl } = await leaseConfig.terms();
     const newName = () => this.#generated("IAM", role, request, root);
     const { username, key, record, made, account } = await users.make(role, newName);
@@ -89,7 +102,7 @@ export class Credentials {
     request: CredentialRequest,
     root: StoredRoot | null,
   ) {
-    const { timers, clock } = this.#engine.given;
+    const { timers, clock } = this.#parts.needs;
     const { seconds, warnings } = this.#duration(role, request.ttl);
     if (type === "federation_token") warnings.push(...unused(request));
     const roleArn = type === "assumed_role" ? chosenArn(role, request.roleArn) : "";
@@ -100,7 +113,7 @@ export class Credentials {
           : sessionName(request.sessionName)
         : this.#generated("STS", role, request, root);
     const session = await withDeadline(timers, DEADLINE, async (signal) => {
-      const provider = await this.#engine.provider(signal);
+      const provider = await this.#parts.clients.provider(signal);
       return type === "assumed_role"
         ? assumed(provider, role, { roleArn, name, seconds })
         : federated(provider, role, { name, seconds });
@@ -125,11 +138,11 @@ export class Credentials {
     { caller }: CredentialRequest,
     root: StoredRoot | null,
   ): string {
-    const { given } = this.#engine;
+    const { needs } = this.#parts;
     const own = root?.usernameTemplate ?? "";
-    const template = own === "" ? defaultTemplate(namePrefix(given.settings)) : own;
+    const template = own === "" ? defaultTemplate(namePrefix(needs.settings)) : own;
     const input = { type, displayName: callerName(caller), policyName: role.name };
-    return generatedName(given, template, input);
+    return generatedName(needs, template, input);
   }
 
   /** Of a session, in seconds; cut to what both the role and the mount allow (T-I08). */
@@ -137,7 +150,7 @@ export class Credentials {
     const usual = role.defaultStsTtl > 0 ? role.defaultStsTtl : DEFAULT_TTL;
     // Rounded up: what were 0 would be left to the provider, whose own length knows no cap.
     const wanted = asked === null || asked === 0n ? usual : Number((asked + SECOND - 1n) / SECOND);
-    const mountMax = Math.max(1, Number(this.#engine.given.mount.maxTtl() / SECOND));
+    const mountMax = Math.max(1, Number(this.#parts.needs.mount.maxTtl() / SECOND));
     const [cap, whose] =
       role.maxStsTtl > 0 && role.maxStsTtl <= mountMax
         ? [role.maxStsTtl, "max_sts_ttl of the role"]
@@ -149,11 +162,11 @@ export class Credentials {
 
   /** Whether the provider knows a new key by now, at one of its doors. */
   #verified(key: NewAccessKey, root: StoredRoot | null): Promise<boolean> {
-    const { given, clients } = this.#engine;
-    return withDeadline(given.timers, VERIFIED_WITHIN, async (signal) => {
+    const { needs, clients } = this.#parts;
+    return withDeadline(needs.timers, VERIFIED_WITHIN, async (signal) => {
       const provider = await clients.providerWith(key, root, signal);
       const attempt = () => provider.callerIdentity();
-      const { timers } = given;
+      const { timers } = needs;
       return (await prove(attempt, { timers, signal, every: SECOND })).proved;
     });
   }
@@ -163,8 +176,8 @@ const USER_TTL = "ttl is ignored: the lease of an iam_user follows config/lease"
 
 /** What only sessions of a role have. */
 function unused({ roleArn, sessionName: name }: CredentialRequest): string[] {
-  const given = { role_arn: roleArn, role_session_name: name };
-  return Object.entries(given)
+  const fields = { role_arn: roleArn, role_session_name: name };
+  return Object.entries(fields)
     .filter(([, text]) => text !== "")
     .map(([field]) => `${field} is ignored: it is for assumed_role only`);
 }

@@ -25,10 +25,10 @@ export interface LeaseTerms {
 const codec = jsonCodec<StoredLease>();
 
 export class LeaseConfig {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
 
-  constructor(given: EngineNeeds) {
-    this.#given = given;
+  constructor(needs: EngineNeeds) {
+    this.#needs = needs;
   }
 
   /** Text, or a whole number of seconds. */
@@ -37,13 +37,13 @@ export class LeaseConfig {
     const max = readGoDuration("lease_max", needed("lease_max", leaseMax));
     if (max > 0n && ttl > max) throw invalid("lease-order", "lease exceeds lease_max");
     const stored = { lease: showGoDuration(ttl), lease_max: showGoDuration(max) };
-    await this.#given.storage.write((tx) => tx.put(KEY, stored, codec));
+    await this.#needs.storage.write((tx) => tx.put(KEY, stored, codec));
   }
 
   /** What holds: as the mount says where nothing, or 0, was written. */
   async shown(): Promise<StoredLease> {
     const { ttl, maxTtl } = await this.terms();
-    const { mount } = this.#given;
+    const { mount } = this.#needs;
     return {
       lease: showGoDuration(ttl ?? mount.defaultTtl()),
       lease_max: showGoDuration(maxTtl ?? mount.maxTtl()),
@@ -51,7 +51,7 @@ export class LeaseConfig {
   }
 
   async terms(): Promise<LeaseTerms> {
-    const stored = await this.#given.storage.get(KEY, codec);
+    const stored = await this.#needs.storage.get(KEY, codec);
     if (stored === null) return { ttl: null, maxTtl: null };
     const ttl = readGoDuration("lease", stored.lease);
     const maxTtl = readGoDuration("lease_max", stored.lease_max);
@@ -59,9 +59,9 @@ export class LeaseConfig {
   }
 }
 
-function needed(field: string, given: JsonValue | undefined): string {
-  if (given === undefined || given === null || given === "") {
+function needed(field: string, value: JsonValue | undefined): string {
+  if (value === undefined || value === null || value === "") {
     throw invalid("field-invalid", `${field} is required`);
   }
-  return typeof given === "number" ? String(given) : typeof given === "string" ? given : "-";
+  return typeof value === "number" ? String(value) : typeof value === "string" ? value : "-";
 }

@@ -35,10 +35,10 @@ export function defaultTemplate(prefix: string): string {
 
 /** Refuses what cannot be read, and what takes more than a run may, with the place of the fault. What else
  *  a run may fail at depends on its data. */
-export function checkTemplate(text: string, given: Pick<EngineNeeds, "clock" | "random">): void {
+export function checkTemplate(text: string, needs: Pick<EngineNeeds, "clock" | "random">): void {
   try {
     const template = new Template(text, FIELDS);
-    for (const Type of ["IAM", "STS"]) tryLimits(template, Type, given);
+    for (const Type of ["IAM", "STS"]) tryLimits(template, Type, needs);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     const { line, column, message } = error;
@@ -50,10 +50,10 @@ export function checkTemplate(text: string, given: Pick<EngineNeeds, "clock" | "
 function tryLimits(
   template: Template,
   Type: string,
-  given: Pick<EngineNeeds, "clock" | "random">,
+  needs: Pick<EngineNeeds, "clock" | "random">,
 ): void {
   try {
-    template.run({ Type, DisplayName: "display-name", PolicyName: "policy-name" }, given);
+    template.run({ Type, DisplayName: "display-name", PolicyName: "policy-name" }, needs);
   } catch (error) {
     if (!(error instanceof TemplateError) || error.limit) throw error;
   }
@@ -61,7 +61,7 @@ function tryLimits(
 
 /** A fresh name. What cannot be used as one is a fault of the configuration, not of who asks. */
 export function generatedName(
-  given: Pick<EngineNeeds, "clock" | "random">,
+  needs: Pick<EngineNeeds, "clock" | "random">,
   template: string,
   { type, displayName, policyName }: NameInput,
 ): string {
@@ -70,7 +70,7 @@ export function generatedName(
     DisplayName: inLetters(displayName),
     PolicyName: inLetters(policyName),
   };
-  const name = run(template, fields, given);
+  const name = run(template, fields, needs);
   const bytes = Buffer.byteLength(name, "utf8");
   if (bytes > CAPS[type]) {
     throw failed(`generated ${type} name has ${bytes} bytes, limit ${CAPS[type]}`);
@@ -82,10 +82,10 @@ export function generatedName(
 function run(
   template: string,
   fields: Readonly<Record<string, string>>,
-  given: Pick<EngineNeeds, "clock" | "random">,
+  needs: Pick<EngineNeeds, "clock" | "random">,
 ): string {
   try {
-    return new Template(template, FIELDS).run(fields, given);
+    return new Template(template, FIELDS).run(fields, needs);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     const { line, column, message } = error;

@@ -110,9 +110,9 @@ function userFaults({ credentialType, userPath, permissionsBoundaryArn }: RoleDr
 function onlyFor(
   type: string,
   only: CredentialType,
-  given: Readonly<Record<string, boolean>>,
+  present: Readonly<Record<string, boolean>>,
 ): string[] {
-  return Object.entries(given)
+  return Object.entries(present)
     .filter(([, is]) => is && type !== only)
     .map(([field]) => `${field} is for ${only} only`);
 }

@@ -41,15 +41,15 @@ const DEPRECATED =
   "policy and arn are deprecated: give credential_type with policy_document, policy_arns or role_arns";
 
 export class Roles {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
 
-  constructor({ given }: { readonly given: EngineNeeds }) {
-    this.#given = given;
+  constructor(needs: EngineNeeds) {
+    this.#needs = needs;
   }
 
   /** Null where there is none. One whose stored data are invalid has `invalidData`. */
   async find(name: string): Promise<Role | null> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     const role = await storage.get(roleKey(name), roleCodec);
     if (role !== null) return role;
     const old = await storage.get(oldRoleKey(name), oldRoleCodec);
@@ -58,7 +58,7 @@ export class Roles {
 
   /** In their order, those of an earlier version among them. */
   async names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     const lists = [await storage.list(ROLES, page), await storage.list(OLD_ROLES, page)];
     const unique = new Set(lists.flat());
     return [...unique]
@@ -80,7 +80,7 @@ export class Roles {
 
   /** Refuses where there is none. */
   async delete(name: string): Promise<void> {
-    await this.#given.storage.write((tx) => {
+    await this.#needs.storage.write((tx) => {
       const role = tx.get(roleKey(name), roleCodec);
       const old = tx.get(oldRoleKey(name), oldRoleCodec);
       if (roleOf(name, role, old) === null) throw notFound();
@@ -90,7 +90,7 @@ export class Roles {
   }
 
   async #replace(name: string, make: (before: Role | null) => Role): Promise<string[]> {
-    const { role, dropped } = await this.#given.storage.write((tx) => {
+    const { role, dropped } = await this.#needs.storage.write((tx) => {
       const known = tx.get(roleKey(name), roleCodec);
       const before = roleOf(name, known, tx.get(oldRoleKey(name), oldRoleCodec));
       const invalid = before?.invalidData ?? null;
@@ -111,13 +111,13 @@ export class Roles {
     const role = fromOld(name, old);
     if (role.invalidData !== null) return role;
     try {
-      await this.#given.storage.write((tx) => {
+      await this.#needs.storage.write((tx) => {
         if (tx.get(oldRoleKey(name), oldRoleCodec) !== old) return;
         if (tx.get(roleKey(name), roleCodec) === null) tx.put(roleKey(name), role, roleCodec);
         tx.delete(oldRoleKey(name));
       });
     } catch (error) {
-      this.#given.log.debug("a role of an earlier version was read but not rewritten", {
+      this.#needs.log.debug("a role of an earlier version was read but not rewritten", {
         role: name,
         error: describe(error),
       });
@@ -130,12 +130,12 @@ export class Roles {
 function changedRole(before: Role, change: RoleChange): Role {
   const document = change.policyDocument?.trim() ?? "";
   const { text, fault } = document === "" ? { text: "", fault: null } : compacted(document);
-  const { credentialType, ...given } = change;
+  const { credentialType, ...others } = change;
   const [only, second] = before.credentialTypes;
   const type = credentialType ?? (second === undefined ? only : undefined) ?? "";
   const draft = {
     ...before,
-    ...withoutUndefined(given),
+    ...withoutUndefined(others),
     ...(change.policyDocument === undefined ? {} : { policyDocument: text }),
     credentialType: type,
     documentFault: fault,
@@ -146,9 +146,9 @@ function changedRole(before: Role, change: RoleChange): Role {
   return { ...role, credentialTypes: [type], pathBound: false };
 }
 
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-function withoutUndefined<T extends object>(change: T): Given<T> {
+function withoutUndefined<T extends object>(change: T): Defined<T> {
   const entries = Object.entries(change).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Given<T>; // the same members, less some
+  return Object.fromEntries(entries) as Defined<T>; // the same members, less some
 }

@@ -5,9 +5,8 @@ import { MINUTE } from "@holdfast/shared/text/duration";
 import type { Failure } from "@holdfast/shared/failure";
 import { userNotVisible } from "../failures.ts";
 import type { Instant, Nanos } from "@holdfast/shared/world";
-import { ProviderError } from "../../cloud/provider-error.ts";
+import { orGone, ProviderError, unlessGone } from "../../cloud/provider-error.ts";
 import { checkAccount, checkKnownAccount } from "../provider/account.ts";
-import { orGone, unlessGone } from "../../cloud/provider-error.ts";
 import type { CloudAProvider } from "../provider/provider.ts";
 
 /** A user that is younger may be there and not be shown yet. */

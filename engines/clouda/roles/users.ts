@@ -4,12 +4,11 @@
 import { MILLISECOND, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Instant, Nanos } from "@holdfast/shared/world";
-import type { WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, WriteAheadRecord } from "@holdfast/plugin-sdk/engine";
 import { pause, withDeadline } from "../../cloud/deadline.ts";
-import { ProviderError } from "../../cloud/provider-error.ts";
+import { orGone, ProviderError } from "../../cloud/provider-error.ts";
 import { accountIn, checkKnownAccount } from "../provider/account.ts";
-import type { CloudA } from "../engine.ts";
-import { orGone } from "../../cloud/provider-error.ts";
+import type { Clients } from "../provider/clients.ts";
 import type { CloudAProvider, NewAccessKey } from "../provider/provider.ts";
 import type { Role } from "./role.ts";
 import { removeUser, VISIBLE_AFTER } from "./user-removal.ts";
@@ -43,18 +42,20 @@ interface Begun {
 }
 
 export class Users {
-  readonly #engine: CloudA;
+  readonly #needs: EngineNeeds;
+  readonly #clients: Clients;
 
-  constructor(engine: CloudA) {
-    this.#engine = engine;
+  constructor(needs: EngineNeeds, clients: Clients) {
+    this.#needs = needs;
+    this.#clients = clients;
   }
 
   /** `newName` gives another name each time. Goes on when the client hangs up: the lease is made or the
    *  user is gone. */
   make(role: Role, newName: () => string): Promise<MadeUser> {
-    const { timers } = this.#engine.given;
+    const { timers } = this.#needs;
     return withDeadline(timers, DEADLINE, async (signal) => {
-      const provider = await this.#engine.provider(signal);
+      const provider = await this.#clients.provider(signal);
       const begun = await this.#begin(provider, role, newName, signal);
       try {
         const account = await this.#noted(provider, role, begun);
@@ -74,7 +75,7 @@ export class Users {
     newName: () => string,
     signal: AbortSignal,
   ): Promise<Begun> {
-    const { writeAhead, clock } = this.#engine.given;
+    const { writeAhead, clock } = this.#needs;
     const path = pathOf(role);
     const tagged = Object.keys(role.iamTags).length > 0;
     for (let tried = 1; ; tried++) {
@@ -118,7 +119,7 @@ export class Users {
     const { username, record } = begun;
     const account = provider.knownAccount();
     if (begun.account === null && account !== null) {
-      const { writeAhead } = this.#engine.given;
+      const { writeAhead } = this.#needs;
       await writeAhead.note(record, { username, path: pathOf(role), account });
     }
     return account;
@@ -160,7 +161,7 @@ export class Users {
         return await call();
       } catch (error) {
         if (signal.aborted || !isUnseen(error, username)) throw error;
-        await pause(this.#engine.given.timers, length, signal);
+        await pause(this.#needs.timers, length, signal);
       }
     }
     return call();
@@ -168,16 +169,16 @@ export class Users {
 
   /** At once. Where that fails the record is there still. */
   async #undo({ username: name, record, made, account }: Begun): Promise<void> {
-    const { given } = this.#engine;
+    const needs = this.#needs;
     try {
-      await withDeadline(given.timers, UNDO_DEADLINE, async (signal) => {
-        const provider = await this.#engine.provider(signal);
-        await removeUser({ provider, name, made, account, now: given.clock.now() });
+      await withDeadline(needs.timers, UNDO_DEADLINE, async (signal) => {
+        const provider = await this.#clients.provider(signal);
+        await removeUser({ provider, name, made, account, now: needs.clock.now() });
       });
-      await given.writeAhead.drop(record);
+      await needs.writeAhead.drop(record);
     } catch (error) {
       const why = error instanceof ProviderError || error instanceof Failure ? error.message : "";
-      given.log.warn("a user that came to nothing is removed later", { user: name, why });
+      needs.log.warn("a user that came to nothing is removed later", { user: name, why });
     }
   }
 
@@ -187,8 +188,8 @@ export class Users {
     made: Instant,
     signal: AbortSignal,
   ): Promise<void> {
-    const provider = await this.#engine.provider(signal, { patient: true });
-    const now = this.#engine.given.clock.now();
+    const provider = await this.#clients.provider(signal, { patient: true });
+    const now = this.#needs.clock.now();
     await removeUser({ provider, name: username, made, account, now });
   }
 
@@ -196,12 +197,12 @@ export class Users {
   async undo(record: WriteAheadRecord, signal: AbortSignal): Promise<void> {
     const username = record.data["username"];
     if (typeof username !== "string") return;
-    const provider = await this.#engine.provider(signal, { patient: true });
+    const provider = await this.#clients.provider(signal, { patient: true });
     const account = accountIn(record.data);
     const user = await orGone(provider.getUser(username));
     checkKnownAccount(provider, account);
     if (user !== null && user.created < record.created - VISIBLE_AFTER) return;
-    const now = this.#engine.given.clock.now();
+    const now = this.#needs.clock.now();
     await removeUser({ provider, name: username, made: record.created, account, now });
   }
 }

@@ -66,11 +66,11 @@ export const configApi = [
     },
     output: out.nothing,
     exists: async ({ config }) => (await config.stored()) !== null,
-    handler: async ({ config, connections, given }, { clientSecret, ...change }) => {
+    handler: async ({ config, connections, needs }, { clientSecret, ...change }) => {
       await config.write({ ...change, clientSecret: clientSecret?.reveal() });
       connections.drop(); // also where nothing has changed here: perhaps something has at the provider
       // What could not be revoked with the old account perhaps can with this one.
-      await given.leases.retryStuck();
+      await needs.leases.retryStuck();
       return undefined;
     },
   }),
@@ -130,11 +130,11 @@ export const configApi = [
     access: access.capability,
     input: {},
     output: out.nothing,
-    handler: async ({ config, connections, given, roles }) => {
+    handler: async ({ config, connections, needs, roleStore }) => {
       await config.delete();
       connections.drop();
-      const leases = await given.leases.count("creds");
-      const applications = (await roles.managing()).length;
+      const leases = await needs.leases.count("creds");
+      const applications = (await roleStore.managing()).length;
       const left = [
         ...(leases > 0 ? [`${leases} leases`] : []),
         ...(applications > 0 ? [`${applications} applications of roles`] : []),
@@ -154,8 +154,8 @@ export const configApi = [
     access: access.capability,
     input: {},
     output: out.nothing,
-    handler: async ({ rotation }, _, asked) => {
-      asked.allow(3n * MINUTE);
+    handler: async ({ rotation }, _, context) => {
+      context.allow(3n * MINUTE);
       await rotation.rotate();
       return undefined;
     },

@@ -39,8 +39,8 @@ export const credsApi = [
         out.boolean("Whether the provider has taken them three times in a row."),
       ),
     }),
-    handler: async ({ issuing }, { name, verify }, asked) => {
-      asked.allow(3n * MINUTE);
+    handler: async ({ issuing }, { name, verify }, context) => {
+      context.allow(3n * MINUTE);
       const issued = await issuing.issue(name, { verify });
       const { verified, lease } = issued;
       return reply(

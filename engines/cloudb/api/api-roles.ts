@@ -90,7 +90,7 @@ export const rolesApi = [
     access: access.capability,
     input: {},
     output: out.keys("Names in their order."),
-    handler: async ({ roles }) => ({ keys: await roles.names() }),
+    handler: async ({ roleStore }) => ({ keys: await roleStore.names() }),
   }),
   endpoint({
     name: "cloudbReadRole",
@@ -100,8 +100,8 @@ export const rolesApi = [
     access: access.capability,
     input: { name: nameField },
     output: roleOutput,
-    handler: async ({ roles, given }, { name }) =>
-      shown(await roles.read(name), isCompatible(given.settings)),
+    handler: async ({ roleStore, needs }, { name }) =>
+      shown(await roleStore.read(name), isCompatible(needs.settings)),
   }),
   endpoint({
     name: "cloudbWriteRole",
@@ -112,9 +112,9 @@ export const rolesApi = [
     access: access.capability,
     input: { name: nameField, ...roleFields },
     output: out.nothing,
-    exists: ({ roles }, { name = "" }) => roles.has(name),
-    handler: async ({ roles }, { name, ...change }, asked) => {
-      asked.allow(3n * MINUTE);
+    exists: ({ roleStore }, { name = "" }) => roleStore.has(name),
+    handler: async ({ roles }, { name, ...change }, context) => {
+      context.allow(3n * MINUTE);
       const warnings = await roles.write(name, change);
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
@@ -134,8 +134,8 @@ export const rolesApi = [
       ).default(false),
     },
     output: out.nothing,
-    handler: async ({ roles }, { name, revokeLeases }, asked) => {
-      asked.allow(3n * MINUTE);
+    handler: async ({ roles }, { name, revokeLeases }, context) => {
+      context.allow(3n * MINUTE);
       const warnings = await roles.delete(name, { revokeLeases });
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },

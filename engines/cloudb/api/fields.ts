@@ -33,8 +33,8 @@ export function text(
       show: shown,
       accepts: `a string of at most ${MAX_TEXT} characters`,
       schema: { type: "string" },
-      convert: (given) => {
-        const found = textOf(given);
+      convert: (input) => {
+        const found = textOf(input);
         return found === undefined || found.length > MAX_TEXT ? undefined : form(found);
       },
     },
@@ -48,9 +48,9 @@ export function toggle(name: string, help: string, source: Source = "body"): Wir
     {
       accepts: "true or false",
       schema: { type: "boolean" },
-      convert: (given) => {
-        if (given === true || given === 1 || given === "true" || given === "1") return true;
-        if (given === false || given === 0 || given === "false" || given === "0") return false;
+      convert: (input) => {
+        if (input === true || input === 1 || input === "true" || input === "1") return true;
+        if (input === false || input === 0 || input === "false" || input === "0") return false;
         return undefined;
       },
     },
@@ -65,9 +65,9 @@ export function seconds(name: string, help: string): WireField<number> {
     {
       accepts: "a number of seconds, or a duration such as 90s, 1h30m or 182d",
       schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
-      convert: (given) => {
-        if (given === "") return 0;
-        const found = secondsOf(given);
+      convert: (input) => {
+        if (input === "") return 0;
+        const found = secondsOf(input);
         return found === undefined || found > MAX_SECONDS ? undefined : found;
       },
       show: (found) => showDuration(BigInt(found) * SECOND),
@@ -83,8 +83,8 @@ export function items(name: string, help: string): WireField<readonly string[]> 
     {
       accepts: `a list of strings, at most ${MAX_ITEMS} of them`,
       schema: { type: "array", items: { type: "string" } },
-      convert: (given) => {
-        const parts = typeof given === "string" ? given.split(",", MAX_ITEMS + 1) : given;
+      convert: (input) => {
+        const parts = typeof input === "string" ? input.split(",", MAX_ITEMS + 1) : input;
         if (!Array.isArray(parts) || parts.length > MAX_ITEMS) return undefined;
         const found = parts.map((part: JsonValue) => textOf(part)?.trim());
         if (found.some((item) => item === undefined)) return undefined;
@@ -95,15 +95,15 @@ export function items(name: string, help: string): WireField<readonly string[]> 
   );
 }
 
-function textOf(given: JsonValue): string | undefined {
-  if (typeof given === "string") return given;
-  if (isRawNumber(given)) return given.rawJSON;
-  return typeof given === "number" || typeof given === "boolean" ? String(given) : undefined;
+function textOf(input: JsonValue): string | undefined {
+  if (typeof input === "string") return input;
+  if (isRawNumber(input)) return input.rawJSON;
+  return typeof input === "number" || typeof input === "boolean" ? String(input) : undefined;
 }
 
-function secondsOf(given: JsonValue): number | undefined {
+function secondsOf(input: JsonValue): number | undefined {
   try {
-    const whole = isRawNumber(given) ? Number(given.rawJSON) : given;
+    const whole = isRawNumber(input) ? Number(input.rawJSON) : input;
     return Number(parseDuration(whole) / 1_000_000_000n);
   } catch {
     return undefined; // the field's own text says what is accepted
@@ -118,12 +118,12 @@ export const nameField = wire
   .string("Name of the role; the case of letters does not matter.");
 
 /** Whether it is a role's name, in the one form that the field gives it. */
-export function isRoleName(given: string): boolean {
-  return given.length <= MAX_NAME && NAME.test(given);
+export function isRoleName(input: string): boolean {
+  return input.length <= MAX_NAME && NAME.test(input);
 }
 
 /** What is no name is no path of this engine. */
-export function roleName(given: string): string {
-  if (!isRoleName(given)) throw failures.unsupportedPath();
-  return given;
+export function roleName(input: string): string {
+  if (!isRoleName(input)) throw failures.unsupportedPath();
+  return input;
 }

@@ -14,8 +14,8 @@ const MAX_ELEMENTS = 100;
 const MAX_MEMBER = 1024;
 const MAX_NAME = 64; // that a refusal repeats
 
-export function readGrants(field: string, given: unknown): Grant[] {
-  const grants = elementsOf(field, given).map((element, i) => grantOf(memberOf(field, element, i)));
+export function readGrants(field: string, input: unknown): Grant[] {
+  const grants = elementsOf(field, input).map((element, i) => grantOf(memberOf(field, element, i)));
   for (const { roleId, roleName, scope } of grants) {
     if (roleId === "" && roleName === "") {
       throw failures.invalid(`${field}: every element needs a role_id or a role_name`);
@@ -27,16 +27,16 @@ export function readGrants(field: string, given: unknown): Grant[] {
 }
 
 /** For roles that name an application, whose grants count for nothing: any JSON will do (seed). */
-export function readIgnoredGrants(field: string, given: unknown): Grant[] {
-  const found = parsed(field, given);
+export function readIgnoredGrants(field: string, input: unknown): Grant[] {
+  const found = parsed(field, input);
   if (!Array.isArray(found)) return [];
   checkCount(field, found);
   // Within the same bounds: what is beyond them is judged as it was sent.
   return found.filter(isObject).map((element, i) => grantOf(memberOf(field, element, i)));
 }
 
-export function readGroups(field: string, given: unknown): GroupRef[] {
-  return elementsOf(field, given).map((element, i) => {
+export function readGroups(field: string, input: unknown): GroupRef[] {
+  return elementsOf(field, input).map((element, i) => {
     const member = memberOf(field, element, i);
     const objectId = textIn(member, "object_id").trim();
     const groupName = textIn(member, "group_name");
@@ -51,11 +51,11 @@ export function readGroups(field: string, given: unknown): GroupRef[] {
 /** Grants as rules and programs see them: without blanks around, members that say nothing or that nobody
  *  reads; the provider's ids, names and scopes have no case, and a slash at their end says nothing. What is no list of objects, or has more or
  *  longer ones than a role may have, is as it was sent: it is refused by whoever runs it. */
-export function shownElements(given: JsonValue): JsonValue {
-  if (given === "") return [];
-  if (!Array.isArray(given) || given.length > MAX_ELEMENTS || !given.every(isObject)) return given;
-  if (given.some((element) => longMember(element) !== undefined)) return given;
-  return given.map((element) => {
+export function shownElements(input: JsonValue): JsonValue {
+  if (input === "") return [];
+  if (!Array.isArray(input) || input.length > MAX_ELEMENTS || !input.every(isObject)) return input;
+  if (input.some((element) => longMember(element) !== undefined)) return input;
+  return input.map((element) => {
     const { roleId, roleName, scope } = grantOf(element);
     const id = roleId === "" || roleId.startsWith("/") ? roleId : `/${roleId}`;
     const members = {
@@ -77,8 +77,8 @@ function grantOf(element: JsonObject): Grant {
   };
 }
 
-function elementsOf(field: string, given: unknown): readonly JsonValue[] {
-  const found = parsed(field, given);
+function elementsOf(field: string, input: unknown): readonly JsonValue[] {
+  const found = parsed(field, input);
   if (!Array.isArray(found)) throw failures.invalid(`${field} must be a JSON array`);
   checkCount(field, found);
   return found;
@@ -90,9 +90,9 @@ function checkCount(field: string, elements: readonly JsonValue[]): void {
 }
 
 /** The text of JSON has been read by the field: what is still text is none, or goes too deep. */
-function parsed(field: string, given: unknown): JsonValue {
-  if (given === "") return [];
-  if (typeof given !== "string") return given as JsonValue; // as it came out of the body
+function parsed(field: string, input: unknown): JsonValue {
+  if (input === "") return [];
+  if (typeof input !== "string") return input as JsonValue; // as it came out of the body
   throw failures.invalid(`${field}: it must be a JSON array, or the text of one`);
 }
 
@@ -115,10 +115,10 @@ function longMember(element: JsonObject): string | undefined {
 }
 
 /** It becomes part of an address: now is the time to say that it cannot. */
-function checkPath(field: string, name: string, given: string): void {
-  if (!given.startsWith("/")) throw failures.invalid(`${field}: ${name} must begin with /`);
+function checkPath(field: string, name: string, input: string): void {
+  if (!input.startsWith("/")) throw failures.invalid(`${field}: ${name} must begin with /`);
   try {
-    encodedPath(name === "scope" ? assignmentId(given, "x") : given);
+    encodedPath(name === "scope" ? assignmentId(input, "x") : input);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     throw failures.invalid(`${field}: ${name} must be a path without empty parts, . and ..`);

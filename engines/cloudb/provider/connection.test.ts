@@ -11,6 +11,7 @@ import { openEngine } from "../../../tests/support/engine-host.ts";
 import { fakeWorld } from "../../../tests/support/fake-world.ts";
 import { cloudbType } from "../cloudb.ts";
 import type { Connection } from "./connection.ts";
+import { withPatience } from "./patience.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 
 interface Scripted {
@@ -210,17 +211,17 @@ test("what was never sent is told from what may have had its effect", async () =
 
 test("the identity of a machine is asked for at its own address alone, and again while it is not ready", async () => {
   let tries = 0;
-  const { connection, sent, tested, world } = await connected((request) => {
+  const { connection, sent, world } = await connected((request) => {
     if (!isToken(request)) return APPLICATION;
     return ++tries < 3 ? { status: 410 } : { body: { access_token: "m", expires_in: "3599" } };
   }, {});
-  const patience = tested.engine.patience(MINUTE);
   let found: unknown = null;
-  void patience
-    .step((limit) => connection.graph.application("one", limit))
-    .then((one) => (found = one));
+  const options = { within: MINUTE, stop: [] };
+  const reading = withPatience(world, options, (patience) =>
+    patience.step((limit) => connection.graph.application("one", limit)),
+  );
+  void reading.then((one) => (found = one));
   for (let i = 0; i < 60 && found === null; i++) await world.timers.advance(SECOND);
-  patience.done();
   assert.ok(found !== null);
   const [first] = sent;
   assert.equal(first?.url.origin, "http://169.254.169.254");

@@ -34,23 +34,23 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LIFE: Nanos = 30n * MINUTE;
 
 export class Connections {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
   readonly #config: Config;
   readonly #http: Http;
   #kept: Kept | null = null;
   #made = 0;
 
-  constructor(given: EngineNeeds, config: Config) {
-    this.#given = given;
+  constructor(needs: EngineNeeds, config: Config) {
+    this.#needs = needs;
     this.#config = config;
-    this.#http = new Http(given);
+    this.#http = new Http(needs);
   }
 
   async current(): Promise<Connection> {
     const effective = await this.#config.effective();
     if (effective === null) throw failures.notConfigured();
     const fingerprint = JSON.stringify(effective);
-    const now = this.#given.clock.elapsed();
+    const now = this.#needs.clock.elapsed();
     if (this.#kept?.fingerprint === fingerprint && this.#kept.until > now) {
       return this.#kept.connection;
     }
@@ -74,13 +74,13 @@ export class Connections {
   }
 
   #connect(effective: Effective): Connection {
-    const given = this.#given;
+    const needs = this.#needs;
     const http = this.#http;
-    const endpoints = endpointsFor(effective.environment, given);
+    const endpoints = endpointsFor(effective.environment, needs);
     const { tenantId } = effective;
     const identity = `${tenantId}/${effective.clientId}/${++this.#made}`;
     const parts: TokenParts = {
-      given,
+      needs,
       http,
       endpoints,
       tenantId,

@@ -41,15 +41,15 @@ const MAX_ANSWER = 1 << 20;
 const NOTHING: JsonObject = {};
 
 export class Http {
-  readonly #given: Pick<EngineNeeds, "outbound" | "clock" | "metrics">;
+  readonly #needs: Pick<EngineNeeds, "outbound" | "clock" | "metrics">;
 
-  constructor(given: Pick<EngineNeeds, "outbound" | "clock" | "metrics">) {
-    this.#given = given;
+  constructor(needs: Pick<EngineNeeds, "outbound" | "clock" | "metrics">) {
+    this.#needs = needs;
   }
 
   /** Every 2xx without an error in it is a success. */
   async send(call: Call): Promise<Answer> {
-    const { clock, metrics } = this.#given;
+    const { clock, metrics } = this.#needs;
     const began = clock.elapsed();
     let result: CallResult = "failed";
     try {
@@ -75,7 +75,7 @@ export class Http {
         : { "content-type": typeof body === "string" ? FORM_TYPE : JSON_TYPE };
     const bytes = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
     try {
-      return await this.#given.outbound.send({
+      return await this.#needs.outbound.send({
         method,
         url,
         headers: { accept: JSON_TYPE, ...type, ...headers },

@@ -2,8 +2,7 @@
 // time, and kept by the ids that it gives. The first of several mistakes is told.
 
 import type { Effective } from "../rotation/config.ts";
-import type { Connection } from "./connection.ts";
-import type { CloudB } from "../engine.ts";
+import type { Connection, Connections } from "./connection.ts";
 import * as failures from "../failures.ts";
 import type { Application } from "./graph.ts";
 import type { Patience } from "./patience.ts";
@@ -12,21 +11,21 @@ import type { Grant, GroupRef } from "../roles/role.ts";
 const AT_ONCE = 4;
 
 export class Lookups {
-  readonly #engine: CloudB;
+  readonly #connections: Connections;
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
+  constructor(connections: Connections) {
+    this.#connections = connections;
   }
 
   async application(id: string, patience: Patience): Promise<Application> {
-    const { graph } = await this.#engine.connections.current();
+    const { graph } = await this.#connections.current();
     const found = await patience.step((signal) => graph.application(id, signal));
     if (found === null) throw failures.invalid(`application ${id} not found`);
     return found;
   }
 
   async grants(field: string, grants: readonly Grant[], patience: Patience): Promise<Grant[]> {
-    const connection = await this.#engine.connections.current();
+    const connection = await this.#connections.current();
     const found = await inParallel(grants, (grant) => this.#grant(connection, grant, patience));
     const seen = new Set<string>();
     for (const { roleId, scope } of found) {
@@ -42,7 +41,7 @@ export class Lookups {
     groups: readonly GroupRef[],
     patience: Patience,
   ): Promise<GroupRef[]> {
-    const connection = await this.#engine.connections.current();
+    const connection = await this.#connections.current();
     const found = await inParallel(groups, (group) => this.#group(connection, group, patience));
     const ids = new Set(found.map(({ objectId }) => objectId.toLowerCase()));
     if (ids.size < found.length) throw failures.invalid(`${field}: duplicate object_id`);

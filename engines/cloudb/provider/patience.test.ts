@@ -4,7 +4,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { isThrottled } from "@holdfast/plugin-sdk/failure";
 import { fakeWorld, nextTurn } from "../../../tests/support/fake-world.ts";
-import { Patience, type PatienceOptions } from "./patience.ts";
+import { type PatienceOptions, withPatience } from "./patience.ts";
 import { isHarmless, ProviderError } from "../../cloud/provider-error.ts";
 import { errorIn } from "./provider-answer.ts";
 
@@ -20,7 +20,7 @@ async function run(
   passing?: (error: ProviderError) => boolean,
 ) {
   const world = fakeWorld();
-  const patience = new Patience(world, { within: 60n * SECOND, stop: [], ...options });
+  const limits = { within: 60n * SECOND, stop: [], ...options };
   const at: number[] = [];
   const call = async (_signal: AbortSignal, tries: number) => {
     at.push(Number(world.clock.elapsed() / SECOND));
@@ -29,7 +29,7 @@ async function run(
     throw outcome;
   };
   let result: unknown = undefined;
-  const over = patience.step(call, passing).then(
+  const over = withPatience(world, limits, (patience) => patience.step(call, passing)).then(
     (value) => (result = value),
     (error: unknown) => (result = error),
   );
@@ -38,7 +38,6 @@ async function run(
     await nextTurn();
   }
   await over;
-  patience.done();
   return { result, at, world };
 }
 
@@ -116,14 +115,15 @@ test("a step is harmless only where all of its tries were (T-I14)", async () => 
 
 test("a call that is cut off when the time is over may have had its effect", async () => {
   const world = fakeWorld();
-  const patience = new Patience(world, { within: 20n * SECOND, stop: [] });
+  const limits = { within: 20n * SECOND, stop: [] };
   const lost = provider(500);
   const call = (signal: AbortSignal, tries: number) =>
     new Promise((_, reject) => {
       if (tries === 0) reject(provider(404));
       signal.addEventListener("abort", () => reject(lost));
     });
-  const step = patience.step(call, () => true).catch((error: unknown) => error);
+  const work = withPatience(world, limits, (patience) => patience.step(call, () => true));
+  const step = work.catch((error: unknown) => error);
   for (let i = 0; i < 50; i++) {
     await world.timers.advance(SECOND / 2n);
     await nextTurn();
@@ -136,22 +136,20 @@ test("a call that is cut off when the time is over may have had its effect", asy
 test("whoever stops it ends a pause at once, and nothing stays armed", async () => {
   const world = fakeWorld();
   const stop = new AbortController();
-  const patience = new Patience(world, { within: 60n * SECOND, stop: [stop.signal] });
-  const step = patience.step(() => Promise.reject(provider(503)));
+  const limits = { within: 60n * SECOND, stop: [stop.signal] };
+  const step = withPatience(world, limits, (patience) =>
+    patience.step(() => Promise.reject(provider(503))),
+  );
   await nextTurn();
   stop.abort();
   await assert.rejects(step, /^Failure: the step: Code: Text\.; gave up/);
-  patience.done();
   assert.equal(world.timers.armed, 0);
 });
 
 test("an error of our own is no matter of patience", async () => {
   const world = fakeWorld();
-  const patience = new Patience(world, { within: SECOND, stop: [] });
   const ours = new Error("ours");
-  await assert.rejects(
-    patience.step(() => Promise.reject(ours)),
-    ours,
-  );
-  patience.done();
+  const limits = { within: SECOND, stop: [] };
+  const step = withPatience(world, limits, (patience) => patience.step(() => Promise.reject(ours)));
+  await assert.rejects(step, ours);
 });

@@ -4,8 +4,8 @@
 import { SECOND, showDuration } from "@holdfast/shared/text/duration";
 import type { Failure } from "@holdfast/shared/failure";
 import { providerGaveUp } from "../failures.ts";
-import type { Clock, Nanos, Random, Timer, Timers } from "@holdfast/shared/world";
-import { pause } from "../../cloud/deadline.ts";
+import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
+import { pause, withDeadline } from "../../cloud/deadline.ts";
 import { retried } from "../../cloud/retry.ts";
 import { ThrottledFailure } from "@holdfast/plugin-sdk/failure";
 import type { ProviderError } from "../../cloud/provider-error.ts";
@@ -34,29 +34,42 @@ const FIRST_PAUSES = 2; // then it is likely to be there any moment
 const RETRY_AFTER = 5; // seconds, where the provider says nothing
 const MARGIN: Nanos = 500_000_000n; // spreads those that were told the same time
 
+/** Gives time for one piece of work, which also ends when the engine closes. */
+export type Patiently = <T>(
+  within: Nanos,
+  work: (patience: Patience) => Promise<T>,
+  options?: Partial<Omit<PatienceOptions, "within">>,
+) => Promise<T>;
+
+export function withPatience<T>(
+  world: World,
+  options: PatienceOptions,
+  work: (patience: Patience) => Promise<T>,
+): Promise<T> {
+  const { within, stop } = options;
+  return withDeadline(
+    world.timers,
+    within,
+    (signal) => work(new Patience(world, options, signal)),
+    stop,
+  );
+}
+
 export class Patience {
   readonly #world: World;
   readonly #options: PatienceOptions;
   readonly #end: Nanos;
-  readonly #over = new AbortController();
-  readonly #timer: Timer;
   readonly signal: AbortSignal;
 
-  constructor(world: World, options: PatienceOptions) {
+  constructor(world: World, options: PatienceOptions, signal: AbortSignal) {
     this.#world = world;
     this.#options = options;
     this.#end = world.clock.elapsed() + options.within;
-    this.#timer = world.timers.after(options.within, () => this.#over.abort());
-    this.signal = AbortSignal.any([this.#over.signal, ...options.stop]);
+    this.signal = signal;
   }
 
   get left(): Nanos {
     return this.#end - this.#world.clock.elapsed();
-  }
-
-  /** Nobody needs it any more. */
-  done(): void {
-    this.#timer.cancel();
   }
 
   /** Throws the provider's last error, as it is where that will not pass. */

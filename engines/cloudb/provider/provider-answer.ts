@@ -77,9 +77,9 @@ function shapeOf(body: JsonObject): Shape {
 
 /** Seconds; a date is not looked at, as these services never send one. */
 function retryAfterIn(headers: Readonly<Record<string, string>>): number | null {
-  const given = headers["retry-after"];
-  if (given === undefined || !/^\d{1,9}$/.test(given)) return null;
-  return Math.min(Number(given), MAX_RETRY_AFTER);
+  const text = headers["retry-after"];
+  if (text === undefined || !/^\d{1,9}$/.test(text)) return null;
+  return Math.min(Number(text), MAX_RETRY_AFTER);
 }
 
 export function textIn(body: JsonObject, name: string): string {

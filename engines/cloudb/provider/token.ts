@@ -22,7 +22,7 @@ export type Credentials =
   | { readonly kind: "machine"; readonly clientId: string };
 
 export interface TokenParts {
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   readonly http: Http;
   readonly endpoints: Endpoints;
   readonly tenantId: string;
@@ -54,7 +54,7 @@ export class Tokens {
   /** For `base`, one of the services, such as https://graph.microsoft.com. */
   async for(base: string, signal: AbortSignal): Promise<string> {
     const kept = this.#kept.get(base);
-    if (kept !== undefined && kept.expires - KEPT_BEFORE_END > this.#parts.given.clock.now()) {
+    if (kept !== undefined && kept.expires - KEPT_BEFORE_END > this.#parts.needs.clock.now()) {
       return kept.text;
     }
     let asking = this.#asking.get(base);
@@ -83,8 +83,8 @@ export async function requestToken(
   base: string,
   signal: AbortSignal,
 ): Promise<AccessToken> {
-  const { given } = parts;
-  const began = given.clock.now();
+  const { needs } = parts;
+  const began = needs.clock.now();
   const { body } = await exchange(parts, base, signal);
   const text = neededText(STEP, body, "access_token");
   if (/[^\x21-\x7e]/.test(text)) throw unreadable(STEP, "access_token is no token");
@@ -127,25 +127,25 @@ async function exchange(parts: TokenParts, base: string, signal: AbortSignal): P
   });
 }
 
-async function proofOf({ given, credentials }: TokenParts) {
+async function proofOf({ needs, credentials }: TokenParts) {
   if (credentials.kind === "secret") {
     return { secret: credentials.secret, fields: { client_secret: credentials.secret } };
   }
   const audience = credentials.kind === "identity" ? credentials.audience : "";
   const length = credentials.kind === "identity" ? credentials.seconds : 0;
-  const jwt = await given.identity.token(audience, BigInt(length) * SECOND);
+  const jwt = await needs.identity.token(audience, BigInt(length) * SECOND);
   return { secret: jwt, fields: { client_assertion_type: ASSERTION, client_assertion: jwt } };
 }
 
 /** The identity that the machine has been given: by its platform's own endpoint, or by the address that
  *  every virtual machine has. */
 async function askMachine(parts: TokenParts, base: string, signal: AbortSignal): Promise<Answer> {
-  const { given, http, credentials, identity } = parts;
-  const platform = given.environment("IDENTITY_ENDPOINT");
-  const header = given.environment("IDENTITY_HEADER");
+  const { needs, http, credentials, identity } = parts;
+  const platform = needs.environment("IDENTITY_ENDPOINT");
+  const header = needs.environment("IDENTITY_HEADER");
   const own = platform !== null && header !== null;
   const url = own
-    ? given.outbound.endpoint("IDENTITY_ENDPOINT", platform, { plain: true, metadata: true })
+    ? needs.outbound.endpoint("IDENTITY_ENDPOINT", platform, { plain: true, metadata: true })
     : new URL(METADATA);
   url.searchParams.set("api-version", own ? "2019-08-01" : "2018-02-01");
   url.searchParams.set("resource", base);

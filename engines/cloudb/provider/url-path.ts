@@ -14,8 +14,8 @@ export function quoted(text: string): string {
 }
 
 /** A path that the provider knows a thing by, such as a scope: encoded segment by segment. */
-export function encodedPath(given: string): string {
-  const [first = "", ...rest] = given.split("/");
+export function encodedPath(text: string): string {
+  const [first = "", ...rest] = text.split("/");
   return [encodeURIComponent(first.toWellFormed()), ...rest.map(encoded)].join("/");
 }
 

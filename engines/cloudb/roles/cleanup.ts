@@ -1,7 +1,10 @@
 // Takes away single things at the provider, whoever asks for it. "Not there" is success, and nothing else
 // is (T-I07).
 
+import { Failure } from "@holdfast/shared/failure";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import { SECOND } from "@holdfast/shared/text/duration";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Connection } from "../provider/connection.ts";
 import * as failures from "../failures.ts";
 import type { Patience } from "../provider/patience.ts";
@@ -118,4 +121,59 @@ export async function takeRights(
     groups.removeMember(id, principalId, signal),
   );
   return { principalId, assignments, groupIds, failure };
+}
+
+// --- a principal, for leases and for roles ---
+
+/** A principal that ends. */
+export interface Ending extends Rights {
+  readonly appObjectId: string;
+  /** Whether it could not be restored afterwards. */
+  readonly forGood: boolean;
+}
+
+interface Left {
+  readonly kind: "assign" | "deletedItem";
+  readonly data: JsonObject;
+  readonly ids: readonly string[];
+}
+
+const ENOUGH_FAILURES = 2; // then the application goes first
+
+/** Assignments, memberships, the principal, the application. Only the last must succeed: with it the secret
+ *  is dead. Of the others that cannot be removed a record stays, and a warning is given. */
+export async function endPrincipal(
+  { writeAhead, log }: Pick<EngineNeeds, "writeAhead" | "log">,
+  work: Work,
+  ending: Ending,
+): Promise<string[]> {
+  const { appObjectId, principalId, forGood } = ending;
+  const first = await takeRights(work, ending, ENOUGH_FAILURES);
+  const left: Left[] = [];
+  let later: ProviderError | null = null;
+  try {
+    await deleteObject(work, "principal", principalId, forGood);
+  } catch (error) {
+    if (!(error instanceof ProviderError || error instanceof Failure)) throw error;
+    if (error instanceof ProviderError && error.kind === "throttled") later = error;
+    // It ends with its application anyhow; what is left of it could still be restored.
+    const data = { id: principalId };
+    if (forGood) left.push({ kind: "deletedItem", data, ids: [principalId] });
+  }
+  await deleteObject(work, "application", appObjectId, forGood);
+  const rights = await takeRights(work, first, 1);
+  if (rights.failure?.kind === "throttled") later ??= rights.failure;
+  if (later !== null) throw later; // the secret is dead, and the rest is quick the next time
+  const assignments = [...rights.assignments];
+  const data = { principalId, assignments };
+  if (assignments.length > 0) left.push({ kind: "assign", data, ids: assignments });
+  const tenant = work.connection.effective.tenantId;
+  const why = rights.failure?.message ?? "it could not be removed";
+  for (const { kind, data: about } of left) {
+    // Also for a mount that is being disabled: its operator sees the orphan, and decides.
+    await writeAhead.orphan(kind, { ...about, tenant }, why);
+    log.warn("a lease has ended, but something of it could not be removed yet", { kind });
+  }
+  const ids = left.flatMap((one) => one.ids);
+  return ids.map((id) => `${id} could not be removed yet; it will be tried again`);
 }

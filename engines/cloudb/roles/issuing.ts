@@ -6,16 +6,18 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Nanos } from "@holdfast/shared/world";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
-import type { LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
+import type { EngineNeeds, LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
 import { prove } from "../../cloud/proof.ts";
 import { type ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
-import type { Connection } from "../provider/connection.ts";
-import type { CloudB } from "../engine.ts";
+import type { Connection, Connections } from "../provider/connection.ts";
+import type { Passwords } from "./passwords.ts";
+import type { Principals } from "./principals.ts";
+import type { RoleStore } from "./role-store.ts";
 import * as failures from "../failures.ts";
 import { roleName } from "../api/fields.ts";
 import { refuseOwnApplication } from "../provider/lookups.ts";
 import type { NewPassword } from "../provider/graph.ts";
-import type { Patience } from "../provider/patience.ts";
+import type { Patience, Patiently } from "../provider/patience.ts";
 import { textIn } from "../provider/provider-answer.ts";
 import type { Role } from "./role.ts";
 import { countIssued } from "../../cloud/metrics.ts";
@@ -44,45 +46,62 @@ const FRESH = 300n * SECOND;
 const PROOF_PAUSE = 2n * SECOND;
 const TEN_YEARS = 10n * 365n * 86_400n * SECOND;
 
-export class Issuing {
-  readonly #engine: CloudB;
+export interface IssuingParts {
+  readonly needs: EngineNeeds;
+  readonly connections: Connections;
+  readonly patiently: Patiently;
+  readonly roleStore: RoleStore;
+  readonly passwords: Passwords;
+  readonly principals: Principals;
+}
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
+export class Issuing {
+  readonly #parts: IssuingParts;
+
+  constructor(parts: IssuingParts) {
+    this.#parts = parts;
   }
 
   /** Goes on when whoever asked is gone: it finishes or undoes, and never stops half-way. */
-  async issue(given: string, options: { readonly verify: boolean }): Promise<Issued> {
-    const name = roleName(given);
-    const patience = this.#engine.patience(BUDGET);
+  async issue(path: string, options: { readonly verify: boolean }): Promise<Issued> {
+    const name = roleName(path);
     try {
-      const role = await this.#engine.roles.find(name);
-      if (role === null) throw failures.unknownRole(name);
-      const connection = await this.#engine.connections.current();
-      const made = await this.#make(name, role, connection, patience);
-      const verified = options.verify ? await this.#verify(connection, made, patience) : undefined;
-      countIssued(this.#engine.given.metrics, made.secretType);
-      const { tenantId, subscriptionId } = connection.effective;
-      return {
-        clientId: made.appId,
-        clientSecret: made.password.text,
-        tenantId,
-        subscriptionId,
-        verified,
-        lease: this.#lease(role, made),
-      };
+      return await this.#parts.patiently(BUDGET, (patience) =>
+        this.#issue(name, options, patience),
+      );
     } catch (error) {
       throw toldToCaller(error);
-    } finally {
-      patience.done();
     }
+  }
+
+  async #issue(
+    name: string,
+    { verify }: { readonly verify: boolean },
+    patience: Patience,
+  ): Promise<Issued> {
+    const { needs, roleStore, connections } = this.#parts;
+    const role = await roleStore.find(name);
+    if (role === null) throw failures.unknownRole(name);
+    const connection = await connections.current();
+    const made = await this.#make(name, role, connection, patience);
+    const verified = verify ? await this.#verify(connection, made, patience) : undefined;
+    countIssued(needs.metrics, made.secretType);
+    const { tenantId, subscriptionId } = connection.effective;
+    return {
+      clientId: made.appId,
+      clientSecret: made.password.text,
+      tenantId,
+      subscriptionId,
+      verified,
+      lease: this.#lease(role, made),
+    };
   }
 
   /** By the role as it is now, and never beyond the end of the password. */
   async renew({ internal, issued }: LeaseFacts): Promise<Renewal> {
-    const { clock, mount } = this.#engine.given;
+    const { clock, mount } = this.#parts.needs;
     const name = textIn(internal, "role");
-    const role = await this.#engine.roles.find(name);
+    const role = await this.#parts.roleStore.find(name);
     if (role === null) throw failures.roleGone(name);
     const ends = endIn(internal) ?? issued + TEN_YEARS;
     const left = ends - clock.now();
@@ -96,7 +115,7 @@ export class Issuing {
   }
 
   async #make(name: string, role: Role, connection: Connection, patience: Patience): Promise<Made> {
-    const { given, passwords, principals } = this.#engine;
+    const { needs, passwords, principals } = this.#parts;
     const { tenantId } = connection.effective;
     const { managed } = role;
     const appObjectId = managed?.appObjectId ?? role.applicationObjectId;
@@ -104,7 +123,7 @@ export class Issuing {
       const appId = managed?.appId ?? role.applicationAppId;
       // The configuration may have changed since the role was written.
       refuseOwnApplication(connection.effective, appId);
-      const age = managed === null ? null : given.clock.now() - BigInt(managed.made);
+      const age = managed === null ? null : needs.clock.now() - BigInt(managed.made);
       // One that was just made is not yet seen everywhere; another that is not there will not come.
       const passing = (error: ProviderError) => age !== null && age < FRESH && error.gone;
       const named = { appObjectId, role, passing };
@@ -118,7 +137,7 @@ export class Issuing {
       };
       return { secretType: "password", appId, password, internal, records: [record] };
     }
-    const displayName = `${namePrefix(given.settings)}${given.random.uuid()}`;
+    const displayName = `${namePrefix(needs.settings)}${needs.random.uuid()}`;
     const order = { displayName, role, withPassword: true };
     const made = await principals.make(connection, order, patience);
     const { managed: principal, password, records } = made;
@@ -138,7 +157,7 @@ export class Issuing {
   }
 
   #lease(role: Role, { secretType, internal, records, password }: Made): LeaseOffer {
-    const left = nearestSecond(password.ends - this.#engine.given.clock.now());
+    const left = nearestSecond(password.ends - this.#parts.needs.clock.now());
     const longest = lesser(lesser(nanosOf(role.maxTtl), nanosOf(role.explicitMaxTtl)), left);
     const wanted = nanosOf(role.ttl);
     // What was spent on making it is no cut that anybody need be told of.
@@ -147,7 +166,7 @@ export class Issuing {
       secretType,
       internal,
       // The mount's own, unless the role's longest is shorter: that cuts nothing anybody asked for.
-      ttl: spent ? left : (wanted ?? lesser(longest, this.#engine.given.mount.defaultTtl())),
+      ttl: spent ? left : (wanted ?? lesser(longest, this.#parts.needs.mount.defaultTtl())),
       maxTtl: longest,
       renewable: true,
       settles: records,
@@ -159,7 +178,7 @@ export class Issuing {
     { appId, password }: Made,
     { signal }: Patience,
   ): Promise<boolean> {
-    const { timers } = this.#engine.given;
+    const { timers } = this.#parts.needs;
     const attempt = () => connection.prove(appId, password.text, signal);
     return (await prove(attempt, { timers, signal, every: PROOF_PAUSE })).proved;
   }

@@ -6,20 +6,27 @@ import { describe } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
 import { toldToCaller } from "../../cloud/provider-error.ts";
 import type { Connection } from "../provider/connection.ts";
-import type { CloudB } from "../engine.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import type { Graph, NewPassword } from "../provider/graph.ts";
 import { addNamedPassword, type Doubt, removeNamedPassword } from "./named-password.ts";
-import type { Passing, Patience } from "../provider/patience.ts";
+import type { Passing, Patience, Patiently } from "../provider/patience.ts";
 import { passwordLife, type Role } from "./role.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
 const UNDO_BUDGET = 28n * SECOND;
 
-export class Passwords {
-  readonly #engine: CloudB;
+export interface PasswordParts {
+  readonly needs: EngineNeeds;
+  readonly locks: KeyedMutex;
+  readonly patiently: Patiently;
+}
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
+export class Passwords {
+  readonly #parts: PasswordParts;
+
+  constructor(parts: PasswordParts) {
+    this.#parts = parts;
   }
 
   /** `record` is settled by whoever stores it. `passing`: what of the application may not be seen yet. */
@@ -28,24 +35,24 @@ export class Passwords {
     order: { readonly appObjectId: string; readonly role: Role; readonly passing: Passing },
     patience: Patience,
   ): Promise<{ readonly password: NewPassword; readonly record: string }> {
-    const { given, locks } = this.#engine;
+    const { needs, locks } = this.#parts;
     const { appObjectId, role, passing } = order;
     return locks.run(`application/${appObjectId}`, async () => {
-      const displayName = `${namePrefix(given.settings)}${given.random.uuid()}`;
+      const displayName = `${namePrefix(needs.settings)}${needs.random.uuid()}`;
       const note = { appObjectId, displayName, tenant: effective.tenantId };
-      const record = await given.writeAhead.begin("appPassword", note);
-      const ends = showTime(given.clock.now() + BigInt(passwordLife(role)) * SECOND);
+      const record = await needs.writeAhead.begin("appPassword", note);
+      const ends = showTime(needs.clock.now() + BigInt(passwordLife(role)) * SECOND);
       const doubt: Doubt = { uncertain: false };
       try {
         const named = { id: appObjectId, displayName, ends };
         const password = await addNamedPassword(graph, patience, named, doubt, passing);
         // One whose answer was lost may still turn up. This record is settled by nobody: rollback looks.
         const twin = { ...note, except: password.keyId };
-        if (doubt.uncertain) await given.writeAhead.begin("appPassword", twin);
+        if (doubt.uncertain) await needs.writeAhead.begin("appPassword", twin);
         return { password, record };
       } catch (error) {
         if (doubt.uncertain) await this.#clear(graph, appObjectId, displayName);
-        else await given.writeAhead.drop(record);
+        else await needs.writeAhead.drop(record);
         throw error;
       }
     });
@@ -53,15 +60,14 @@ export class Passwords {
 
   /** What is seen of it goes at once, the rest by its record. */
   async #clear(graph: Graph, id: string, displayName: string): Promise<void> {
-    const { given } = this.#engine;
-    const patience = this.#engine.patience(UNDO_BUDGET);
+    const { needs, patiently } = this.#parts;
     try {
-      await patience.step((signal) => removeNamedPassword(graph, { id, displayName }, signal));
+      await patiently(UNDO_BUDGET, (patience) =>
+        patience.step((signal) => removeNamedPassword(graph, { id, displayName }, signal)),
+      );
     } catch (error) {
       const cause = describe(toldToCaller(error));
-      given.log.warn("a password of a failed request may be there; it is removed later", { cause });
-    } finally {
-      patience.done();
+      needs.log.warn("a password of a failed request may be there; it is removed later", { cause });
     }
   }
 }

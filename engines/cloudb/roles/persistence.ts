@@ -6,24 +6,36 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { hex } from "@holdfast/shared/bytes";
 import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
-import type { CloudB } from "../engine.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
+import type { Connections } from "../provider/connection.ts";
+import type { RoleStore } from "./role-store.ts";
 import * as failures from "../failures.ts";
 import { grantKey } from "./grant-key.ts";
-import type { Patience } from "../provider/patience.ts";
-import { memberPasses } from "../provider/propagation.ts";
-import { type Managed, type Role, roleCodec, roleKey } from "./role.ts";
+import type { Patience, Patiently } from "../provider/patience.ts";
+import { memberPasses, type Principals } from "./principals.ts";
+import { leasePlace, type Managed, type Role, roleCodec, roleKey } from "./role.ts";
 import { isNone, sorted, takeSurplus } from "./surplus.ts";
-import { leaveGroup, unassign, type Work } from "./cleanup.ts";
+import { endPrincipal, leaveGroup, unassign, type Work } from "./cleanup.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
 const UNDO_BUDGET = 28n * SECOND;
 
-export class Persistence {
-  readonly #engine: CloudB;
+export interface PersistenceParts {
+  readonly needs: EngineNeeds;
+  readonly locks: KeyedMutex;
+  readonly connections: Connections;
+  readonly patiently: Patiently;
+  readonly roleStore: RoleStore;
+  readonly principals: Principals;
+}
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
+export class Persistence {
+  readonly #parts: PersistenceParts;
+
+  constructor(parts: PersistenceParts) {
+    this.#parts = parts;
   }
 
   /** Gives warnings. Called by one at a time for each role. */
@@ -40,24 +52,21 @@ export class Persistence {
 
   /** The application of a role that goes. Throws where it cannot be removed: then the role stays. */
   async remove(role: Role): Promise<string[]> {
-    const patience = this.#engine.patience(BUDGET);
     try {
-      return await this.#end(role, patience);
+      return await this.#parts.patiently(BUDGET, (patience) => this.#end(role, patience));
     } catch (error) {
       throw toldToCaller(error);
-    } finally {
-      patience.done();
     }
   }
 
   async #first(name: string, role: Role, patience: Patience): Promise<string[]> {
-    const { clock, random, settings } = this.#engine.given;
+    const { clock, random, settings } = this.#parts.needs;
     const time = clock.now() / SECOND;
     // The random part keeps apart what two mounts make for roles of one name in one second: whatever
     // bears the name may be removed by it after a crash.
     const displayName = `${namePrefix(settings)}${name}-${time}-${hex(random.bytes(4))}`;
     const order = { displayName, role, withPassword: false };
-    const { connections, principals } = this.#engine;
+    const { connections, principals } = this.#parts;
     const connection = await connections.current();
     const { managed, records } = await principals.make(connection, order, patience);
     await this.#put(name, { ...role, managed }, records);
@@ -74,14 +83,14 @@ export class Persistence {
     const grants = role.grants.filter((grant) => !held.has(grantKey(grant)));
     const wantedGroups = role.groups.map(({ objectId }) => objectId);
     const groupIds = wantedGroups.filter((id) => !kept.groupIds.includes(id));
-    const connection = await this.#engine.connections.in(managed.tenantId);
+    const connection = await this.#parts.connections.in(managed.tenantId);
     const work = { connection, patience };
     const added = await this.#add(work, managed, { role: name, grants, groupIds });
-    const given = new Set(added.assignments.map(grantKey));
+    const fresh = new Set(added.assignments.map(grantKey));
     const all: Managed = {
       ...managed,
       assignments: [
-        ...managed.assignments.filter((one) => !given.has(grantKey(one))),
+        ...managed.assignments.filter((one) => !fresh.has(grantKey(one))),
         ...added.assignments,
       ],
       groupIds: [...new Set([...managed.groupIds, ...groupIds])],
@@ -102,7 +111,7 @@ export class Persistence {
   /** What the role does not want any more of what this principal has. Called by one at a time for each
    *  role. Throws where some of it stays. */
   async takeSurplus(work: Work, name: string, principalId: string): Promise<void> {
-    const role = await this.#engine.roles.find(name);
+    const role = await this.#parts.roleStore.find(name);
     if (role?.managed?.principalId !== principalId) return; // it went with its application
     if (isNone(sorted(role, role.managed).surplus)) return;
     const [failure] = await this.#trim(work, name, role, []);
@@ -118,7 +127,7 @@ export class Persistence {
   ): Promise<readonly Error[]> {
     if (role.managed === null) return [];
     const { managed, failures } = await takeSurplus(work, role, role.managed);
-    await this.#engine.given.storage.write((tx) => {
+    await this.#parts.needs.storage.write((tx) => {
       tx.put(roleKey(name), { ...role, managed }, roleCodec);
       if (failures.length === 0) for (const record of records) tx.settle(record);
     });
@@ -135,7 +144,7 @@ export class Persistence {
       readonly groupIds: readonly string[];
     },
   ) {
-    const { given, principals } = this.#engine;
+    const { needs, principals, patiently } = this.#parts;
     const { connection, patience } = work;
     const { role, grants, groupIds } = more;
     const records: string[] = [];
@@ -143,7 +152,7 @@ export class Persistence {
     try {
       if (groupIds.length > 0) {
         const note = { principalId, groups: groupIds, role, tenant };
-        records.push(await given.writeAhead.begin("assign", note));
+        records.push(await needs.writeAhead.begin("assign", note));
       }
       const noted = (record: string, ids: Managed["assignments"]) => {
         records.push(record);
@@ -158,21 +167,22 @@ export class Persistence {
       }
       return { assignments: planned, records };
     } catch (error) {
-      const undo = { connection, patience: this.#engine.patience(UNDO_BUDGET) };
-      const cleared = await this.#tried(async () => {
-        for (const { id } of planned) await unassign(undo, id);
-        for (const id of groupIds) await leaveGroup(undo, id, principalId);
-      });
-      undo.patience.done();
+      const cleared = await this.#tried(() =>
+        patiently(UNDO_BUDGET, async (undoing) => {
+          const undo = { connection, patience: undoing };
+          for (const { id } of planned) await unassign(undo, id);
+          for (const id of groupIds) await leaveGroup(undo, id, principalId);
+        }),
+      );
       const sure = cleared && isHarmless(error);
-      if (sure) for (const record of records) await given.writeAhead.drop(record);
+      if (sure) for (const record of records) await needs.writeAhead.drop(record);
       throw error;
     }
   }
 
   /** Whether the role may keep no application any more: those who have passwords of it would lose them. */
   async checkGivenUp(name: string, { managed }: Role): Promise<void> {
-    const count = managed === null ? 0 : await this.#engine.roleLeases.count(name);
+    const count = managed === null ? 0 : await this.#parts.needs.leases.count(leasePlace(name));
     if (count === 0) return;
     const message = `persist_app cannot be switched off while ${count} leases of the role are live`;
     throw failures.invalid(message);
@@ -183,9 +193,9 @@ export class Persistence {
     const { appObjectId, principalId, groupIds } = managed;
     const assignments = managed.assignments.map(({ id }) => id);
     const ending = { appObjectId, principalId, assignments, groupIds, forGood: permanentlyDelete };
-    const connection = await this.#engine.connections.in(managed.tenantId);
-    return this.#engine.locks.run(`application/${appObjectId}`, () =>
-      this.#engine.removal.principal({ connection, patience }, ending),
+    const connection = await this.#parts.connections.in(managed.tenantId);
+    return this.#parts.locks.run(`application/${appObjectId}`, () =>
+      endPrincipal(this.#parts.needs, { connection, patience }, ending),
     );
   }
 
@@ -202,7 +212,7 @@ export class Persistence {
   /** Gives the record of what the role does not want of that which it has; null where it wants all. */
   #put(name: string, role: Role, settled: readonly string[] = []): Promise<string | null> {
     const { managed } = role;
-    return this.#engine.given.storage.write((tx) => {
+    return this.#parts.needs.storage.write((tx) => {
       tx.put(roleKey(name), role, roleCodec);
       for (const record of settled) tx.settle(record);
       if (managed === null || isNone(sorted(role, managed).surplus)) return null;

@@ -8,11 +8,11 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
 import type { Connection } from "../provider/connection.ts";
-import type { CloudB } from "../engine.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Application, NewPassword } from "../provider/graph.ts";
 import { ownAssignmentId } from "./grant-key.ts";
 import { passwordFailure } from "./named-password.ts";
-import type { Patience } from "../provider/patience.ts";
+import type { Patience, Patiently } from "../provider/patience.ts";
 import {
   audienceMembers,
   type Grant,
@@ -21,7 +21,6 @@ import {
   passwordLife,
   type Role,
 } from "./role.ts";
-import { memberPasses, principalPasses } from "../provider/propagation.ts";
 import { deleteApplication, deleteNamed, unassign } from "./cleanup.ts";
 
 export interface MadePrincipal {
@@ -54,10 +53,12 @@ interface Progress {
 const UNDO_BUDGET = 28n * SECOND; // beside those 150 s that the request has, within 180
 
 export class Principals {
-  readonly #engine: CloudB;
+  readonly #needs: EngineNeeds;
+  readonly #patiently: Patiently;
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
+  constructor(needs: EngineNeeds, patiently: Patiently) {
+    this.#needs = needs;
+    this.#patiently = patiently;
   }
 
   async make(
@@ -67,7 +68,7 @@ export class Principals {
   ): Promise<MadePrincipal> {
     const { displayName } = order;
     const { tenantId: tenant } = connection.effective;
-    const record = await this.#engine.given.writeAhead.begin("app", { displayName, tenant });
+    const record = await this.#needs.writeAhead.begin("app", { displayName, tenant });
     const made: Progress = {
       records: [record],
       displayName,
@@ -115,7 +116,7 @@ export class Principals {
     const { id: appObjectId, appId } = application;
     const { tenant: tenantId } = made;
     const ids = { appObjectId, appId, principalId, assignments, groupIds };
-    const managed: Managed = { tenantId, made: String(this.#engine.given.clock.now()), ...ids };
+    const managed: Managed = { tenantId, made: String(this.#needs.clock.now()), ...ids };
     return { managed, password, records: made.records };
   }
 
@@ -139,7 +140,7 @@ export class Principals {
       scope,
     }));
     const note = { principalId, assignments: planned.map(({ id }) => id), role, tenant };
-    noted(await this.#engine.given.writeAhead.begin("assign", note), planned);
+    noted(await this.#needs.writeAhead.begin("assign", note), planned);
     for (const { id, roleId } of planned) {
       await patience.step(
         (signal) => arm.assign(id, { roleId, principalId }, signal),
@@ -155,7 +156,7 @@ export class Principals {
     made: Progress,
     patience: Patience,
   ): Promise<Application> {
-    const { writeAhead } = this.#engine.given;
+    const { writeAhead } = this.#needs;
     const { displayName, tenant } = made;
     const body: JsonObject = {
       displayName,
@@ -209,7 +210,7 @@ export class Principals {
     role: Role,
     patience: Patience,
   ): Promise<NewPassword> {
-    const now = this.#engine.given.clock.now();
+    const now = this.#needs.clock.now();
     const startDateTime = showTime(now);
     const endDateTime = showTime(now + BigInt(passwordLife(role)) * SECOND);
     const dates = { startDateTime, endDateTime };
@@ -226,23 +227,40 @@ export class Principals {
   /** At once, and for good: nobody has used it. Memberships end with the principal. What may have had its
    *  effect unseen keeps its records, and rollback looks again. */
   async #undo(made: Progress, connection: Connection, harmless: boolean): Promise<void> {
-    const { given } = this.#engine;
-    const patience = this.#engine.patience(UNDO_BUDGET);
-    const work = { connection, patience };
+    const { writeAhead, log } = this.#needs;
     const { application, principalId, displayName, uncertain } = made;
     try {
-      for (const { id } of made.assignments) await unassign(work, id);
-      if (application !== null) await deleteApplication(work, { id: application.id, principalId });
-      else if (uncertain) await deleteNamed(work, displayName);
-      const sure = harmless && (application !== null || !uncertain);
-      if (sure) for (const record of made.records) await given.writeAhead.drop(record);
+      await this.#patiently(UNDO_BUDGET, async (patience) => {
+        const work = { connection, patience };
+        for (const { id } of made.assignments) await unassign(work, id);
+        if (application !== null) {
+          await deleteApplication(work, { id: application.id, principalId });
+        } else if (uncertain) {
+          await deleteNamed(work, displayName);
+        }
+        const sure = harmless && (application !== null || !uncertain);
+        if (sure) for (const record of made.records) await writeAhead.drop(record);
+      });
     } catch (error) {
       const cause = describe(toldToCaller(error));
-      given.log.warn("what a failed request has made is still there; it is removed later", {
-        cause,
-      });
-    } finally {
-      patience.done();
+      log.warn("what a failed request has made is still there; it is removed later", { cause });
     }
   }
+}
+
+// --- what may stand in the way of a step only because the provider does not see yet, in one place, what was
+// just made in another: decided by codes, and by texts where there are none ---
+
+/** The application is not yet seen where its principal is made. A plain refusal of rights is no such
+ *  thing: it has the same code, and only the text tells them apart. */
+function principalPasses(error: ProviderError): boolean {
+  if (error.has("NoBackingApplicationObject", "Request_MultipleObjectsWithSameKeyValue"))
+    return true;
+  if (error.has("Authorization_RequestDenied")) return error.says(/local tenant/i);
+  return error.gone;
+}
+
+export function memberPasses(error: ProviderError): boolean {
+  if (error.gone) return true;
+  return error.status === 400 && error.says(/does not exist/i);
 }

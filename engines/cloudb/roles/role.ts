@@ -72,6 +72,8 @@ export interface RoleChange {
 
 export const ROLES = "roles/";
 export const roleKey = (name: string) => `${ROLES}${name}`;
+/** What leases of a role were asked for by. */
+export const leasePlace = (name: string) => `creds/${name}`;
 
 export const NEW_ROLE: Role = {
   version: 1,
@@ -119,24 +121,24 @@ const AUDIENCES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The one name of an audience that has two: ours. */
-export function audienceName(given: string): string {
-  const own = [...AUDIENCES].find(([, provider]) => provider === given);
-  return own === undefined ? given : own[0];
+export function audienceName(audience: string): string {
+  const own = [...AUDIENCES].find(([, provider]) => provider === audience);
+  return own === undefined ? audience : own[0];
 }
 
 /** In the provider's words; null where the property is not sent. */
-function providerAudience(given: string): string | null {
-  return given === "" ? null : (AUDIENCES.get(given) ?? given);
+function providerAudience(audience: string): string | null {
+  return audience === "" ? null : (AUDIENCES.get(audience) ?? audience);
 }
 
 /** What a new application must say of who may sign in. Those that personal accounts may sign in to must
  *  ask for tokens of version 2: the provider refuses them otherwise. */
-export function audienceMembers(given: string): JsonObject {
-  const audience = providerAudience(given);
-  if (audience === null) return {};
-  const personal = audience.includes("PersonalMicrosoftAccount");
+export function audienceMembers(audience: string): JsonObject {
+  const sent = providerAudience(audience);
+  if (sent === null) return {};
+  const personal = sent.includes("PersonalMicrosoftAccount");
   return {
-    signInAudience: audience,
+    signInAudience: sent,
     ...(personal ? { api: { requestedAccessTokenVersion: 2 } } : {}),
   };
 }
@@ -172,8 +174,8 @@ function checkTimes({ ttl, maxTtl, explicitMaxTtl }: Role): void {
   if (maxTtl > explicitMaxTtl) throw failures.invalid("max_ttl exceeds explicit_max_ttl");
 }
 
-function checkAudience(given: string, compat: boolean): void {
-  const known = given === "" || AUDIENCES.has(given);
-  if (known || (compat && [...AUDIENCES.values()].includes(given))) return;
+function checkAudience(audience: string, compat: boolean): void {
+  const known = audience === "" || AUDIENCES.has(audience);
+  if (known || (compat && [...AUDIENCES.values()].includes(audience))) return;
   throw failures.invalid(`sign_in_audience must be one of ${[...AUDIENCES.keys()].join(", ")}`);
 }

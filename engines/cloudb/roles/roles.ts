@@ -3,110 +3,85 @@
 
 import { SECOND } from "@holdfast/shared/text/duration";
 import { toldToCaller } from "../../cloud/provider-error.ts";
-import type { CloudB } from "../engine.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
+import type { Connections } from "../provider/connection.ts";
+import type { Persistence } from "./persistence.ts";
+import type { RoleStore } from "./role-store.ts";
 import * as failures from "../failures.ts";
-import { isRoleName, roleName } from "../api/fields.ts";
-import { refuseOwnApplication } from "../provider/lookups.ts";
-import type { Patience } from "../provider/patience.ts";
+import { roleName } from "../api/fields.ts";
+import { type Lookups, refuseOwnApplication } from "../provider/lookups.ts";
+import type { Patience, Patiently } from "../provider/patience.ts";
 import {
   changedRole,
   type Grant,
   type GroupRef,
+  leasePlace,
   NEW_ROLE,
   type Role,
   type RoleChange,
-  roleCodec,
   roleKey,
-  ROLES,
 } from "./role.ts";
 import { readGrants, readGroups, readIgnoredGrants } from "../api/role-input.ts";
 import { isCompatible } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
-const PAGE = 1000;
 /** The specification wants roles of the provider or an application; groups alone would work too. */
 const GROUPS_SUFFICE: boolean = false;
 
+export interface RolesParts {
+  readonly needs: EngineNeeds;
+  readonly locks: KeyedMutex;
+  readonly connections: Connections;
+  readonly patiently: Patiently;
+  readonly roleStore: RoleStore;
+  readonly lookups: Lookups;
+  readonly persistence: Persistence;
+}
+
 export class Roles {
-  readonly #engine: CloudB;
+  readonly #parts: RolesParts;
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
-  }
-
-  /** Null where there is none of this name, as it is kept. */
-  find(name: string): Promise<Role | null> {
-    return this.#engine.given.storage.get(roleKey(name), roleCodec);
-  }
-
-  async has(given: string): Promise<boolean> {
-    return isRoleName(given) && (await this.find(given)) !== null;
-  }
-
-  async read(given: string): Promise<Role> {
-    const role = await this.find(roleName(given));
-    if (role === null) throw failures.noRole();
-    return role;
-  }
-
-  async names(): Promise<string[]> {
-    const { storage } = this.#engine.given;
-    const names: string[] = [];
-    for (let page: string[] | null = null; page === null || page.length === PAGE;) {
-      const after = names.at(-1);
-      page = await storage.list(ROLES, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-      names.push(...page);
-    }
-    return names;
-  }
-
-  /** Those that keep an application, by name. */
-  async managing(): Promise<string[]> {
-    const found: string[] = [];
-    for (const name of await this.names()) {
-      const role = await this.find(name);
-      if (role !== null && role.managed !== null) found.push(name);
-    }
-    return found;
+  constructor(parts: RolesParts) {
+    this.#parts = parts;
   }
 
   /** Gives warnings. */
-  write(given: string, change: RoleChange): Promise<string[]> {
-    const name = roleName(given);
-    return this.#engine.locks.run(`role/${name}`, async () => {
-      const patience = this.#engine.patience(BUDGET);
-      try {
-        return await this.#write(name, change, patience);
-      } catch (error) {
-        throw toldToCaller(error);
-      } finally {
-        patience.done();
-      }
-    });
+  write(path: string, change: RoleChange): Promise<string[]> {
+    const name = roleName(path);
+    const { locks, patiently } = this.#parts;
+    return locks.run(`role/${name}`, () =>
+      patiently(BUDGET, (patience) => this.#write(name, change, patience)).catch(
+        (error: unknown) => {
+          throw toldToCaller(error);
+        },
+      ),
+    );
   }
 
   /** Gives warnings. */
-  async delete(given: string, options: { readonly revokeLeases: boolean }): Promise<string[]> {
-    const name = roleName(given);
-    const { given: around, locks, roleLeases } = this.#engine;
+  async delete(path: string, options: { readonly revokeLeases: boolean }): Promise<string[]> {
+    const name = roleName(path);
+    const { needs, locks, roleStore, persistence } = this.#parts;
+    const { storage, leases } = needs;
     return locks.run(`role/${name}`, async () => {
-      const role = await this.find(name);
+      const role = await roleStore.find(name);
       if (role === null) throw failures.noRole();
-      const count = await roleLeases.count(name);
-      const warnings = role.managed === null ? [] : await this.#engine.persistence.remove(role);
-      await around.storage.write((tx) => tx.delete(roleKey(name)));
-      if (options.revokeLeases) await roleLeases.revoke(name);
+      const count = await leases.count(leasePlace(name));
+      const warnings = role.managed === null ? [] : await persistence.remove(role);
+      await storage.write((tx) => tx.delete(roleKey(name)));
+      if (options.revokeLeases) await leases.revoke(leasePlace(name));
       else if (count > 0) warnings.push(leasesStay(count, role.managed !== null));
       return warnings;
     });
   }
 
   async #write(name: string, change: RoleChange, patience: Patience): Promise<string[]> {
-    const { given, connections, lookups, persistence } = this.#engine;
+    const { needs, connections, lookups, persistence, roleStore } = this.#parts;
     await connections.current(); // or it is not configured, which comes first
-    const before = (await this.find(name)) ?? NEW_ROLE;
+    const before = (await roleStore.find(name)) ?? NEW_ROLE;
     // First what needs nobody: a fault that is plain is told without waiting for the provider.
-    let role = changedRole(before, change, isCompatible(given.settings));
+    let role = changedRole(before, change, isCompatible(needs.settings));
     const named = newApplication(role, change);
     role = withApplication(role, named);
     role = this.#withGrants(role, change);
@@ -136,7 +111,7 @@ export class Roles {
     patience: Patience,
   ): Promise<Role> {
     if (role.applicationObjectId === "") return role;
-    const { lookups, connections } = this.#engine;
+    const { lookups, connections } = this.#parts;
     let found = role;
     if (named !== undefined) {
       const { id, appId } = await lookups.application(named, patience);
@@ -195,10 +170,10 @@ function checkWhole(role: Role): void {
 
 /** As far as it can be told before the provider is asked; names may yet be those of one id. */
 function checkDistinct(grants: readonly Grant[], groups: readonly GroupRef[]): void {
-  const given = grants.map(({ roleId, roleName, scope }) =>
+  const roles = grants.map(({ roleId, roleName, scope }) =>
     JSON.stringify([roleId.toLowerCase(), roleId === "" ? roleName : "", scope.toLowerCase()]),
   );
-  if (new Set(given).size < given.length) {
+  if (new Set(roles).size < roles.length) {
     throw failures.invalid("cloudb_roles: duplicate role_id and scope");
   }
   const members = groups.map(({ objectId, groupName }) =>

@@ -108,15 +108,15 @@ const OVERRIDES = [
 ] as const;
 
 export class Config {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
 
-  constructor(given: EngineNeeds) {
-    this.#given = given;
+  constructor(needs: EngineNeeds) {
+    this.#needs = needs;
   }
 
   /** Null where nothing is stored. */
   stored(): Promise<StoredConfig | null> {
-    return this.#given.storage.get(CONFIG, configCodec);
+    return this.#needs.storage.get(CONFIG, configCodec);
   }
 
   /** Null where neither what is stored nor the environment says enough. */
@@ -146,7 +146,7 @@ export class Config {
 
   /** What is left out stays as it is. */
   async write(change: ConfigChange): Promise<void> {
-    const { storage, clock } = this.#given;
+    const { storage, clock } = this.#needs;
     const first = this.#changed((await this.stored()) ?? NO_CONFIG, change, clock.now());
     if (first.audience !== "") await this.#proveIdentity(first);
     await storage.write((tx) => {
@@ -166,15 +166,15 @@ export class Config {
   }
 
   async delete(): Promise<void> {
-    await this.#given.storage.write((tx) => {
+    await this.#needs.storage.write((tx) => {
       forgetRotation(tx);
       tx.delete(CONFIG);
     });
   }
 
   #changed(before: StoredConfig, change: ConfigChange, now: Instant): StoredConfig {
-    const given = Object.fromEntries(Object.entries(change).filter(([, v]) => v !== undefined));
-    const merged: StoredConfig = { ...before, ...given };
+    const written = Object.fromEntries(Object.entries(change).filter(([, v]) => v !== undefined));
+    const merged: StoredConfig = { ...before, ...written };
     const after: StoredConfig = {
       ...merged,
       ...changedTerms(before, change),
@@ -197,7 +197,7 @@ export class Config {
   /** Fails now rather than at the first secret somebody wants. */
   async #proveIdentity({ audience, identityTtl }: StoredConfig): Promise<void> {
     try {
-      await this.#given.identity.token(audience, BigInt(identityTtl) * SECOND);
+      await this.#needs.identity.token(audience, BigInt(identityTtl) * SECOND);
     } catch (error) {
       throw failures.noIdentityTokens(error instanceof Failure ? error : undefined);
     }
@@ -225,7 +225,7 @@ export class Config {
   }
 
   #variable([, , own, alias]: (typeof OVERRIDES)[number]): string | null {
-    const { environment, settings } = this.#given;
+    const { environment, settings } = this.#needs;
     return environment(own) ?? (isCompatible(settings) ? environment(alias) : null);
   }
 }

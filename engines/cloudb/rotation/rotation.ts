@@ -8,13 +8,16 @@ import { showTime } from "@holdfast/shared/text/time";
 import { ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
 import { PROOFS, proofsAfter } from "../../cloud/proof.ts";
 import { failedStanding, rotateWhenDue, standingAt } from "../../cloud/rotation-terms.ts";
-import { CONFIG, configCodec } from "./config.ts";
-import type { Connection } from "../provider/connection.ts";
-import type { CloudB } from "../engine.ts";
+import { CONFIG, type Config, configCodec, type StoredConfig } from "./config.ts";
+import type { Connection, Connections } from "../provider/connection.ts";
+import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
+import type { EngineTx } from "@holdfast/plugin-sdk/storage";
+import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
+import { makeAndStore, retireOld } from "../../cloud/rotation.ts";
+import type { RotationCleanup } from "./rotation-cleanup.ts";
 import * as failures from "../failures.ts";
-import type { NewPassword } from "../provider/graph.ts";
-import { addNamedPassword, type Doubt, type NamedPassword } from "../roles/named-password.ts";
-import type { Patience } from "../provider/patience.ts";
+import { addNamedPassword, type Doubt } from "../roles/named-password.ts";
+import type { Patience, Patiently } from "../provider/patience.ts";
 import { ownApplication, replacedBy } from "./replaced-password.ts";
 import {
   type Pending,
@@ -32,62 +35,81 @@ const IN_THE_END = 15n * MINUTE; // then one proof will do, and another rotation
 const GIVEN_UP_AFTER = DAY;
 const BUDGET = 80n * SECOND;
 
-export class RootRotation {
-  readonly #engine: CloudB;
+export interface RotationParts {
+  readonly needs: EngineNeeds;
+  readonly locks: KeyedMutex;
+  readonly config: Config;
+  readonly connections: Connections;
+  readonly patiently: Patiently;
+  readonly cleanup: RotationCleanup;
+}
 
-  constructor(engine: CloudB) {
-    this.#engine = engine;
+export class RootRotation {
+  readonly #parts: RotationParts;
+
+  constructor(parts: RotationParts) {
+    this.#parts = parts;
   }
 
   /** What an operator is told of it. */
   async state(): Promise<"none" | "pending" | "failing"> {
-    return (await rotationOf(this.#engine.given.storage))?.state ?? "none";
+    return (await rotationOf(this.#parts.needs.storage))?.state ?? "none";
   }
 
   rotate(): Promise<void> {
-    return this.#engine.locks.run("rotate-root", () => this.#rotate());
+    const { locks, patiently } = this.#parts;
+    return locks.run("rotate-root", async () => {
+      const stored = await this.#rotatable();
+      const connection = await this.#parts.connections.current();
+      try {
+        await patiently(BUDGET, (patience) => this.#rotate(stored, connection, patience));
+      } catch (error) {
+        throw toldToCaller(error);
+      }
+    });
   }
 
-  async #rotate(): Promise<void> {
-    const { given, config, connections } = this.#engine;
-    const { storage, clock, random, settings } = given;
+  /** Refuses where there is nothing to rotate, or not yet. */
+  async #rotatable(): Promise<StoredConfig> {
+    const { needs, config } = this.#parts;
     const stored = await config.rotatable();
-    const before = await rotationOf(storage);
+    const before = await rotationOf(needs.storage);
+    const age = before?.state === "pending" ? needs.clock.now() - BigInt(before.created) : null;
+    if (age !== null && age < IN_THE_END) throw failures.rotationPending();
+    return stored;
+  }
+
+  async #rotate(stored: StoredConfig, connection: Connection, patience: Patience): Promise<void> {
+    const { storage, writeAhead, clock, random, settings } = this.#parts.needs;
     const now = clock.now();
-    if (before?.state === "pending" && now - BigInt(before.created) < IN_THE_END) {
-      throw failures.rotationPending();
-    }
-    const connection = await connections.current();
-    const patience = this.#engine.patience(BUDGET);
-    try {
-      const application = await patience.step((signal) => ownApplication(connection, signal));
-      const replaces = await replacedBy(connection, application, {
-        keyId: stored.keyId,
-        secret: stored.clientSecret,
-        patience,
-      });
-      const displayName = `${namePrefix(settings)}${random.uuid()}`;
-      const { tenantId } = connection.effective;
-      const { id: appObjectId } = application;
-      const note = recordOf({ appObjectId, displayName, tenantId });
-      const record = await given.writeAhead.begin("rootPassword", note);
-      const ends = showTime(now + BigInt(stored.passwordTtl) * SECOND);
-      const named = { id: application.id, displayName, ends };
-      const doubt: Doubt = { uncertain: false };
-      const made = await this.#add(connection, named, { record, doubt, patience });
-      const pending: Pending = {
-        state: "pending",
-        secret: made.text,
-        keyId: made.keyId,
-        displayName,
-        appObjectId,
-        tenantId,
-        ends: String(made.ends),
-        created: String(now),
-        successes: 0,
-        replaces,
-      };
-      await storage.write((tx) => {
+    const application = await patience.step((signal) => ownApplication(connection, signal));
+    const replaces = await replacedBy(connection, application, {
+      keyId: stored.keyId,
+      secret: stored.clientSecret,
+      patience,
+    });
+    const displayName = `${namePrefix(settings)}${random.uuid()}`;
+    const { tenantId } = connection.effective;
+    const { id: appObjectId } = application;
+    const place = { appObjectId, displayName, tenantId };
+    const ends = showTime(now + BigInt(stored.passwordTtl) * SECOND);
+    const doubt: Doubt = { uncertain: false };
+    await makeAndStore({
+      storage,
+      note: () => writeAhead.begin("rootPassword", recordOf(place)),
+      make: () =>
+        addNamedPassword(connection.graph, patience, { id: appObjectId, displayName, ends }, doubt),
+      store: (tx, password, record) => {
+        const pending: Pending = {
+          state: "pending",
+          secret: password.text,
+          keyId: password.keyId,
+          ...place,
+          ends: String(password.ends),
+          created: String(now),
+          successes: 0,
+          replaces,
+        };
         // The secret that this one stands for may have been replaced by hand meanwhile.
         const current = tx.get(CONFIG, configCodec);
         if (current?.clientSecret !== stored.clientSecret || current.clientId !== stored.clientId) {
@@ -99,57 +121,41 @@ export class RootRotation {
         tx.put(CONFIG, { ...current, standing: standingAt(current, tx.time) }, configCodec);
         // One whose answer was lost may still turn up: its record stays, and rollback looks.
         if (!doubt.uncertain) tx.settle(record);
-      });
-    } catch (error) {
-      throw toldToCaller(error);
-    } finally {
-      patience.done();
-    }
-  }
-
-  async #add(
-    { graph }: Connection,
-    named: NamedPassword,
-    work: { readonly record: string; readonly doubt: Doubt; readonly patience: Patience },
-  ): Promise<NewPassword> {
-    const { record, doubt, patience } = work;
-    try {
-      return await addNamedPassword(graph, patience, named, doubt);
-    } catch (error) {
-      if (!doubt.uncertain) await this.#engine.given.writeAhead.drop(record);
-      throw error;
-    }
+      },
+      madeNothing: () => !doubt.uncertain,
+      dropNote: (record) => writeAhead.drop(record),
+    });
   }
 
   /** By itself, where the configuration says so and it is time. */
   async rotateWhenDue(): Promise<void> {
-    const { given, config } = this.#engine;
+    const { needs, config } = this.#parts;
     const stored = await config.stored();
     if (stored === null) return;
     const why = await rotateWhenDue({
       terms: stored,
       standing: stored.standing,
-      now: given.clock.now(),
+      now: needs.clock.now(),
       rotate: () => this.rotate(),
       keep: (standing) =>
-        given.storage.write((tx) => {
+        needs.storage.write((tx) => {
           const current = tx.get(CONFIG, configCodec);
           if (current === null || current.clientSecret !== stored.clientSecret) return;
           tx.put(CONFIG, { ...current, standing }, configCodec);
         }),
     });
-    if (why !== null) given.log.error("the root secret could not be rotated", { why });
+    if (why !== null) needs.log.error("the root secret could not be rotated", { why });
   }
 
   /** Asked for about once a minute. */
   async tick(signal: AbortSignal): Promise<void> {
-    const { given, config } = this.#engine;
+    const { needs, config } = this.#parts;
     const stored = await config.stored();
     const rotated = stored?.rotated ?? null;
-    showRootRotated(given.metrics, rotated === null ? null : Number(BigInt(rotated) / SECOND));
-    const rotation = await rotationOf(given.storage);
+    showRootRotated(needs.metrics, rotated === null ? null : Number(BigInt(rotated) / SECOND));
+    const rotation = await rotationOf(needs.storage);
     if (rotation?.state !== "pending" || stored === null) return;
-    const age = given.clock.now() - BigInt(rotation.created);
+    const age = needs.clock.now() - BigInt(rotation.created);
     if (age < PROVED_FROM) return;
     const proved = await this.#prove(stored.clientId, rotation.secret, signal);
     if (signal.aborted) return;
@@ -164,7 +170,7 @@ export class RootRotation {
 
   async #prove(clientId: string, secret: string, signal: AbortSignal): Promise<boolean> {
     try {
-      const connection = await this.#engine.connections.current();
+      const connection = await this.#parts.connections.current();
       await connection.prove(clientId, secret, signal);
       return true;
     } catch (error) {
@@ -175,7 +181,7 @@ export class RootRotation {
 
   /** The new secret is in use from here on; the old one goes, now or by its record. */
   async #activate(pending: Pending, signal: AbortSignal): Promise<void> {
-    const { given, connections } = this.#engine;
+    const { needs, connections, cleanup } = this.#parts;
     const { replaces } = pending;
     let record = "";
     const done = await this.#change(pending, (tx) => {
@@ -192,27 +198,25 @@ export class RootRotation {
     });
     if (!done) return;
     connections.drop();
-    countRotation(given.metrics, "ok");
+    countRotation(needs.metrics, "ok");
     if (replaces === null) {
-      given.log.warn(
+      needs.log.warn(
         "it is not known which password of the application the rotation has replaced: it stays",
         { application: pending.appObjectId },
       );
       return;
     }
-    try {
-      await this.#engine.rotationCleanup.removeOld(replaces, pending.tenantId, signal);
-      await given.writeAhead.drop(record);
-    } catch (error) {
-      const cause = describe(toldToCaller(error));
-      given.log.warn("the replaced password could not be removed; it will be tried again", {
-        cause,
-      });
-    }
+    const old = await retireOld({
+      remove: () => cleanup.removeOld(replaces, pending.tenantId, signal),
+      forget: () => needs.writeAhead.drop(record),
+    });
+    if (old.gone) return;
+    const cause = describe(toldToCaller(old.why));
+    needs.log.warn("the replaced password could not be removed; it will be tried again", { cause });
   }
 
   async #giveUp(pending: Pending): Promise<void> {
-    const { given } = this.#engine;
+    const { needs } = this.#parts;
     await this.#change(pending, (tx) => {
       tx.put(ROTATION, { state: "failing" }, rotationCodec);
       tx.begin("rootPassword", recordOf(pending));
@@ -223,18 +227,15 @@ export class RootRotation {
       const standing = failedStanding(stored, due, failures.neverWorked(), tx.time);
       tx.put(CONFIG, { ...stored, standing }, configCodec);
     });
-    countRotation(given.metrics, "failed");
-    given.log.error(
+    countRotation(needs.metrics, "failed");
+    needs.log.error(
       "a new root secret has not worked for a day: it was given up, the old one stays",
     );
   }
 
   /** Only while it is still the same rotation. */
-  #change(
-    pending: Pending,
-    fn: Parameters<CloudB["given"]["storage"]["write"]>[0],
-  ): Promise<boolean> {
-    return this.#engine.given.storage.write((tx) => {
+  #change(pending: Pending, fn: (tx: EngineTx) => void): Promise<boolean> {
+    return this.#parts.needs.storage.write((tx) => {
       if (pendingIn(tx)?.keyId !== pending.keyId) return false;
       fn(tx);
       return true;

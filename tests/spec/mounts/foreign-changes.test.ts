@@ -130,7 +130,7 @@ test("clouda: a static role that the leader has made, changed or deleted is know
     ended: false,
   };
   const put = (username: string) =>
-    there.given.storage.write((tx) => {
+    there.needs.storage.write((tx) => {
       tx.put(staticRoleKey("app"), { ...role, username }, staticRoleCodec);
       tx.put(staticCredsKey("app"), creds, staticCredsCodec);
     });
@@ -140,7 +140,7 @@ test("clouda: a static role that the leader has made, changed or deleted is know
   await put("bob");
   await replicate();
   assert.deepEqual(here.staticRoles.managed(), [["bob", "app"]]);
-  await there.given.storage.write((tx) => tx.delete(staticRoleKey("app")));
+  await there.needs.storage.write((tx) => tx.delete(staticRoleKey("app")));
   await replicate();
   assert.deepEqual(here.staticRoles.managed(), []);
 });
@@ -154,7 +154,7 @@ test("cloudb: what is kept of the provider goes with each write of the configura
   await write();
   await replicate();
   const first = await here.connections.current();
-  await there.given.storage.write((tx) => tx.put("elsewhere", "1", note));
+  await there.needs.storage.write((tx) => tx.put("elsewhere", "1", note));
   await replicate();
   assert.equal(await here.connections.current(), first);
   await write();
