@@ -4,9 +4,8 @@
 import { describe } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
-import * as approle from "@holdfast/client/api/approle";
 import * as tokens from "@holdfast/client/api/tokens";
-import * as userpass from "@holdfast/client/api/userpass";
+import type * as userpass from "@holdfast/client/api/userpass";
 import type { Answer, Client } from "@holdfast/client/client";
 import { rememberAddresses } from "@holdfast/client/node/token-address";
 import { probeTokenFile, writeTokenFile } from "@holdfast/client/node/token-file";
@@ -46,8 +45,10 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
     label: "Password",
     secretOptional: false,
     wordOnly: false,
-    login: (mount, username, password) => (client) =>
-      userpass.login(client, mount, { username, password: password ?? "" }),
+    login: (mount, username, password) => async (client) => {
+      const { login: logIn } = await import("@holdfast/client/api/userpass");
+      return logIn(client, mount, { username, password: password ?? "" });
+    },
   },
   approle: {
     name: "role_id",
@@ -55,8 +56,10 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
     label: "Secret id",
     secretOptional: true,
     wordOnly: true,
-    login: (mount, role_id, secret) => (client) =>
-      approle.login(client, mount, { role_id, ...(secret === null ? {} : { secret_id: secret }) }),
+    login: (mount, role_id, secret) => async (client) => {
+      const { login: logIn } = await import("@holdfast/client/api/approle");
+      return logIn(client, mount, { role_id, ...(secret === null ? {} : { secret_id: secret }) });
+    },
   },
 };
 

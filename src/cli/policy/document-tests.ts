@@ -7,7 +7,7 @@ import { readAclCases, runAclCases, type NamedDocument } from "../../acl/cases.t
 import { parseAclDocument } from "../../acl/document.ts";
 import type * as programs from "../../program/program.ts";
 import { isProgramJson, notationOf } from "./notation.ts";
-import type { GivenDocument } from "./documents.ts";
+import type { GivenDocument } from "./document-files.ts";
 import type { PolicyKind } from "./kinds.ts";
 import { onOneLine } from "../advice/refusal-text.ts";
 

@@ -3,37 +3,14 @@
 import { Failure } from "@holdfast/shared/failure";
 import { onOneLine } from "../advice/refusal-text.ts";
 import { command, type Context } from "../command.ts";
-import { testDocuments, type Finding } from "./document-tests.ts";
+import { readDocument, type GivenDocument } from "./document-files.ts";
+import type { Finding } from "./document-tests.ts";
 import { POLICY_KINDS } from "./kinds.ts";
 import { layOutPolicy } from "./layout.ts";
 import { argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { notationOf } from "./notation.ts";
-
-// More than any kind may have, so that the refusal of one that is too large is the parser's.
-const MAX_DOCUMENT = 2 ** 20;
-
-export const DOCUMENT_HELP = "File that holds the document, or - for standard input";
-
-export interface GivenDocument {
-  /** For messages: the name of the file. */
-  readonly from: string;
-  /** The file itself; null for standard input. */
-  readonly file: string | null;
-  readonly text: string;
-}
-
-export async function readDocument(
-  { files, prompt }: Pick<Context, "files" | "prompt">,
-  given: string,
-): Promise<GivenDocument> {
-  if (given === "-") {
-    return { from: "standard input", file: null, text: await prompt.whole(MAX_DOCUMENT) };
-  }
-  const file = given.startsWith("@") ? given.slice(1) : given;
-  return { from: file, file, text: files.text(file, MAX_DOCUMENT) };
-}
 
 export const policyFmt = command({
   name: "policy fmt",
@@ -107,6 +84,8 @@ export const policyTest = command({
     if (given.length === 0) throw new UsageError("FILE is missing: documents to test");
     const documents = [];
     for (const one of given) documents.push(await readDocument(context, one));
+    // Loads the engine of programs, which `fmt` does without.
+    const { testDocuments } = await import("./document-tests.ts");
     const { findings, warnings } = await testDocuments(documents, {
       kind: type ?? null,
       cases: cases === undefined ? null : await readDocument(context, cases),

@@ -8,7 +8,7 @@ import type * as policies from "@holdfast/client/api/policies";
 import type { Answer, Client } from "@holdfast/client/client";
 import { showAnswer } from "../answer-view.ts";
 import { command, type Context } from "../command.ts";
-import { DOCUMENT_HELP, readDocument } from "./documents.ts";
+import { DOCUMENT_HELP, readDocument } from "./document-files.ts";
 import {
   isPolicy,
   KIND_FLAG,

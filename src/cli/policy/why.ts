@@ -11,7 +11,7 @@ import { command, type Context } from "../command.ts";
 import { readData } from "../line/data-arguments.ts";
 import { flag } from "../line/flag.ts";
 import { inspectionText } from "./inspection-view.ts";
-import { readDocument } from "./documents.ts";
+import { readDocument } from "./document-files.ts";
 import { isPolicy, LEVELS } from "./kinds.ts";
 import { tokenOf } from "../token/fields.ts";
 import { UsageError } from "../line/usage-error.ts";
