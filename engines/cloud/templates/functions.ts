@@ -7,7 +7,7 @@ import { base64, text, utf8 } from "@holdfast/shared/bytes";
 import type { Clock, Random } from "@holdfast/shared/world";
 import { checkFormat, printf } from "./printf.ts";
 import { formatTime } from "./time-layout.ts";
-import { CallError, LimitError, TemplateData, type Value } from "./value.ts";
+import { CallError, LimitError, TemplateData, type Value } from "./tree.ts";
 
 export interface TemplateWorld {
   readonly clock: Clock;

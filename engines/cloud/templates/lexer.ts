@@ -52,17 +52,10 @@ const SIGNS: ReadonlyMap<string, TokenKind> = new Map([
   ["=", "assign"],
 ]);
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
-const INTEGER = /[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)/y;
-const ESCAPE = /\\(?:([abfnrtv\\"'])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/y;
-const SIMPLE: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-};
+const INTEGER = /-?[0-9]+/y;
+const ESCAPE = /\\(?:([nrt\\"])|u([0-9a-fA-F]{4}))/y;
+const SIMPLE: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+const ESCAPES = '\\\\, \\", \\n, \\r, \\t and \\u with four digits';
 
 export function lex(source: string): readonly Token[] {
   return new Lexer(source).all();
@@ -172,7 +165,8 @@ class Lexer {
       }
       ESCAPE.lastIndex = at;
       const found = ESCAPE.exec(this.#source);
-      if (found === null) throw this.#fault(at, "an escape that is not known");
+      if (found === null)
+        throw this.#fault(at, `an escape that is not known; there are ${ESCAPES}`);
       text += this.#escaped(found, at);
       at += found[0].length;
     }
@@ -180,13 +174,12 @@ class Lexer {
     this.#push("string", text, start, spaced);
   }
 
-  #escaped([, simple, byte, short, long]: RegExpExecArray, at: number): string {
+  #escaped([, simple, digits]: RegExpExecArray, at: number): string {
     if (simple !== undefined) return SIMPLE[simple] ?? simple;
-    const point = Number.parseInt(byte ?? short ?? long ?? "", 16);
-    // A byte above 7f would be a part of a character, and a surrogate half of one.
-    const whole = byte === undefined ? point < 0xd800 || point > 0xdfff : point < 0x80;
-    if (!whole || point > 0x10ffff) throw this.#fault(at, "an escape that is no character");
-    return String.fromCodePoint(point);
+    const unit = Number.parseInt(digits ?? "", 16);
+    const half = unit >= 0xd800 && unit <= 0xdfff;
+    if (half) throw this.#fault(at, "an escape that is half of a character");
+    return String.fromCharCode(unit);
   }
 
   #raw(spaced: boolean): void {
@@ -233,4 +226,46 @@ function trimmedEnd(text: string): string {
   let end = text.length;
   while (end > 0 && SPACE.test(text.charAt(end - 1))) end--;
   return text.slice(0, end);
+}
+
+/** Where a parser is among the words. */
+export class TokenCursor {
+  readonly #source: string;
+  readonly #tokens: readonly Token[];
+  readonly #end: Token;
+  #next = 0;
+
+  constructor(source: string, tokens: readonly Token[]) {
+    this.#source = source;
+    this.#tokens = tokens;
+    this.#end = { kind: "close", text: "", at: source.length, spaced: false };
+  }
+
+  get ended(): boolean {
+    return this.#next >= this.#tokens.length;
+  }
+
+  /** The one that comes next, or so many behind it. */
+  peek(beyond = 0): Token {
+    return this.#tokens[this.#next + beyond] ?? this.#end;
+  }
+
+  take(): Token {
+    const token = this.peek();
+    this.#next++;
+    return token;
+  }
+
+  back(): void {
+    this.#next--;
+  }
+
+  expect(kind: TokenKind, shown: string): void {
+    const token = this.take();
+    if (token.kind !== kind) throw this.fault(token, `${shown} must stand here`);
+  }
+
+  fault(where: { readonly at: number }, message: string): TemplateError {
+    return new TemplateError(this.#source, where.at, message);
+  }
 }

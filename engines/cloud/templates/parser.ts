@@ -1,12 +1,9 @@
 // From the words of a template to its tree: actions, if, with, variables, pipelines.
 // What a run could only fail at (an unknown function, field or variable) is refused here, with its place.
 
-import { TokenCursor } from "./cursor.ts";
 import { checkLiterals, FUNCTION_NAMES } from "./functions.ts";
-import { lex, TemplateError, type Token } from "./lexer.ts";
-import { Scope } from "./scope.ts";
-import type { Command, Node, Operand, Pipe } from "./tree.ts";
-import { CallError } from "./value.ts";
+import { lex, TemplateError, type Token, TokenCursor } from "./lexer.ts";
+import { CallError, type Command, type Node, type Operand, type Pipe } from "./tree.ts";
 
 export const MAX_CHARACTERS = 100_000;
 /** Of parentheses and blocks: each level takes some stack, here and when it runs. */
@@ -36,7 +33,7 @@ class Parser {
 
   constructor(source: string, fields: readonly string[]) {
     this.#tokens = new TokenCursor(source, lex(source));
-    this.#scope = new Scope(fields, (where, message) => this.#tokens.fault(where, message));
+    this.#scope = new Scope(fields, this.#tokens);
   }
 
   whole(): readonly Node[] {
@@ -95,9 +92,9 @@ class Parser {
       return [];
     }
     const word = this.#tokens.peek();
-    if (word.kind === "name" && (word.text === "if" || word.text === "with")) {
+    if (word.kind === "name" && word.text === "if") {
       this.#tokens.take(); // one {{end}} serves for both
-      return [this.#deeper(word, () => this.#block(word, word.text === "if" ? "if" : "with"))];
+      return [this.#deeper(word, () => this.#block(word, "if"))];
     }
     this.#tokens.expect("close", "}}");
     const nodes = this.#scope.within(() => this.#nodes());
@@ -182,11 +179,10 @@ class Parser {
     const { kind, text } = this.#tokens.peek();
     if (kind !== "name" || text === "true" || text === "false") return null;
     if (!FUNCTION_NAMES.has(text)) {
-      const what = NOT_OURS.has(text) ? `${text} is not part of this language` : "";
-      throw this.#tokens.fault(
-        this.#tokens.peek(),
-        what === "" ? `there is no function ${text}` : what,
-      );
+      const what = NOT_OURS.has(text)
+        ? `${text} is not part of this language, which has if, else, with and end`
+        : `there is no function ${text}; there are ${[...FUNCTION_NAMES].join(", ")}`;
+      throw this.#tokens.fault(this.#tokens.peek(), what);
     }
     this.#tokens.take();
     return text;
@@ -243,8 +239,7 @@ class Parser {
   }
 
   #integer(token: Token): number {
-    const sign = token.text.startsWith("-") ? -1 : 1;
-    const value = sign * Number(token.text.replace(/^[+-]/, ""));
+    const value = Number(token.text);
     if (!Number.isSafeInteger(value)) throw this.#tokens.fault(token, "a number that is too large");
     return value + 0; // no -0
   }
@@ -271,5 +266,55 @@ class Parser {
     const result = run();
     this.#depth--;
     return result;
+  }
+}
+
+/** What a template may name where the parser is: the fields of its data, and the variables set so far. */
+class Scope {
+  readonly #fields: ReadonlySet<string>;
+  readonly #tokens: TokenCursor;
+  readonly #variables: string[] = ["$"];
+  /** How many `with` are around: within one, the dot is something else. */
+  #withs = 0;
+
+  constructor(fields: readonly string[], tokens: TokenCursor) {
+    this.#fields = new Set(fields);
+    this.#tokens = tokens;
+  }
+
+  declare(variable: string): void {
+    this.#variables.push(variable);
+  }
+
+  /** What is declared within is forgotten behind it. */
+  within<T>(run: () => T): T {
+    const known = this.#variables.length;
+    const result = run();
+    this.#variables.length = known;
+    return result;
+  }
+
+  /** Within, the dot is not the data. */
+  withAnotherDot<T>(run: () => T): T {
+    this.#withs++;
+    const result = run();
+    this.#withs--;
+    return result;
+  }
+
+  /** A field of the dot, as far as that is known before a run. */
+  checkFieldOfDot(token: Token): void {
+    if (this.#withs === 0) this.checkField(token);
+  }
+
+  checkField(token: Token): void {
+    if (this.#fields.has(token.text)) return;
+    const known = [...this.#fields].map((name) => `.${name}`).join(", ");
+    throw this.#tokens.fault(token, `there is no field .${token.text}; there are ${known}`);
+  }
+
+  checkVariable(token: Token): void {
+    if (this.#variables.includes(token.text)) return;
+    throw this.#tokens.fault(token, `there is no variable ${token.text}`);
   }
 }

@@ -1,10 +1,15 @@
 // printf of templates: %s %v %d %q %x %X %t %% with width, "-", "0" and precision.
 // Where Go would write a fault into the text ("%!d(string=a)"), this refuses: nobody wants such a name.
 
-import { CallError, LimitError, type Value } from "./value.ts";
+import { CallError, LimitError, type Value } from "./tree.ts";
 
 const VERB = /%(?:%|([-0]*)(\d*)(?:\.(\d*))?(.?))/gsu;
 const MAX_WIDTH = 1024;
+const SHOWN_BY = {
+  text: "a text; %s, %v, %q, %x and %X can",
+  number: "a number; %d, %v, %x and %X can",
+  truth: "a truth value; %t and %v can",
+};
 
 export function printf(format: string, args: readonly Value[]): string {
   let used = 0;
@@ -36,10 +41,11 @@ function formatted(verb: string, value: Value, precision: number | null): string
   if (typeof value === "number" && /^[vdxX]$/.test(verb)) return digits(verb, value, precision);
   if (typeof value === "boolean" && /^[vt]$/.test(verb)) return String(value);
   if (typeof value === "string" && /^[svqxX]$/.test(verb)) return letters(verb, value, precision);
-  const kind = { string: "a text", number: "a number", boolean: "a truth value" }[
-    typeof value as "string" | "number" | "boolean"
-  ];
-  throw new CallError(`%${verb} cannot show ${kind}`);
+  throw new CallError(`%${verb} cannot show ${SHOWN_BY[kindOf(value)]}`);
+}
+
+function kindOf(value: string | number | boolean): keyof typeof SHOWN_BY {
+  return typeof value === "string" ? "text" : typeof value === "number" ? "number" : "truth";
 }
 
 function digits(verb: string, value: number, precision: number | null): string {
@@ -57,35 +63,7 @@ function letters(verb: string, value: string, precision: number | null): string 
     return verb === "X" ? hex.toUpperCase() : hex;
   }
   const shown = precision === null ? value : Array.from(value).slice(0, precision).join("");
-  return verb === "q" ? quoted(shown) : shown;
-}
-
-/** In quotes as Go writes them: what is no graphic character, as an escape. */
-function quoted(value: string): string {
-  const escaped = value.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
-    const simple = SIMPLE.get(character);
-    if (simple !== undefined) return `\\${simple}`;
-    const point = character.codePointAt(0) ?? 0;
-    if (point < 0x80) return `\\x${hexOf(point, 2)}`;
-    return point > 0xffff ? `\\U${hexOf(point, 8)}` : `\\u${hexOf(point, 4)}`;
-  });
-  return `"${escaped}"`;
-}
-
-const SIMPLE: ReadonlyMap<string, string> = new Map([
-  ['"', '"'],
-  ["\\", "\\"],
-  ["\x07", "a"],
-  ["\b", "b"],
-  ["\f", "f"],
-  ["\n", "n"],
-  ["\r", "r"],
-  ["\t", "t"],
-  ["\v", "v"],
-]);
-
-function hexOf(point: number, places: number): string {
-  return point.toString(16).padStart(places, "0");
+  return verb === "q" ? JSON.stringify(shown) : shown;
 }
 
 /** Zeros in front of numbers only, behind the sign, and not where a precision says how many digits. */

@@ -5,8 +5,16 @@
 import { callFunction, isTrue, shown, size, type TemplateWorld } from "./functions.ts";
 import { TemplateError } from "./lexer.ts";
 import { parse } from "./parser.ts";
-import type { Command, Node, Operand, Pipe } from "./tree.ts";
-import { CallError, LimitError, TemplateData, type Value } from "./value.ts";
+import {
+  CallError,
+  type Command,
+  LimitError,
+  type Node,
+  type Operand,
+  type Pipe,
+  TemplateData,
+  type Value,
+} from "./tree.ts";
 
 const MAX_STEPS = 10_000;
 const STEP_BYTES = 64; // of a text that is worked on: so many cost as much as a step

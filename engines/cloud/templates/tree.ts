@@ -1,4 +1,5 @@
-// The tree of a template: what the parser makes of it, and what a run goes through.
+// What a template is made of: the tree that the parser makes and a run goes through, and the values that it
+// computes with.
 
 export type Node =
   | { readonly kind: "text"; readonly text: string; readonly at: number }
@@ -31,3 +32,22 @@ export type Operand = { readonly fields: readonly string[]; readonly at: number 
   | { readonly kind: "variable"; readonly name: string }
   | { readonly kind: "pipe"; readonly pipe: Pipe }
 );
+
+// --- values ---
+
+/** The data itself, as `.` or `$`. Its fields are texts. */
+export class TemplateData {
+  readonly fields: Readonly<Record<string, string>>;
+
+  constructor(fields: Readonly<Record<string, string>>) {
+    this.fields = fields;
+  }
+}
+
+export type Value = string | number | boolean | TemplateData;
+
+/** Why a function cannot be run: the place is added by whoever called it. */
+export class CallError extends Error {}
+
+/** More than a function makes or a run may take, whatever the data are. */
+export class LimitError extends CallError {}
