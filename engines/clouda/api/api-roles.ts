@@ -7,8 +7,7 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import * as fields from "../../cloud/fields.ts";
 import type { CloudA } from "../engine.ts";
 import { notFound } from "../failures.ts";
-import { checkName, nameField } from "./fields.ts";
-import { listed, pageFields } from "./listing.ts";
+import { checkName, listed, nameField, pageFields } from "./fields.ts";
 import { bothLegacy, legacyMixed } from "../roles/role-failures.ts";
 import {
   legacyFields,

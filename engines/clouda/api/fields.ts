@@ -1,6 +1,6 @@
 // What the endpoints of this engine share on the wire.
 
-import { wire } from "@holdfast/shared/endpoint/wire";
+import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import { unsupportedPath } from "../failures.ts";
 
 // Letters, digits and _ at both ends; inside also - . and @.
@@ -13,4 +13,33 @@ export const nameField = wire.path("name").string("Name of the role; its case ma
 export function checkName(name: string): string {
   if (name.length > MAX_NAME || !NAME.test(name)) throw unsupportedPath();
   return name;
+}
+
+// --- lists: all names, or a page of them ---
+
+const PAGE = 1000;
+const MAX_ASKED = 10_000;
+
+export const pageFields = {
+  after: wire.query("after").string("Only what comes after this.").optional(),
+  limit: wire
+    .query("limit")
+    .integer("How many at most; all unless given.", { min: 1, max: MAX_ASKED })
+    .optional(),
+};
+
+/** A list that was cut without being asked for would look like the whole. */
+export async function listed(
+  { after, limit }: InputOf<typeof pageFields>,
+  names: (page: { readonly after?: string; readonly limit: number }) => Promise<string[]>,
+): Promise<string[]> {
+  const pageFrom = (from: string | undefined, most: number) =>
+    names({ limit: most, ...(from === undefined ? {} : { after: from }) });
+  if (limit !== undefined) return pageFrom(after, limit);
+  const all: string[] = [];
+  for (let page: string[], from = after; ; from = page.at(-1)) {
+    page = await pageFrom(from, PAGE);
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
 }

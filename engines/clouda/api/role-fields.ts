@@ -6,7 +6,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import type { Field } from "@holdfast/shared/endpoint/wire";
 import * as fields from "../../cloud/fields.ts";
 import { invalid } from "../failures.ts";
-import { roleOfText } from "../roles/legacy.ts";
+import { roleOfText } from "../roles/stored-role.ts";
 import { compacted, withoutEscapes } from "../roles/policy-document.ts";
 import type { Role } from "../roles/role.ts";
 

@@ -3,7 +3,7 @@
 
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { OwnAccount } from "./account.ts";
+import { accountOf, OwnAccount } from "./account.ts";
 import {
   type CredentialSource,
   credentialSource,
@@ -15,9 +15,11 @@ import { ProviderCalls } from "./provider-calls.ts";
 import { effectiveRegion } from "./region.ts";
 import { EMPTY, type RootConfig, type StoredRoot } from "../keys/root-config.ts";
 import { type SdkClients, sdkClients } from "./sdk.ts";
-import { Binding, type BoundCalls } from "./sdk-calls.ts";
-import { sdkProvider } from "./sdk-provider.ts";
-import { webIdentity } from "./web-identity.ts";
+import { Binding, type BoundCalls, IamCalls, StsCalls } from "./sdk-calls.ts";
+import { policyCalls } from "./sdk-policies.ts";
+import { sessionCalls, webIdentity } from "./sdk-sessions.ts";
+import { userExtraCalls } from "./sdk-user-extras.ts";
+import { userCalls } from "./sdk-users.ts";
 
 interface Kept {
   /** What it was made for. */
@@ -166,4 +168,27 @@ async function provided(
   const { sessionToken, accessKeyId } = await source();
   const bound = new Binding({ clients: await clients, calls, signal }, renewed);
   return sdkProvider(bound, { temporary: sessionToken !== undefined, accessKeyId, account });
+}
+
+/** CloudAProvider by the provider's own clients, put together from its parts. */
+async function sdkProvider(
+  bound: Binding,
+  facts: Pick<CloudAProvider, "temporary" | "accessKeyId"> & { readonly account: OwnAccount },
+): Promise<CloudAProvider> {
+  const iam = new IamCalls(bound, await import("@aws-sdk/client-iam"));
+  const sts = new StsCalls(bound, await import("@aws-sdk/client-sts"));
+  const { account, ...rest } = facts;
+  const sessions = sessionCalls(sts);
+  return {
+    ...userCalls(iam, ({ arn }) => account.learn(accountOf(arn))),
+    ...policyCalls(iam),
+    ...userExtraCalls(iam),
+    ...sessions,
+    account: async () => {
+      if (account.id === null) account.learn((await sessions.callerIdentity()).account);
+      return account.id ?? "";
+    },
+    knownAccount: () => account.id,
+    ...rest,
+  };
 }

@@ -1,7 +1,7 @@
 // What this engine asks of its provider (IAM and STS), in our words: one method for each call, made for
 // one request and bound to its signal. Lists are whole, however many pages they came in. Every method
 // throws ProviderError, whose `step` is the provider's name of the action ("iam:CreateUser"), and
-// nothing else. sdk-provider.ts is the one implementation.
+// nothing else. clients.ts has the one implementation.
 
 import type { Instant } from "@holdfast/shared/world";
 

@@ -1,5 +1,8 @@
 // Sessions of STS, by the provider's own client: one method, one call.
 
+import { SECOND } from "@holdfast/shared/text/duration";
+import { withDeadline } from "../../cloud/deadline.ts";
+import { namePrefix } from "../../cloud/settings.ts";
 import type {
   AssumedSession,
   CallerIdentity,
@@ -9,7 +12,9 @@ import type {
   SessionLimits,
 } from "./provider.ts";
 import { sessionOf, tagList } from "./sdk-answers.ts";
-import type { StsCalls } from "./sdk-calls.ts";
+import type { ProviderCalls } from "./provider-calls.ts";
+import { sdkClients, type SdkParts } from "./sdk.ts";
+import { Binding, StsCalls } from "./sdk-calls.ts";
 
 export function sessionCalls(
   calls: StsCalls,
@@ -57,4 +62,36 @@ function limitsOf({ policy = "", policyArns = [], seconds }: SessionLimits) {
     ...(policy === "" ? {} : { Policy: policy }),
     ...(policyArns.length === 0 ? {} : { PolicyArns: policyArns.map((arn) => ({ arn })) }),
   };
+}
+
+// --- AssumeRoleWithWebIdentity, the one call that nobody signs: credentials for a proof of who we are ---
+
+const DEADLINE = 30n * SECOND;
+const MAX_SESSION_NAME = 64;
+
+export async function webIdentity({
+  parts,
+  calls,
+  token,
+}: {
+  readonly parts: Omit<SdkParts, "credentials">;
+  readonly calls: ProviderCalls;
+  readonly token: string;
+}): Promise<SessionCredentials> {
+  const { root, needs } = parts;
+  const sdk = await import("@aws-sdk/client-sts");
+  const clients = await sdkClients({ ...parts, credentials: null });
+  const time = `-${needs.clock.now() / SECOND}`;
+  const name = `${namePrefix(needs.settings)}${needs.mount.accessor}`;
+  const command = new sdk.AssumeRoleWithWebIdentityCommand({
+    RoleArn: root?.roleArn ?? "",
+    RoleSessionName: `${name.slice(0, MAX_SESSION_NAME - time.length)}${time}`,
+    WebIdentityToken: token,
+  });
+  const action = "AssumeRoleWithWebIdentity";
+  return withDeadline(needs.timers, DEADLINE, async (signal) => {
+    const sts = new StsCalls(new Binding({ clients, calls, signal }), sdk);
+    const answer = await sts.ask(action, (client, options) => client.send(command, options));
+    return sessionOf(`sts:${action}`, answer.Credentials, answer.AssumedRoleUser?.Arn);
+  });
 }

@@ -4,7 +4,6 @@
 import { describe } from "@holdfast/shared/failure";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { notFound } from "../failures.ts";
-import { roleOfText } from "./legacy.ts";
 import { compacted } from "./policy-document.ts";
 import { emptyRole, type Role } from "./role.ts";
 import * as failures from "./role-failures.ts";
@@ -17,6 +16,7 @@ import {
   roleCodec,
   roleKey,
   roleOf,
+  roleOfText,
   ROLES,
 } from "./stored-role.ts";
 

@@ -4,7 +4,8 @@
 import { text, utf8 } from "@holdfast/shared/bytes";
 import type { Codec } from "@holdfast/shared/codec";
 import { newerVersion } from "../failures.ts";
-import { roleOfText } from "./legacy.ts";
+import { isPolicyArn, isRoleArn } from "../provider/arn.ts";
+import { compacted } from "./policy-document.ts";
 import { emptyRole, type Role } from "./role.ts";
 
 export const ROLES = "role/";
@@ -38,4 +39,19 @@ export function roleOf(name: string, role: Role | null, old: string | null): Rol
 /** What cannot be read is kept and shown, and good for nothing. */
 export function fromOld(name: string, old: string): Role {
   return roleOfText(name, old.trim()) ?? { ...emptyRole(name), invalidData: old };
+}
+
+// --- the one text that a role was in that version, and is in the parameters `policy` and `arn` still ---
+
+/** Null for a text that is neither a role ARN, a policy ARN nor a JSON policy. */
+export function roleOfText(name: string, value: string): Role | null {
+  const role: Role = { ...emptyRole(name), pathBound: true };
+  if (value.startsWith("arn:")) {
+    if (isRoleArn(value)) return { ...role, credentialTypes: ["assumed_role"], roleArns: [value] };
+    if (isPolicyArn(value)) return { ...role, credentialTypes: ["iam_user"], policyArns: [value] };
+    return null;
+  }
+  const { text, fault } = compacted(value);
+  if (fault !== null) return null;
+  return { ...role, credentialTypes: ["iam_user", "federation_token"], policyDocument: text };
 }

@@ -11,11 +11,10 @@ import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import type { Connections } from "../provider/connection.ts";
 import type { RoleStore } from "./role-store.ts";
 import * as failures from "../failures.ts";
-import { grantKey } from "./grant-key.ts";
 import type { Patience, Patiently } from "../provider/patience.ts";
 import { memberPasses, type Principals } from "./principals.ts";
 import { leasePlace, type Managed, type Role, roleCodec, roleKey } from "./role.ts";
-import { isNone, sorted, takeSurplus } from "./surplus.ts";
+import { grantKey, isNone, sorted, takeSurplus } from "./held-grants.ts";
 import { endPrincipal, leaveGroup, unassign, type Work } from "./cleanup.ts";
 import { namePrefix } from "../../cloud/settings.ts";
 

@@ -10,7 +10,7 @@ import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-er
 import type { Connection } from "../provider/connection.ts";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Application, NewPassword } from "../provider/graph.ts";
-import { ownAssignmentId } from "./grant-key.ts";
+import { ownAssignmentId } from "./held-grants.ts";
 import { passwordFailure } from "./named-password.ts";
 import type { Patience, Patiently } from "../provider/patience.ts";
 import {

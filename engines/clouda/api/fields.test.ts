@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { listed } from "./listing.ts";
+import { listed } from "./fields.ts";
 
 const NAMES = Array.from({ length: 12_345 }, (_, i) => String(i).padStart(6, "0"));
 

@@ -1,12 +1,37 @@
-// What the application of a role has been given, and the role does not want any more. It stays in the
-// stored role until it is surely gone, with a record of kind "surplus": whoever writes
-// the role, or rollback, takes away what is surplus by then, and never what a later write wants back.
+// What the application of a role holds: when two grants are one to the provider, and what of it the role does
+// not want any more. That stays in the stored role until it is surely gone, with a record of kind "surplus":
+// whoever writes the role, or rollback, takes away what is surplus by then, and never what a later write wants
+// back.
 
+import { createHash } from "node:crypto";
 import { Failure } from "@holdfast/shared/failure";
-import { grantKey } from "./grant-key.ts";
 import { ProviderError } from "../../cloud/provider-error.ts";
 import type { Managed, ManagedAssignment, Role } from "./role.ts";
 import { leaveGroup, unassign, type Work } from "./cleanup.ts";
+import { uuidOfDigits } from "@holdfast/shared/text/uuid";
+import { assignmentId } from "../provider/arm.ts";
+
+interface RoleOnScope {
+  readonly roleId: string;
+  readonly scope: string;
+}
+
+/** The same for the same role on the same scope: ids have no case, and a role is known by the last part
+ *  of its id, however long the way to it is written. */
+export function grantKey({ roleId, scope }: RoleOnScope): string {
+  return `${roleId.replace(/^.*\//, "")} ${assignmentId(scope, "")}`.toLowerCase();
+}
+
+/** The provider keeps one assignment of a role on a scope to a principal, whatever further ids it is
+ *  asked for. So there is one id: whoever gives the same again, after a crash or while it is being taken
+ *  away, holds what is really there. */
+export function ownAssignmentId(principalId: string, grant: RoleOnScope): string {
+  const of = `${principalId.toLowerCase()} ${grantKey(grant)}`;
+  const digits = createHash("sha256").update(of, "utf8").digest("hex");
+  return assignmentId(grant.scope, uuidOfDigits(digits.slice(0, 32)));
+}
+
+// --- held and wanted ---
 
 export interface Held {
   readonly assignments: readonly ManagedAssignment[];
