@@ -9,6 +9,8 @@ export interface Refusal {
   readonly path: string;
   readonly status: number;
   readonly errors: readonly string[];
+  /** The word by which docs/errors.md knows it; null when none was told, as by a proxy. */
+  readonly code: string | null;
   /** Id of the request, for whoever reads the server's audit; empty when it was not told. */
   readonly requestId: string;
   readonly body: JsonValue | undefined; // what was answered, where it was JSON
@@ -27,10 +29,10 @@ export class ApiError extends Failure {
   readonly requestId: string;
   readonly body: JsonValue | undefined;
 
-  constructor({ method, path, status, errors, requestId, body, retryAfter }: Refusal) {
+  constructor({ method, path, status, errors, code, requestId, body, retryAfter }: Refusal) {
     const message =
       errors.length > 0 ? errors.join("; ") : (DEFAULT_TEXTS.get(status) ?? "refused");
-    super(kindOf(status, errors), `status-${status}`, message, {
+    super(kindOf(status, errors), code ?? `status-${status}`, message, {
       texts: errors,
       ...(retryAfter === undefined ? {} : { retryAfter }),
     });

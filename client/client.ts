@@ -295,7 +295,10 @@ function refusal(
   }
   const seconds = Number(received.header("retry-after") ?? "");
   const retry = Number.isInteger(seconds) && seconds > 0 ? { retryAfter: seconds } : {};
-  return new ApiError({ method, path, status, errors: errorsOf(body), requestId, body, ...retry });
+  const word = received.header("x-service-error") ?? "";
+  const code = /^[a-z0-9_]{1,64}$/.test(word) ? word : null;
+  const errors = errorsOf(body);
+  return new ApiError({ method, path, status, errors, code, requestId, body, ...retry });
 }
 
 /** A length of time as programs give it: such as "10m", or nanoseconds. */

@@ -139,7 +139,7 @@ class Invocation {
       namespace: this.#namespace(),
     });
     out.error(lineOf(error), next, details);
-    if (!(error instanceof Failure) && this.#settings.debug) out.hint(framesOf(error));
+    if (this.#settings.debug) out.hint(error instanceof Failure ? wordOf(error) : framesOf(error));
     return exitCodeOf(error);
   }
 }
@@ -154,6 +154,11 @@ function mergeNeeds(front: Line["given"], back: Line["given"]): Line["given"] {
   const merged = new Map(front);
   for (const [name, values] of back) merged.set(name, [...(merged.get(name) ?? []), ...values]);
   return merged;
+}
+
+/** By which the page on errors knows it. */
+function wordOf({ code }: Failure): string {
+  return `Code: ${code} (docs/errors.md)`;
 }
 
 function exitCodeOf(error: unknown): number {

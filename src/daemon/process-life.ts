@@ -167,7 +167,10 @@ class ProcessLife {
     const addresses = server.addresses.join(" ");
     this.#log.info("ready", { version: VERSION, initialized, sealed, addresses });
     // Whoever starts a server for the first time looks here.
-    if (!initialized) this.#log.info("not initialised yet: run `holdfast operator init` once");
+    if (!initialized)
+      this.#log.info(
+        "not initialised yet: run `holdfast operator init` once; if it was before, its disk is not there",
+      );
     else if (sealed && type === "shamir") {
       this.#log.info("sealed: run `holdfast operator unseal` and give key shares");
     }

@@ -53,7 +53,7 @@ test("T-O01: a value of the wrong kind is refused by the name of its field, and 
       (text.includes(`cannot find token ${MARKER}`) && field.endsWith(".AccessorID")) ||
       (text.includes("duration") && field.endsWith(".ExpirationTTL")) ||
       // The text of a policy is no secret; where it cannot be read, what stands there is named.
-      (text.includes("failed to parse policy: ") && /\.(?:policy|rules)$/.test(field)) ||
+      (text.includes("failed to parse policy: ") && /\.(?:policy|rules)$/i.test(field)) ||
       (text.includes("invalid EGP path") && field.endsWith(".paths")) ||
       (text.includes("invalid enforcement_level") && field.endsWith(".enforcement_level"));
     assert.ok(contracted || !text.includes(MARKER), `${field}: ${text}`);

@@ -134,7 +134,9 @@ async function showAttempt({ out }: Context, attempt: Attempt): Promise<number> 
     ],
   });
   if (has("encoded_token") && !has("pgp_fingerprint")) {
-    out.hint("Next: run `holdfast operator generate-root -decode ENCODED` with the password");
+    out.hint(
+      "Next: run `holdfast operator generate-root -decode ENCODED`; it asks for the password (-otp)",
+    );
   } else if (has("otp")) {
     out.hint("Keep the OTP: it is shown this once, and only with it can the token be read.");
   }
@@ -155,6 +157,12 @@ async function readOtp(context: Context, given: string | undefined): Promise<Sec
   if (given !== undefined) {
     out.warn("a one-time password on the command line stays in the shell's history");
     return new Secret(given);
+  }
+  if (!prompt.interactive) {
+    throw new UsageError(
+      "the one-time password is missing",
+      "give it with -otp @FILE, or -otp - for standard input",
+    );
   }
   const typed = await prompt.secret("One-time password");
   if (typed === null || typed.reveal() === "") throw new UsageError("no password was given");

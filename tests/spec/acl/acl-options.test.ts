@@ -177,7 +177,7 @@ test("an accessor of any length is not told back whole", async (t) => {
   const AccessorID = "a".repeat(900_000);
   const body = { AccessorID, Type: "client", Policies: ["readonly"] };
   const answer = await server.manage("POST", "/acl/token", { body });
-  refused(answer, 400, /^cannot find token a+\.\.\.$/, "token_unknown");
+  refused(answer, 400, /^AccessorID must be a string of at most \d+ characters$/);
   assert.ok(answer.text.length < 1000);
 });
 

@@ -262,7 +262,7 @@ test("T-C14: a path that no request could have costs nobody anything", TIMEOUT, 
     const took = await blockOf(async () => {
       const body = { paths: [path] };
       const answer = await stage.server.call("POST", "/v1/sys/capabilities-self", { token, body });
-      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.status, path.length > 16_384 ? 400 : 200, answer.text);
     });
     assert.ok(took < LIMIT, `${took.toFixed(0)} ms for ${path.slice(0, 30)}`);
     const described = { path, operation: "read", policies: ["default"] };
