@@ -1,5 +1,5 @@
 // What an engine declares and what it is given: the one contract, whether it is built in or runs as a
-// plugin. Built-in engines import base/, endpoint/ and this folder, and nothing else.
+// plugin. Built-in engines import shared/ and this folder, and nothing else.
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Log } from "@holdfast/shared/log";

@@ -1,6 +1,6 @@
 // The world as the house sees it: time, timers, randomness, files and sockets. Everything outside
 // the five files that implement these interfaces is handed one, so that the simulator can run
-// production code under a seed. Storage engines are the sixth part of the world: storage/engine.ts.
+// production code under a seed. Storage engines are the sixth part of the world: storage/engines/engine.ts.
 
 import type { Duplex } from "node:stream";
 

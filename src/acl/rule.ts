@@ -1,4 +1,4 @@
-// One `path` block as it was written, checked. What several of them mean together: acl-compile.ts.
+// One `path` block as it was written, checked. What several of them mean together: compile.ts.
 
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { ParameterRules } from "./parameters/parameters.ts";
@@ -19,7 +19,7 @@ export interface AclRule {
   readonly template: Template | null;
   /** Null where something is to be filled in first. */
   readonly pattern: Pattern | null;
-  /** Bits of acl-capability.ts. */
+  /** Bits of capability.ts. */
   readonly capabilities: number;
   readonly parameters: ParameterRules;
   readonly wrapping: Wrapping;

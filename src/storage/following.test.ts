@@ -450,6 +450,24 @@ test("what another node commits to the same storage is taken up and told like ou
   assert.ok((await follower.store.check()).ok);
 });
 
+test("who led, followed and leads again goes on from the leaves that others have written meanwhile", async () => {
+  const { leader: first, follower: second } = await sharing();
+  await put(first.store, "shared/a", "1");
+  await nextTurn();
+  await first.store.follow();
+  await second.store.lead();
+  await put(second.store, "shared/a", "2");
+  await second.store.write((tx) => tx.delete("shared/a"));
+  await put(second.store, "shared/a", "4");
+  await nextTurn();
+  await second.store.follow();
+  await first.store.lead();
+  await put(first.store, "shared/a", "5");
+  await first.store.write((tx) => tx.delete("shared/a"));
+  assert.ok((await first.store.check()).ok);
+  assert.equal(first.store.index, 6n);
+});
+
 /** A leader on it does not hear of others, and so does not stop for them. */
 class DeafEngine extends MemoryEngine {
   override watch(): () => void {

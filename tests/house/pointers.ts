@@ -12,22 +12,31 @@ const ELSEWHERE = new RegExp(
     String.raw`\b(?:cloud-engines|policies-and-plugins|acl-tokens|core-system|reliability)(?:\.md)? [A-Z]?\d`,
     String.raw`(?<!docs/)\b[Dd]ecisions? D?\d`,
     String.raw`(?<![-\w])[DP]\d{1,3}\b(?!-)(?=[\s).,:;]|$)`,
-    String.raw`\b[Ss]pec(?:ification)? \d`,
+    String.raw`\b[Ss]pec(?:ification)?s? (?:section )?\d`,
+    String.raw`\bsections? \d[\d.]* of the (?:spec|contract|design|plan)`,
+    String.raw`\b(?:issue|item|ADR) \d+\b`,
+    String.raw`\b(?:[Aa]s|[Ss]ee) rows? \d`,
+    String.raw`\bREADME(?:\.md)? row\b`,
+    String.raw`\b(?:findings|second-look|design|threats\.md part)\b(?:/[\w.-]+|\.md)(?! of docs)`,
   ].join("|"),
   "g",
 );
 const PAGE = /\bdocs\/[\w./-]*\w/g;
+/** A file of ours, by as much of its path as tells it from others. */
+const SOURCE = /(?<![\w./@*-])(?:[\w-]+\/)*[a-z][\w-]*\.ts\b(?![\w-])/g;
 const COMMENT = /\/\/[^\n]*(?:\n[ \t]*\/\/[^\n]*)*|\/\*[\s\S]*?\*\//g;
 const PARAGRAPH = /\S[^\n]*(?:\n(?!\n)[^\n]*)*/g;
 const TEST_NAME = /(?<![.\w])(?:test|it)\(\s*(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`)/g;
 /** Not prose: what stands in it is data. */
 const NO_PROSE = /^tests\/house|^tests\/vectors\//;
 
-/** `exists` tells whether there is a file, or several, whose path begins so. */
+/** `exists` tells whether there is a file, or several, whose path begins so; `isSource` whether the path of one
+ *  of ours ends so. */
 export function strayPointers(
   path: string,
   source: string,
   exists: (start: string) => boolean,
+  isSource: (end: string) => boolean = () => true,
 ): string[] {
   const isPage = path.endsWith(".md");
   if (NO_PROSE.test(path) || !(isPage || path.endsWith(".ts"))) return [];
@@ -40,7 +49,8 @@ export function strayPointers(
     const line = lineAt(source, found.index);
     const elsewhere = text.match(ELSEWHERE) ?? [];
     const absent = (text.match(PAGE) ?? []).filter((page) => !exists(page));
-    return [...elsewhere, ...absent].map(
+    const gone = isPage ? [] : (text.match(SOURCE) ?? []).filter((file) => !isSource(file));
+    return [...elsewhere, ...absent, ...gone].map(
       (what) => `${path}:${line}: "${what}" is in no text of the repository: say it here`,
     );
   });

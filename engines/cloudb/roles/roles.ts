@@ -26,7 +26,7 @@ import { readGrants, readGroups, readIgnoredGrants } from "../api/role-input.ts"
 import { isCompatible } from "../../cloud/settings.ts";
 
 const BUDGET = 150n * SECOND;
-/** The specification wants roles of the provider or an application; groups alone would work too. */
+/** A role needs roles of the provider or an application; groups alone would work too. */
 const GROUPS_SUFFICE: boolean = false;
 
 export interface RolesParts {

@@ -17,7 +17,7 @@ export function splitAddress(
 /** The API's path, its first slash included; null for everything else. */
 export function apiTarget(target: string): string | null {
   if (target.startsWith("/v1/")) return target.slice(3);
-  // The specifications write these without the prefix.
+  // These are asked for without the prefix too.
   return target.startsWith("/sys/") || target.startsWith("/acl/") ? target : null;
 }
 

@@ -14,7 +14,7 @@ import type { TimedPlace, TokenPlace, TokenRows } from "../rows/token-rows.ts";
 
 const TOKENS_EVERY: Nanos = 5n * MINUTE;
 const ONE_TIME_EVERY: Nanos = 10n * MINUTE;
-// Tokens in one transaction. The contract allows 4,096; so many rows would keep everybody else waiting
+// Tokens in one transaction. 4,096 would be allowed; so many rows would keep everybody else waiting
 // for a third of a second, these for about ten milliseconds. One token is at most ten rows.
 const SLICE = 32;
 
