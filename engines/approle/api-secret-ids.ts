@@ -96,8 +96,8 @@ const plain = [
     access: access.capability,
     input: { name, ...terms },
     output: made,
-    handler: async ({ roles, secretIds }, { name: role, ...given }, asked) => {
-      const vouched = await asked.isPrivileged();
+    handler: async ({ roles, secretIds }, { name: role, ...given }, context) => {
+      const vouched = await context.isPrivileged();
       return shownMade(await secretIds.make(await roles.read(role), { ...given, vouched }));
     },
   }),
@@ -109,8 +109,8 @@ const plain = [
     access: access.capability,
     input: { name, secretId, ...terms },
     output: made,
-    handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...given }, asked) => {
-      const vouched = await asked.isPrivileged();
+    handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...given }, context) => {
+      const vouched = await context.isPrivileged();
       return shownMade(await secretIds.make(await roles.read(role), { ...given, vouched }, chosen));
     },
   }),

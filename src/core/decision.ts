@@ -15,17 +15,17 @@ const MANAGEMENT: Decision = {
 };
 
 export function decisionOn(
-  passage: RequestState,
+  state: RequestState,
   decisions: Decisions,
   asked: RequestContext,
   sudo: boolean,
 ): Decision | Promise<Decision> {
-  const { caller, namespace, meant, incoming } = passage;
+  const { caller, namespace, meant, incoming } = state;
   if (caller === null || namespace === null || meant === null) {
     return NO_RIGHT;
   }
   if (caller.type === "management") return MANAGEMENT;
-  const { policyPath: path } = passage;
+  const { policyPath: path } = state;
   const decide = (capability: Exclude<Capability, "sudo">) =>
     decisions.decide(caller, {
       namespace,
@@ -35,26 +35,26 @@ export function decisionOn(
       // Brought into its one form when a rule on parameters looks at it: who has no right at all to the path
       // makes the server do nothing more.
       get data() {
-        return passage.data ?? {};
+        return state.data ?? {};
       },
-      fields: passage.endpoint?.byName,
+      fields: state.endpoint?.byName,
       wrapTtl: incoming.wrapTtl,
     });
-  const capability = capabilityOn(passage, asked);
+  const capability = capabilityOn(state, asked);
   return capability instanceof Promise ? capability.then(decide) : decide(capability);
 }
 
 /** What the request is in the words of policies: a write is `create` where nothing is there yet. */
 export function capabilityOn(
-  passage: RequestState,
+  state: RequestState,
   asked: RequestContext,
 ): Exclude<Capability, "sudo"> | Promise<Exclude<Capability, "sudo">> {
-  const { endpoint, meant } = passage;
+  const { endpoint, meant } = state;
   if (meant?.scans === true) return "scan";
   const operation = meant?.operation ?? "read";
   const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
   if (looks === null) return capabilityFor(operation, false);
-  const found = looks(passage.pathValues, asked);
+  const found = looks(state.pathValues, asked);
   const told = (exists: boolean) => capabilityFor(operation, !exists);
   return found instanceof Promise ? found.then(told) : told(found);
 }

@@ -8,23 +8,23 @@ import { capabilityOn } from "./decision.ts";
 import type { RequestState } from "./request-state.ts";
 
 export async function governedRequest(
-  passage: RequestState,
+  state: RequestState,
   asked: RequestContext,
   now: Instant,
 ): Promise<GovernedRequest> {
-  const { incoming, caller, home } = passage;
+  const { incoming, caller, home } = state;
   return {
     now,
     id: incoming.id,
-    namespace: passage.namespace ?? ROOT_NAMESPACE,
-    path: passage.policyPath,
-    operation: await capabilityOn(passage, asked),
-    data: passage.data,
+    namespace: state.namespace ?? ROOT_NAMESPACE,
+    path: state.policyPath,
+    operation: await capabilityOn(state, asked),
+    data: state.data,
     remote: incoming.remote,
     header: (name) => incoming.header(name),
     wrapTtl: incoming.wrapTtl,
     override: incoming.policyOverride,
     caller,
-    home: { ...home, accessor: passage.mount?.accessor ?? "" },
+    home: { ...home, accessor: state.mount?.accessor ?? "" },
   };
 }

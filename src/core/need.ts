@@ -13,8 +13,8 @@ import type { Route } from "@holdfast/shared/endpoint/router";
 
 export type Need = "nobody" | "optional" | "required";
 
-export function needOf(passage: RequestState): Need {
-  const { endpoint, incoming, route, namespace } = passage;
+export function needOf(state: RequestState): Need {
+  const { endpoint, incoming, route, namespace } = state;
   const { listener } = incoming;
   // What the node says of itself in every state has nothing to do with namespaces.
   if (endpoint?.answers === "always" && endpoint.access.kind === "open") return "nobody";

@@ -21,7 +21,7 @@ import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { programInput } from "../policies/governing/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
 import { inAclWords } from "./acl-words.ts";
-import { AskedRequest } from "./request-context.ts";
+import { HandlerContext } from "./request-context.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
@@ -68,9 +68,9 @@ export interface PipelineParts {
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly routing: Routing;
-  readonly #asking: ConstructorParameters<typeof AskedRequest>[1];
-  readonly #again = (passage: RequestState, asked: RequestContext) =>
-    this.#govern(passage, asked, this.#parts.clock.now());
+  readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
+  readonly #again = (state: RequestState, asked: RequestContext) =>
+    this.#govern(state, asked, this.#parts.clock.now());
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -80,82 +80,82 @@ export class Pipeline implements Core {
 
   async handle(incoming: Incoming): Promise<Outcome> {
     const { running, clock, node } = this.#parts;
-    const passage = new RequestState(incoming, clock.now());
+    const state = new RequestState(incoming, clock.now());
     const entry = running.begin(incoming.id, incoming.verb, incoming.remote.address);
     let result: Reply | Failure;
     try {
-      result = await this.#pass(passage, entry);
+      result = await this.#pass(state, entry);
     } catch (error) {
-      result = await this.#refuse(passage, error);
+      result = await this.#refuse(state, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
-      if (isLogin(passage) && !passage.elsewhere && result.kind !== "rate-limited") {
+      if (isLogin(state) && !state.elsewhere && result.kind !== "rate-limited") {
         this.#parts.attempts.count(incoming.remote.address);
       }
     } finally {
-      if (passage.mayHoldSecret) incoming.wipe();
-      await this.#endSpent(passage);
+      if (state.mayHoldSecret) incoming.wipe();
+      await this.#endSpent(state);
     }
     const body = result instanceof Failure ? undefined : result.data;
     // One that is still being sent runs until its end: the seal waits for it, and so does its mount.
     if (body instanceof StreamBody) void body.ended.then(() => running.end(entry));
     else running.end(entry);
-    return passage.outcome(result, node.sealed ? null : node.index);
+    return state.outcome(result, node.sealed ? null : node.index);
   }
 
   streams(request: Pick<Incoming, "verb" | "target" | "namespace">): number {
-    const passage = new RequestState(request as Incoming, this.#parts.clock.now());
+    const state = new RequestState(request as Incoming, this.#parts.clock.now());
     try {
-      this.#find(passage);
+      this.#find(state);
     } catch (error) {
       if (error instanceof Failure) return 0; // told when it is handled
       throw error;
     }
-    return passage.endpoint?.bodyStream?.maxBytes ?? 0;
+    return state.endpoint?.bodyStream?.maxBytes ?? 0;
   }
 
-  async #pass(passage: RequestState, entry: RunningRequest): Promise<Reply> {
-    this.#find(passage); // canonical path, namespace, endpoint
-    if (passage.mount !== null) entry.mount = passage.mount.uuid;
-    this.#answersNow(passage); // sealed, not initialised, disaster-recovery secondary
-    this.#place(passage); // active node or standby
-    this.#count(passage); // rate quotas
-    await this.#identify(passage); // token
-    await this.#readBody(passage); // JSON, within its limits
-    const large = passage.bytes > LARGE;
+  async #pass(state: RequestState, entry: RunningRequest): Promise<Reply> {
+    this.#find(state); // canonical path, namespace, endpoint
+    if (state.mount !== null) entry.mount = state.mount.uuid;
+    this.#answersNow(state); // sealed, not initialised, disaster-recovery secondary
+    this.#place(state); // active node or standby
+    this.#count(state); // rate quotas
+    await this.#identify(state); // token
+    await this.#readBody(state); // JSON, within its limits
+    const large = state.bytes > LARGE;
     if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
-    const asked = new AskedRequest(passage, this.#asking, entry, this.#again);
-    const decided = this.#decide(passage, asked);
+    const asked = new HandlerContext(state, this.#asking, entry, this.#again);
+    const decided = this.#decide(state, asked);
     // Rights that are worked out already are not waited for: that is nearly every request.
-    passage.decision = decided instanceof Promise ? await decided : decided;
-    authorise(passage); // ACL
-    const governed = this.#govern(passage, asked, passage.time); // RGP, EGP
+    state.decision = decided instanceof Promise ? await decided : decided;
+    authorise(state); // ACL
+    const governed = this.#govern(state, asked, state.time); // RGP, EGP
     if (governed !== null) await governed;
-    const endpoint = chosen(passage);
+    const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
-    this.#admitWrapping(passage, asked, endpoint);
-    await this.#recordRequest(passage, endpoint);
+    this.#admitWrapping(state, asked, endpoint);
+    await this.#recordRequest(state, endpoint);
     if (large) await this.#parts.timers.turn();
-    if (endpoint === null) return help(passage);
-    const { input, warnings } = readInput(passage);
-    const told = advised(passage, warnings);
+    if (endpoint === null) return help(state);
+    const { input, warnings } = readInput(state);
+    const told = advised(state, warnings);
     if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
-    const answered = withWarnings(passed(passage, await endpoint.run(input, asked)), told);
-    const reply = await this.#settle(passage, asked, answered); // lease or token; wrapping
-    await this.#recordResponse(passage, reply);
+    const answered = withWarnings(passed(state, await endpoint.run(input, asked)), told);
+    const reply = await this.#settle(state, asked, answered); // lease or token; wrapping
+    await this.#recordResponse(state, reply);
     return reply;
   }
 
   /** The one place where a path is read. From here on there is only the canonical one. */
-  #find(passage: RequestState): void {
-    const { incoming } = passage;
+  #find(state: RequestState): void {
+    const { incoming } = state;
     const { node, namespaces } = this.#parts;
     const target = splitTarget(incoming.target);
     const whole = CanonicalPath.parse(target.path);
     const base = readNamespace(incoming.namespace);
-    passage.path = whole;
-    passage.query = parseQuery(target.query);
-    passage.meant = meaningOf(incoming.verb, passage.query);
-    const { operation, method, headOnly, scans = false } = passage.meant;
+    state.path = whole;
+    state.query = parseQuery(target.query);
+    state.meant = meaningOf(incoming.verb, state.query);
+    const { operation, method, headOnly, scans = false } = state.meant;
     const slash = whole.folder && operation !== "list" && operation !== "help";
 
     let child: boolean;
@@ -165,55 +165,55 @@ export class Pipeline implements Core {
     } else {
       const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
       if (named === null) {
-        passage.namespace = null;
+        state.namespace = null;
       } else {
         const { namespace, taken } = namespaces.resolve(named, whole.segments);
-        passage.namespace = namespace;
-        passage.path = whole.after(taken);
+        state.namespace = namespace;
+        state.path = whole.after(taken);
       }
-      child = passage.namespace !== ROOT_NAMESPACE && passage.namespace?.id !== ROOT_NAMESPACE.id;
+      child = state.namespace !== ROOT_NAMESPACE && state.namespace?.id !== ROOT_NAMESPACE.id;
     }
-    this.#findRoute(passage, passage.path);
-    if (slash && !isListOnly(passage.route)) {
-      if (!dropsSlash(passage.route)) throw misplacedSlash(passage.route);
-      passage.path = CanonicalPath.of(passage.path.segments);
+    this.#findRoute(state, state.path);
+    if (slash && !isListOnly(state.route)) {
+      if (!dropsSlash(state.route)) throw misplacedSlash(state.route);
+      state.path = CanonicalPath.of(state.path.segments);
     }
     if (operation === "help") return;
-    const answering = method === null ? null : (passage.route.methods.get(method) ?? null);
+    const answering = method === null ? null : (state.route.methods.get(method) ?? null);
     const unable =
       (headOnly && answering?.head !== true) ||
       (scans && answering?.byName.get("scan")?.source !== "query");
     const endpoint = unable ? null : answering;
-    passage.restricted = child && endpoint?.rootOnly === true;
-    passage.endpoint = passage.restricted ? null : endpoint;
+    state.restricted = child && endpoint?.rootOnly === true;
+    state.endpoint = state.restricted ? null : endpoint;
   }
 
   /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
    *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
-  #findRoute(passage: RequestState, path: CanonicalPath): void {
-    const { namespace } = passage;
+  #findRoute(state: RequestState, path: CanonicalPath): void {
+    const { namespace } = state;
     const reached = this.routing.reach(namespace, path.segments);
-    passage.mount = reached.mount;
-    passage.route = reached.route;
+    state.mount = reached.mount;
+    state.route = reached.route;
     if (reached.segments !== path.segments) {
-      passage.path = CanonicalPath.of(reached.segments, path.folder);
-      passage.respelled = true;
+      state.path = CanonicalPath.of(reached.segments, path.folder);
+      state.respelled = true;
     }
-    const asked = passage.meant?.operation === "help" && reached.route.methods.size === 0;
+    const asked = state.meant?.operation === "help" && reached.route.methods.size === 0;
     if (!asked || reached.mount === null || namespace === null) return;
     const found = this.#parts.mounts.find(namespace, path.segments);
-    if (found?.taken === path.segments.length) passage.below = found.endpoints.endpoints;
+    if (found?.taken === path.segments.length) state.below = found.endpoints.endpoints;
   }
 
-  #answersNow(passage: RequestState): void {
-    const { endpoint, incoming, restricted } = passage;
+  #answersNow(state: RequestState): void {
+    const { endpoint, incoming, restricted } = state;
     const { node } = this.#parts;
     const metrics = endpoint?.access.kind === "capability" && endpoint.access.openTo === "metrics";
     if (incoming.listener.metricsOnly && !metrics) throw failures.metricsOnly();
     // Declarations say the same in every state, and what can be called while sealed is asked about then.
-    if (node.sealed && asksForHelp(passage) && isAlwaysServed(passage)) return;
+    if (node.sealed && asksForHelp(state) && isAlwaysServed(state)) return;
     // A sealed node knows no tokens: what needs one cannot be answered in every state.
-    if (endpoint?.answers === "always" && needOf(passage) !== "required") return;
+    if (endpoint?.answers === "always" && needOf(state) !== "required") return;
     if (!node.initialised) {
       throw endpoint?.access.kind === "ceremony" ? failures.tooEarly() : failures.uninitialised();
     }
@@ -223,31 +223,31 @@ export class Pipeline implements Core {
 
   /** What belongs to the active node is handed on from here, before a use of the token is taken, a quota is
    *  touched or a record is written: that is done once, there. */
-  #place(passage: RequestState): void {
+  #place(state: RequestState): void {
     const { role } = this.#parts.node;
-    if (runsHere(role, passage)) return;
-    passage.elsewhere = true;
+    if (runsHere(role, state)) return;
+    state.elsewhere = true;
     throw failures.notActive();
   }
 
-  #count(passage: RequestState): void {
+  #count(state: RequestState): void {
     const { node, quotas } = this.#parts;
-    const { path, namespace, endpoint, incoming } = passage;
+    const { path, namespace, endpoint, incoming } = state;
     if (node.sealed || path === null) return;
-    if (isLogin(passage)) this.#parts.attempts.check(incoming.remote.address);
-    passage.headers = quotas.admit({
+    if (isLogin(state)) this.#parts.attempts.check(incoming.remote.address);
+    state.headers = quotas.admit({
       namespace: namespace ?? ROOT_NAMESPACE,
       path,
-      mountPoint: passage.home.point,
+      mountPoint: state.home.point,
       address: incoming.remote.address,
       exempt: endpoint?.rateLimited === false,
     });
   }
 
   /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
-  async #identify(passage: RequestState): Promise<void> {
-    const { incoming, namespace } = passage;
-    const need = needOf(passage);
+  async #identify(state: RequestState): Promise<void> {
+    const { incoming, namespace } = state;
+    const need = needOf(state);
     if (need === "nobody") return;
     const fault = incoming.credentialFault ?? null;
     if (fault !== null) throw fault;
@@ -260,28 +260,28 @@ export class Pipeline implements Core {
       if (need === "optional") return;
       // Whoever tries out secrets is slowed down; those who have one are not.
       if (!incoming.remote.loopback) this.#parts.attempts.take(incoming.remote.address);
-      throw passage.endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
+      throw state.endpoint?.unwraps === true ? wrappingInvalid() : failures.invalidToken();
     }
     // A wrapping token opens what it holds and nothing else (T-E02); what unwraps it also spends it.
     const wraps = caller.wrapping !== undefined;
-    const unwraps = passage.endpoint?.unwraps === true;
+    const unwraps = state.endpoint?.unwraps === true;
     const near = caller.boundTo?.has(incoming.remote.address) ?? true;
     if (namespace === null || !near || !reaches(caller, namespace) || (wraps && !unwraps)) {
       if (need === "optional") return;
-      passage.caller = caller; // so that the record names who was refused
+      state.caller = caller; // so that the record names who was refused
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
-    if (!wraps && caller.counted === true && !(await this.#takeUse(passage, caller))) {
+    if (!wraps && caller.counted === true && !(await this.#takeUse(state, caller))) {
       if (need === "optional") return;
       throw failures.invalidToken();
     }
-    passage.caller = caller;
+    state.caller = caller;
   }
 
   /** Of parallel requests with a last use, one gets it. */
-  async #takeUse(passage: RequestState, caller: Caller): Promise<boolean> {
+  async #takeUse(state: RequestState, caller: Caller): Promise<boolean> {
     const left = await this.#parts.tokens.use(caller);
-    passage.spent = left === 0 ? caller : null;
+    state.spent = left === 0 ? caller : null;
     return left !== null;
   }
 
@@ -297,12 +297,12 @@ export class Pipeline implements Core {
     }
   }
 
-  async #readBody(passage: RequestState): Promise<void> {
-    const { incoming, endpoint, meant } = passage;
+  async #readBody(state: RequestState): Promise<void> {
+    const { incoming, endpoint, meant } = state;
     if (endpoint === null || meant === null) return;
     if (meant.method === "GET" || meant.method === "LIST") return;
     if (endpoint.bodyStream !== null) {
-      passage.stream = incoming.stream(endpoint.bodyStream);
+      state.stream = incoming.stream(endpoint.bodyStream);
       return;
     }
     // That a patch is one is said by its type, also where nothing is in it.
@@ -311,78 +311,77 @@ export class Pipeline implements Core {
     if (bytes.length === 0 && endpoint.bodyMissing !== "") {
       throw failures.bodyMissing(endpoint.bodyMissing);
     }
-    passage.bytes = bytes.length;
-    passage.body = isNull(endpoint, bytes) ? {} : readBody(endpoint, bytes);
+    state.bytes = bytes.length;
+    state.body = isNull(endpoint, bytes) ? {} : readBody(endpoint, bytes);
   }
 
   /** What the caller's policies say; null where they are not asked. */
-  #decide(passage: RequestState, asked: RequestContext): Decision | Promise<Decision> | null {
-    const { endpoint, route } = passage;
+  #decide(state: RequestState, asked: RequestContext): Decision | Promise<Decision> | null {
+    const { endpoint, route } = state;
     const { decisions } = this.#parts;
-    if (passage.restricted || asksForHelp(passage)) return null;
+    if (state.restricted || asksForHelp(state)) return null;
     if (endpoint === null) {
       // Only who may do it there learns whether there is something there.
-      return isPublic(route) ? null : decisionOn(passage, decisions, asked, false);
+      return isPublic(route) ? null : decisionOn(state, decisions, asked, false);
     }
     const { access } = endpoint;
-    if (endpoint.unwraps && passage.caller?.wrapping !== undefined) return null;
+    if (endpoint.unwraps && state.caller?.wrapping !== undefined) return null;
     const decides = access.kind === "capability" || (access.kind === "ceremony" && access.starts);
-    if (!decides || needOf(passage) !== "required") return null;
-    return decisionOn(passage, decisions, asked, access.kind === "capability" && access.sudo);
+    if (!decides || needOf(state) !== "required") return null;
+    return decisionOn(state, decisions, asked, access.kind === "capability" && access.sudo);
   }
 
   /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly
    *  every request: then nothing is waited for. */
-  #govern(passage: RequestState, asked: RequestContext, now: Instant): Promise<void> | null {
-    const { caller, namespace, endpoint } = passage;
+  #govern(state: RequestState, asked: RequestContext, now: Instant): Promise<void> | null {
+    const { caller, namespace, endpoint } = state;
     if (namespace === null) return null;
     if (caller === null && endpoint?.login !== true) return null;
     // No EGP reaches a ceremony, or a wrong one could lock everybody out.
-    const path = endpoint?.access.kind === "ceremony" ? null : passage.policyPath;
+    const path = endpoint?.access.kind === "ceremony" ? null : state.policyPath;
     const policies = this.#parts.governance.applying(caller, namespace, path);
     const none = !(policies instanceof Promise) && policies.length === 0;
-    return none ? null : this.#judge(passage, asked, now, policies);
+    return none ? null : this.#judge(state, asked, now, policies);
   }
 
   async #judge(
-    passage: RequestState,
+    state: RequestState,
     asked: RequestContext,
     now: Instant,
     found: ReturnType<seams.Governance["applying"]>,
   ): Promise<void> {
     const { governance, decisions } = this.#parts;
-    const { caller, incoming } = passage;
+    const { caller, incoming } = state;
     const policies = await found;
     if (policies.length === 0) return;
     const mayOverride =
       incoming.policyOverride &&
-      (!governance.overrideNeedsSudo ||
-        (await decisionOn(passage, decisions, asked, true)).allowed);
-    const request = await governedRequest(passage, asked, now);
+      (!governance.overrideNeedsSudo || (await decisionOn(state, decisions, asked, true)).allowed);
+    const request = await governedRequest(state, asked, now);
     const input = programInput(request, governance.headers());
     const judgement = await governance.judge(policies, { input, override: mayOverride });
-    passage.judgement = judgement;
+    state.judgement = judgement;
     if (judgement.allowed) return;
     throw caller === null ? failures.denied() : failures.governed(judgement.denial);
   }
 
   /** What the handler leaves to the server: the lease of a secret, the token of a login, and whether
    *  the answer goes to the caller or into a wrapping. */
-  async #settle(passage: RequestState, asked: RequestContext, answered: Reply): Promise<Reply> {
+  async #settle(state: RequestState, asked: RequestContext, answered: Reply): Promise<Reply> {
     const { leases, logins, wrapping } = this.#parts;
     let reply = answered;
-    const { wrapTtl } = passage.incoming;
+    const { wrapTtl } = state.incoming;
     if (reply.lease !== null) reply = reply.with(await leases.issue(reply.lease, asked));
     if (reply.login !== null) {
       if (wrapTtl !== null) wrapping.admitLogin(logins.originOf(reply.login, asked), asked);
       reply = reply.with(await logins.login(reply.login, asked));
     }
-    if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(passage, reply)) return reply;
+    if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(state, reply)) return reply;
     const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
     // Where the next page begins, and as of when: the headers of the ACL API hold nothing to be kept.
     const { headers, index } = reply;
     const seen = index === null ? { headers } : { headers, index };
-    return passage.endpoint?.family === "acl" ? wrapped.with(seen) : wrapped;
+    return state.endpoint?.family === "acl" ? wrapped.with(seen) : wrapped;
   }
 
   /** Whoever asks for a wrapping never gets the secret itself: it is kept, or nothing is done. */
@@ -401,23 +400,23 @@ export class Pipeline implements Core {
     this.#parts.wrapping.admit(wrapTtl, asked);
   }
 
-  async #recordRequest(passage: RequestState, endpoint: Served | null): Promise<void> {
-    if (!this.#isRecorded(passage, endpoint)) return;
-    const audited = passage.audited(true);
+  async #recordRequest(state: RequestState, endpoint: Served | null): Promise<void> {
+    if (!this.#isRecorded(state, endpoint)) return;
+    const audited = state.audited(true);
     await this.#parts.audit.request(audited, "");
-    passage.recorded = audited;
+    state.recorded = audited;
   }
 
   /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
    *  longer than it waits cannot be recorded any more, and is not given out. */
-  async #recordResponse(passage: RequestState, reply: Reply): Promise<void> {
+  async #recordResponse(state: RequestState, reply: Reply): Promise<void> {
     const { audit } = this.#parts;
-    if (passage.recorded === null || passage.aside) return;
+    if (state.recorded === null || state.aside) return;
     if (!audit.isOpen) throw failures.sealed();
     const data = recordedData(reply);
     const { auth, warnings, wrapInfo } = reply;
     const leaseId = reply.leased?.id ?? "";
-    await audit.response(passage.recorded, {
+    await audit.response(state.recorded, {
       data,
       auth,
       leaseId,
@@ -438,30 +437,30 @@ export class Pipeline implements Core {
   }
 
   /** The end of the way for a request that is not answered: two records, as for every other. */
-  async #refuse(passage: RequestState, error: unknown): Promise<Failure> {
+  async #refuse(state: RequestState, error: unknown): Promise<Failure> {
     const { audit, quotas } = this.#parts;
-    const failure = this.#failureOf(passage, error);
-    passage.headers = { ...passage.headers, ...allowed(passage, failure), ...failure.headers };
-    if (failure.code === "audit-failed" || !this.#isRecorded(passage, passage.endpoint)) {
+    const failure = this.#failureOf(state, error);
+    state.headers = { ...state.headers, ...allowed(state, failure), ...failure.headers };
+    if (failure.code === "audit-failed" || !this.#isRecorded(state, state.endpoint)) {
       return failure;
     }
     // What was recorded when it came in has its second record too.
-    const unseen = passage.recorded === null;
+    const unseen = state.recorded === null;
     if (failure.kind === "rate-limited" && unseen && !quotas.auditRefusals) return failure;
     try {
-      const audited = passage.recorded ?? passage.audited(false);
-      if (passage.recorded === null) await audit.request(audited, failure.message);
+      const audited = state.recorded ?? state.audited(false);
+      if (state.recorded === null) await audit.request(audited, failure.message);
       await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
       return failure;
     } catch (unrecorded) {
-      return this.#failureOf(passage, unrecorded);
+      return this.#failureOf(state, unrecorded);
     }
   }
 
-  #failureOf(passage: RequestState, error: unknown): Failure {
-    const { incoming, endpoint } = passage;
+  #failureOf(state: RequestState, error: unknown): Failure {
+    const { incoming, endpoint } = state;
     if (error instanceof Failure) {
-      return passage.isAcl ? inAclWords(error, passage, this.#parts) : error;
+      return state.isAcl ? inAclWords(error, state, this.#parts) : error;
     }
     // The message of a foreign error may quote what it failed on: only its place is told.
     const fields = { request: incoming.id, endpoint: endpoint?.name ?? "", fault: traceOf(error) };
@@ -532,11 +531,11 @@ function allowed(
 }
 
 /** The values as the handler takes them: those that were judged. */
-function readInput(passage: RequestState): ReadInput {
-  const { input, isAcl } = passage;
+function readInput(state: RequestState): ReadInput {
+  const { input, isAcl } = state;
   invariant(input !== null, "whatever runs is declared");
   const read = input.read(isAcl ? ACL_CONTROL : MEANING);
-  const converted = conversions(passage);
+  const converted = conversions(state);
   if (converted.length === 0) return read;
   return { input: read.input, warnings: [...converted, ...read.warnings] };
 }
@@ -553,19 +552,19 @@ function conversions({ endpoint, route, meant, respelled }: RequestState): reado
 }
 
 /** Refuses who has no right. */
-function authorise(passage: RequestState): void {
-  const { caller, endpoint, decision } = passage;
-  if (passage.restricted) throw failures.restricted();
-  if (asksForHelp(passage)) return;
+function authorise(state: RequestState): void {
+  const { caller, endpoint, decision } = state;
+  if (state.restricted) throw failures.restricted();
+  if (asksForHelp(state)) return;
   if (decision?.allowed === false) throw failures.denied();
   const managed = endpoint?.access.kind === "management";
   if (managed && caller?.type !== "management") throw failures.denied();
 }
 
 /** The endpoint, or null for a request of help. Whoever comes so far may know that there is none. */
-function chosen(passage: RequestState): Served | null {
-  const { endpoint, route } = passage;
-  if (asksForHelp(passage)) return null;
+function chosen(state: RequestState): Served | null {
+  const { endpoint, route } = state;
+  if (asksForHelp(state)) return null;
   if (endpoint !== null) return endpoint;
   throw route.methods.size > 0 ? failures.unsupportedOperation() : failures.unsupportedPath();
 }

@@ -5,12 +5,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { type Caller, type NamespaceRef, ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { AskedRequest } from "./request-context.ts";
+import { HandlerContext } from "./request-context.ts";
 import type { Incoming } from "./incoming.ts";
 import { RequestState } from "./request-state.ts";
 
-type Parts = ConstructorParameters<typeof AskedRequest>[1];
-type Entry = ConstructorParameters<typeof AskedRequest>[2];
+type Parts = ConstructorParameters<typeof HandlerContext>[1];
+type Entry = ConstructorParameters<typeof HandlerContext>[2];
 
 const TEAM: NamespaceRef = { id: "t1", path: "team", created: 1n };
 
@@ -26,11 +26,8 @@ class Waiting {
   governed = true;
   /** Who was judged, and how each judgement ends. */
   readonly judged: { readonly who: Caller | null; end(problem?: Failure): void }[] = [];
-  readonly passage = new RequestState(
-    { credential: "secret" } as Partial<Incoming> as Incoming,
-    0n,
-  );
-  readonly #asked: AskedRequest;
+  readonly state = new RequestState({ credential: "secret" } as Partial<Incoming> as Incoming, 0n);
+  readonly #asked: HandlerContext;
 
   constructor() {
     const sealed = () => this.sealed;
@@ -42,16 +39,16 @@ class Waiting {
         },
       },
     };
-    this.passage.namespace = TEAM;
-    this.#asked = new AskedRequest(
-      this.passage,
+    this.state.namespace = TEAM;
+    this.#asked = new HandlerContext(
+      this.state,
       parts as Partial<Record<keyof Parts, unknown>> as Parts,
       {} as Partial<Entry> as Entry,
-      (passage) => {
+      (state) => {
         if (!this.governed) return null;
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         const end = (problem?: Failure) => (problem === undefined ? resolve() : reject(problem));
-        this.judged.push({ who: passage.caller, end });
+        this.judged.push({ who: state.caller, end });
         return promise;
       },
     );
@@ -93,7 +90,7 @@ test("T-A17: a token that changes while its query is judged is judged as it is n
   const no = new Failure("denied", "policy-denied", "permission denied");
   one.judged[1]?.end(no);
   await assert.rejects(found, no);
-  assert.equal(one.passage.caller, after);
+  assert.equal(one.state.caller, after);
 });
 
 test("what did not change is judged once, and where nothing governs nobody waits", async () => {

@@ -43,49 +43,49 @@ interface Parts {
 }
 
 /** By RGPs and EGPs, as of now; null where none applies. */
-type JudgeAgain = (passage: RequestState, asked: RequestContext) => Promise<void> | null;
+type JudgeAgain = (state: RequestState, asked: RequestContext) => Promise<void> | null;
 
-export class AskedRequest implements RequestContext {
-  readonly #passage: RequestState;
+export class HandlerContext implements RequestContext {
+  readonly #state: RequestState;
   readonly #parts: Parts;
   readonly #entry: RunningRequest;
   readonly #judge: JudgeAgain;
 
-  constructor(passage: RequestState, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
-    this.#passage = passage;
+  constructor(state: RequestState, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
+    this.#state = state;
     this.#parts = parts;
     this.#entry = entry;
     this.#judge = judge;
   }
 
   get id(): string {
-    return this.#passage.incoming.id;
+    return this.#state.incoming.id;
   }
 
   get operation(): Operation {
-    return this.#passage.meant?.operation ?? "read";
+    return this.#state.meant?.operation ?? "read";
   }
 
   get namespace(): NamespaceRef {
-    return this.#passage.namespace ?? ROOT_NAMESPACE;
+    return this.#state.namespace ?? ROOT_NAMESPACE;
   }
 
   get path(): CanonicalPath {
-    const { path } = this.#passage;
+    const { path } = this.#state;
     invariant(path !== null, "no handler runs without a canonical path");
     return path;
   }
 
   get mount(): MountRef | null {
-    return this.#passage.mount;
+    return this.#state.mount;
   }
 
   get wrapTtl(): Nanos | null {
-    return this.#passage.incoming.wrapTtl;
+    return this.#state.incoming.wrapTtl;
   }
 
   get wrapForm(): WrapForm {
-    return this.#passage.incoming.wrapForm ?? "token";
+    return this.#state.incoming.wrapForm ?? "token";
   }
 
   async may(
@@ -93,7 +93,7 @@ export class AskedRequest implements RequestContext {
     path: string,
     given: JsonObject = {},
   ): Promise<boolean> {
-    const { caller, namespace: base } = this.#passage;
+    const { caller, namespace: base } = this.#state;
     if (caller === null || base === null) return false;
     const { decisions, governance, clock } = this.#parts;
     const { namespace, place, home, route } = this.#at(base, path);
@@ -105,7 +105,7 @@ export class AskedRequest implements RequestContext {
     if (!free && !(await decisions.decide(caller, question)).allowed) return false;
     const policies = await governance.applying(caller, namespace, place);
     if (policies.length === 0) return true;
-    const own = await governedRequest(this.#passage, this, clock.now());
+    const own = await governedRequest(this.#state, this, clock.now());
     const asked = { ...judged, operation: capability, home, override: false };
     const input = programInput({ ...own, ...asked }, governance.headers());
     // Whoever overrides a policy does so for a request that names the place.
@@ -113,7 +113,7 @@ export class AskedRequest implements RequestContext {
   }
 
   async mightEver(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean> {
-    const { caller, namespace: base } = this.#passage;
+    const { caller, namespace: base } = this.#state;
     if (caller === null || base === null) return false;
     if (caller.type === "management") return true;
     const { namespace, place } = this.#at(base, path);
@@ -135,68 +135,68 @@ export class AskedRequest implements RequestContext {
   }
 
   get caller(): Caller | null {
-    return this.#passage.caller;
+    return this.#state.caller;
   }
 
   get anonymous(): boolean {
-    return this.#passage.incoming.credential === null;
+    return this.#state.incoming.credential === null;
   }
 
   async isPrivileged(): Promise<boolean> {
-    return (await decisionOn(this.#passage, this.#parts.decisions, this, true)).allowed;
+    return (await decisionOn(this.#state, this.#parts.decisions, this, true)).allowed;
   }
 
   get remote(): Remote {
-    return this.#passage.incoming.remote;
+    return this.#state.incoming.remote;
   }
 
   header(name: string): string | undefined {
     const low = name.toLowerCase();
-    const { mount, incoming } = this.#passage;
+    const { mount, incoming } = this.#state;
     return mount?.headers?.request.has(low) === true ? incoming.header(low) : undefined;
   }
 
   get listener(): ListenerTraits {
-    return this.#passage.incoming.listener;
+    return this.#state.incoming.listener;
   }
 
   get stream(): BodyStream | undefined {
-    return this.#passage.stream;
+    return this.#state.stream;
   }
 
   get signal(): AbortSignal {
-    return this.#passage.incoming.signal;
+    return this.#state.incoming.signal;
   }
 
   allow(duration: Nanos): void {
-    this.#passage.incoming.allow(duration);
+    this.#state.incoming.allow(duration);
   }
 
   recheck(): Caller | null | Promise<Caller | null> {
     const caller = this.#current();
     if (caller === null) return null;
-    this.#passage.caller = caller;
-    const judged = this.#judge(this.#passage, this);
+    this.#state.caller = caller;
+    const judged = this.#judge(this.#state, this);
     return judged === null ? caller : this.#after(judged);
   }
 
   /** Asked again: it may have changed while it was judged. */
   async #after(judged: Promise<void>): Promise<Caller | null> {
-    const before = this.#passage.caller;
+    const before = this.#state.caller;
     await judged;
     const now = this.#current();
     return now === null || now === before ? now : this.recheck();
   }
 
   #current(): Caller | null {
-    const { incoming, namespace } = this.#passage;
+    const { incoming, namespace } = this.#state;
     if (incoming.credential === null || namespace === null || this.#parts.node.sealed) return null;
     const caller = this.#parts.tokens.find(incoming.credential);
     return caller !== null && reaches(caller, namespace) ? caller : null;
   }
 
   detach(): void {
-    this.#passage.aside = true;
+    this.#state.aside = true;
     this.#parts.running.end(this.#entry);
   }
 }

@@ -53,7 +53,8 @@ export const introspectionApi = [
         .default(false),
     },
     output: out.objectText("OpenAPI 3.0.3 document"),
-    handler: (room, { generic }, asked) => room.openapi(asked.caller, asked.namespace, generic),
+    handler: (room, { generic }, context) =>
+      room.openapi(context.caller, context.namespace, generic),
   }),
 
   endpoint({
@@ -64,8 +65,8 @@ export const introspectionApi = [
     access: access.openWithCaller,
     input: {},
     output: out.object({ keys: out.list(out.string("Name with a slash"), "Child namespaces") }),
-    handler: async (room, _, asked) => ({
-      keys: await room.usableChildren(asked.caller, asked.namespace),
+    handler: async (room, _, context) => ({
+      keys: await room.usableChildren(context.caller, context.namespace),
     }),
   }),
 

@@ -67,32 +67,37 @@ function lookedUp(lease: Lease, now: bigint, { path }: NamespaceRef) {
   };
 }
 
-async function renewed(leases: Leases, id: string, by: bigint | undefined, asked: RequestContext) {
-  const { leased, warnings } = await leases.renewing.renew(asked.namespace, id, by ?? null);
+async function renewed(
+  leases: Leases,
+  id: string,
+  by: bigint | undefined,
+  context: RequestContext,
+) {
+  const { leased, warnings } = await leases.renewing.renew(context.namespace, id, by ?? null);
   return reply(undefined, { leased, warnings });
 }
 
-async function revoked(leases: Leases, id: string, waits: boolean, asked: RequestContext) {
-  if (waits) asked.allow(LONGEST_WAIT);
-  const how = { sync: waits, signal: asked.signal };
-  const found = await leases.revoking.revoke(asked.namespace, id, how);
+async function revoked(leases: Leases, id: string, waits: boolean, context: RequestContext) {
+  if (waits) context.allow(LONGEST_WAIT);
+  const how = { sync: waits, signal: context.signal };
+  const found = await leases.revoking.revoke(context.namespace, id, how);
   return found
     ? reply(undefined, { status: waits ? 204 : 202 })
     : nothingDone("no such lease", waits);
 }
 
-async function revokedBelow(leases: Leases, path: string, waits: boolean, asked: RequestContext) {
-  asked.allow(LONGEST_WAIT); // tokens of a login are waited for in either case
-  const how = { sync: waits, signal: asked.signal };
-  const found = await leases.revoking.revokePrefix(asked.namespace, path, how);
-  if (!found) return nothingDone(emptyBelow(leases, path, asked), waits);
+async function revokedBelow(leases: Leases, path: string, waits: boolean, context: RequestContext) {
+  context.allow(LONGEST_WAIT); // tokens of a login are waited for in either case
+  const how = { sync: waits, signal: context.signal };
+  const found = await leases.revoking.revokePrefix(context.namespace, path, how);
+  if (!found) return nothingDone(emptyBelow(leases, path, context), waits);
   return reply(undefined, { status: waits ? 204 : 202 });
 }
 
-async function forced(leases: Leases, path: string, asked: RequestContext) {
-  asked.allow(LONGEST_WAIT);
-  const warnings = await leases.revoking.revokeForce(asked.namespace, path, asked.signal);
-  if (warnings === null) return nothingDone(emptyBelow(leases, path, asked), null);
+async function forced(leases: Leases, path: string, context: RequestContext) {
+  context.allow(LONGEST_WAIT);
+  const warnings = await leases.revoking.revokeForce(context.namespace, path, context.signal);
+  if (warnings === null) return nothingDone(emptyBelow(leases, path, context), null);
   return reply(undefined, { warnings });
 }
 
@@ -144,7 +149,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       access: access.capability,
       input: { id: idInBody, increment },
       output: out.nothing,
-      handler: (leases, input, asked) => renewed(leases, input.id, input.increment, asked),
+      handler: (leases, input, context) => renewed(leases, input.id, input.increment, context),
     }),
     endpoint({
       name: `renewLeaseById${suffix}`,
@@ -154,7 +159,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       access: access.capability,
       input: { id: idInPath, increment },
       output: out.nothing,
-      handler: (leases, input, asked) => renewed(leases, input.id, input.increment, asked),
+      handler: (leases, input, context) => renewed(leases, input.id, input.increment, context),
     }),
     endpoint({
       name: `revokeLease${suffix}`,
@@ -168,7 +173,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       input: { id: idInBody, sync },
       output: out.nothing,
       later: true,
-      handler: (leases, input, asked) => revoked(leases, input.id, input.sync, asked),
+      handler: (leases, input, context) => revoked(leases, input.id, input.sync, context),
     }),
     endpoint({
       name: `revokeLeaseById${suffix}`,
@@ -179,7 +184,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       input: { id: idInPath, sync },
       output: out.nothing,
       later: true,
-      handler: (leases, input, asked) => revoked(leases, input.id, input.sync, asked),
+      handler: (leases, input, context) => revoked(leases, input.id, input.sync, context),
     }),
     endpoint({
       name: `revokeLeasesBelow${suffix}`,
@@ -195,7 +200,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       input: { prefix, sync },
       output: out.nothing,
       later: true,
-      handler: (leases, input, asked) => revokedBelow(leases, input.prefix, input.sync, asked),
+      handler: (leases, input, context) => revokedBelow(leases, input.prefix, input.sync, context),
     }),
     endpoint({
       name: `forceRevokeLeases${suffix}`,
@@ -207,7 +212,7 @@ function changes(base: string, suffix: string): Endpoint<Leases>[] {
       access: access.sudo,
       input: { prefix },
       output: out.nothing,
-      handler: (leases, input, asked) => forced(leases, input.prefix, asked),
+      handler: (leases, input, context) => forced(leases, input.prefix, context),
     }),
   ];
 }
@@ -233,7 +238,7 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     access: access.sudo,
     input: listPage,
     output: out.keys("Parts of paths, with a slash."),
-    handler: (leases, page, asked) => listed(leases, "", page, asked),
+    handler: (leases, page, context) => listed(leases, "", page, context),
   }),
   endpoint({
     name: "listLeasesBelow",
@@ -243,7 +248,7 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     access: access.sudo,
     input: { prefix, ...listPage },
     output: out.keys("Last parts of ids, and parts of paths with a slash."),
-    handler: (leases, { prefix: path, ...page }, asked) => listed(leases, path, page, asked),
+    handler: (leases, { prefix: path, ...page }, context) => listed(leases, path, page, context),
   }),
   ...changes("/sys/leases", ""),
   endpoint({

@@ -195,8 +195,8 @@ export class Leases {
     return this.#limiting.counted(limit);
   }
 
-  issue(offer: LeaseOffer, asked: RequestContext): Promise<Issued> {
-    return this.#issuing.issue(offer, asked);
+  issue(offer: LeaseOffer, context: RequestContext): Promise<Issued> {
+    return this.#issuing.issue(offer, context);
   }
 
   /** In the transaction that ends the token: its private space goes, its leases are sure to. */

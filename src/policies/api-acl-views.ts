@@ -109,7 +109,7 @@ export const aclViewsApi = [
     folderText: "Missing Policy Name",
     input: { name, ...shown },
     output: record,
-    handler: (desk, input, asked) => read(desk, asked, input),
+    handler: (room, input, context) => read(room, context, input),
   }),
   endpoint({
     ...writes,
@@ -119,7 +119,7 @@ export const aclViewsApi = [
     description: WRITES,
     input: { path: name, ...given },
     output: out.nothing,
-    handler: (desk, input, asked) => write(desk, asked, input.path, input),
+    handler: (room, input, context) => write(room, context, input.path, input),
   }),
   endpoint({
     ...deletes,
@@ -128,7 +128,7 @@ export const aclViewsApi = [
     summary: "Delete an ACL policy. Tokens keep its name, which counts as empty.",
     input: { name, region },
     output: out.nothing,
-    handler: (desk, input, asked) => remove(desk, asked, input),
+    handler: (room, input, context) => remove(room, context, input),
   }),
   endpoint({
     ...reads,
@@ -138,7 +138,7 @@ export const aclViewsApi = [
     access: access.openWithCaller,
     input: shown,
     output: record,
-    handler: (desk, input, asked) => read(desk, asked, { ...input, name: ANONYMOUS }),
+    handler: (room, input, context) => read(room, context, { ...input, name: ANONYMOUS }),
   }),
   endpoint({
     ...writes,
@@ -148,7 +148,7 @@ export const aclViewsApi = [
     description: WRITES,
     input: given,
     output: out.nothing,
-    handler: (desk, input, asked) => write(desk, asked, ANONYMOUS, input),
+    handler: (room, input, context) => write(room, context, ANONYMOUS, input),
   }),
   endpoint({
     ...deletes,
@@ -157,22 +157,22 @@ export const aclViewsApi = [
     summary: "Delete the ACL policy for callers without a token.",
     input: { region },
     output: out.nothing,
-    handler: (desk, input, asked) => remove(desk, asked, { ...input, name: ANONYMOUS }),
+    handler: (room, input, context) => remove(room, context, { ...input, name: ANONYMOUS }),
   }),
 ];
 
 // --- reading ---
 
-async function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: RequestContext) {
-  query.checkRegion(input.region, desk.region);
-  const { policies } = desk;
+async function list(room: AclPolicyDesk, input: InputOf<typeof listed>, context: RequestContext) {
+  query.checkRegion(input.region, room.region);
+  const { policies } = room;
   const { prefix, reverse, perPage, nextToken } = input;
-  const all = namesFor(policies, asked).filter((one) => one.startsWith(prefix));
+  const all = namesFor(policies, context).filter((one) => one.startsWith(prefix));
   const ordered = reverse ? all.toReversed() : all;
   const isThere = (one: string) => (reverse ? one <= nextToken : one >= nextToken);
   const from = nextToken === "" ? ordered : ordered.filter(isThere);
   const names = perPage === 0 ? from : from.slice(0, perPage);
-  const open = (one: string) => policies.read(asked.namespace.id, one);
+  const open = (one: string) => policies.read(context.namespace.id, one);
   const show = (found: PolicyRecord, one: string) => stubOf(one, found);
   const page = await policies.inSlices(openPage({ names, next: null }, open, show, LOOKED_AT));
   // A page ends where enough was read, too.
@@ -186,27 +186,27 @@ async function list(desk: AclPolicyDesk, input: InputOf<typeof listed>, asked: R
 }
 
 function read(
-  desk: AclPolicyDesk,
-  asked: RequestContext,
+  room: AclPolicyDesk,
+  context: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
-  query.checkRegion(input.region, desk.region);
+  query.checkRegion(input.region, room.region);
   const { name: called } = input;
-  const all = asked.caller?.type === "management";
+  const all = context.caller?.type === "management";
   // Whoever may not read it learns nothing, not even whether it is there.
-  const may = all || called === ANONYMOUS || carried(asked).has(called);
+  const may = all || called === ANONYMOUS || carried(context).has(called);
   if (!may) throw failures.viewDenied();
-  const found = called === ROOT ? null : desk.policies.read(asked.namespace.id, called);
+  const found = called === ROOT ? null : room.policies.read(context.namespace.id, called);
   if (found === null) throw failures.viewAbsent();
   return reply({ ...stubOf(called, found), Rules: found.text }, { headers: READ_HEADERS });
 }
 
-function namesFor(policies: Policies, asked: RequestContext): readonly string[] {
-  const { id } = asked.namespace;
-  if (asked.caller?.type === "management") {
+function namesFor(policies: Policies, context: RequestContext): readonly string[] {
+  const { id } = context.namespace;
+  if (context.caller?.type === "management") {
     return policies.names(id, { limit: MOST }).names.filter((one) => one !== ROOT);
   }
-  return [...carried(asked)].filter((one) => policies.read(id, one) !== null).toSorted();
+  return [...carried(context)].filter((one) => policies.read(id, one) !== null).toSorted();
 }
 
 /** Names on a token mean policies of the token's own namespace. */
@@ -229,19 +229,19 @@ function stubOf(called: string, found: PolicyRecord): OutputOf<typeof stub> {
 // --- writing ---
 
 async function write(
-  desk: AclPolicyDesk,
+  room: AclPolicyDesk,
   { namespace }: RequestContext,
   path: string,
   input: InputOf<typeof given>,
 ) {
-  query.checkRegion(input.region, desk.region);
+  query.checkRegion(input.region, room.region);
   const { rules, description, jobs } = input;
   // Left out, it is the path's.
   if (input.name !== "" && policyName(input.name) !== path) throw failures.viewNameMismatch();
   if (jobs !== undefined && jobs !== null) throw failures.jobsUnknown();
   if (rules.trim() === "") throw failures.rulesMissing();
   const change = { name: path, text: rules, description };
-  const written = await desk.policies.write(namespace.id, change).catch((error: unknown) => {
+  const written = await room.policies.write(namespace.id, change).catch((error: unknown) => {
     throw error instanceof Failure && error.kind === "invalid" ? explained(error, rules) : error;
   });
   return reply(undefined, { index: written.record.written, warnings: written.warnings });
@@ -258,12 +258,12 @@ function explained(refusal: Failure, rules: string): Failure {
 }
 
 async function remove(
-  desk: AclPolicyDesk,
+  room: AclPolicyDesk,
   { namespace }: RequestContext,
   input: { readonly name: string; readonly region: string },
 ) {
-  query.checkRegion(input.region, desk.region);
-  await desk.policies.delete(namespace.id, input.name);
+  query.checkRegion(input.region, room.region);
+  await room.policies.delete(namespace.id, input.name);
   return undefined;
 }
 

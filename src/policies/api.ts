@@ -48,7 +48,7 @@ export const policiesApi = [
     access: capability,
     input: named,
     output: shapes.acl,
-    handler: (policies, { name }, asked) => aclOf(...read(policies, asked, name)),
+    handler: (policies, { name }, context) => aclOf(...read(policies, context, name)),
   }),
   endpoint({
     name: "writeAclPolicy",
@@ -59,7 +59,7 @@ export const policiesApi = [
     access: capability,
     input: whole.acl,
     output: trials.acl,
-    handler: (policies, change, asked) => write(policies, asked, change),
+    handler: (policies, change, context) => write(policies, context, change),
   }),
   endpoint({
     name: "patchAclPolicy",
@@ -70,7 +70,7 @@ export const policiesApi = [
     access: capability,
     input: part.acl,
     output: trials.acl,
-    handler: (policies, change, asked) => write(policies, asked, { ...change, partial: true }),
+    handler: (policies, change, context) => write(policies, context, { ...change, partial: true }),
   }),
   endpoint({
     name: "deleteAclPolicy",
@@ -93,7 +93,7 @@ export const olderPoliciesApi = [
     access: capability,
     input: listing,
     output: olderList,
-    handler: (policies, page, asked) => olderNames(policies, page, asked),
+    handler: (policies, page, context) => olderNames(policies, page, context),
   }),
   endpoint({
     name: "getPolicies",
@@ -103,7 +103,7 @@ export const olderPoliciesApi = [
     access: capability,
     input: listing,
     output: olderList,
-    handler: (policies, page, asked) => olderNames(policies, page, asked),
+    handler: (policies, page, context) => olderNames(policies, page, context),
   }),
   endpoint({
     name: "readPolicy",
@@ -113,7 +113,7 @@ export const olderPoliciesApi = [
     access: capability,
     input: named,
     output: shapes.older,
-    handler: (policies, { name }, asked) => olderOf(...read(policies, asked, name)),
+    handler: (policies, { name }, context) => olderOf(...read(policies, context, name)),
   }),
   endpoint({
     name: "writePolicy",
@@ -124,7 +124,7 @@ export const olderPoliciesApi = [
     access: capability,
     input: whole.older,
     output: trials.acl,
-    handler: (policies, change, asked) => write(policies, asked, change),
+    handler: (policies, change, context) => write(policies, context, change),
   }),
   endpoint({
     name: "deletePolicy",

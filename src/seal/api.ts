@@ -264,9 +264,9 @@ export const sealApi = [
     runs: "here",
     input: {},
     output: out.nothing,
-    handler: async ({ keeper, health }, _, asked) => {
+    handler: async ({ keeper, health }, _, context) => {
       if (health().role !== "active") throw failures.sealStandby();
-      asked.detach();
+      context.detach();
       await keeper.seal();
       return undefined;
     },

@@ -57,8 +57,8 @@ export const wrappingApi = [
       creation_ttl: out.integer("Seconds that it was made for."),
       creation_path: out.string("The request whose answer it holds, from the root namespace."),
     }),
-    handler: (wrapping, { token: named }, asked) => {
-      const { created, ttl, path } = wrapping.lookup(asked, named);
+    handler: (wrapping, { token: named }, context) => {
+      const { created, ttl, path } = wrapping.lookup(context, named);
       return {
         creation_time: showTime(created),
         creation_ttl: Number(ttl / SECOND),
@@ -75,7 +75,7 @@ export const wrappingApi = [
     unwraps: true,
     input: { token },
     output: original,
-    handler: (wrapping, { token: named }, asked) => wrapping.unwrap(asked, named),
+    handler: (wrapping, { token: named }, context) => wrapping.unwrap(context, named),
   }),
   endpoint({
     name: "rewrap",
@@ -86,8 +86,8 @@ export const wrappingApi = [
     unwraps: true,
     input: { token },
     output: out.nothing,
-    handler: async (wrapping, { token: named }, asked) =>
-      reply(undefined, await wrapping.rewrap(asked, named)),
+    handler: async (wrapping, { token: named }, context) =>
+      reply(undefined, await wrapping.rewrap(context, named)),
   }),
   endpoint({
     name: "readWrappingKey",

@@ -74,8 +74,8 @@ export const placesApi = [
     access: access.capability,
     input: places,
     output: out.object({ copied: out.integer("Secrets that were copied."), ...rest }),
-    handler: async (kv, input, asked) => {
-      const { done, warnings, ...others } = await relocated(kv, "copy", input, asked);
+    handler: async (kv, input, context) => {
+      const { done, warnings, ...others } = await relocated(kv, "copy", input, context);
       return reply({ copied: done, ...others }, { warnings });
     },
   }),
@@ -91,8 +91,8 @@ export const placesApi = [
     access: access.capability,
     input: places,
     output: out.object({ moved: out.integer("Secrets that were moved."), ...rest }),
-    handler: async (kv, input, asked) => {
-      const { done, warnings, ...others } = await relocated(kv, "move", input, asked);
+    handler: async (kv, input, context) => {
+      const { done, warnings, ...others } = await relocated(kv, "move", input, context);
       return reply({ moved: done, ...others }, { warnings });
     },
   }),
@@ -124,14 +124,14 @@ export const placesApi = [
       keys: out.list(out.string("Path."), "Paths of what was found."),
       next: out.optional(out.string("There are more: go on with this as `after`.")),
     }),
-    handler: async (kv, { words, under, limit, after }, asked) => {
+    handler: async (kv, { words, under, limit, after }, context) => {
       const { paths, next } = await search(kv, {
         words,
-        folder: folderPath("under", under, asked),
+        folder: folderPath("under", under, context),
         limit,
         cursor: after,
-        mayRead: (path) => may(asked, "read", "data", path),
-        signal: asked.signal,
+        mayRead: (path) => may(context, "read", "data", path),
+        signal: context.signal,
       });
       return { keys: paths, ...(next === null ? {} : { next }) };
     },
@@ -154,15 +154,15 @@ export const placesApi = [
       deleted: out.integer("Secrets whose newest version was deleted."),
       absent: out.integer("Secrets with nothing to delete."),
     }),
-    handler: async (kv, input, asked) => {
-      const paths = [...new Set(input.paths.map((path) => secretPath("paths", path, asked)))];
+    handler: async (kv, input, context) => {
+      const paths = [...new Set(input.paths.map((path) => secretPath("paths", path, context)))];
       const stretches = new Stretches(kv.pace);
       // All before any: a list with one foreign path is refused whole (T-D08).
       for (const path of paths) {
         if (stretches.over) await stretches.next();
-        if (!(await may(asked, "delete", "data", path))) throw failures.denied();
+        if (!(await may(context, "delete", "data", path))) throw failures.denied();
       }
-      const deleted = await deleteAll(kv, paths, asked.signal);
+      const deleted = await deleteAll(kv, paths, context.signal);
       return { deleted, absent: paths.length - deleted };
     },
   }),
@@ -177,12 +177,12 @@ export const placesApi = [
     access: access.capability,
     input: listing,
     output: out.keys("Paths, and for each the deleted version and when it leaves the bin."),
-    handler: async (kv, page, asked) => {
+    handler: async (kv, page, context) => {
       const { found, next } = await kv.bin.list({
         ...page,
         folder: "",
-        mayList: folderRights(asked),
-        signal: asked.signal,
+        mayList: folderRights(context),
+        signal: context.signal,
       });
       const info = found.map(({ path, version, deleted, until }): [string, JsonObject] => [
         path,
@@ -194,9 +194,9 @@ export const placesApi = [
   }),
 ];
 
-async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: EngineRequest) {
-  const from = secretPath("from", given.from, asked);
-  const to = secretPath("to", given.to, asked);
+async function relocated(kv: Kv, kind: "copy" | "move", given: Places, context: EngineRequest) {
+  const from = secretPath("from", given.from, context);
+  const to = secretPath("to", given.to, context);
   const { storage, clock, pace } = kv;
   const newId = () => kv.versioned.newId();
   const mostBytes = kind === "copy" ? MAX_COPIED : Infinity; // a move leaves them where they are
@@ -204,9 +204,9 @@ async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: En
   if (!given.recursive) {
     if (from === to) throw failures.sameSecret();
     const move = { kind, from, to, cas: given.cas };
-    const openings = await openingsFor(asked, move);
+    const openings = await openingsFor(context, move);
     if (openings === null) throw failures.denied();
-    if ((await relocate(world, asked, move, openings)) === null) throw failures.notFound();
+    if ((await relocate(world, context, move, openings)) === null) throw failures.notFound();
     return { done: 1, taken: 0, refused: 0, warnings: [] };
   }
   if (given.cas !== undefined) throw failures.casOnFolder();
@@ -215,6 +215,6 @@ async function relocated(kv: Kv, kind: "copy" | "move", given: Places, asked: En
     throw failures.nested();
   }
   const folder = { kind, from: folders[0], to: folders[1], after: given.after };
-  const { next, ...counts } = await relocateFolder(world, asked, folder);
+  const { next, ...counts } = await relocateFolder(world, context, folder);
   return { ...counts, ...(next === null ? {} : { next }) };
 }

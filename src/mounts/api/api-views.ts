@@ -52,8 +52,8 @@ export const mountViewsApi = [
       to: wire.body("to").string("Where it is to be.", { form: withoutSlashes }),
     },
     output: out.object({ migration_id: out.string("Asks for its status.") }),
-    handler: async (sight, { from, to }, asked) => ({
-      migration_id: await sight.move(asked, from, to),
+    handler: async (sight, { from, to }, context) => ({
+      migration_id: await sight.move(context, from, to),
     }),
   }),
   endpoint({

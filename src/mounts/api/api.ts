@@ -144,10 +144,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       },
       output: disabling,
       later: true,
-      handler: async (mounts, given, asked) => {
+      handler: async (mounts, given, context) => {
         const { abandon, wait } = given;
-        asked.allow(ROOM_FOR_WAIT);
-        const left = await mounts.disable(asked.namespace, kind, given.path, { abandon, wait });
+        context.allow(ROOM_FOR_WAIT);
+        const left = await mounts.disable(context.namespace, kind, given.path, { abandon, wait });
         if (left === null) return reply(undefined);
         const { warnings, leasesLeft, done } = left;
         if (done) return reply(undefined, { warnings });

@@ -52,7 +52,7 @@ export const governingApi = [
     access: capability,
     input: named,
     output: shapes.rgp,
-    handler: (policies, { name }, asked) => rgpOf(...read(policies, "rgp", asked, name)),
+    handler: (policies, { name }, context) => rgpOf(...read(policies, "rgp", context, name)),
   }),
   endpoint({
     name: "writeRgp",
@@ -63,7 +63,7 @@ export const governingApi = [
     access: capability,
     input: whole.rgp,
     output: trials.rgp,
-    handler: (policies, change, asked) => write(policies, "rgp", asked, change, rgpOf),
+    handler: (policies, change, context) => write(policies, "rgp", context, change, rgpOf),
   }),
   endpoint({
     name: "patchRgp",
@@ -74,8 +74,8 @@ export const governingApi = [
     access: capability,
     input: part.rgp,
     output: trials.rgp,
-    handler: (policies, change, asked) =>
-      write(policies, "rgp", asked, { ...change, partial: true }, rgpOf),
+    handler: (policies, change, context) =>
+      write(policies, "rgp", context, { ...change, partial: true }, rgpOf),
   }),
   deletionOf("rgp", "deleteRgp", "Delete an RGP. Tokens keep its name, which restricts no more."),
 
@@ -109,7 +109,7 @@ export const governingApi = [
     access: capability,
     input: named,
     output: shapes.egp,
-    handler: (policies, { name }, asked) => egpOf(...read(policies, "egp", asked, name)),
+    handler: (policies, { name }, context) => egpOf(...read(policies, "egp", context, name)),
   }),
   endpoint({
     name: "writeEgp",
@@ -120,7 +120,7 @@ export const governingApi = [
     access: capability,
     input: whole.egp,
     output: trials.egp,
-    handler: (policies, change, asked) => write(policies, "egp", asked, change, egpOf),
+    handler: (policies, change, context) => write(policies, "egp", context, change, egpOf),
   }),
   endpoint({
     name: "patchEgp",
@@ -131,8 +131,8 @@ export const governingApi = [
     access: capability,
     input: part.egp,
     output: trials.egp,
-    handler: (policies, change, asked) =>
-      write(policies, "egp", asked, { ...change, partial: true }, egpOf),
+    handler: (policies, change, context) =>
+      write(policies, "egp", context, { ...change, partial: true }, egpOf),
   }),
   deletionOf("egp", "deleteEgp", "Delete an EGP, from all its paths."),
 ];
@@ -155,9 +155,9 @@ function deletionOf(kind: GoverningKind, called: string, summary: string) {
     access: capability,
     input: named,
     output: out.nothing,
-    handler: async (policies, { name }, asked) => {
-      const sudo = await sudoOver(policies, kind, asked, name);
-      await policies.delete(kind, asked.namespace.id, name, { sudo });
+    handler: async (policies, { name }, context) => {
+      const sudo = await sudoOver(policies, kind, context, name);
+      await policies.delete(kind, context.namespace.id, name, { sudo });
       return undefined;
     },
   });
@@ -167,11 +167,11 @@ function deletionOf(kind: GoverningKind, called: string, summary: string) {
 async function sudoOver(
   policies: GoverningPolicies,
   kind: GoverningKind,
-  asked: RequestContext,
+  context: RequestContext,
   name: string,
 ): Promise<boolean> {
-  const there = policies.read(kind, asked.namespace.id, name);
-  return there?.level === "hard-mandatory" && (await asked.isPrivileged());
+  const there = policies.read(kind, context.namespace.id, name);
+  return there?.level === "hard-mandatory" && (await context.isPrivileged());
 }
 
 function read(
@@ -188,12 +188,12 @@ function read(
 async function write<T>(
   policies: GoverningPolicies,
   kind: GoverningKind,
-  asked: RequestContext,
+  context: RequestContext,
   change: GoverningChange,
   show: (name: string, record: GoverningRecord) => T,
 ) {
-  const { id } = asked.namespace;
-  const sudo = await sudoOver(policies, kind, asked, change.name);
+  const { id } = context.namespace;
+  const sudo = await sudoOver(policies, kind, context, change.name);
   const { name, record, warnings } = await policies.write(kind, id, change, { sudo });
   return reply(change.trial === true ? show(name, record) : undefined, { warnings });
 }

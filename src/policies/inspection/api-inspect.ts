@@ -151,14 +151,14 @@ export const inspectionApi = [
       documents,
     },
     output: inspected,
-    handler: async (inspection, { address, port, wrapTtl = 0n, ...described }, asked) => {
-      const found = await inspection.inspect(asked.namespace, {
+    handler: async (inspection, { address, port, wrapTtl = 0n, ...described }, context) => {
+      const found = await inspection.inspect(context.namespace, {
         ...described,
-        id: asked.id,
-        remote: { address: address ?? asked.remote.address, port: port ?? asked.remote.port },
+        id: context.id,
+        remote: { address: address ?? context.remote.address, port: port ?? context.remote.port },
         wrapTtl: wrapTtl === 0n ? null : wrapTtl,
       });
-      return shown(found, inspection.above(asked.caller));
+      return shown(found, inspection.above(context.caller));
     },
   }),
 ];

@@ -112,8 +112,8 @@ function generateRootApi({ path, suffix, family }: Form) {
       rateLimited: false,
       input: cancelling,
       output: out.nothing,
-      handler: async ({ keeper }, input, asked) => {
-        const authorised = await asked.isPrivileged();
+      handler: async ({ keeper }, input, context) => {
+        const authorised = await context.isPrivileged();
         await keeper.generateRoot.cancel({ ...shownBy(input), authorised });
         return undefined;
       },
@@ -168,7 +168,7 @@ const verificationOutput = out.object({
 
 interface Kind extends Form {
   readonly of: string; // in words
-  readonly rekeying: (desk: SealServices) => Rekeying;
+  readonly rekeying: (room: SealServices) => Rekeying;
 }
 
 function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
@@ -183,7 +183,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       runs: "active",
       input: {},
       output: rekeyOutput,
-      handler: (desk) => shownRekey(rekeying(desk).progress()),
+      handler: (room) => shownRekey(rekeying(room).progress()),
     }),
     endpoint({
       ...start,
@@ -215,7 +215,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
           .default(false),
       },
       output: rekeyOutput,
-      handler: async (desk, input) => shownRekey(await rekeying(desk).start(input)),
+      handler: async (room, input) => shownRekey(await rekeying(room).start(input)),
     }),
     endpoint({
       ...ceremony,
@@ -226,9 +226,9 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       summary: `Cancel the running rekey of the ${of} key`,
       input: cancelling,
       output: out.nothing,
-      handler: async (desk, input, asked) => {
-        const authorised = await asked.isPrivileged();
-        await rekeying(desk).cancel({ ...shownBy(input), authorised });
+      handler: async (room, input, context) => {
+        const authorised = await context.isPrivileged();
+        await rekeying(room).cancel({ ...shownBy(input), authorised });
         return undefined;
       },
     }),
@@ -241,8 +241,8 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       summary: "Give one present share; with the last one needed the new shares are made",
       input: { key: share, nonce },
       output: rekeyOutput,
-      handler: async (desk, input) => {
-        const { progress, result } = await rekeying(desk).update({
+      handler: async (room, input) => {
+        const { progress, result } = await rekeying(room).update({
           key: input.key.reveal(),
           nonce: input.nonce,
         });
@@ -259,7 +259,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       runs: "active",
       input: {},
       output: verificationOutput,
-      handler: (desk) => shownVerification(rekeying(desk).verification()),
+      handler: (room) => shownVerification(rekeying(room).verification()),
     }),
     endpoint({
       ...ceremony,
@@ -273,9 +273,9 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
         nonce: wire.body("nonce").string("Nonce of the verification", { max: 128 }),
       },
       output: verificationOutput,
-      handler: async (desk, input) =>
+      handler: async (room, input) =>
         shownVerification(
-          await rekeying(desk).verify({ key: input.key.reveal(), nonce: input.nonce }),
+          await rekeying(room).verify({ key: input.key.reveal(), nonce: input.nonce }),
         ),
     }),
     endpoint({
@@ -287,11 +287,11 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       summary: "Drop the new shares entered so far; the rekey stays",
       input: cancelling,
       output: verificationOutput,
-      handler: async (desk, input, asked) =>
+      handler: async (room, input, context) =>
         shownVerification(
-          await rekeying(desk).restartVerification({
+          await rekeying(room).restartVerification({
             ...shownBy(input),
-            authorised: await asked.isPrivileged(),
+            authorised: await context.isPrivileged(),
           }),
         ),
     }),
@@ -309,8 +309,8 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
         keys: out.mapOf(out.list(out.string("Message"), "In hex"), "By fingerprint"),
         keys_base64: out.mapOf(out.list(out.string("Message"), "In base64"), "By fingerprint"),
       }),
-      handler: (desk) => {
-        const backup = rekeying(desk).backup();
+      handler: (room) => {
+        const backup = rekeying(room).backup();
         if (backup === null) throw failures.noBackup();
         return { nonce: backup.nonce, keys: backup.keys, keys_base64: backup.keysBase64 };
       },
@@ -325,8 +325,8 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       family,
       input: {},
       output: out.nothing,
-      handler: async (desk) => {
-        await rekeying(desk).deleteBackup();
+      handler: async (room) => {
+        await rekeying(room).deleteBackup();
         return undefined;
       },
     }),

@@ -95,11 +95,11 @@ export const tokensApi = [
       reverse: query.reverse,
     },
     output: out.list(stub, "The tokens of the namespace."),
-    handler: async (desk, input, asked) => {
+    handler: async (room, input, context) => {
       const { index, wait, stale: _stale, region: named, ...rest } = input;
-      desk.checkRegion(named);
-      const wanted = { ...rest, namespaceId: asked.namespace.id };
-      const { value, index: asOf } = await desk.list(asked, wanted, { index, wait });
+      room.checkRegion(named);
+      const wanted = { ...rest, namespaceId: context.namespace.id };
+      const { value, index: asOf } = await room.list(context, wanted, { index, wait });
       const next = value.next === null ? {} : { "X-Service-NextToken": value.next };
       return reply(value.stubs, { index: asOf, headers: { ...READ_HEADERS, ...next } });
     },
@@ -117,16 +117,16 @@ export const tokensApi = [
     folderText: "Missing Token Accessor",
     input: { ...tokenFields, cas: query.cas, strict: query.strictPolicies, region },
     output: record,
-    handler: async (desk, input, { namespace }) => {
-      desk.checkRegion(input.region);
-      if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
+    handler: async (room, input, { namespace }) => {
+      room.checkRegion(input.region);
+      if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
       const given = input.accessor ?? "";
-      if (given !== "") return changed(desk, namespace.id, given, input);
+      if (given !== "") return changed(room, namespace.id, given, input);
       if (input.cas !== null) throw nothingToCompare();
       const { name, type, policies, roles, global, expires, ttl } = input;
       const spec = { name, type, policies, roles, global, expires, ttl };
-      const token = await desk.tokens.writes.create({ ...spec, namespaceId: namespace.id });
-      return written(token, desk.tokens.warningsOn(token));
+      const token = await room.tokens.writes.create({ ...spec, namespaceId: namespace.id });
+      return written(token, room.tokens.warningsOn(token));
     },
   }),
   endpoint({
@@ -149,12 +149,12 @@ export const tokensApi = [
       region,
     },
     output: record,
-    handler: async (desk, input, { namespace }) => {
-      desk.checkRegion(input.region);
+    handler: async (room, input, { namespace }) => {
+      room.checkRegion(input.region);
       const given = input.accessor ?? "";
       if (given.toLowerCase() !== input.path) throw accessorMismatch();
-      if (input.strict) desk.tokens.checkPolicies(namespace.id, input.policies);
-      return changed(desk, namespace.id, given, input);
+      if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
+      return changed(room, namespace.id, given, input);
     },
   }),
   endpoint({
@@ -169,10 +169,10 @@ export const tokensApi = [
     tellsExpiry: true,
     input: { accessor, secret: query.secret, ...reading },
     output: record,
-    handler: async (desk, input, asked) => {
-      desk.checkRegion(input.region);
+    handler: async (room, input, context) => {
+      room.checkRegion(input.region);
       const { index, wait } = input;
-      const found = await desk.read(asked, input.accessor, { index, wait });
+      const found = await room.read(context, input.accessor, { index, wait });
       if (found.value === null) {
         throw notFound({ ...READ_HEADERS, "X-Service-Index": String(found.index) });
       }
@@ -191,13 +191,13 @@ export const tokensApi = [
     tellsExpiry: true,
     input: { secret: query.secret, ...reading },
     output: record,
-    handler: async (desk, input, asked) => {
-      desk.checkRegion(input.region);
-      if (asked.caller === null) {
-        return reply<TokenRecord>(anonymous(desk, asked.anonymous), { headers: READ_HEADERS });
+    handler: async (room, input, context) => {
+      room.checkRegion(input.region);
+      if (context.caller === null) {
+        return reply<TokenRecord>(anonymous(room, context.anonymous), { headers: READ_HEADERS });
       }
       const { index, wait } = input;
-      const found = await desk.readSelf(asked, { index, wait });
+      const found = await room.readSelf(context, { index, wait });
       return shown(found.value, input.secret, found.index);
     },
   }),
@@ -210,10 +210,10 @@ export const tokensApi = [
     family: "acl",
     input: { accessor, cas: query.cas, region },
     output: out.nothing,
-    handler: async (desk, input, { namespace }) => {
-      desk.checkRegion(input.region);
+    handler: async (room, input, { namespace }) => {
+      room.checkRegion(input.region);
       const { accessor: id, cas } = input;
-      const gone = await desk.tokens.writes.delete(namespace.id, id, cas ?? undefined);
+      const gone = await room.tokens.writes.delete(namespace.id, id, cas ?? undefined);
       const warnings = gone.lastManagement ? [LAST_MANAGEMENT] : [];
       return reply(undefined, { index: gone.index, warnings });
     },
@@ -231,10 +231,10 @@ export const tokensApi = [
       Index: out.integer("Index of the write."),
       OneTimeToken: oneTimeRecord,
     }),
-    handler: async (desk, input, { caller }) => {
-      desk.checkRegion(input.region);
+    handler: async (room, input, { caller }) => {
+      room.checkRegion(input.region);
       if (caller === null) throw denied();
-      const made = await desk.tokens.oneTime.upsert(caller);
+      const made = await room.tokens.oneTime.upsert(caller);
       const { index, secret } = made;
       const told = oneTimeRecordOf({ ...made, secret: secret.reveal() });
       return reply({ Index: Number(index), OneTimeToken: told }, { index });
@@ -257,9 +257,9 @@ export const tokensApi = [
       region,
     },
     output: out.object({ Index: out.integer("Index of the write."), Token: record }),
-    handler: async (desk, input, asked) => {
-      desk.checkRegion(input.region);
-      const { token, index } = await desk.exchange(input.secret?.reveal() ?? "", asked);
+    handler: async (room, input, context) => {
+      room.checkRegion(input.region);
+      const { token, index } = await room.exchange(input.secret?.reveal() ?? "", context);
       return reply({ Index: Number(index), Token: recordOf(token) }, { index });
     },
   }),
@@ -277,9 +277,9 @@ export const tokensApi = [
       Tokens: out.integer("How many tokens were removed."),
       OneTimeTokens: out.integer("How many one-time tokens were removed."),
     }),
-    handler: async (desk, input) => {
-      desk.checkRegion(input.region);
-      const collected = await desk.tokens.collection.run({ force: true });
+    handler: async (room, input) => {
+      room.checkRegion(input.region);
+      const collected = await room.tokens.collection.run({ force: true });
       return { Tokens: collected.tokens, OneTimeTokens: collected.oneTimeTokens };
     },
   }),
@@ -304,8 +304,8 @@ export const tokensApi = [
       LastError: out.optional(out.nullable(out.time("When it failed last; null: never."))),
       LastErrorMessage: out.optional(out.string("Why; empty: it did not.")),
     }),
-    handler: (desk, input, { caller }) => {
-      desk.checkRegion(input.region);
+    handler: (room, input, { caller }) => {
+      room.checkRegion(input.region);
       const alone = { Enabled: false, Running: false };
       const rest = caller?.type === "management" ? NOTHING_REPLICATED : {};
       return reply({ ...alone, ...rest }, { headers: READ_HEADERS });
@@ -337,7 +337,7 @@ async function changed(
   return written(token, tokens.warningsOn(token));
 }
 
-function anonymous(desk: AclTokens, none: boolean): TokenRecord {
-  if (!desk.anonymousSelf || !none) throw credentialGone();
+function anonymous(room: AclTokens, none: boolean): TokenRecord {
+  if (!room.anonymousSelf || !none) throw credentialGone();
   return ANONYMOUS;
 }

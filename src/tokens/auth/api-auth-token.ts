@@ -100,9 +100,9 @@ export const authTokenApi = [
         .default(false),
     },
     output: inAuth,
-    handler: async (room, input, asked) => {
-      if (input.noParent && !(await asked.isPrivileged())) throw sudoNeeded("no_parent");
-      return created(room, input, asked, input.noParent);
+    handler: async (room, input, context) => {
+      if (input.noParent && !(await context.isPrivileged())) throw sudoNeeded("no_parent");
+      return created(room, input, context, input.noParent);
     },
   }),
   endpoint({
@@ -119,9 +119,9 @@ export const authTokenApi = [
         .default(true),
     },
     output: inAuth,
-    handler: (room, input, asked) => {
+    handler: (room, input, context) => {
       if (!input.noParent) throw parentAsked();
-      return created(room, input, asked, true);
+      return created(room, input, context, true);
     },
   }),
   endpoint({
@@ -132,8 +132,8 @@ export const authTokenApi = [
     access: access.capability,
     input: {},
     output: tokenFacts,
-    handler: (room, _, asked) => {
-      const token = room.self(asked);
+    handler: (room, _, context) => {
+      const token = room.self(context);
       return factsOf(token, seen(room, token));
     },
   }),
@@ -171,8 +171,8 @@ export const authTokenApi = [
     access: access.capability,
     input: { increment },
     output: inAuth,
-    handler: async (room, input, asked) =>
-      answered(room, await room.renew(room.self(asked), input.increment ?? null)),
+    handler: async (room, input, context) =>
+      answered(room, await room.renew(room.self(context), input.increment ?? null)),
   }),
   endpoint({
     name: "authTokenRenew",
@@ -208,7 +208,7 @@ export const authTokenApi = [
     access: access.capability,
     input: {},
     output: out.nothing,
-    handler: (room, _, asked) => nothing(room.revoke(room.self(asked))),
+    handler: (room, _, context) => nothing(room.revoke(room.self(context))),
   }),
   endpoint({
     name: "authTokenRevoke",
@@ -280,13 +280,13 @@ export const authTokenApi = [
 async function created(
   room: AuthTokens,
   input: InputOf<typeof newToken>,
-  asked: RequestContext,
+  context: RequestContext,
   orphan: boolean,
 ): Promise<Reply<undefined>> {
   const { ttl = null, longest = null, period = null, id, ...rest } = input;
   // Whoever chose a credential would otherwise rely on one that lets nobody in.
   if (id !== undefined && id.reveal() !== "") throw secretChosen();
-  return answered(room, await room.create(asked, { ...rest, ttl, longest, period, orphan }));
+  return answered(room, await room.create(context, { ...rest, ttl, longest, period, orphan }));
 }
 
 function answered(room: AuthTokens, { token, warnings }: Given, withSecret = true) {
