@@ -32,13 +32,13 @@ test("switches may be numbers and texts", () => {
   assert.deepEqual([flag("f", "").read(""), flag("f", "").read(1)], [true, true]);
 });
 
-test("lengths of time are whole seconds, counted up", () => {
+test("lengths of time are whole seconds, and nothing is rounded", () => {
   const read = (json: string) => seconds("f", "").read(inBody(json));
   assert.deepEqual(
-    ['""', "90", '"90"', '"1h30m"', '"500ms"', '"1.5s"', '"2d"'].map(read),
-    [0, 90, 90, 5400, 1, 2, 172_800],
+    ['""', "90", '"90"', '"1h30m"', '"1000ms"', '"1.5h"', '"2d"'].map(read),
+    [0, 90, 90, 5400, 1, 5400, 172_800],
   );
-  for (const given of ["-1", '"-5s"', '"soon"', '"40000d"', "{}"]) {
+  for (const given of ["-1", '"-5s"', '"soon"', '"40000d"', "{}", '"500ms"', '"1.5s"', "1.5"]) {
     assert.throws(() => read(given), /^Failure: f must be a number of seconds/);
   }
 });

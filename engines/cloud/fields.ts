@@ -1,7 +1,7 @@
 // Kinds of fields that clients of the cloud engines write more loosely than the rest of the house does:
 // numbers and switches as texts, texts as numbers.
 
-import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { parseWholeSeconds, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import { type Source, WireField } from "@holdfast/shared/endpoint/wire";
@@ -80,17 +80,16 @@ export function flag(name: string, help: string): WireField<boolean> {
   );
 }
 
-/** In whole seconds; an empty text is 0. What lies between two seconds counts up: nothing becomes 0, which
- *  often means no limit, by rounding. */
+/** In whole seconds; an empty text is 0. */
 export function seconds(name: string, help: string, source: Source = "body"): WireField<number> {
   return new WireField(
     { source, name },
     {
-      accepts: "a number of seconds, or a duration such as 90s, 1h30m or 182d",
+      accepts: "a number of seconds, or a duration in whole seconds such as 90s, 1h30m or 182d",
       schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
       convert: (input) => {
         if (input === "") return 0;
-        const found = secondsOf(input);
+        const found = parseWholeSeconds(isRawNumber(input) ? Number(input.rawJSON) : input);
         return found === undefined || found > MAX_SECONDS ? undefined : found;
       },
       show: (found) => showDuration(BigInt(found) * SECOND),
@@ -144,13 +143,4 @@ function switchOf(input: JsonValue): boolean | undefined {
   if (input === true || input === 1 || input === "true" || input === "1") return true;
   if (input === false || input === 0 || input === "false" || input === "0") return false;
   return undefined;
-}
-
-function secondsOf(input: JsonValue): number | undefined {
-  try {
-    const length = parseDuration(isRawNumber(input) ? Number(input.rawJSON) : input);
-    return Number((length + SECOND - 1n) / SECOND);
-  } catch {
-    return undefined; // the field's own text says what is accepted
-  }
 }

@@ -29,9 +29,11 @@ test("a secret of version 1 says how long it is good: its own ttl, or the mount'
   const kv = await madeKv({ version: "1" });
   await kv.post("a", { ttl: "90s" });
   await kv.post("b", { ttl: "soon" });
+  await kv.post("c", { ttl: "500ms" });
   const seconds = async (path: string) => (await kv.tested.ask("GET", path)).leased?.seconds;
   assert.equal(await seconds("a"), 90);
   assert.equal(await seconds("b"), 768 * 3600);
+  assert.equal(await seconds("c"), 1); // and not 0, which is no time at all
 });
 
 test("a mount that goes from version 1 to 2 keeps what it has, as first versions", async () => {

@@ -173,6 +173,22 @@ test("parseDuration() has no sign, no fraction of a bare number and nothing for 
   }
 });
 
+test("parseWholeSeconds() rounds nothing", () => {
+  for (const [given, seconds] of [
+    [0, 0],
+    ["0ms", 0],
+    [90, 90],
+    ["90", 90],
+    ["1000ms", 1],
+    ["1.5h", 5400],
+  ] as const) {
+    assert.equal(d.parseWholeSeconds(given), seconds);
+  }
+  for (const given of ["1ns", "500ms", "1500ms", "1.5s", 1.5, "", "soon", null]) {
+    assert.equal(d.parseWholeSeconds(given), undefined);
+  }
+});
+
 test("a refusal shows at most 64 characters of the input, and long texts are refused", () => {
   const long = "7".repeat(2 ** 20);
   for (const input of [long, `${long}s`, `1${"Q".repeat(2 ** 20)}`, `1${"Q".repeat(100)}`]) {

@@ -80,6 +80,19 @@ export function parseDuration(input: unknown): Nanos {
   return inRange(sumOfPairs(input, input, `; accepted is ${SECONDS_FORMS}`), input);
 }
 
+/**
+ * For what is kept in whole seconds. Undefined for what is none, or has a part of a second: rounded
+ * down it may become 0, which often means "no bound", and rounded up a bound becomes looser.
+ */
+export function parseWholeSeconds(input: unknown): number | undefined {
+  try {
+    const length = parseDuration(input);
+    return length % SECOND === 0n ? Number(length / SECOND) : undefined;
+  } catch {
+    return undefined; // whoever asks says what is accepted
+  }
+}
+
 function wholeSeconds(input: unknown): bigint | null {
   if (typeof input === "bigint") return input >= 0n ? input : null;
   if (typeof input === "number")

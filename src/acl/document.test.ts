@@ -238,6 +238,16 @@ const warned: readonly [name: string, text: string, warning: RegExp][] = [
     'path "s/+/*" {} path "s/+/+/x-*" {}',
     /it never decides: "s\/\+\/\*" matches the same paths/,
   ],
+  [
+    "a longest wrapping below a second",
+    'path "a" { min_wrapping_ttl = "100ms" max_wrapping_ttl = "999ms" }',
+    /no request meets its max_wrapping_ttl: answers are wrapped for at least 1s/,
+  ],
+  [
+    "a shortest wrapping below a second",
+    'path "a" { min_wrapping_ttl = "500ms" max_wrapping_ttl = "1s" }',
+    /its min_wrapping_ttl counts as 1s/,
+  ],
 ];
 for (const [name, text, warning] of warned) {
   test(`${name} is accepted with a warning`, () => {

@@ -1,6 +1,7 @@
 // What a document says that is legal and hardly ever meant. Users lose days on these, so the answer
 // to the write names them.
 
+import { SECOND } from "@holdfast/shared/text/duration";
 import { Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { bitsOf } from "./capability.ts";
 import { keyOf, labelOf, type Pattern, patternOf } from "./pattern.ts";
@@ -52,6 +53,12 @@ function* problemsOf(
   }
   if (rule.capabilities === bitsOf("sudo")) {
     yield "sudo grants nothing alone; it is needed beside another capability";
+  }
+  const { min, max } = rule.wrapping;
+  if (max !== null && max < SECOND) {
+    yield "no request meets its max_wrapping_ttl: answers are wrapped for at least 1s";
+  } else if (min !== null && min < SECOND) {
+    yield "its min_wrapping_ttl counts as 1s: answers are wrapped for at least that";
   }
   for (const directive of unserved(rule.template ?? [])) {
     yield `{{${directive}}} has no value on this server, so the rule matches nothing`;

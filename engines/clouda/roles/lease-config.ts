@@ -2,6 +2,7 @@
 // again at every renewal.
 
 import { jsonCodec } from "@holdfast/shared/codec";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
@@ -33,8 +34,8 @@ export class LeaseConfig {
 
   /** Text, or a whole number of seconds. */
   async write(lease: JsonValue | undefined, leaseMax: JsonValue | undefined): Promise<void> {
-    const ttl = readGoDuration("lease", needed("lease", lease));
-    const max = readGoDuration("lease_max", needed("lease_max", leaseMax));
+    const ttl = lifetime("lease", lease);
+    const max = lifetime("lease_max", leaseMax);
     if (max > 0n && ttl > max) throw invalid("lease-order", "lease exceeds lease_max");
     const stored = { lease: showGoDuration(ttl), lease_max: showGoDuration(max) };
     await this.#needs.storage.write((tx) => tx.put(KEY, stored, codec));
@@ -57,6 +58,15 @@ export class LeaseConfig {
     const maxTtl = readGoDuration("lease_max", stored.lease_max);
     return { ttl: ttl === 0n ? null : ttl, maxTtl: maxTtl === 0n ? null : maxTtl };
   }
+}
+
+/** What lasts less than a second would be over before anybody is told of it. */
+function lifetime(field: string, value: JsonValue | undefined): Nanos {
+  const length = readGoDuration(field, needed(field, value));
+  if (length > 0n && length < SECOND) {
+    throw invalid("field-invalid", `${field} must be 0 or at least 1s`);
+  }
+  return length;
 }
 
 function needed(field: string, value: JsonValue | undefined): string {

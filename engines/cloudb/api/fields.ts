@@ -1,7 +1,7 @@
 // Kinds of fields that this engine's clients write more loosely than the rest of the house does,
 // and names of roles.
 
-import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { parseWholeSeconds, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import { type Source, wire, WireField } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
@@ -63,11 +63,11 @@ export function seconds(name: string, help: string): WireField<number> {
   return new WireField(
     { source: "body", name },
     {
-      accepts: "a number of seconds, or a duration such as 90s, 1h30m or 182d",
+      accepts: "a number of seconds, or a duration in whole seconds such as 90s, 1h30m or 182d",
       schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
       convert: (input) => {
         if (input === "") return 0;
-        const found = secondsOf(input);
+        const found = parseWholeSeconds(isRawNumber(input) ? Number(input.rawJSON) : input);
         return found === undefined || found > MAX_SECONDS ? undefined : found;
       },
       show: (found) => showDuration(BigInt(found) * SECOND),
@@ -99,15 +99,6 @@ function textOf(input: JsonValue): string | undefined {
   if (typeof input === "string") return input;
   if (isRawNumber(input)) return input.rawJSON;
   return typeof input === "number" || typeof input === "boolean" ? String(input) : undefined;
-}
-
-function secondsOf(input: JsonValue): number | undefined {
-  try {
-    const whole = isRawNumber(input) ? Number(input.rawJSON) : input;
-    return Number(parseDuration(whole) / 1_000_000_000n);
-  } catch {
-    return undefined; // the field's own text says what is accepted
-  }
 }
 
 const NAME = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;

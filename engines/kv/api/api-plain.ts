@@ -91,7 +91,8 @@ function secondsOf(data: JsonObject): number | null {
   const ttl = Object.hasOwn(data, "ttl") ? data["ttl"] : undefined;
   if (typeof ttl !== "string" && typeof ttl !== "number") return null;
   try {
-    return Number(parseDuration(ttl) / SECOND);
+    const length = parseDuration(ttl);
+    return length > 0n && length < SECOND ? 1 : Number(length / SECOND); // 0 would mean something else
   } catch {
     return null;
   }

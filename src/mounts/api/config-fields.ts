@@ -2,7 +2,7 @@
 // made. Older clients send "" for what they leave alone.
 
 import { fold } from "@holdfast/shared/text/fold";
-import { parseDuration, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { parseWholeSeconds, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { fieldInvalid } from "../failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
@@ -35,20 +35,12 @@ function ttl(name: string, help: string): Field<number | undefined> {
 function readTtl(name: string, given: JsonValue): number | undefined {
   if (given === "") return undefined;
   if (given === "system") return 0;
-  const seconds = secondsOf(given);
-  if (seconds !== null && seconds <= LONGEST) return seconds;
+  const seconds = parseWholeSeconds(given);
+  if (seconds !== undefined && seconds <= LONGEST) return seconds;
   const message =
-    `${name} must be a number of seconds, a duration such as 90s or 1h30m of at most ten years, ` +
-    "or system";
+    `${name} must be a number of seconds, a duration such as 90s or 1h30m in whole seconds and of at ` +
+    "most ten years, or system";
   throw fieldInvalid(message);
-}
-
-function secondsOf(given: JsonValue): number | null {
-  try {
-    return Number(parseDuration(given) / SECOND);
-  } catch {
-    return null; // the field's own text says what is accepted
-  }
 }
 
 /** What is left out of it stays. */

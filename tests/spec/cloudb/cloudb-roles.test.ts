@@ -295,6 +295,11 @@ test("B15: no time exceeds the one above it, in any change", async (t) => {
   const { ttl, max_ttl, explicit_max_ttl } = await read(server, "r");
   assert.deepEqual([ttl, max_ttl, explicit_max_ttl], [3600, 0, 86_400]);
   refused(await write(server, "r", { ttl: "-1h" }), 400, /^ttl must be/);
+  // 0 would be no bound at all.
+  for (const field of ["ttl", "max_ttl", "explicit_max_ttl"]) {
+    const answer = await write(server, "r", { [field]: "500ms" });
+    refused(answer, 400, new RegExp(`^${field} must be .* in whole seconds`));
+  }
 });
 
 test("B16: who may sign in is said in the provider's words, or not at all", async (t) => {

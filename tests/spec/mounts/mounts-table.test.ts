@@ -240,6 +240,24 @@ test("tune shows what holds, in seconds, and changes what is given", async (t) =
   assert.equal(dataOf(await server.ask("GET", "sys/mounts/count/tune"))["max_lease_ttl"], system);
 });
 
+test("a lifetime of a mount is whole seconds: none becomes 0, the server's, or a looser one by rounding", async (t) => {
+  const server = await engineServer(t);
+  await server.counting("count");
+  done(await server.ask("POST", "sys/auth/people", { type: "userpass" }));
+  const refusal = /_lease_ttl must be a number of seconds, .* in whole seconds/;
+  for (const ttl of ["500ms", "1ns", "999999999ns", "1500ms", "1.5s"]) {
+    for (const field of ["default_lease_ttl", "max_lease_ttl"]) {
+      const body = { [field]: ttl };
+      refused(await server.ask("POST", "sys/mounts/count/tune", body), 400, refusal);
+      refused(await server.ask("POST", "sys/auth/people/tune", body), 400, refusal);
+      const made = await server.ask("POST", "sys/mounts/new", { type: "kv", config: body });
+      refused(made, 400, refusal);
+    }
+  }
+  done(await server.ask("POST", "sys/mounts/count/tune", { max_lease_ttl: "1000ms" }));
+  assert.equal(dataOf(await server.ask("GET", "sys/mounts/count/tune"))["max_lease_ttl"], 1);
+});
+
 test("rights on mounts are the capabilities on sys/mounts; auth mounts need sudo besides", async (t) => {
   const server = await engineServer(t);
   await server.enable("kv", "kv");
