@@ -39,7 +39,7 @@ export function folderPath(field: string, text: string, context: EngineRequest):
 }
 
 /** The ways in which a secret is seen or changed: the first segment below the mount. */
-export type Way = "data" | "metadata" | "subkeys" | "undelete";
+export type Way = "data" | "metadata" | "subkeys" | "delete" | "undelete";
 
 type Capability = Parameters<EngineRequest["may"]>[0];
 
@@ -75,6 +75,17 @@ export function folderRights(
 ): (folder: string) => Promise<boolean> {
   const fields = capability === "scan" ? { scan: true } : undefined; // as it is context for
   return (folder) => may(context, capability, "metadata", folder, fields);
+}
+
+/** Of all folders that a secret lies in, the mount itself first: whoever may not list one sees nothing in it. */
+export async function everyFolder(
+  path: string,
+  holds: (folder: string) => Promise<boolean>,
+): Promise<boolean> {
+  for (let end = 0; end >= 0; end = path.indexOf("/", end) + 1 || -1) {
+    if (!(await holds(path.slice(0, end)))) return false;
+  }
+  return true;
 }
 
 function mountOf({ mount }: EngineRequest): NonNullable<EngineRequest["mount"]> {

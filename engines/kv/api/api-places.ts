@@ -67,7 +67,8 @@ export const placesApi = [
     path: "/copy",
     summary: "Copy a secret with its versions, or a folder of them.",
     description:
-      "Needs read on each source and create on each target. Deleted versions go along only for " +
+      "Needs read on each source and create on each target; read on its metadata too where the caller may " +
+      "read that of the target, and for a secret without versions. Deleted versions go along only for " +
       "callers that may undelete them at the source, or that could not at the target. Every version that " +
       "goes along is judged at the source as the read that shows it, and at the target as a write of it: " +
       `one that is refused refuses the secret. They have at most ${MAX_COPIED >> 20} MiB together.`,
@@ -86,7 +87,9 @@ export const placesApi = [
     summary: "Move a secret with its versions, or a folder of them.",
     description:
       "Needs delete on each source and create on each target, and the right to read each version at the " +
-      "source unless the caller has no right at all to read at the target. Every version is judged at " +
+      "source unless the caller has no right at all to read at the target. Answers to writes show notes " +
+      "and numbers of versions: where the caller may write at the target, it must see them at the source. " +
+      "Every version is judged at " +
       "the target as a write of it would be.",
     access: access.capability,
     input: places,

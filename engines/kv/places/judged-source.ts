@@ -11,9 +11,9 @@ import { dataOf } from "../document.ts";
 import * as failures from "../failures.ts";
 import type { Openings, Relocation } from "./relocation.ts";
 import * as rows from "../rows.ts";
-import { currentOf, isDeleted, type Secret } from "../secret.ts";
+import { currentOf, isDeleted, isLive, newestOf, type Secret } from "../secret.ts";
 import { secretCodec } from "../secret-codec.ts";
-import { may } from "../secret-path.ts";
+import { everyFolder, folderRights, may, mightEver } from "../secret-path.ts";
 
 /** Documents of one copy: they are written in one go, in which nobody else has a turn, at 10 to 20 ms
  *  for a MiB. */
@@ -74,10 +74,11 @@ export async function judgeSource(
 ): Promise<JudgedSource | "changed" | null> {
   const source = await storage.get(rows.secretKey(move.from), secretCodec);
   const current = source === null ? 0 : currentOf(source);
+  const now = clock.now();
+  await checkNotes(context, move, openings, { source, now });
   await checkNewest(context, move, openings, current);
   const judged = new JudgedSource(source?.id ?? "");
   const stretches = new Stretches(pace);
-  const now = clock.now();
   let bytes = 0;
   for (const [at, version] of (source?.versions ?? []).entries()) {
     if (source === null || version.destroyed) continue;
@@ -111,7 +112,77 @@ function mayUndelete(
   return may(context, "update", "undelete", from, { versions: [number] });
 }
 
+interface Seen {
+  readonly source: Secret | null;
+  readonly now: Instant;
+}
+
+/** What answers show beside data: notes, and of the newest version its number and when it was deleted. */
+async function checkNotes(
+  context: EngineRequest,
+  { from, to }: Relocation,
+  openings: Openings,
+  seen: Seen,
+): Promise<void> {
+  const { source } = seen;
+  // Where there is no version yet, it is the first write that shows them.
+  const notes =
+    openings.notes || (isBare(source) && (await mightEver(context, "create", "data", to)));
+  const bin = openings.bin && (openings.deletes || source?.recycled === true);
+  if (!notes && !bin) return;
+  if (await readsShow(context, from, source)) return;
+  if (notes && !(await writesShow(context, from, seen))) throw failures.denied();
+  if (!bin || (await everyFolder(from, folderRights(context)))) return;
+  // Only reads and the bin tell when it was deleted.
+  if (source?.recycled === true || !(await writesShow(context, from, seen)))
+    throw failures.denied();
+}
+
+async function readsShow(
+  context: EngineRequest,
+  path: string,
+  source: Secret | null,
+): Promise<boolean> {
+  if (await may(context, "read", "metadata", path)) return true;
+  if (isBare(source)) return false; // there is nothing else to read
+  const current = source === null ? 0 : currentOf(source);
+  for (const way of ["data", "subkeys"] as const) {
+    if (await mayReadNewest(context, way, path, current)) return true;
+  }
+  return false;
+}
+
+/** It has notes and settings, and no version. */
+function isBare(source: Secret | null): boolean {
+  return source !== null && source.versions.length === 0;
+}
+
+/** A write answers with the notes that there are. */
+async function writesShow(
+  context: EngineRequest,
+  path: string,
+  { source, now }: Seen,
+): Promise<boolean> {
+  const body = { data: {} };
+  if (isBare(source)) return may(context, "create", "data", path, body);
+  if (await may(context, "update", "data", path, body)) return true;
+  const patches = source === null || isLive(newestOf(source), now);
+  return patches && may(context, "patch", "data", path, body);
+}
+
 /** The newest version is shown by two requests: one that names it and one that names none. */
+async function mayReadNewest(
+  context: EngineRequest,
+  way: "data" | "subkeys",
+  path: string,
+  current: number,
+): Promise<boolean> {
+  return (
+    (await may(context, "read", way, path)) ||
+    (current > 0 && (await may(context, "read", way, path, { version: current })))
+  );
+}
+
 async function checkNewest(
   context: EngineRequest,
   { from }: Relocation,
@@ -119,10 +190,7 @@ async function checkNewest(
   current: number,
 ): Promise<void> {
   for (const way of reads) {
-    const readable =
-      (await may(context, "read", way, from)) ||
-      (current > 0 && (await may(context, "read", way, from, { version: current })));
-    if (!readable) throw failures.denied();
+    if (!(await mayReadNewest(context, way, from, current))) throw failures.denied();
   }
 }
 

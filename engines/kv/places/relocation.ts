@@ -10,7 +10,7 @@ import { type JudgedSource, judgeSource, type World } from "./judged-source.ts";
 import * as rows from "../rows.ts";
 import { currentOf, newestOf, type Secret, type Version } from "../secret.ts";
 import { secretCodec } from "../secret-codec.ts";
-import { may, mightEver } from "../secret-path.ts";
+import { everyFolder, may, mightEver } from "../secret-path.ts";
 
 export interface Relocation {
   readonly kind: "copy" | "move";
@@ -30,6 +30,12 @@ export interface Openings {
   readonly reads: readonly ("data" | "subkeys")[];
   /** Whether deleted versions could be undeleted at the target. */
   readonly undeletes: boolean;
+  /** Whether a read or a write of data at the target would show notes and number of versions: writes answer with them. */
+  readonly notes: boolean;
+  /** Whether the recycle bin shows the caller what lies in the target's folder. */
+  readonly bin: boolean;
+  /** Whether the caller could put it there. */
+  readonly deletes: boolean;
 }
 
 /** Null: it may not. Whether it may read and write what there is at the source is asked later, version by version. */
@@ -40,16 +46,28 @@ export async function openingsFor(
   const { kind, from, to, cas } = move;
   const replaces = cas !== undefined && cas > 0;
   if (replaces && !(await may(context, "delete", "metadata", to))) return null;
-  const undeletes = await mightEver(context, "update", "undelete", to);
-  if (kind === "copy") return { reads: ["data"], undeletes };
-  if (!(await may(context, "delete", "data", from))) return null;
+  if (kind === "move" && !(await may(context, "delete", "data", from))) return null;
+  // It shows settings too, which nothing else does.
   const shows = await mightEver(context, "read", "metadata", to);
   if (shows && !(await may(context, "read", "metadata", from))) return null;
+  const reads = kind === "copy" ? (["data"] as const) : await readsAt(context, to);
+  const opens = (capability: "update" | "patch" | "delete") =>
+    mightEver(context, capability, "data", to);
+  return {
+    reads,
+    undeletes: await mightEver(context, "update", "undelete", to),
+    notes: reads.length > 0 || (await opens("update")) || (await opens("patch")),
+    bin: await everyFolder(to, (folder) => mightEver(context, "list", "metadata", folder)),
+    deletes: (await opens("delete")) || (await mightEver(context, "update", "delete", to)),
+  };
+}
+
+async function readsAt(context: EngineRequest, path: string): Promise<Openings["reads"]> {
   const reads: Openings["reads"][number][] = [];
   for (const way of ["data", "subkeys"] as const) {
-    if (await mightEver(context, "read", way, to)) reads.push(way);
+    if (await mightEver(context, "read", way, path)) reads.push(way);
   }
-  return { reads, undeletes };
+  return reads;
 }
 
 /** Judges and does it. Null where there is nothing at the source. */

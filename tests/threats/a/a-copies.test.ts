@@ -265,6 +265,134 @@ test("T-A13: a deleted version opens nowhere where it could not be undeleted bef
   }
 });
 
+/** Secrets with notes: one with two versions, one without any. */
+async function noted({ stage, write }: Staged, folder: string): Promise<void> {
+  const body = { custom_metadata: { owner: "hidden" }, max_versions: 7 };
+  for (const name of ["a", "bare"]) {
+    await stage.must("POST", `/v1/kv/metadata/${folder}/${name}`, { body });
+  }
+  for (const n of [1, 2]) await write(`${folder}/a`, { data: { n } });
+}
+
+test("T-A13: what writes at the target would show of a secret must be seen at the source", async (t) => {
+  const staged = await stageWith(t);
+  const { stage, found } = staged;
+  const data = (place: string, ...may: string[]) => rule(`kv/data/${place}/*`, may);
+  const list = rule("kv/metadata/*", ["list"]);
+  for (const [name, rules, goes] of [
+    // Writes answer with notes and the number of the version.
+    ["update", [data("update", "delete"), data("to/update", "create", "update")], []],
+    ["patch", [data("patch", "delete"), data("to/patch", "create", "patch")], []],
+    // A first write is a create, and there is none after that.
+    ["create", [data("create", "delete"), data("to/create", "create")], ["a"]],
+    // Writes at the source show the same.
+    [
+      "updates",
+      [data("updates", "delete", "update"), data("to/updates", "create", "patch")],
+      ["a"],
+    ],
+    ["creates", [data("creates", "delete", "create"), data("to/creates", "create")], ["a", "bare"]],
+    [
+      "patches",
+      [data("patches", "delete", "patch"), data("to/patches", "create", "update")],
+      ["a"],
+    ],
+    [
+      "metadata",
+      [
+        data("metadata", "delete"),
+        rule("kv/metadata/metadata/*", ["read", "list"]),
+        data("to/metadata", "create", "update"),
+      ],
+      ["a", "bare"],
+    ],
+    [
+      "subkeys",
+      [
+        data("subkeys", "delete"),
+        rule("kv/subkeys/subkeys/*", ["read"]),
+        data("to/subkeys", "create", "update"),
+      ],
+      ["a"],
+    ],
+  ] as const) {
+    await noted(staged, name);
+    const rights = rules.join("") + rule("kv/move", ["create", "update"]);
+    const token = await stage.clientWith(rights);
+    for (const one of ["a", "bare"] as const) {
+      const body = { from: `${name}/${one}`, to: `to/${name}/${one}` };
+      const moved = await stage.server.call("POST", "/v1/kv/move", { token, body });
+      const wanted = (goes as readonly string[]).includes(one) ? 200 : 403;
+      assert.equal(moved.status, wanted, `${name}/${one}: ${moved.text}`);
+      assert.equal(await found(`${name}/${one}`), wanted === 200 ? 404 : 200);
+    }
+    await stage.must("DELETE", `/v1/kv/metadata/to/${name}/a`);
+    await noted(staged, `${name}/more`);
+    const all = await stage.server.call("POST", "/v1/kv/move", {
+      token: await stage.clientWith(rights + list),
+      body: { from: `${name}/more`, to: `to/${name}/more`, recursive: true },
+    });
+    assert.equal(at(all, "data", "moved"), goes.length, `${name}: ${all.text}`);
+  }
+});
+
+test("T-A13: a copy shows no settings or notes that its caller could not read at the source", async (t) => {
+  const staged = await stageWith(t);
+  const { stage, found } = staged;
+  await noted(staged, "from");
+  const data = rule("kv/data/from/*", ["read"]) + rule("kv/copy", ["update"]);
+  const to = rule("kv/data/to/*", ["create", "update"]);
+  const opens = rule("kv/metadata/to/*", ["read"]);
+  for (const [name, rules, statuses] of [
+    ["closed", data + to, [200, 403]],
+    ["open", data + to + opens, [403, 403]],
+    ["both", data + to + opens + rule("kv/metadata/from/*", ["read"]), [200, 200]],
+  ] as const) {
+    const token = await stage.clientWith(rules);
+    for (const [nth, one] of ["a", "bare"].entries()) {
+      const body = { from: `from/${one}`, to: `to/${name}-${one}` };
+      const copied = await stage.server.call("POST", "/v1/kv/copy", { token, body });
+      assert.equal(copied.status, statuses[nth], `${name} ${one}: ${copied.text}`);
+      assert.equal(await found(body.to), copied.status === 200 ? 200 : 404);
+    }
+  }
+});
+
+test("T-A13: nothing moves to where the recycle bin shows of it what it did not before", async (t) => {
+  const staged = await stageWith(t);
+  const { stage, write } = staged;
+  const base =
+    rule("kv/move", ["update"]) +
+    rule("kv/recycle", ["list"]) +
+    rule("kv/data/from/*", ["delete"]) +
+    rule("kv/metadata/", ["list"]) +
+    rule("kv/metadata/to/*", ["list"]);
+  const create = rule("kv/data/to/*", ["create"]);
+  const deletes = rule("kv/data/to/*", ["create", "delete"]);
+  const lists = rule("kv/metadata/from/*", ["list"]);
+  for (const [name, rules, live, deleted] of [
+    ["blind", base + create, 200, 403],
+    ["deletes", base + deletes, 403, 403],
+    ["versions", base + create + rule("kv/delete/to/*", ["update"]), 403, 403],
+    ["lists", base + deletes + lists, 200, 200],
+    ["reads", base + deletes + rule("kv/subkeys/from/*", ["read"]), 200, 200],
+    ["writes", base + deletes + rule("kv/data/from/*", ["delete", "update"]), 200, 403],
+  ] as const) {
+    const token = await stage.clientWith(rules);
+    for (const [kind, wanted] of [
+      ["live", live],
+      ["deleted", deleted],
+    ] as const) {
+      const path = `${name}-${kind}`;
+      await write(`from/${path}`, GOOD);
+      if (kind === "deleted") await stage.must("DELETE", `/v1/kv/data/from/${path}`);
+      const body = { from: `from/${path}`, to: `to/${path}` };
+      const moved = await stage.server.call("POST", "/v1/kv/move", { token, body });
+      assert.equal(moved.status, wanted, `${path}: ${moved.text}`);
+    }
+  }
+});
+
 test("T-A17: a source that changes while it is judged is judged again", async () => {
   for (const kind of ["copy", "move"]) {
     for (const change of [
