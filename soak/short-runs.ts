@@ -18,9 +18,9 @@ interface Short {
 
 /** The longest first, so that no lane ends long after the others. */
 const SHORT: Readonly<Record<string, Short>> = {
-  "cloud-crash": { green: ["--stride", "9"], red: ["--only", "issue"] },
-  fsyncfail: { green: ["--stride", "13"], red: ["--stride", "12"] },
-  powerloss: { green: ["--images", "200"], red: ["--images", "60"] },
+  "cloud-crash": { green: ["--stride", "12"], red: ["--only", "issue"] },
+  fsyncfail: { green: ["--stride", "19"], red: ["--stride", "12"] },
+  powerloss: { green: ["--images", "150"], red: ["--images", "60"] },
   kill9: { green: ["--cycles", "25"], red: ["--cycles", "40"] },
   bitflip: { green: ["--images", "120"], red: ["--images", "120"] },
   "cloud-throttle": { green: ["--n", "8"], red: ["--n", "4"] },
