@@ -42,6 +42,9 @@ export interface Field<T> {
   /** Whoever reads it pays no regard to case, in all of it or in part: what is denied is then denied in
    *  every case. Default false. */
   readonly caseless?: boolean | undefined;
+  /** It is a map that may be written as a list of name=value: to rules each pair is an element. Default
+   *  false. */
+  readonly pairs?: boolean | undefined;
   /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
   readonly notice?: ((given: JsonValue) => string | undefined) | undefined;
   /** `undefined` and null: not given. */
@@ -178,6 +181,7 @@ export function fieldOf(field: Field<unknown>): Omit<Field<unknown>, "read"> {
     clears: field.clears,
     canonical: field.canonical,
     caseless: field.caseless,
+    pairs: field.pairs,
     notice: field.notice,
   };
 }

@@ -230,3 +230,120 @@ test("merged rules, parameters and wrapping: the compiled rule and the naive rea
   fc.assert(property, { numRuns: 2_000 });
   assert.ok(allowed > 4_000, `${allowed} were allowed`);
 });
+
+// --- fields that an endpoint reads: a rule and a request may spell the same otherwise ---
+
+/** A list of objects with a name, which has no case; or the text of one. */
+const GRANTS = {
+  name: "grants",
+  caseless: true,
+  canonical: (given: JsonValue): JsonValue => {
+    const value = typeof given === "string" ? (JSON.parse(given) as JsonValue) : given;
+    if (!isList(value)) return value;
+    return value.map((one) => ({ n: (one as { n: string }).n.toLowerCase() }));
+  },
+};
+
+/** A map, or a list of name=value. */
+const TAGS = {
+  name: "tags",
+  pairs: true,
+  canonical: (given: JsonValue): JsonValue => {
+    const list = typeof given === "string" ? [given] : given;
+    if (!isList(list)) return given;
+    return Object.fromEntries(list.map((one) => halvesOf(one)));
+  },
+};
+
+function halvesOf(pair: JsonValue): [string, string] {
+  const at = typeof pair === "string" ? pair.indexOf("=") : -1;
+  if (typeof pair !== "string" || at < 0) throw new Error("no pair");
+  return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+}
+
+/** What a value means: its elements, each as one text. And a spelling of it. */
+interface Spelt {
+  readonly elements: readonly string[];
+  readonly value: JsonValue;
+}
+
+const grantName = fc.constantFrom("Owner", "OWNER", "reader", "Reader", "x");
+const grants: fc.Arbitrary<Spelt> = fc
+  .tuple(fc.array(grantName, { minLength: 1, maxLength: 3 }), fc.boolean(), fc.boolean())
+  .map(([names, asText, alone]) => {
+    const objects = names.map((n) => ({ n }));
+    const value = alone && objects.length === 1 ? { n: names[0] ?? "" } : objects;
+    const elements = names.map((name) => name.toLowerCase());
+    return { elements, value: asText ? JSON.stringify(value) : value };
+  });
+const tags: fc.Arbitrary<Spelt> = fc
+  .tuple(
+    fc.dictionary(fc.constantFrom("a", "b", "c"), fc.constantFrom("x", "y"), {
+      minKeys: 1,
+      maxKeys: 3,
+    }),
+    fc.constantFrom("map", "list", "spaced", "text"),
+  )
+  .map(([map, how]) => {
+    const pairs = Object.entries(map).map(([name, value]) => `${name}=${value}`);
+    const spaced = pairs.map((pair) => ` ${pair.replace("=", " = ")} `);
+    const [first = ""] = pairs;
+    const list = how === "spaced" ? spaced : pairs;
+    const value = how === "map" ? map : how === "text" && pairs.length === 1 ? first : list;
+    return { elements: pairs.toSorted(), value };
+  });
+const tagPattern: fc.Arbitrary<Spelt> = fc
+  .constantFrom("a=*", "b=*", "*=y")
+  .map((value) => ({ elements: [value], value }));
+
+test("elements: a rule and a request that spell them otherwise agree with what they mean, 40,000 times", () => {
+  const matches = (one: string, element: string) =>
+    one.startsWith("*")
+      ? element.endsWith(one.slice(1))
+      : one.endsWith("*")
+        ? element.startsWith(one.slice(0, -1))
+        : one === element;
+  const isWhole = ({ elements }: Spelt, sent: Spelt) => elements.join() === sent.elements.join();
+  const isNamed = (rules: readonly Spelt[], element: string) =>
+    rules.some(
+      ({ elements: [one = ""], elements }) => elements.length === 1 && matches(one, element),
+    );
+  const seen = { allowed: 0, denied: 0 };
+  for (const [field, written] of [
+    [GRANTS, fc.tuple(fc.array(grants, { minLength: 1, maxLength: 3 }), grants)],
+    [TAGS, fc.tuple(fc.array(fc.oneof(tags, tagPattern), { minLength: 1, maxLength: 3 }), tags)],
+  ] as const) {
+    const property = fc.property(written, ([rules, sent]) => {
+      const whole = rules.some((one) => isWhole(one, sent));
+      const data = { [field.name]: field.canonical(sent.value) };
+      // A grant that stands alone is no list, and so none that an endpoint takes.
+      fc.pre(field !== GRANTS || isList(data[field.name] ?? null));
+      for (const [key, want] of [
+        ["denied", !whole && !sent.elements.some((element) => isNamed(rules, element))],
+        ["allowed", whole || sent.elements.every((element) => isNamed(rules, element))],
+      ] as const) {
+        const named = { [field.name]: rules.map(({ value }) => value) };
+        const body = { capabilities: ["update"], [`${key}_parameters`]: named };
+        const policy = {
+          name: "p",
+          namespaceId: "root",
+          document: parseAclDocument(JSON.stringify({ path: { p: body } })),
+          written: 1n,
+          expires: null,
+        };
+        const { allowed } = decide(CompiledAcl.compile([policy], { now: 0n }), {
+          path: "p",
+          capability: "update",
+          sudo: false,
+          data,
+          fields: new Map([[field.name, field]]),
+          wrapTtl: null,
+        });
+        assert.equal(allowed, want, `${key} ${JSON.stringify(named)}: ${JSON.stringify(data)}`);
+        if (want) seen[key] += 1;
+      }
+    });
+    fc.assert(property, { numRuns: 10_000 });
+  }
+  assert.ok(seen.allowed > 2_000 && seen.denied > 2_000, JSON.stringify(seen));
+});

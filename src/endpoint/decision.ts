@@ -13,6 +13,8 @@ export interface Reading {
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
   /** Case says nothing to whoever reads it: what is denied is denied in every case. */
   readonly caseless?: boolean | undefined;
+  /** A map that may be written as a list of name=value: each pair counts as an element. */
+  readonly pairs?: boolean | undefined;
 }
 
 export interface Question {

@@ -380,3 +380,27 @@ test("whatever has several spellings is declared with the one that counts, by it
   assert.ok(seen.size > 10, [...seen].join());
   assert.deepEqual(several, []);
 });
+
+test("a map that may be written as a list of name=value is declared so: rules count each pair", () => {
+  const endpoints = everyEndpoint.concat(
+    mountedSurface.flatMap(({ endpoints: mounted }) => mounted),
+  );
+  const pairs = new Set<string>();
+  for (const { name, input } of endpoints) {
+    for (const field of Object.values(input)) {
+      if (field.source === "path" || field.source === "whole") continue;
+      const isMap = shown(readIfAny(field, ["a=b"])) === shown({ a: "b" });
+      assert.equal(field.pairs === true, isMap, `${name}.${field.name}`);
+      if (isMap) pairs.add(field.name);
+    }
+  }
+  assert.deepEqual([...pairs].toSorted(), ["iam_tags", "session_tags"]);
+});
+
+function readIfAny(field: Field, value: JsonValue): JsonValue {
+  try {
+    return canonicalOf(field, value);
+  } catch {
+    return null; // it takes no such value
+  }
+}

@@ -54,7 +54,8 @@ function pairs(name: string, help: string): Field<Readonly<Record<string, string
     ],
   };
   const canonical = (input: JsonValue): JsonObject | undefined => read(input);
-  return { source: "body", name, help, secret: false, required: false, schema, canonical, read };
+  const place = { source: "body", name, help, secret: false, required: false } as const;
+  return { ...place, schema, canonical, pairs: true, read };
 }
 
 /** Split at the first "="; null for what is no list of such texts. A comma separates nothing. */

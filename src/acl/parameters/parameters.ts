@@ -2,7 +2,7 @@
 // have. Top-level names only, without regard to case; nested objects count as a whole.
 
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
-import { atOnce, type Sliced } from "@holdfast/shared/sliced";
+import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { Compared, type Reading, type RuleValue, ValueSet } from "./value.ts";
 
 /** How the values of parameters are read, by folded name. */
@@ -141,6 +141,7 @@ export class ParameterCheck {
 
   #isReady(data: JsonObject, fields: Readings | undefined): boolean {
     return Object.keys(data).every((asSent) => {
+      if (!this.#speaksOf(asSent, fields)) return true;
       const reading = fields?.get(foldName(asSent));
       return namesOf(asSent, fields).every((name) =>
         this.#kinds(reading).every(({ named, made }) => {
@@ -152,7 +153,10 @@ export class ParameterCheck {
   }
 
   *#prepare(data: JsonObject, fields: Readings | undefined): Sliced<void> {
+    const pieces = new Pieces();
     for (const asSent of Object.keys(data)) {
+      if (pieces.due) yield;
+      if (!this.#speaksOf(asSent, fields)) continue;
       const reading = fields?.get(foldName(asSent));
       for (const name of namesOf(asSent, fields)) {
         for (const kind of this.#kinds(reading)) {
@@ -162,6 +166,16 @@ export class ParameterCheck {
         }
       }
     }
+  }
+
+  /** Whether the rules name it, by any of its names. Of a thousand that a request brings few may be, so
+   *  nothing is made for the others. */
+  #speaksOf(asSent: string, fields: Readings | undefined): boolean {
+    const { allowed, denied } = this.#rules;
+    const name = foldName(asSent);
+    if (allowed.has(name) || denied.has(name)) return true;
+    const aliases = fields?.get(name)?.aliases;
+    return aliases !== undefined && aliases.length > 0;
   }
 
   #kinds(reading: Reading | undefined): readonly [denied: SetKind, allowed: SetKind] {
@@ -189,23 +203,39 @@ export class ParameterCheck {
       yield { kind: "too-many-values", name: "*" };
       return;
     }
-    const given = Object.entries(data).filter(([, value]) => value !== undefined);
-    if (this.#required.length > 0) {
-      const values = given.filter(([name, value]) => counts(name, value ?? null, fields));
-      const names = new Set(values.flatMap(([name]) => namesOf(name, fields)));
-      for (const name of this.#required) if (!names.has(name)) yield { kind: "missing", name };
-    }
-    if (this.#denyAll && given.length > 0) {
-      yield { kind: "denied-all", name: foldName(given[0]?.[0] ?? "") };
+    const sent = Object.keys(data);
+    for (const name of this.#missing(data, sent, fields)) yield { kind: "missing", name };
+    if (this.#denyAll) {
+      const first = sent.find((name) => data[name] !== undefined);
+      if (first !== undefined) yield { kind: "denied-all", name: foldName(first) };
       return;
     }
     const compared = new Compared();
-    for (const [asSent, value] of given) {
+    for (const asSent of sent) {
+      const isSpokenOf = this.#speaksOf(asSent, fields);
+      if (!isSpokenOf && this.#others) continue;
+      const value = data[asSent];
+      if (value === undefined) continue;
+      if (!isSpokenOf) {
+        yield { kind: "unlisted", name: foldName(asSent) };
+        continue;
+      }
       const names = namesOf(asSent, fields);
-      const asked = { value: value ?? null, reading: fields?.get(foldName(asSent)), compared };
+      const asked = { value, reading: fields?.get(foldName(asSent)), compared };
       const problem = this.#problemOf(names, asked);
       if (problem !== null) yield problem;
     }
+  }
+
+  #missing(data: JsonObject, sent: readonly string[], fields: Readings | undefined): Set<string> {
+    const missing = new Set(this.#required);
+    for (const asSent of sent) {
+      if (missing.size === 0) break;
+      for (const name of namesOf(asSent, fields)) {
+        if (missing.has(name) && counts(asSent, data[asSent], fields)) missing.delete(name);
+      }
+    }
+    return missing;
   }
 
   /** By whichever of its names the rules speak of a parameter. */
@@ -267,9 +297,9 @@ function setsFor(names: readonly string[], kind: SetKind): NamedSet[] {
 
 /** Null takes a value away where it means anything: it is not the one that must be there. Nor is what only
  *  looks like a field that the endpoint knows. */
-function counts(name: string, value: JsonValue, fields: Readings | undefined): boolean {
+function counts(name: string, value: JsonValue | undefined, fields: Readings | undefined): boolean {
   const field = fields?.get(foldName(name));
-  return value !== null && (field === undefined || field.name === name);
+  return value !== undefined && value !== null && (field === undefined || field.name === name);
 }
 
 interface AskedValue {

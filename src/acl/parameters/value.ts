@@ -1,7 +1,7 @@
 // Values that rules name for parameters, and whether a value of a request is among them. Numbers
 // compare by value, booleans and text stay distinct, lists and objects compare as a whole.
 
-import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { canonicalNumber } from "./number.ts";
 import { PrefixTree } from "../prefix-tree.ts";
@@ -48,6 +48,14 @@ export interface Reading {
   readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
   /** Case says nothing to whoever reads it: what is denied is denied in every case. */
   readonly caseless?: boolean | undefined;
+  /** It is a map that may be written as a list of name=value: each pair counts as an element. */
+  readonly pairs?: boolean | undefined;
+}
+
+/** What values are to whoever reads them: as wholes, and as one element of a list or one pair of a map. */
+interface Meanings {
+  readonly wholes: ReadonlySet<string>;
+  readonly elements: ReadonlySet<string>;
 }
 
 /** More values than this are not read as an endpoint reads them. */
@@ -71,7 +79,7 @@ export class ValueSet {
   readonly #folded: boolean;
   readonly #values: readonly RuleValue[];
   /** What the values are read as, by who reads them. */
-  readonly #read = new WeakMap<Reading, ReadonlySet<string>>();
+  readonly #read = new WeakMap<Reading, Meanings>();
 
   private constructor(values: readonly RuleValue[], folded: boolean) {
     this.any = values.length === 0;
@@ -128,8 +136,9 @@ export class ValueSet {
       return this.#hasEnds(text) || this.#holds?.isIn(text) === true;
     }
     if (typeof value === "boolean") return this.#bools.has(value);
-    if (typeof value === "number") return this.#numbers.has(canonicalNumber(String(value)));
-    if (isRawNumber(value)) return this.#numbers.has(canonicalNumber(value.rawJSON));
+    if (typeof value === "number" || isRawNumber(value)) {
+      return this.#numbers.size > 0 && this.#numbers.has(numberKey(value));
+    }
     if (this.#nested.size === 0) return false;
     const key = keyOf(value);
     return key !== null && this.#nested.has(key);
@@ -161,29 +170,46 @@ export class ValueSet {
   }
 
   /** What its values are, read as the endpoint does. */
-  *read(reading: Reading): Sliced<ReadonlySet<string>> {
+  *read(reading: Reading): Sliced<Meanings> {
     const pieces = new Pieces();
-    const known = new Set<string>();
+    const wholes = new Set<string>();
+    const elements = new Set<string>();
     for (const named of this.#values) {
       if (pieces.due) yield;
-      const text = readAs(reading, plain(named));
-      if (text !== null) known.add(text);
+      const value = plain(named);
+      const whole = readAs(reading, value);
+      if (whole !== undefined) wholes.add(this.#meaningOf(whole));
+      for (const one of elementsIn(value, whole, reading)) elements.add(this.#meaningOf(one));
     }
-    this.#read.set(reading, known);
-    return known;
+    const meanings = { wholes, elements };
+    this.#read.set(reading, meanings);
+    return meanings;
+  }
+
+  #meanings(reading: Reading): Meanings {
+    return this.#read.get(reading) ?? atOnce(this.read(reading));
+  }
+
+  /** One text for all that is the same to the reader. */
+  #meaningOf(value: JsonValue): string {
+    return this.#fold(keyOf(value) ?? JSON.stringify(value));
   }
 
   /** Whether a named value is read as the same: "1h", "60m" and 3600 are one duration. */
   #means(value: JsonValue, reading: Reading | undefined): boolean {
     if (reading?.canonical === undefined) return false;
-    const known = this.#read.get(reading) ?? atOnce(this.read(reading));
-    const text = known.size === 0 ? null : readAs(reading, value);
-    return text !== null && known.has(text);
+    const { wholes } = this.#meanings(reading);
+    const read = wholes.size === 0 ? undefined : readAs(reading, value);
+    return read !== undefined && wholes.has(this.#meaningOf(read));
   }
 
   /** For allowing: the whole is named, or it has parts and each of them is. */
   admits(value: JsonValue, reading?: Reading): boolean {
     if (this.any || this.has(value) || this.#means(value, reading)) return true;
+    if (reading?.pairs === true && isObject(value)) {
+      const pairs = Object.entries(value);
+      return pairs.length > 0 && pairs.every((pair) => this.#admitsPair(pair, reading));
+    }
     const parts = partsOf(value);
     return parts.length > 0 && parts.every((part) => this.has(part) || this.#isOne(part, reading));
   }
@@ -198,11 +224,34 @@ export class ValueSet {
       );
       return named || this.#catchesInside(value);
     }
+    if (reading?.pairs === true && isObject(value)) {
+      const named = Object.entries(value).some((pair) => this.#catchesPair(pair, reading));
+      return named || this.#catchesInside(value);
+    }
     if (typeof value !== "string") return this.#catchesInside(value);
     // What a part holds the whole does, and it was looked at.
     return value
       .split(",")
       .some((part) => this.#hasEnds(this.#fold(part)) || this.#hasTrimmed(part));
+  }
+
+  #catchesPair(pair: Pair, reading: Reading): boolean {
+    const text = textOfPair(pair);
+    return this.#isPair(pair, reading) || (text !== null && this.has(text));
+  }
+
+  /** A text allows no other pair than it is read as: {"a=b": "c"} is not what "a=b=c" says. */
+  #admitsPair(pair: Pair, reading: Reading): boolean {
+    if (this.#isPair(pair, reading)) return true;
+    const text = textOfPair(pair);
+    if (text === null || !this.has(text)) return false;
+    const read = readAs(reading, [text]);
+    return read !== undefined && keyOf(read) === keyOfPair(pair);
+  }
+
+  #isPair(pair: Pair, reading: Reading): boolean {
+    const key = keyOfPair(pair);
+    return key !== null && this.#meanings(reading).elements.has(this.#fold(key));
   }
 
   /** Whether a value with a star fits a text anywhere inside: what is denied is so however deep it lies. A
@@ -238,7 +287,10 @@ export class ValueSet {
 
   /** Whether a part of a list is read as a value that is named, which may be spelt otherwise. */
   #isOne(part: JsonValue, reading: Reading | undefined): boolean {
-    return reading?.canonical !== undefined && this.#means([part], reading);
+    if (reading?.canonical === undefined) return false;
+    const { elements } = this.#meanings(reading);
+    const one = elements.size === 0 ? undefined : elementOf(readAs(reading, [part]), reading);
+    return one !== undefined && elements.has(this.#meaningOf(one));
   }
 
   #hasTrimmed(part: JsonValue): boolean {
@@ -251,6 +303,9 @@ export class ValueSet {
 /** Of one request, in all parameters together: more is not compared, and so not allowed. */
 export const MAX_COMPARED = { characters: 256 * 1024, parts: 10_000 };
 
+/** Counted for each element and member beside its text: an empty one takes time, too. */
+const EACH = 2;
+
 /** How much of a request has been compared. */
 export class Compared {
   #characters = 0;
@@ -258,23 +313,50 @@ export class Compared {
 
   /** Counts a value in; whether that is more than may be. */
   isTooMuch(value: JsonValue): boolean {
+    this.#parts += 1;
+    if (isList(value)) this.#parts += value.filter((element) => !isNested(element)).length;
+    else this.#parts += commasIn(value);
     this.#count(value);
-    this.#parts += isList(value) ? value.length : commasIn(value);
+    return this.#isOver;
+  }
+
+  get #isOver(): boolean {
     return this.#characters > MAX_COMPARED.characters || this.#parts > MAX_COMPARED.parts;
   }
 
+  /** Everything that is looked at: names, texts, numbers, and whatever holds others. No further than it
+   *  takes to know that it is too much. */
   #count(value: JsonValue): void {
-    if (typeof value === "string") this.#characters += value.length;
-    else if (isList(value)) {
-      this.#characters += value.length; // a comma each
-      for (const element of value) this.#count(element);
-    } else if (typeof value === "object" && value !== null && !isRawNumber(value)) {
-      for (const [key, member] of Object.entries(value)) {
-        this.#characters += key.length;
-        this.#count(member ?? null);
+    if (!isNested(value)) {
+      this.#characters += lengthOf(value);
+      return;
+    }
+    this.#parts += 1;
+    if (isList(value)) {
+      this.#characters += EACH * value.length;
+      for (const element of value) {
+        if (this.#isOver) return;
+        this.#count(element);
       }
+      return;
+    }
+    const names = Object.keys(value);
+    this.#parts += names.length;
+    for (const name of names) {
+      if (this.#isOver) return;
+      this.#characters += EACH + name.length;
+      this.#count(value[name] ?? null);
     }
   }
+}
+
+function isNested(value: JsonValue): value is readonly JsonValue[] | JsonObject {
+  return typeof value === "object" && value !== null && !isRawNumber(value);
+}
+
+function lengthOf(value: JsonValue): number {
+  if (typeof value === "string") return value.length;
+  return plainText(value)?.length ?? 0;
 }
 
 function commasIn(text: JsonValue): number {
@@ -308,13 +390,44 @@ function plain(value: RuleValue): JsonValue {
   }
 }
 
-function readAs({ canonical }: Reading, value: JsonValue): string | null {
+/** Undefined: no value of the parameter. */
+function readAs({ canonical }: Reading, value: JsonValue): JsonValue | undefined {
   try {
-    const read = canonical?.(value);
-    return read === undefined ? null : JSON.stringify(read);
+    return canonical?.(value);
   } catch {
-    return null; // no value of the parameter
+    return undefined;
   }
+}
+
+/** What a value of a rule is as one element: it may stand alone, in a list, or as the text of either. */
+function elementsIn(
+  value: JsonValue,
+  whole: JsonValue | undefined,
+  reading: Reading,
+): readonly JsonValue[] {
+  const forms = [whole, readAs(reading, [value])];
+  if (whole !== undefined && !isList(whole)) forms.push(readAs(reading, [whole]));
+  return forms.map((form) => elementOf(form, reading)).filter((one) => one !== undefined);
+}
+
+/** The only element of what was read. */
+function elementOf(read: JsonValue | undefined, reading: Reading): JsonValue | undefined {
+  if (read === undefined) return undefined;
+  if (isList(read)) return read.length === 1 ? read[0] : undefined;
+  const isPair = reading.pairs === true && isObject(read) && Object.keys(read).length === 1;
+  return isPair ? read : undefined;
+}
+
+type Pair = readonly [name: string, value: JsonValue | undefined];
+
+function textOfPair([name, value = null]: Pair): string | null {
+  const text = plainText(value);
+  return text === null ? null : `${name}=${text}`;
+}
+
+function keyOfPair([name, value]: Pair): string | null {
+  const key = keyOf(value);
+  return key === null ? null : keyOfMembers([[name, key]]);
 }
 
 /** Of a text, a number or a switch. */
@@ -355,8 +468,7 @@ function keyOf(value: JsonValue | undefined): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "boolean") return String(value);
-  if (typeof value === "number") return canonicalNumber(String(value));
-  if (isRawNumber(value)) return canonicalNumber(value.rawJSON);
+  if (typeof value === "number" || isRawNumber(value)) return numberKey(value);
   if (isList(value)) {
     const keys = value.map(keyOf);
     return keys.includes(null) ? null : `[${keys.join(",")}]`;
@@ -368,6 +480,10 @@ function keyOf(value: JsonValue | undefined): string | null {
     members.push([name, key]);
   }
   return keyOfMembers(members);
+}
+
+function numberKey(value: number | { readonly rawJSON: string }): string {
+  return canonicalNumber(typeof value === "number" ? String(value) : value.rawJSON);
 }
 
 function keyOfMembers(members: readonly (readonly [string, string])[]): string {

@@ -88,6 +88,134 @@ test("T-A13: what is denied by a pattern is denied inside lists and objects, as 
   }
 });
 
+test("T-A13: an element is named in a rule as it is in a request, whatever its spelling", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/mounts/a", { body: { type: "clouda" } });
+  await stage.must("POST", "/v1/sys/mounts/b", { body: { type: "cloudb" } });
+  const owner = { role_name: "Owner", scope: "/subscriptions/X" };
+  const reader = { role_name: "Reader", scope: "/subscriptions/X" };
+  const group = { group_name: "Admins" };
+  const loud = { scope: " /SUBSCRIPTIONS/x/ ", role_name: "OWNER" };
+  const text = JSON.stringify;
+  // Values of a rule, what it speaks of, and requests: whether one of the values is in it, whether all are.
+  const cases: readonly (readonly [string, readonly unknown[], readonly Sent[]])[] = [
+    ...[owner, [owner], loud, text(owner), text([owner])].map(
+      (value) =>
+        [
+          "cloudb_roles",
+          [value],
+          [
+            [[owner], true, true],
+            [[loud], true, true],
+            [text([owner]), true, true],
+            [[owner, owner], true, true],
+            [[reader, owner], true, false],
+            [text([reader, owner]), true, false],
+            [[reader], false, false],
+            [[{ ...owner, scope: "/subscriptions/y" }], false, false],
+          ],
+        ] as const,
+    ),
+    [
+      "cloudb_roles",
+      [[reader, owner]],
+      [
+        [[reader, owner], true, true],
+        [[owner], false, false],
+      ],
+    ],
+    [
+      "cloudb_groups",
+      [group],
+      [
+        [[{ group_name: "admins" }], true, true],
+        [[{ group_name: "b" }, group], true, false],
+        [[{ group_name: "b" }], false, false],
+      ],
+    ],
+    ...["iam_tags", "session_tags"].flatMap((name) =>
+      [
+        ["team=x", "b=y"],
+        [" team = x ", "b=*"],
+        [{ team: "x" }, ["b=y"]],
+      ].map(
+        (values) =>
+          [
+            name,
+            values,
+            [
+              ["team=x", true, true],
+              [["team=x"], true, true],
+              [{ team: "x" }, true, true],
+              [["team=x", "b=y"], true, true],
+              [["b=y", "team = x"], true, true],
+              [{ team: "x", b: "y" }, true, true],
+              [["team=x", "c=z"], true, false],
+              [{ c: "z", b: "y" }, true, false],
+              [["team=xx", "c=z"], false, false],
+              [{ x: "team" }, false, false],
+            ],
+          ] as const,
+      ),
+    ),
+    [
+      "iam_tags",
+      [["b=y", "team=x"]],
+      [
+        [{ team: "x", b: "y" }, true, true],
+        [{ team: "x" }, false, false],
+      ],
+    ],
+    [
+      "iam_tags",
+      ["a=*"],
+      [
+        [{ a: "b=c" }, true, true],
+        [{ "a=b": "c" }, true, false], // another name than any that a list could say
+      ],
+    ],
+  ];
+  for (const [name, values, requests] of cases) {
+    const path = `${name.startsWith("cloudb") ? "b" : "a"}/roles/x`;
+    const rules = (key: string) =>
+      rule(path, EVERYTHING, `${key} = { "${name}" = ${text(values)} }`);
+    const denying = await stage.clientWith(rules("denied_parameters"));
+    const allowing = await stage.clientWith(rules("allowed_parameters"));
+    for (const [value, caught, admitted] of requests) {
+      const send = async (token: string) => {
+        const answer = await stage.server.call("POST", `/v1/${path}`, {
+          token,
+          body: { [name]: value },
+        });
+        return answer.status !== 403;
+      };
+      const told = `${name} = ${text(values)}: ${text(value)}`;
+      assert.equal(await send(denying), !caught, `denied ${told}`);
+      assert.equal(await send(allowing), admitted, `allowed ${told}`);
+    }
+  }
+});
+
+type Sent = readonly [value: unknown, caught: boolean, admitted: boolean];
+
+test("T-A13: a document is denied in every case and every spelling at once", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/mounts/a", { body: { type: "clouda" } });
+  const named = '{ "Statement": [ { "Effect": "Allow", "Action": "iam:PassRole" } ] }';
+  const denied = `denied_parameters = { "policy_document" = [${JSON.stringify(named)}] }`;
+  const token = await stage.clientWith(rule("a/roles/*", EVERYTHING, denied));
+  for (const [policy_document, caught] of [
+    [named, true],
+    [named.replaceAll(" ", ""), true],
+    [named.replaceAll(" ", "").replace("iam:P", "IAM:p"), true],
+    [named.replace("iam", "s3"), false],
+  ] as const) {
+    const body = { credential_type: "iam_user", policy_document };
+    const { status } = await stage.server.call("POST", "/v1/a/roles/x", { token, body });
+    assert.equal(status === 403, caught, `${policy_document}: ${status}`);
+  }
+});
+
 test("T-A13: a type is judged by what it is, not by an older name of it", async (t) => {
   const stage = await scene(t);
   const denied = 'denied_parameters = { "type" = ["clouda"] }';

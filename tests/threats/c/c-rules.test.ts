@@ -109,6 +109,54 @@ test(
 );
 
 test(
+  "T-C03 T-C14: numbers, names and members count for what is compared, however deep",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    await stage.must("POST", "/v1/sys/mounts/one", { body: { type: "kv-v1" } });
+    await stage.must("POST", "/v1/sys/mounts/two", { body: { type: "kv-v2" } });
+    const values = JSON.stringify(
+      Array.from({ length: 250 }, (_, i) => [`*no${i}x*`, `*end${i}x`, `begin${i}x*`][i % 3]),
+    );
+    const denied = `denied_parameters = { data = ${values} }`;
+    const token = await stage.clientWith(
+      rule("one/*", EVERYTHING, denied) + rule("two/data/*", EVERYTHING, denied),
+    );
+    const listOf = (count: number, of: (i: number) => string) =>
+      Array.from({ length: count }, (_, i) => of(i)).join();
+    const digits = (i: number, length: number) => `${i + 1}`.padEnd(length, "7");
+    const members = (count: number, length: number) =>
+      `{${listOf(count, (i) => `"k${i}":${digits(i, length)}`)}}`;
+    const objects = (count: number, length: number) =>
+      `[${listOf(count, () => members(1_000, length))}]`;
+    const lists = (count: number, length: number) =>
+      `[${listOf(count, () => `[${listOf(4_900, (i) => digits(i, length))}]`)}]`;
+    for (const [path, json, want] of [
+      ["two/data/x", `{"data":{"a":${objects(9, 18)}}}`, 200],
+      ["two/data/x", `{"data":{"a":${objects(9, 40)}}}`, 403], // longer, in digits of numbers
+      ["two/data/x", `{"data":{"a":${objects(20, 6)}}}`, 403], // more members
+      ["two/data/x", `{"data":{"a":${lists(2, 18)}}}`, 200],
+      ["two/data/x", `{"data":{"a":${lists(8, 19)}}}`, 403],
+      ["two/data/x", `{"data":{"a":[${listOf(4, () => `[${listOf(4_900, () => "{}")}]`)}]}}`, 403],
+      ["two/data/x", `{"data":{"a":["begin3",{"b":"no0x"}]}}`, 403],
+      ["one/x", members(1_000, 100), 204], // parameters that the rule does not speak of
+      ["one/x", `{"data":${lists(2, 18)}}`, 204],
+      ["one/x", `{"data":${lists(2, 40)}}`, 403],
+    ] as const) {
+      let [status, text] = [0, ""];
+      const work = async () => {
+        const answer = await stage.server.call("POST", `/v1/${path}`, { token, body: json });
+        ({ status, text } = answer);
+      };
+      const block = await blockOf(work);
+      const shown = `${path} ${json.slice(0, 30)} (${json.length})`;
+      assert.equal(status, want, `${shown}: ${text.slice(0, 200)}`);
+      assert.ok(block < LIMIT, `${shown}: ${block.toFixed(0)} ms`);
+    }
+  },
+);
+
+test(
   "T-C03 T-C14: patterns for many parameters are made ready in slices, and too much of all together is denied",
   TIMEOUT,
   async (t) => {
