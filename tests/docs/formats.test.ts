@@ -8,6 +8,17 @@ import test from "node:test";
 import type { Codec } from "@holdfast/shared/codec";
 import { roleCodec } from "@holdfast/engines/approle/role";
 import { secretIdCodec } from "@holdfast/engines/approle/secret-id";
+import { rootCodec } from "@holdfast/engines/clouda/keys/root-config";
+import {
+  keyMakingCodec,
+  staticCredsCodec,
+  staticRoleCodec,
+} from "@holdfast/engines/clouda/keys/static-role";
+import { leaseConfigCodec } from "@holdfast/engines/clouda/roles/lease-config";
+import { roleCodec as cloudaRoleCodec } from "@holdfast/engines/clouda/roles/stored-role";
+import { roleCodec as cloudbRoleCodec } from "@holdfast/engines/cloudb/roles/role";
+import { configCodec as cloudbConfigCodec } from "@holdfast/engines/cloudb/rotation/config";
+import { rotationCodec } from "@holdfast/engines/cloudb/rotation/rotation-state";
 import { userCodec } from "@holdfast/engines/userpass/user";
 import { leaseCodec } from "../../src/leases/lease.ts";
 import { recordCodec as mountCodec } from "../../src/mounts/table/mount-record.ts";
@@ -36,6 +47,16 @@ const CODECS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
   user: again(userCodec),
   role: again(roleCodec),
   "secret-id": again(secretIdCodec),
+  // Most of these take any JSON: cloud-formats.test.ts compares them with what the engines really write.
+  "clouda-root": again(rootCodec),
+  "clouda-lease": again(leaseConfigCodec),
+  "clouda-role": again(cloudaRoleCodec),
+  "clouda-static-role": again(staticRoleCodec),
+  "clouda-static-creds": again(staticCredsCodec),
+  "clouda-static-making": again(keyMakingCodec),
+  "cloudb-config": again(cloudbConfigCodec),
+  "cloudb-rotation": again(rotationCodec),
+  "cloudb-role": again(cloudbRoleCodec),
   "wrapped-answer": (bytes) => {
     const answer = answerIn(objectCodec.decode(bytes));
     assert.ok(answer !== null);

@@ -94,7 +94,7 @@ export const EMPTY: StoredRoot = {
   replacedKey: null,
 };
 
-const codec = jsonCodec<StoredRoot>();
+export const rootCodec = jsonCodec<StoredRoot>();
 
 export class RootConfig {
   readonly #needs: EngineNeeds;
@@ -105,7 +105,7 @@ export class RootConfig {
 
   /** Null where it was never written. */
   async read(): Promise<StoredRoot | null> {
-    return checked(await this.#needs.storage.get(KEY, codec));
+    return checked(await this.#needs.storage.get(KEY, rootCodec));
   }
 
   /** What is left out stays as it is, but for the template, which goes back to the built-in one. */
@@ -115,8 +115,8 @@ export class RootConfig {
       await this.#proveIdentity(this.#changed(await this.read(), change, clock.now()));
     }
     return storage.write((tx) => {
-      const after = this.#changed(checked(tx.get(KEY, codec)), change, tx.time);
-      tx.put(KEY, after, codec);
+      const after = this.#changed(checked(tx.get(KEY, rootCodec)), change, tx.time);
+      tx.put(KEY, after, rootCodec);
       return after;
     });
   }
@@ -155,9 +155,9 @@ export class RootConfig {
     expected: string,
     make: (before: StoredRoot) => Partial<StoredRoot>,
   ): boolean {
-    const before = checked(tx.get(KEY, codec));
+    const before = checked(tx.get(KEY, rootCodec));
     if (before === null || before.accessKey !== expected) return false;
-    tx.put(KEY, { ...before, ...make(before) }, codec);
+    tx.put(KEY, { ...before, ...make(before) }, rootCodec);
     return true;
   }
 

@@ -23,7 +23,7 @@ export interface LeaseTerms {
   readonly maxTtl: Nanos | null;
 }
 
-const codec = jsonCodec<StoredLease>();
+export const leaseConfigCodec = jsonCodec<StoredLease>();
 
 export class LeaseConfig {
   readonly #needs: EngineNeeds;
@@ -38,7 +38,7 @@ export class LeaseConfig {
     const max = lifetime("lease_max", leaseMax);
     if (max > 0n && ttl > max) throw invalid("lease-order", "lease exceeds lease_max");
     const stored = { lease: showGoDuration(ttl), lease_max: showGoDuration(max) };
-    await this.#needs.storage.write((tx) => tx.put(KEY, stored, codec));
+    await this.#needs.storage.write((tx) => tx.put(KEY, stored, leaseConfigCodec));
   }
 
   /** What holds: as the mount says where nothing, or 0, was written. */
@@ -52,7 +52,7 @@ export class LeaseConfig {
   }
 
   async terms(): Promise<LeaseTerms> {
-    const stored = await this.#needs.storage.get(KEY, codec);
+    const stored = await this.#needs.storage.get(KEY, leaseConfigCodec);
     if (stored === null) return { ttl: null, maxTtl: null };
     const ttl = readGoDuration("lease", stored.lease);
     const maxTtl = readGoDuration("lease_max", stored.lease_max);
