@@ -1,5 +1,5 @@
 // The engine on its own before a fake provider: where its credentials come from, what its configuration
-// takes, and what the three kinds of credentials are like. Through a server: tests/spec/clouda-*.
+// takes, and what the three kinds of credentials are like. Through a server: tests/spec/clouda/.
 
 import assert from "node:assert/strict";
 import test from "node:test";

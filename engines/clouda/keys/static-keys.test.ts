@@ -1,5 +1,5 @@
 // Keys of static roles where something comes in between: a root key among them, a store that fails, somebody
-// who changes the role. Through a server: tests/spec/clouda-static*.
+// who changes the role. Through a server: tests/spec/clouda/.
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,6 +1,6 @@
 // The engine of cloud A on its own, before a fake provider. Time stands still while a call is under way and
 // passes while the engine waits, so that waits of seconds are over in a blink on however slow a machine.
-// Through a whole server: tests/spec/clouda-*.
+// Through a whole server: tests/spec/clouda/.
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
