@@ -72,7 +72,7 @@ test("T-I15: an answer with declarations, entities or prototypes in it is none",
     server.fake.control.fault({ kind: "raw", action: "GetFederationToken", status: 200, body });
     const began = process.hrtime.bigint();
     refused(await server.askCreds("clouda/creds/r"), 502, /UnexpectedAnswer/);
-    assert.ok(process.hrtime.bigint() - began < 2_000_000_000n);
+    assert.ok(process.hrtime.bigint() - began < 15_000_000_000n); // not the minutes of a bomb
     if (body.length < 100) assert.equal(rootOf(body), "GetUserResponse"); // well-formed, and another's
   }
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);

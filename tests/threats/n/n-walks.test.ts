@@ -6,22 +6,10 @@ import { Agent } from "node:http";
 import test from "node:test";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { at } from "../../support/http-client.ts";
-import { longestBlock } from "../../support/processor-time.ts";
+import { keepsNobodyWaiting } from "../../support/processor-time.ts";
 import { EVERYTHING, rule, scene, type Scene } from "../scene.ts";
 
 const TIMEOUT = { timeout: 60_000 };
-const LIMIT = 50;
-
-async function blockOf(work: () => Promise<unknown>): Promise<number> {
-  const blocks: number[] = [];
-  for (let i = 0; i < 4; i++) blocks.push(await longestBlock(work));
-  return Math.min(...blocks);
-}
-
-async function soon(what: string, work: () => Promise<unknown>): Promise<void> {
-  const block = await blockOf(work);
-  assert.ok(block < LIMIT, `${what}: ${block.toFixed(0)} ms in one turn`);
-}
 
 async function filled(stage: Scene, paths: readonly string[], metadata?: JsonObject) {
   await stage.must("POST", "/v1/sys/mounts/w", { body: { type: "kv" } });
@@ -52,16 +40,16 @@ test("T-N08: a walk past closed folders gives others their turn", TIMEOUT, async
     ["w/metadata/f", "w/metadata/f/"].map((path) => rule(path, ["list", "scan"])).join("") +
       ["w/copy", "w/recycle"].map((path) => rule(path, EVERYTHING)).join(""),
   );
-  await soon("scan", async () => {
+  await keepsNobodyWaiting("scan", async () => {
     const answer = await stage.server.call("LIST", "/v1/w/metadata/f?scan=true", { token });
     assert.deepEqual(at(answer, "data", "keys"), ["a", "z"]);
   });
-  await soon("copy", async () => {
+  await keepsNobodyWaiting("copy", async () => {
     const body = { from: "f", to: "g", recursive: true };
     const answer = await stage.server.call("POST", "/v1/w/copy", { token, body });
     assert.equal(at(answer, "data", "refused"), 2, answer.text);
   });
-  await soon("folders", () => stage.must("LIST", "/v1/w/metadata/f"));
+  await keepsNobodyWaiting("folders", () => stage.must("LIST", "/v1/w/metadata/f"));
 });
 
 test("T-N08: the recycle bin is shown in pages, with turns for others", TIMEOUT, async (t) => {
@@ -73,11 +61,11 @@ test("T-N08: the recycle bin is shown in pages, with turns for others", TIMEOUT,
   for (const from of [0, 1000]) {
     await stage.server.call("POST", "/v1/w/bulk-delete", { token, body: body(from) });
   }
-  await soon("recycle", async () => {
+  await keepsNobodyWaiting("recycle", async () => {
     const answer = await stage.server.call("LIST", "/v1/w/recycle", { token });
     assert.ok(answer.text.length < 300 * 1024, `${answer.text.length} bytes`);
   });
-  await soon("bulk-delete", async () => {
+  await keepsNobodyWaiting("bulk-delete", async () => {
     const answer = await stage.server.call("POST", "/v1/w/bulk-delete", { token, body: body(0) });
     assert.equal(at(answer, "data", "absent"), 1000, answer.text);
   });
@@ -93,7 +81,7 @@ test(
     const notes = Object.fromEntries(numbered(64, (n) => n).map((n) => [n, "\u0001".repeat(512)]));
     await filled(stage, paths, notes);
     const token = await stage.clientWith(rule("w/*", EVERYTHING));
-    await soon("detailed", async () => {
+    await keepsNobodyWaiting("detailed", async () => {
       const answer = await stage.server.call("LIST", "/v1/w/detailed-metadata/noted", { token });
       assert.ok(answer.text.length < 300 * 1024, `${answer.text.length} bytes`);
     });
@@ -102,7 +90,7 @@ test(
       listed,
       numbered(120, (n) => n),
     );
-    await soon("search", async () => {
+    await keepsNobodyWaiting("search", async () => {
       const answer = await stage.server.call("GET", "/v1/w/search?q=nowhere", { token });
       assert.deepEqual(at(answer, "data", "keys"), [], answer.text);
     });
