@@ -1,16 +1,12 @@
 // The way of one request: a stage per line in #pass, in the order of docs/decisions/0007. Whatever refuses
-// throws a Failure; #refuse has it recorded, and http/ turns it into a status.
+// throws a Failure; recording.ts has it recorded, and http/ turns it into a status.
 
 import { EMPTY, text } from "@holdfast/shared/bytes";
-import { CanonicalPath, isSegment, splitTarget } from "@holdfast/shared/text/canonical-path";
 import { describe, Failure } from "@holdfast/shared/failure";
-import { traceOf } from "@holdfast/shared/fault";
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { readJson } from "@holdfast/shared/json/json-reader";
-import type { Log } from "@holdfast/shared/log";
-import { parseQuery } from "@holdfast/shared/text/query";
-import type { Clock, Instant, Timers } from "@holdfast/shared/world";
+import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import { helpFor, overviewOf } from "../endpoint/help.ts";
@@ -20,21 +16,23 @@ import type { RequestContext, Caller } from "@holdfast/shared/endpoint/request";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { programInput } from "../policies/governing/program-request.ts";
 import { wrappingInvalid } from "../endpoint/wrapping-failure.ts";
-import { inAclWords } from "./acl-words.ts";
 import { HandlerContext } from "./request-context.ts";
 import { decisionOn } from "./decision.ts";
 import * as failures from "./failures.ts";
+import { Finding } from "./finding.ts";
 import type { Core, Incoming, Outcome } from "./incoming.ts";
 import { governedRequest } from "./governed-request.ts";
 import type { ReadInput } from "@holdfast/shared/endpoint/input";
 import { isPublic, needOf, reaches } from "./need.ts";
-import { MEANING, meaningOf } from "@holdfast/shared/endpoint/operation";
+import { MEANING } from "@holdfast/shared/endpoint/operation";
 import { runsHere } from "./placement.ts";
+import { Recording } from "./recording.ts";
 import { RequestState } from "./request-state.ts";
-import type { Route } from "@holdfast/shared/endpoint/router";
+
 import { Routing } from "./routing.ts";
-import type { Running, RunningRequest } from "./running.ts";
+import type { RunningRequest } from "./running.ts";
 import type * as seams from "./seams.ts";
+import type { PipelineParts } from "./seams.ts";
 
 /** What a query may say to the server itself, beside the endpoint's own parameters. */
 // Clients of the API that /acl/ has in common with another server send their own namespace along.
@@ -45,29 +43,11 @@ const NONE: readonly string[] = [];
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;
 
-export interface PipelineParts {
-  readonly endpoints: readonly Served[];
-  readonly node: seams.NodeState;
-  readonly tokens: seams.TokenLookup;
-  readonly namespaces: seams.NamespaceTree;
-  readonly mounts: seams.MountTable;
-  readonly leases: seams.Leasing;
-  readonly logins: seams.Logins;
-  readonly wrapping: seams.Wrapping;
-  readonly decisions: seams.Decisions;
-  readonly governance: seams.Governance;
-  readonly audit: seams.Auditing;
-  readonly quotas: seams.RateLimiting;
-  readonly attempts: seams.Attempts;
-  readonly running: Running;
-  readonly timers: Timers;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly routing: Routing;
+  readonly #finding: Finding;
+  readonly #recording: Recording;
   readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
   readonly #again = (state: RequestState, asked: RequestContext) =>
     this.#govern(state, asked, this.#parts.clock.now());
@@ -75,6 +55,8 @@ export class Pipeline implements Core {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.routing = new Routing(parts);
+    this.#finding = new Finding(parts, this.routing);
+    this.#recording = new Recording(parts);
     this.#asking = { ...parts, routing: this.routing };
   }
 
@@ -86,7 +68,7 @@ export class Pipeline implements Core {
     try {
       result = await this.#pass(state, entry);
     } catch (error) {
-      result = await this.#refuse(state, error);
+      result = await this.#recording.refusal(state, error);
       // Whoever succeeds may log in as often as it likes, and a farm behind one address does.
       if (isLogin(state) && !state.elsewhere && result.kind !== "rate-limited") {
         this.#parts.attempts.count(incoming.remote.address);
@@ -105,7 +87,7 @@ export class Pipeline implements Core {
   streams(request: Pick<Incoming, "verb" | "target" | "namespace">): number {
     const state = new RequestState(request as Incoming, this.#parts.clock.now());
     try {
-      this.#find(state);
+      this.#finding.find(state);
     } catch (error) {
       if (error instanceof Failure) return 0; // told when it is handled
       throw error;
@@ -114,7 +96,7 @@ export class Pipeline implements Core {
   }
 
   async #pass(state: RequestState, entry: RunningRequest): Promise<Reply> {
-    this.#find(state); // canonical path, namespace, endpoint
+    this.#finding.find(state); // canonical path, namespace, endpoint
     if (state.mount !== null) entry.mount = state.mount.uuid;
     this.#answersNow(state); // sealed, not initialised, disaster-recovery secondary
     this.#place(state); // active node or standby
@@ -133,7 +115,7 @@ export class Pipeline implements Core {
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, asked, endpoint);
-    await this.#recordRequest(state, endpoint);
+    await this.#recording.request(state, endpoint);
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(state);
     const { input, warnings } = readInput(state);
@@ -141,68 +123,8 @@ export class Pipeline implements Core {
     if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
     const answered = withWarnings(passed(state, await endpoint.run(input, asked)), told);
     const reply = await this.#settle(state, asked, answered); // lease or token; wrapping
-    await this.#recordResponse(state, reply);
+    await this.#recording.response(state, reply);
     return reply;
-  }
-
-  /** The one place where a path is read. From here on there is only the canonical one. */
-  #find(state: RequestState): void {
-    const { incoming } = state;
-    const { node, namespaces } = this.#parts;
-    const target = splitTarget(incoming.target);
-    const whole = CanonicalPath.parse(target.path);
-    const base = readNamespace(incoming.namespace);
-    state.path = whole;
-    state.query = parseQuery(target.query);
-    state.meant = meaningOf(incoming.verb, state.query);
-    const { operation, method, headOnly, scans = false } = state.meant;
-    const slash = whole.folder && operation !== "list" && operation !== "help";
-
-    let child: boolean;
-    if (node.sealed) {
-      // The tree of namespaces is behind the barrier: all that is known is whether one was named.
-      child = base !== "";
-    } else {
-      const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
-      if (named === null) {
-        state.namespace = null;
-      } else {
-        const { namespace, taken } = namespaces.resolve(named, whole.segments);
-        state.namespace = namespace;
-        state.path = whole.after(taken);
-      }
-      child = state.namespace !== ROOT_NAMESPACE && state.namespace?.id !== ROOT_NAMESPACE.id;
-    }
-    this.#findRoute(state, state.path);
-    if (slash && !isListOnly(state.route)) {
-      if (!dropsSlash(state.route)) throw misplacedSlash(state.route);
-      state.path = CanonicalPath.of(state.path.segments);
-    }
-    if (operation === "help") return;
-    const answering = method === null ? null : (state.route.methods.get(method) ?? null);
-    const unable =
-      (headOnly && answering?.head !== true) ||
-      (scans && answering?.byName.get("scan")?.source !== "query");
-    const endpoint = unable ? null : answering;
-    state.restricted = child && endpoint?.rootOnly === true;
-    state.endpoint = state.restricted ? null : endpoint;
-  }
-
-  /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
-   *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
-  #findRoute(state: RequestState, path: CanonicalPath): void {
-    const { namespace } = state;
-    const reached = this.routing.reach(namespace, path.segments);
-    state.mount = reached.mount;
-    state.route = reached.route;
-    if (reached.segments !== path.segments) {
-      state.path = CanonicalPath.of(reached.segments, path.folder);
-      state.respelled = true;
-    }
-    const asked = state.meant?.operation === "help" && reached.route.methods.size === 0;
-    if (!asked || reached.mount === null || namespace === null) return;
-    const found = this.#parts.mounts.find(namespace, path.segments);
-    if (found?.taken === path.segments.length) state.below = found.endpoints.endpoints;
   }
 
   #answersNow(state: RequestState): void {
@@ -399,108 +321,11 @@ export class Pipeline implements Core {
     if (endpoint.unwraps) throw failures.wrappedAlready();
     this.#parts.wrapping.admit(wrapTtl, asked);
   }
-
-  async #recordRequest(state: RequestState, endpoint: Served | null): Promise<void> {
-    if (!this.#isRecorded(state, endpoint)) return;
-    const audited = state.audited(true);
-    await this.#parts.audit.request(audited, "");
-    state.recorded = audited;
-  }
-
-  /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
-   *  longer than it waits cannot be recorded any more, and is not given out. */
-  async #recordResponse(state: RequestState, reply: Reply): Promise<void> {
-    const { audit } = this.#parts;
-    if (state.recorded === null || state.aside) return;
-    if (!audit.isOpen) throw failures.sealed();
-    const data = recordedData(reply);
-    const { auth, warnings, wrapInfo } = reply;
-    const leaseId = reply.leased?.id ?? "";
-    await audit.response(state.recorded, {
-      data,
-      auth,
-      leaseId,
-      wrapInfo,
-      warnings,
-      error: "",
-    });
-  }
-
-  /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
-  #isRecorded({ caller, incoming, recorded }: RequestState, endpoint: Served | null): boolean {
-    const { node, audit } = this.#parts;
-    if (!audit.isOpen || endpoint?.audited === false) return false;
-    if (recorded !== null) return true; // it began before the node sealed
-    if (node.sealed) return false;
-    if (endpoint?.access.kind !== "capability" || endpoint.access.openTo === null) return true;
-    return caller !== null || !incoming.listener.openings[endpoint.access.openTo];
-  }
-
-  /** The end of the way for a request that is not answered: two records, as for every other. */
-  async #refuse(state: RequestState, error: unknown): Promise<Failure> {
-    const { audit, quotas } = this.#parts;
-    const failure = this.#failureOf(state, error);
-    state.headers = { ...state.headers, ...allowed(state, failure), ...failure.headers };
-    if (failure.code === "audit-failed" || !this.#isRecorded(state, state.endpoint)) {
-      return failure;
-    }
-    // What was recorded when it came in has its second record too.
-    const unseen = state.recorded === null;
-    if (failure.kind === "rate-limited" && unseen && !quotas.auditRefusals) return failure;
-    try {
-      const audited = state.recorded ?? state.audited(false);
-      if (state.recorded === null) await audit.request(audited, failure.message);
-      await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
-      return failure;
-    } catch (unrecorded) {
-      return this.#failureOf(state, unrecorded);
-    }
-  }
-
-  #failureOf(state: RequestState, error: unknown): Failure {
-    const { incoming, endpoint } = state;
-    if (error instanceof Failure) {
-      return state.isAcl ? inAclWords(error, state, this.#parts) : error;
-    }
-    // The message of a foreign error may quote what it failed on: only its place is told.
-    const fields = { request: incoming.id, endpoint: endpoint?.name ?? "", fault: traceOf(error) };
-    this.#parts.log.error("a request failed for a fault of ours", fields);
-    return failures.internal(incoming.id, error);
-  }
-}
-
-/** Of a stream a record has what is known before it begins. */
-function recordedData({ data }: Reply): JsonObject | undefined {
-  if (data instanceof StreamBody) return { content_type: data.contentType, length: data.length };
-  return data as JsonObject | undefined; // text and lists are values of JSON as well
 }
 
 /** By somebody who is not on this machine: only those are slowed down. */
 function isLogin({ endpoint, incoming }: RequestState): boolean {
   return endpoint?.login === true && !incoming.remote.loopback;
-}
-
-/** The namespace header, without the slashes that may stand at its ends. */
-function readNamespace(header: string | null): string {
-  const text = header === null ? "" : header.replace(/^\//, "").replace(/\/$/, "");
-  if (text !== "" && !text.split("/").every(isSegment)) throw failures.namespaceMalformed();
-  return text;
-}
-
-/** There the slash is right and the verb is not, which those are told who may know. */
-function isListOnly({ methods }: Route): boolean {
-  return methods.size === 1 && methods.has("LIST");
-}
-
-function dropsSlash({ methods }: Route): boolean {
-  return methods.values().some(({ slashFalls }) => slashFalls);
-}
-
-function misplacedSlash({ methods }: Route): Failure {
-  for (const { folderText } of methods.values()) {
-    if (folderText !== "") return failures.folderNamed(folderText);
-  }
-  return failures.trailingSlash();
 }
 
 function readBody(endpoint: Served, bytes: Uint8Array): JsonObject {
@@ -515,19 +340,6 @@ function readBody(endpoint: Served, bytes: Uint8Array): JsonObject {
 /** What clients with typed nothings send for no body at all. */
 function isNull({ family }: Served, bytes: Uint8Array): boolean {
   return family === "enveloped" && bytes.length <= 5 && text(bytes).trimEnd() === "null";
-}
-
-/** What can be done on the path, for whoever may know that there is something. */
-function allowed(
-  { route, caller, restricted }: RequestState,
-  { kind }: Failure,
-): Record<string, string> {
-  const told = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
-  if (!told || route.methods.size === 0) return {};
-  const verbs = [...route.methods].flatMap(([method, { head }]) =>
-    method === "POST" ? ["POST", "PUT"] : head ? [method, "HEAD"] : [method],
-  );
-  return { Allow: verbs.join(", ") };
 }
 
 /** The values as the handler takes them: those that were judged. */

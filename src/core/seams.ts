@@ -1,7 +1,8 @@
 // What the pipeline asks of the rooms. Each room has a class that fits; server.ts puts them together.
 
 import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
-import type { Nanos } from "@holdfast/shared/world";
+import type { Log } from "@holdfast/shared/log";
+import type { Clock, Nanos, Timers } from "@holdfast/shared/world";
 import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
 import type { AuditedAnswer, AuditedRequest } from "../endpoint/audited.ts";
@@ -18,6 +19,7 @@ import type {
 } from "@holdfast/shared/endpoint/request";
 import type { ProgramInput } from "../program/request/program-input.ts";
 import type { NodeRole } from "../seal/health.ts";
+import type { Running } from "./running.ts";
 import type { Governor } from "../policies/governing/governing-places.ts";
 import type { Route } from "@holdfast/shared/endpoint/router";
 
@@ -161,4 +163,25 @@ export interface Attempts {
   check(address: string): void;
   /** Counts what has failed, once that is known. */
   count(address: string): void;
+}
+
+/** Everything that a request meets on its way. */
+export interface PipelineParts {
+  readonly endpoints: readonly Served[];
+  readonly node: NodeState;
+  readonly tokens: TokenLookup;
+  readonly namespaces: NamespaceTree;
+  readonly mounts: MountTable;
+  readonly leases: Leasing;
+  readonly logins: Logins;
+  readonly wrapping: Wrapping;
+  readonly decisions: Decisions;
+  readonly governance: Governance;
+  readonly audit: Auditing;
+  readonly quotas: RateLimiting;
+  readonly attempts: Attempts;
+  readonly running: Running;
+  readonly timers: Timers;
+  readonly clock: Clock;
+  readonly log: Log;
 }

@@ -31,7 +31,7 @@ test("T-A05: the check finds a second reading of a path, and nothing else", () =
   }
   for (const [path, source] of [
     ["src/core/a.ts", "// new URL(target) would resolve dots"],
-    ["src/core/pipeline.ts", "CanonicalPath.parse(splitTarget(raw).path); parseQuery(raw);"],
+    ["src/core/finding.ts", "CanonicalPath.parse(splitTarget(raw).path); parseQuery(raw);"],
     ["shared/endpoint/router.ts", "const path = CanonicalPath.of(segments);"],
     ["client/server-address.ts", "const url = new URL(text);"],
     ["src/core/a.test.ts", "new URL(server.url);"],
@@ -45,7 +45,7 @@ test("T-A05: the check finds a second reading of a path, and nothing else", () =
 });
 
 test("T-A05: a request's path and query are read in one place", () => {
-  assert.ok(files.includes("src/core/pipeline.ts"));
+  assert.ok(files.includes("src/core/finding.ts"));
   assert.deepEqual(found(targetReading), []);
 });
 

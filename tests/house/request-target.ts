@@ -23,9 +23,9 @@ const READERS: readonly { readonly what: RegExp; readonly files: RegExp }[] = [
   },
   {
     what: /\bCanonicalPath\s*\.\s*parse\b|(?<!function\s+)\bsplitTarget\s*\(/g,
-    files: /^src\/(?:core\/pipeline|http\/request\/target)\.ts$/,
+    files: /^src\/(?:core\/finding|http\/request\/target)\.ts$/,
   },
-  { what: /(?<!function\s+)\bparseQuery\s*\(/g, files: /^src\/core\/pipeline\.ts$/ },
+  { what: /(?<!function\s+)\bparseQuery\s*\(/g, files: /^src\/core\/finding\.ts$/ },
 ];
 
 /** Readings of a request's target by a file that is not its reader. Tests are free. */

@@ -1,0 +1,106 @@
+// Where a request goes: its canonical path, the namespace, the mount and the endpoint. Nobody reads a path
+// after this.
+
+import { CanonicalPath, isSegment, splitTarget } from "@holdfast/shared/text/canonical-path";
+import type { Failure } from "@holdfast/shared/failure";
+import { meaningOf } from "@holdfast/shared/endpoint/operation";
+import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
+import type { Route } from "@holdfast/shared/endpoint/router";
+import { parseQuery } from "@holdfast/shared/text/query";
+import * as failures from "./failures.ts";
+import type { RequestState } from "./request-state.ts";
+import type { Routing } from "./routing.ts";
+import type { PipelineParts } from "./seams.ts";
+
+export class Finding {
+  readonly #parts: PipelineParts;
+  readonly #routing: Routing;
+
+  constructor(parts: PipelineParts, routing: Routing) {
+    this.#parts = parts;
+    this.#routing = routing;
+  }
+
+  /** The one place where a path is read. From here on there is only the canonical one. */
+  find(state: RequestState): void {
+    const { incoming } = state;
+    const { node, namespaces } = this.#parts;
+    const target = splitTarget(incoming.target);
+    const whole = CanonicalPath.parse(target.path);
+    const base = readNamespace(incoming.namespace);
+    state.path = whole;
+    state.query = parseQuery(target.query);
+    state.meant = meaningOf(incoming.verb, state.query);
+    const { operation, method, headOnly, scans = false } = state.meant;
+    const slash = whole.folder && operation !== "list" && operation !== "help";
+
+    let child: boolean;
+    if (node.sealed) {
+      // The tree of namespaces is behind the barrier: all that is known is whether one was named.
+      child = base !== "";
+    } else {
+      const named = base === "" ? ROOT_NAMESPACE : namespaces.named(base);
+      if (named === null) {
+        state.namespace = null;
+      } else {
+        const { namespace, taken } = namespaces.resolve(named, whole.segments);
+        state.namespace = namespace;
+        state.path = whole.after(taken);
+      }
+      child = state.namespace !== ROOT_NAMESPACE && state.namespace?.id !== ROOT_NAMESPACE.id;
+    }
+    this.#findRoute(state, state.path);
+    if (slash && !isListOnly(state.route)) {
+      if (!dropsSlash(state.route)) throw misplacedSlash(state.route);
+      state.path = CanonicalPath.of(state.path.segments);
+    }
+    if (operation === "help") return;
+    const answering = method === null ? null : (state.route.methods.get(method) ?? null);
+    const unable =
+      (headOnly && answering?.head !== true) ||
+      (scans && answering?.byName.get("scan")?.source !== "query");
+    const endpoint = unable ? null : answering;
+    state.restricted = child && endpoint?.rootOnly === true;
+    state.endpoint = state.restricted ? null : endpoint;
+  }
+
+  /** What is no part of the server itself is some mount's, or nothing. From here on the path is as its
+   *  declaration reads it: quotas, rules, programs, records and leases know no other spelling. */
+  #findRoute(state: RequestState, path: CanonicalPath): void {
+    const { namespace } = state;
+    const reached = this.#routing.reach(namespace, path.segments);
+    state.mount = reached.mount;
+    state.route = reached.route;
+    if (reached.segments !== path.segments) {
+      state.path = CanonicalPath.of(reached.segments, path.folder);
+      state.respelled = true;
+    }
+    const asked = state.meant?.operation === "help" && reached.route.methods.size === 0;
+    if (!asked || reached.mount === null || namespace === null) return;
+    const found = this.#parts.mounts.find(namespace, path.segments);
+    if (found?.taken === path.segments.length) state.below = found.endpoints.endpoints;
+  }
+}
+
+/** The namespace header, without the slashes that may stand at its ends. */
+function readNamespace(header: string | null): string {
+  const text = header === null ? "" : header.replace(/^\//, "").replace(/\/$/, "");
+  if (text !== "" && !text.split("/").every(isSegment)) throw failures.namespaceMalformed();
+  return text;
+}
+
+/** There the slash is right and the verb is not, which those are told who may know. */
+function isListOnly({ methods }: Route): boolean {
+  return methods.size === 1 && methods.has("LIST");
+}
+
+function dropsSlash({ methods }: Route): boolean {
+  return methods.values().some(({ slashFalls }) => slashFalls);
+}
+
+function misplacedSlash({ methods }: Route): Failure {
+  for (const { folderText } of methods.values()) {
+    if (folderText !== "") return failures.folderNamed(folderText);
+  }
+  return failures.trailingSlash();
+}

@@ -1,0 +1,109 @@
+// What is recorded of a request: one line when it may run, one with its answer. A request that is refused
+// has the same two, and a fault of ours is told by its place alone.
+
+import { Failure } from "@holdfast/shared/failure";
+import { traceOf } from "@holdfast/shared/fault";
+import type { JsonObject } from "@holdfast/shared/json/json";
+import type { Served } from "@holdfast/shared/endpoint/endpoint";
+import type { Reply } from "@holdfast/shared/endpoint/reply";
+import { StreamBody } from "@holdfast/shared/endpoint/stream";
+import { inAclWords } from "./acl-words.ts";
+import * as failures from "./failures.ts";
+import { isPublic } from "./need.ts";
+import type { RequestState } from "./request-state.ts";
+import type { PipelineParts } from "./seams.ts";
+
+export class Recording {
+  readonly #parts: PipelineParts;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  async request(state: RequestState, endpoint: Served | null): Promise<void> {
+    if (!this.#isRecorded(state, endpoint)) return;
+    const audited = state.audited(true);
+    await this.#parts.audit.request(audited, "");
+    state.recorded = audited;
+  }
+
+  /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
+   *  longer than it waits cannot be recorded any more, and is not given out. */
+  async response(state: RequestState, reply: Reply): Promise<void> {
+    const { audit } = this.#parts;
+    if (state.recorded === null || state.aside) return;
+    if (!audit.isOpen) throw failures.sealed();
+    const data = recordedData(reply);
+    const { auth, warnings, wrapInfo } = reply;
+    const leaseId = reply.leased?.id ?? "";
+    await audit.response(state.recorded, {
+      data,
+      auth,
+      leaseId,
+      wrapInfo,
+      warnings,
+      error: "",
+    });
+  }
+
+  /** Everything but what is declared otherwise, and what a listener opens to all (metrics). */
+  #isRecorded({ caller, incoming, recorded }: RequestState, endpoint: Served | null): boolean {
+    const { node, audit } = this.#parts;
+    if (!audit.isOpen || endpoint?.audited === false) return false;
+    if (recorded !== null) return true; // it began before the node sealed
+    if (node.sealed) return false;
+    if (endpoint?.access.kind !== "capability" || endpoint.access.openTo === null) return true;
+    return caller !== null || !incoming.listener.openings[endpoint.access.openTo];
+  }
+
+  /** The end of the way for a request that is not answered: two records, as for every other. */
+  async refusal(state: RequestState, error: unknown): Promise<Failure> {
+    const { audit, quotas } = this.#parts;
+    const failure = this.#failureOf(state, error);
+    state.headers = { ...state.headers, ...allowed(state, failure), ...failure.headers };
+    if (failure.code === "audit-failed" || !this.#isRecorded(state, state.endpoint)) {
+      return failure;
+    }
+    // What was recorded when it came in has its second record too.
+    const unseen = state.recorded === null;
+    if (failure.kind === "rate-limited" && unseen && !quotas.auditRefusals) return failure;
+    try {
+      const audited = state.recorded ?? state.audited(false);
+      if (state.recorded === null) await audit.request(audited, failure.message);
+      await audit.response(audited, { data: undefined, warnings: [], error: failure.message });
+      return failure;
+    } catch (unrecorded) {
+      return this.#failureOf(state, unrecorded);
+    }
+  }
+
+  #failureOf(state: RequestState, error: unknown): Failure {
+    const { incoming, endpoint } = state;
+    if (error instanceof Failure) {
+      return state.isAcl ? inAclWords(error, state, this.#parts) : error;
+    }
+    // The message of a foreign error may quote what it failed on: only its place is told.
+    const fields = { request: incoming.id, endpoint: endpoint?.name ?? "", fault: traceOf(error) };
+    this.#parts.log.error("a request failed for a fault of ours", fields);
+    return failures.internal(incoming.id, error);
+  }
+}
+
+/** Of a stream a record has what is known before it begins. */
+function recordedData({ data }: Reply): JsonObject | undefined {
+  if (data instanceof StreamBody) return { content_type: data.contentType, length: data.length };
+  return data as JsonObject | undefined; // text and lists are values of JSON as well
+}
+
+/** What can be done on the path, for whoever may know that there is something. */
+function allowed(
+  { route, caller, restricted }: RequestState,
+  { kind }: Failure,
+): Record<string, string> {
+  const told = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
+  if (!told || route.methods.size === 0) return {};
+  const verbs = [...route.methods].flatMap(([method, { head }]) =>
+    method === "POST" ? ["POST", "PUT"] : head ? [method, "HEAD"] : [method],
+  );
+  return { Allow: verbs.join(", ") };
+}
