@@ -10,9 +10,11 @@ import { once } from "node:events";
 import { globSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { keepCompiledCode } from "./compile-cache.ts";
 import { requireRuntime } from "./runtime.ts";
 
 requireRuntime();
+keepCompiledCode();
 
 const root = join(import.meta.dirname, "..");
 const args = process.argv.slice(2);

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { compiledCode } from "../scripts/compile-cache.ts";
 import { at, call, type Answer, type CallOptions } from "../tests/support/http-client.ts";
 import type { ProbeCommand, ProbeReading } from "./hostile/loop-probe.ts";
 
@@ -61,7 +62,7 @@ export class ObservedServer {
     const child = spawn(process.execPath, args, {
       cwd: directory,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      env: { PATH: process.env["PATH"] ?? "", HOME: directory },
+      env: { PATH: process.env["PATH"] ?? "", HOME: directory, ...compiledCode() },
     });
     const server = new ObservedServer(child);
     process.once("exit", server.#kill); // it ends with us

@@ -24,6 +24,9 @@ import { unwraps } from "./unwraps.ts";
 import { waiters } from "./waiters.ts";
 import { shortRuns } from "./short-runs.ts";
 import { slow } from "./hostile/slow.ts";
+import { keepCompiledCode } from "../scripts/compile-cache.ts";
+
+keepCompiledCode();
 
 const USAGE = `usage: npm run soak -- NAME [options]
 

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
+import { compiledCode } from "../../scripts/compile-cache.ts";
 import type { Prng } from "../../sim/prng.ts";
 import { type Answer, at, call, type CallOptions } from "../../tests/support/http-client.ts";
 import type { Ended } from "../child.ts";
@@ -74,7 +75,7 @@ export class ServerProcess {
         : [process.execPath, ["--no-warnings", TARGET, JSON.stringify(target)]];
     this.process = spawn(program, [...first, ...args], {
       stdio: [target === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-      env: { PATH: process.env["PATH"], HOME: beside, ...env },
+      env: { PATH: process.env["PATH"], HOME: beside, ...compiledCode(), ...env },
     });
     this.process.stdin?.on("error", () => {}); // it was killed while we spoke
     const { promise, resolve, reject } = Promise.withResolvers<string>();

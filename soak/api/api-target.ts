@@ -2,6 +2,7 @@
 // engine that only experiments have; everything else is the product's own. Used to make SQLite copy its
 // log several times in a short run, to count what is made outside, to let days pass, and to plant bugs.
 
+import { flushCompileCache } from "node:module";
 import { runServer } from "../../src/daemon/server-command.ts";
 import { SystemHost } from "../../src/daemon/system-host.ts";
 import type { ServerModule } from "../../src/daemon/server-part.ts";
@@ -53,6 +54,7 @@ const openServer: ServerModule["openServer"] = async (config, parts) => {
   if (counting !== undefined || moved !== null) tickOften(opened.mounts);
   if (plant === "late-watch") lateWatch(opened.tokens.rows);
   if (plant === "never-taken") neverTaken(opened.tokens);
+  flushCompileCache(); // for the next start: whoever is killed keeps nothing at its end
   return opened;
 };
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { TestContext } from "node:test";
+import { compiledCode } from "../../../scripts/compile-cache.ts";
 import { type Answer, call, type CallOptions } from "../http-client.ts";
 
 export const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -29,7 +30,7 @@ export class StartedServer {
 
   constructor(t: TestContext, home: string, command: readonly string[]) {
     const [program = "", ...args] = command;
-    const env = { PATH: process.env["PATH"], HOME: home };
+    const env = { PATH: process.env["PATH"], HOME: home, ...compiledCode() };
     this.#child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     t.after(() => this.#child.kill("SIGKILL"));
     this.ended = new Promise((resolve) => this.#child.once("exit", resolve));
