@@ -133,7 +133,7 @@ export const placesApi = [
         folder: folderPath("under", under, context),
         limit,
         cursor: after,
-        mayRead: (path) => may(context, "read", "data", path),
+        mayRead: (way, path) => may(context, "read", way, path),
         signal: context.signal,
       });
       return { keys: paths, ...(next === null ? {} : { next }) };

@@ -1,5 +1,6 @@
 // Search by name and custom metadata. It looks at a bounded number of secrets, whatever it finds, and
-// tells of those that the caller may read: of the others not even how a cursor over them looks.
+// tells of those that the caller may read: of the others not even how a cursor over them looks. What
+// has no version yet is read at its metadata alone: a read of data answers as if nothing were there.
 
 import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
@@ -7,7 +8,8 @@ import type { Cursors } from "./cursor.ts";
 import * as failures from "../failures.ts";
 import { SECRETS } from "../rows.ts";
 import type { CustomMetadata } from "../secret.ts";
-import { customMetadataCodec } from "../secret-codec.ts";
+import { customMetadataCodec, hasVersionsCodec } from "../secret-codec.ts";
+import type { Way } from "../secret-path.ts";
 
 /** Secrets looked at for one answer: some 10 ms, or a second where their notes are long. */
 export const MAX_LOOKED_AT = 1000;
@@ -20,7 +22,7 @@ export interface Search {
   readonly folder: string;
   readonly limit: number;
   readonly cursor: string | undefined;
-  readonly mayRead: (path: string) => Promise<boolean>;
+  readonly mayRead: (way: Way, path: string) => Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -38,6 +40,10 @@ export async function search(
   const { words, folder, limit, cursor, mayRead, signal } = options;
   const stretches = new Stretches(pace);
   const paths: string[] = [];
+  const isReadable = async (key: string, path: string) => {
+    const hasVersions = await storage.get(key, hasVersionsCodec);
+    return hasVersions !== null && (await mayRead(hasVersions ? "data" : "metadata", path));
+  };
   let after = cursor === undefined ? undefined : cursors.open(cursor);
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += BATCH) {
     if (signal.aborted) throw failures.callerGone();
@@ -52,7 +58,7 @@ export async function search(
       const found =
         withoutCase(path).includes(words) ||
         notesMatch(words, await storage.get(key, customMetadataCodec));
-      if (found && (await mayRead(path))) paths.push(path);
+      if (found && (await isReadable(key, path))) paths.push(path);
     }
     if (keys.length < BATCH) return { paths, next: null };
   }

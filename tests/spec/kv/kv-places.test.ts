@@ -105,6 +105,21 @@ test("a search shows what the caller may read, and nothing of the rest", async (
   );
 });
 
+test("a search tells of notes, and of a secret without versions, only to who may read its metadata", async (t) => {
+  const { ask, client } = await scene(t, "with-version");
+  const note = { custom_metadata: { owner: "topsecretnote42" } };
+  for (const path of ["bare", "with-version"]) done(await ask("POST", `metadata/${path}`, note));
+  const data = await client(on("search", "read"), on("data/*", "read"));
+  const metadata = await client(on("search", "read"), on("metadata/*", "read"));
+  const found = async (q: string, token: string) =>
+    keys(await ask("GET", `search?q=${q}`, undefined, token));
+  assert.deepEqual(await found("topsecretnote4", data), ["with-version"]);
+  assert.deepEqual(await found("bare", data), []);
+  assert.deepEqual(await found("topsecretnote4", metadata), ["bare"]);
+  assert.equal((await ask("POST", "data/bare", { data: {} })).status, 200);
+  assert.deepEqual(await found("topsecretnote4", data), ["bare", "with-version"]);
+});
+
 test("a detailed list shows names to who may list, and more to who may read", async (t) => {
   const { ask, client } = await scene(t, "f/a", "f/b");
   const rules = [on("detailed-metadata/*", "list"), on("metadata/f/b", "read")] as const;
