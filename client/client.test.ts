@@ -10,9 +10,11 @@ import { CanonicalPath, isSegment } from "@holdfast/shared/text/canonical-path";
 import { SystemFs } from "../src/system/fs.ts";
 import { Secret } from "@holdfast/shared/secret";
 import { ClientEnvironment } from "./node/environment.ts";
+import { Client } from "./client.ts";
 import { parseExact } from "./exact-json.ts";
 import { oneSegment, restOfPath, typedPath } from "./request-path.ts";
 import { isLocal, parseServerAddress } from "./server-address.ts";
+import { ownBytes, textOf } from "./utf8.ts";
 import { readTokenFile, tokenFilePath, writeTokenFile } from "./node/token-file.ts";
 
 test("parseServerAddress() reads scheme, host, port and a path in front", () => {
@@ -53,6 +55,32 @@ test("every segment that the server takes arrives as it was typed", () => {
       assert.equal(restOfPath(`/${segments.join("/")}/`), typedPath(segments.join("/")));
     }),
   );
+});
+
+test("the bytes of a body are overwritten when they are sent, and when they could not be", async () => {
+  const bodies: Uint8Array[] = [];
+  const answers = [true, false];
+  const client = new Client({
+    transport: {
+      address: parseServerAddress("http://127.0.0.1:8200"),
+      send: async ({ body }) => {
+        assert.ok(body !== null);
+        assert.equal(textOf(body), '{"value":"hunter2"}');
+        bodies.push(body);
+        if (answers.shift() === true) return { status: 204, header: () => "", body: ownBytes("") };
+        throw new Error("not reached");
+      },
+      close: () => {},
+    },
+    token: null,
+    namespace: "",
+    region: "",
+  });
+  const request = () => client.request("POST", "secret/a", { body: { value: "hunter2" } });
+  await request();
+  await assert.rejects(request, /not reached/);
+  assert.equal(bodies.length, 2);
+  for (const body of bodies) assert.ok(body.every((byte) => byte === 0));
 });
 
 test("paths are composed, freed of /v1/, and refused where they would mean something else", () => {

@@ -19,8 +19,8 @@ import {
   type MadeAudit,
   madeAudit,
   recordsOf,
-  until,
 } from "../../tests/support/made/made-audit.ts";
+import { until } from "../../tests/support/until.ts";
 import { AppendError } from "../base/append-error.ts";
 import { SystemAppendFiles } from "../system/append-file.ts";
 import { Failure } from "@holdfast/shared/failure";

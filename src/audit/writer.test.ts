@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fakeWorld, nextTurn } from "../../tests/support/fake-world.ts";
-import { until } from "../../tests/support/made/made-audit.ts";
+import { until } from "../../tests/support/until.ts";
 import { Attempt } from "./attempt.ts";
 import type { Sink } from "./devices/sink.ts";
 import { Writer } from "./writer.ts";

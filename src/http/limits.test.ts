@@ -12,7 +12,7 @@ import {
   request,
   type Front,
 } from "../../tests/support/http-front.ts";
-import { nextTurn } from "../../tests/support/fake-world.ts";
+import { until } from "../../tests/support/until.ts";
 import { ConnectionBook } from "./connection-book.ts";
 import { DEFAULT_LIMITS, withDefaults } from "./listener-settings.ts";
 
@@ -377,7 +377,7 @@ describe("limits", () => {
         await front.world.timers.advance(40n * SECOND);
         const before = end.bytesWritten;
         client.socket.resume();
-        while (end.bytesWritten < before + LIMIT) await nextTurn();
+        await until(() => end.bytesWritten >= before + LIMIT);
         client.socket.pause();
       }
       client.socket.resume();

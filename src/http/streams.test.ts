@@ -6,6 +6,7 @@ import { Reply } from "@holdfast/shared/endpoint/reply";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { nextTurn } from "../../tests/support/fake-world.ts";
+import { until } from "../../tests/support/until.ts";
 import { makeFront, type Front } from "../../tests/support/http-front.ts";
 
 const MIB = 1024 * 1024;
@@ -14,6 +15,9 @@ const RULES = {
   maxBytes: 64 * MIB,
   description: "bytes",
 };
+
+// A stream that stands still is a failure, and not the end of the run.
+const BOUND = { timeout: 60_000 };
 
 let front: Front;
 
@@ -31,7 +35,7 @@ async function turns(count = 200): Promise<void> {
   for (let i = 0; i < count; i++) await nextTurn();
 }
 
-describe("a body that is handed on while it comes", () => {
+describe("a body that is handed on while it comes", BOUND, () => {
   afterEach(() => front.close());
 
   test("is larger than what may lie in memory, arrives whole and in order", async () => {
@@ -70,7 +74,7 @@ describe("a body that is handed on while it comes", () => {
     const sent = Buffer.alloc(16 * MIB, 1);
     void client.send(head(sent.length)).then(() => client.send(sent));
     const end = await front.endOf(client);
-    while (end.bytesRead < 1000) await nextTurn();
+    await until(() => end.bytesRead >= 1000);
     await turns(2000);
     assert.ok(end.bytesRead < 2 * MIB, `${end.bytesRead} bytes were taken in`);
     gate.resolve();
@@ -145,7 +149,7 @@ describe("a body that is handed on while it comes", () => {
   });
 });
 
-describe("an answer that is made while it is sent", () => {
+describe("an answer that is made while it is sent", BOUND, () => {
   afterEach(() => front.close());
 
   async function* counted(
@@ -181,7 +185,7 @@ describe("an answer that is made while it is sent", () => {
         assert.equal(answer.body.length, length);
         assert.equal((await client.ask(GET)).status, 200);
       } else {
-        while (!client.received.endsWith("\r\n0\r\n\r\n")) await nextTurn();
+        await until(() => client.received.endsWith("\r\n0\r\n\r\n"));
         assert.match(client.received, /transfer-encoding: chunked/i);
         assert.equal(client.received.match(/~/g)?.length, 3 * 100_000);
       }
@@ -205,7 +209,7 @@ describe("an answer that is made while it is sent", () => {
     assert.ok(made.count > 0 && made.count < 400, `${made.count} of 2000 pieces were made`);
     assert.equal(made.over, false);
     client.socket.resume();
-    while (!made.over) await nextTurn();
+    await until(() => made.over);
     assert.equal(made.count, 2000);
   });
 
@@ -222,9 +226,9 @@ describe("an answer that is made while it is sent", () => {
     const client = await front.client();
     client.socket.pause();
     await client.send(GET);
-    while (made.count === 0) await nextTurn();
+    await until(() => made.count > 0);
     client.socket.destroy();
-    while (!made.over) await nextTurn();
+    await until(() => made.over);
     assert.ok(made.count < 100_000);
   });
 
@@ -242,7 +246,7 @@ describe("an answer that is made while it is sent", () => {
       });
       const client = await front.client();
       await client.send(GET);
-      while (!client.ended) await nextTurn();
+      await until(() => client.ended);
       assert.doesNotMatch(client.received, /\r\n0\r\n\r\n$/);
     }
     const lines = front.world.lines.join("\n");
@@ -272,7 +276,7 @@ describe("an answer that is made while it is sent", () => {
     await front.world.timers.advance(59n * SECOND);
     assert.equal(made.over, false);
     await front.world.timers.advance(3n * SECOND);
-    while (!made.over) await nextTurn();
+    await until(() => made.over);
   });
 
   test("nothing is made for a HEAD", async () => {

@@ -16,8 +16,8 @@ import {
   queue,
   restarted,
   SECOND,
-  until,
 } from "../../tests/support/made/made-leases.ts";
+import { until } from "../../tests/support/until.ts";
 import { closeRoom } from "../../tests/support/jobs.ts";
 
 // What happens to a server with leases, in any order. Numbers choose among what is there.

@@ -18,8 +18,8 @@ import {
   restarted,
   SECOND,
   TEAM,
-  until,
 } from "../../tests/support/made/made-leases.ts";
+import { until } from "../../tests/support/until.ts";
 
 test("a lease lives as its role says, or else as its mount, and never beyond the least maximum", async () => {
   const made = await madeLeases();

@@ -10,8 +10,8 @@ import {
   providerMount,
   SECOND,
   TEAM,
-  until,
 } from "../../tests/support/made/made-leases.ts";
+import { until } from "../../tests/support/until.ts";
 
 const M1 = { uuid: "m1", namespace: ROOT_NAMESPACE, path: () => "m1/" };
 

@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { refused, until } from "../../tests/support/made/made-namespaces.ts";
+import { refused } from "../../tests/support/made/made-namespaces.ts";
+import { until } from "../../tests/support/until.ts";
 import {
   type MadeMounts,
   madeMounts,
@@ -85,6 +86,24 @@ test("other options open the engine anew; what the type does not allow is refuse
   assert.equal(await second.read("kept"), "yes");
   await assert.rejects(first.write("late", "no"), refused("mount-gone"));
   await assert.rejects(tune({ level: "1" }), refused("mount-options-fixed"));
+});
+
+test("an engine that is opened anew leads where the node does, and not after it has come to rest", async () => {
+  const { mounts } = await madeMounts();
+  await mounts.enable(ROOT_NAMESPACE, toy("a"));
+  assert.ok(toyAt(mounts, "a").leads);
+  const opened = async (level: string) => {
+    await mounts.tune(ROOT_NAMESPACE, "secret", "a", { config: {}, options: { level } });
+    return toyAt(mounts, "a");
+  };
+  const led = await opened("2");
+  assert.ok(led.leads);
+  await mounts.stop();
+  assert.ok(!led.leads);
+  assert.ok(!(await opened("3")).leads, "what somebody else has tuned begins nothing here");
+  mounts.lead();
+  mounts.start();
+  assert.ok(toyAt(mounts, "a").leads);
 });
 
 test("lifetimes are tuned for the engine that runs", async () => {

@@ -4,12 +4,8 @@ import { jsonCodec } from "@holdfast/shared/codec";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { MadeBarrier } from "../../tests/support/made/made-barrier.ts";
-import {
-  madeNamespaces,
-  refused,
-  restarted,
-  until,
-} from "../../tests/support/made/made-namespaces.ts";
+import { madeNamespaces, refused, restarted } from "../../tests/support/made/made-namespaces.ts";
+import { until } from "../../tests/support/until.ts";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import type { NamespaceContents } from "./contents.ts";
 import { closeRoom } from "../../tests/support/jobs.ts";

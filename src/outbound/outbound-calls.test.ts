@@ -2,6 +2,7 @@
 // addresses may be called, and hostile hosts: tests/threats/i/i-outbound.test.ts.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import test from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { FakeClock, FakeTimers } from "../../tests/support/fake-world.ts";
@@ -193,6 +194,16 @@ test("the caller's signal ends a call, before and after it was sent", async (t) 
   const late = await stage.trouble("http://name.example/", { signal: stop.signal });
   assert.equal(late.trouble, "aborted");
   assert.equal(host.heads.length, 1);
+});
+
+test("the caller's signal keeps nothing of a call that is over, answered or not", async (t) => {
+  const host = await startHost(t, () => answer("fine"));
+  const stage = new OutboundStage(t, { host });
+  const { signal } = new AbortController();
+  await stage.send("http://name.example/", { signal });
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+  await stage.trouble("http://name.example/", { signal, maxBytes: 1 });
+  assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
 test("closing cuts what is under way, and nothing is called afterwards", async (t) => {

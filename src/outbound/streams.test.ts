@@ -7,9 +7,12 @@ import { OutboundError, type StreamingOutbound } from "@holdfast/plugin-sdk/outb
 import { SystemNet } from "../system/net.ts";
 import { SystemTimers } from "../system/timers.ts";
 import { nextTurn } from "../../tests/support/fake-world.ts";
+import { until } from "../../tests/support/until.ts";
 import { OutboundCalls } from "./outbound-calls.ts";
 
 const MIB = 1024 * 1024;
+// A stream that stands still is a failure, and not the end of the run.
+const BOUND = { timeout: 60_000 };
 
 async function site(
   t: TestContext,
@@ -46,7 +49,7 @@ function isTrouble(trouble: string) {
   return (error: unknown) => error instanceof OutboundError && error.trouble === trouble;
 }
 
-test("a body is sent while it is made, with its length, and arrives whole", async (t) => {
+test("a body is sent while it is made, with its length, and arrives whole", BOUND, async (t) => {
   const { url, outbound } = await site(t, (request, response) => {
     const sum = createHash("sha256");
     request.on("data", (chunk: Buffer) => sum.update(chunk));
@@ -61,7 +64,7 @@ test("a body is sent while it is made, with its length, and arrives whole", asyn
   assert.equal(answer.toString(), `${200 * 65_536} ${expected.digest("hex")}`);
 });
 
-test("a body is made no faster than it is taken, and ends with the call", async (t) => {
+test("a body is made no faster than it is taken, and ends with the call", BOUND, async (t) => {
   const arrived = Promise.withResolvers<void>();
   const { url, outbound } = await site(t, () => arrived.resolve()); // reads nothing
   const made = { count: 0, over: false };
@@ -74,27 +77,34 @@ test("a body is made no faster than it is taken, and ends with the call", async 
   assert.ok(made.count < 1000, `${made.count} pieces were made`);
   abort.abort();
   await assert.rejects(call, isTrouble("aborted"));
-  while (!made.over) await nextTurn();
+  await until(() => made.over);
 });
 
-test("a body of another length than announced is an error, and no whole request", async (t) => {
-  let whole = 0;
-  const { url, outbound } = await site(t, (request, response) => {
-    request.on("data", () => {});
-    request.on("error", () => {});
-    request.on("end", () => {
-      if (request.complete) whole++;
-      response.end();
+test(
+  "a body of another length than announced is an error, and no whole request",
+  BOUND,
+  async (t) => {
+    let whole = 0;
+    const { url, outbound } = await site(t, (request, response) => {
+      request.on("data", () => {});
+      request.on("error", () => {});
+      request.on("end", () => {
+        if (request.complete) whole++;
+        response.end();
+      });
     });
-  });
-  for (const count of [1, 3]) {
-    const body = { length: 2 * 65_536, chunks: pieces(count) };
-    await assert.rejects(outbound.send({ ...common, method: "PUT", url, body }), isTrouble("lost"));
-  }
-  assert.equal(whole, 0);
-});
+    for (const count of [1, 3]) {
+      const body = { length: 2 * 65_536, chunks: pieces(count) };
+      await assert.rejects(
+        outbound.send({ ...common, method: "PUT", url, body }),
+        isTrouble("lost"),
+      );
+    }
+    assert.equal(whole, 0);
+  },
+);
 
-test("an answer is handed on while it comes, no faster than it is read", async (t) => {
+test("an answer is handed on while it comes, no faster than it is read", BOUND, async (t) => {
   let written = 0;
   const { url, outbound } = await site(t, (_request, response) => {
     const more = () => {
@@ -120,28 +130,32 @@ test("an answer is handed on while it comes, no faster than it is read", async (
   assert.equal(bytes, 64 * MIB);
 });
 
-test("an answer that is cut, too long or too slow ends in an error for whoever reads it", async (t) => {
-  const { url, outbound } = await site(t, (request, response) => {
-    response.writeHead(200, { "Content-Length": "100000" });
-    response.write(Buffer.alloc(10));
-    if (request.url === "/cut") setImmediate(() => response.destroy());
-    if (request.url === "/long") response.end(Buffer.alloc(99_990));
-  });
-  const read = async (path: string, options: object) => {
-    const opened = await outbound.open({
-      ...common,
-      method: "GET",
-      url: new URL(path, url),
-      ...options,
+test(
+  "an answer that is cut, too long or too slow ends in an error for whoever reads it",
+  BOUND,
+  async (t) => {
+    const { url, outbound } = await site(t, (request, response) => {
+      response.writeHead(200, { "Content-Length": "100000" });
+      response.write(Buffer.alloc(10));
+      if (request.url === "/cut") setImmediate(() => response.destroy());
+      if (request.url === "/long") response.end(Buffer.alloc(99_990));
     });
-    for await (const _ of opened.body);
-  };
-  await assert.rejects(read("/cut", {}), isTrouble("lost"));
-  await assert.rejects(read("/long", { maxBytes: 1000 }), isTrouble("oversized"));
-  await assert.rejects(read("/slow", { within: 50 }), isTrouble("lost"));
-});
+    const read = async (path: string, options: object) => {
+      const opened = await outbound.open({
+        ...common,
+        method: "GET",
+        url: new URL(path, url),
+        ...options,
+      });
+      for await (const _ of opened.body);
+    };
+    await assert.rejects(read("/cut", {}), isTrouble("lost"));
+    await assert.rejects(read("/long", { maxBytes: 1000 }), isTrouble("oversized"));
+    await assert.rejects(read("/slow", { within: 50 }), isTrouble("lost"));
+  },
+);
 
-test("whoever stops reading cuts the connection", async (t) => {
+test("whoever stops reading cuts the connection", BOUND, async (t) => {
   const gone = Promise.withResolvers<void>();
   const { url, outbound } = await site(t, (_request, response) => {
     response.on("close", () => gone.resolve());

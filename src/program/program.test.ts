@@ -2,10 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { Failure } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { parseProgram, type Verdict, runTests } from "./program.ts";
+import { nextTurn } from "../../tests/support/fake-world.ts";
 import { testInput } from "./request/test-input.ts";
 
 function judge(text: string, input: JsonObject = {}): Verdict {
@@ -420,4 +423,19 @@ test("whatever the document and the request, there is a refusal or a verdict, an
     },
   );
   assert.ok(ran >= 2);
+});
+
+test("nothing of a request stays when a program has judged it, whatever came of it", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (const text of [OFFICE, "request.data.a.b", 'request.path.matches("^s") && 1 / 0 == 1']) {
+    const program = parseProgram(text);
+    const seen = new WeakRef(testInput({ request: { path: "secret/a", data: { a: "hunter2" } } }));
+    program.evaluate(seen.deref()!);
+    for (let i = 0; i < 100 && seen.deref() !== undefined; i++) {
+      await nextTurn();
+      collect();
+    }
+    assert.equal(seen.deref(), undefined, program.text);
+  }
 });

@@ -27,7 +27,7 @@ import { MemoryDisk, MemoryEngine } from "./engines/memory.ts";
 import { UNREAD_CONTROLS } from "./following/control-records.ts";
 import type { CommittedEntry } from "./following/foreign-entries.ts";
 import { decodeHead, encodeHead, HEAD_ROW } from "./rows/head.ts";
-import { decodeEntry, encodeEntry } from "./rows/log-entry.ts";
+import { chainEntry, decodeEntry, encodeEntry } from "./rows/log-entry.ts";
 import type { Store } from "./store.ts";
 
 function refused(code: string): (error: unknown) => boolean {
@@ -158,6 +158,8 @@ test("gaps, replays, forks and what is no entry are refused, each by its name, a
   });
   const decoded = decodeEntry(second.entry);
   const anotherEpoch = { entry: encodeEntry({ ...decoded, epoch: 2 }) };
+  // Somebody else's, with digests and chain that are in order.
+  const nextEpoch = chainEntry({ ...decoded, epoch: 2 }, follower.store.head!.chain);
   const illegal = encodeEntry({
     ...decoded,
     operations: decoded.operations.map((op) => ({ ...op, key: "shared//a" })),
@@ -171,6 +173,7 @@ test("gaps, replays, forks and what is no entry are refused, each by its name, a
     ["log-forked", [foreignFirst]],
     ["log-forked", [foreignSecond]],
     ["log-forked", [anotherEpoch]],
+    ["log-forked", [{ entry: encodeEntry(nextEpoch) }]],
     ["log-forked", [altered(15)]], // its time
     ["log-forked", [altered(second.entry.length - 1)]], // its value
     ["log-forked", [second, { entry: altered(40).entry }].slice(1)], // a digest

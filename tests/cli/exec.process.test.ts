@@ -14,6 +14,7 @@ import { credentialVariables, exportLines } from "../../src/cli/exec/credential-
 import { countingEngine } from "../support/stores/counting-engine.ts";
 import { Outside } from "../support/stores/outside.ts";
 import { FakeClock, nextTurn } from "../support/fake-world.ts";
+import { until } from "../support/until.ts";
 import { startServer } from "../support/servers/test-server.ts";
 import { FakeServer, ROOT_TOKEN, type Answered } from "./fakes/fake-server.ts";
 import { makeHome, run, type RunOptions } from "./harness.ts";
@@ -384,7 +385,7 @@ test("exec on the server itself: the object is there while the command runs, and
   const read = () => server.call("POST", "/v1/sys/leases/lookup", { token, body: { lease_id } });
   const listed = await server.call("LIST", "/v1/sys/leases/lookup/counting/creds/r", { token });
   const lease_id = `counting/creds/r/${/"keys":\["([^"]+)"/.exec(listed.text)?.[1] ?? ""}`;
-  while (!/"last_renewal":"/.test((await read()).text)) await nextTurn();
+  await until(async () => /"last_renewal":"/.test((await read()).text));
   child.kill("SIGTERM");
   assert.equal(await ended, 0, texts.err);
   assert.deepEqual(outside.objects, []);

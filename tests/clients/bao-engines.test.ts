@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { engineServer, grants, until } from "../support/servers/engine-server.ts";
+import { engineServer, grants } from "../support/servers/engine-server.ts";
+import { until } from "../support/until.ts";
 import { ClientError, commandMountInput, mountInput, secretsClient } from "./bao-client.ts";
 
 function isError(status: number, text: RegExp) {

@@ -10,10 +10,12 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { nextTurn } from "../support/fake-world.ts";
+import { until } from "../support/until.ts";
 import { done, engineServer } from "../support/servers/engine-server.ts";
 
 const MIB = 1024 * 1024;
+// A stream that stands still is a failure, and not the end of the run.
+const BOUND = { timeout: 60_000 };
 const PIECES = 512; // more than any system holds for a client that does not read
 const endpoint = endpointsOf<{ kept: Uint8Array[]; made: number }>();
 
@@ -88,43 +90,51 @@ function send(
   return promise;
 }
 
-test("a streamed body is taken beyond the listener's limit by who may, and by nobody else", async (t) => {
-  const server = await engineServer(t, { engineTypes: [anyEngine(streaming)] });
-  await server.enable("s", "streaming");
-  const at = (path: string) => `${server.test.url}/v1/${path}`;
-  const type = { "Content-Type": "application/octet-stream" };
-  const mine = { ...type, "X-Service-Token": server.root };
-  const large = Buffer.alloc(5 * MIB, 9);
+test(
+  "a streamed body is taken beyond the listener's limit by who may, and by nobody else",
+  BOUND,
+  async (t) => {
+    const server = await engineServer(t, { engineTypes: [anyEngine(streaming)] });
+    await server.enable("s", "streaming");
+    const at = (path: string) => `${server.test.url}/v1/${path}`;
+    const type = { "Content-Type": "application/octet-stream" };
+    const mine = { ...type, "X-Service-Token": server.root };
+    const large = Buffer.alloc(5 * MIB, 9);
 
-  const taken = await send(at("s/in?tag=x"), "POST", mine, large);
-  assert.deepEqual(JSON.parse(taken.body.toString()), { bytes: large.length, tag: "x" });
-  const stranger = await server.client('path "other/*" { capabilities = ["read"] }');
-  const refused = await send(at("s/in"), "POST", { ...type, "X-Service-Token": stranger }, large);
-  assert.equal(refused.status, 403);
-  assert.equal((await send(at("s/in"), "POST", mine, Buffer.alloc(9 * MIB))).status, 413);
-  assert.equal((await send(at("sys/mounts/s2"), "POST", mine, large)).status, 413);
-  const json = { ...mine, "Content-Type": "application/json" };
-  assert.equal((await send(at("s/in"), "POST", json, Buffer.from("{}"))).status, 415);
-});
+    const taken = await send(at("s/in?tag=x"), "POST", mine, large);
+    assert.deepEqual(JSON.parse(taken.body.toString()), { bytes: large.length, tag: "x" });
+    const stranger = await server.client('path "other/*" { capabilities = ["read"] }');
+    const refused = await send(at("s/in"), "POST", { ...type, "X-Service-Token": stranger }, large);
+    assert.equal(refused.status, 403);
+    assert.equal((await send(at("s/in"), "POST", mine, Buffer.alloc(9 * MIB))).status, 413);
+    assert.equal((await send(at("sys/mounts/s2"), "POST", mine, large)).status, 413);
+    const json = { ...mine, "Content-Type": "application/json" };
+    assert.equal((await send(at("s/in"), "POST", json, Buffer.from("{}"))).status, 415);
+  },
+);
 
-test("a streamed answer is recorded before it begins, is not wrapped, and runs until its end", async (t) => {
-  const server = await engineServer(t, { engineTypes: [anyEngine(streaming)] });
-  await server.enable("s", "streaming");
-  const headers = { "X-Service-Token": server.root };
-  const url = `${server.test.url}/v1/s/out`;
-  const whole = await send(url, "GET", headers);
-  assert.equal(whole.status, 200);
-  assert.equal(whole.body.length, PIECES * 65_536);
-  const wrapped = await send(url, "GET", { ...headers, "X-Service-Wrap-TTL": "60s" });
-  assert.equal(wrapped.status, 400);
+test(
+  "a streamed answer is recorded before it begins, is not wrapped, and runs until its end",
+  BOUND,
+  async (t) => {
+    const server = await engineServer(t, { engineTypes: [anyEngine(streaming)] });
+    await server.enable("s", "streaming");
+    const headers = { "X-Service-Token": server.root };
+    const url = `${server.test.url}/v1/s/out`;
+    const whole = await send(url, "GET", headers);
+    assert.equal(whole.status, 200);
+    assert.equal(whole.body.length, PIECES * 65_536);
+    const wrapped = await send(url, "GET", { ...headers, "X-Service-Wrap-TTL": "60s" });
+    assert.equal(wrapped.status, 400);
 
-  done(await server.ask("DELETE", "sys/mounts/s"));
-  await server.enable("s", "streaming");
-  const paused = request(url, { headers }, (answer) => answer.pause());
-  paused.end();
-  t.after(() => paused.destroy());
-  const running = () => server.ask("GET", "sys/in-flight-req");
-  while (!JSON.stringify((await running()).json).includes("streamOut")) await nextTurn();
-  paused.destroy();
-  while (JSON.stringify((await running()).json).includes("streamOut")) await nextTurn();
-});
+    done(await server.ask("DELETE", "sys/mounts/s"));
+    await server.enable("s", "streaming");
+    const paused = request(url, { headers }, (answer) => answer.pause());
+    paused.end();
+    t.after(() => paused.destroy());
+    const running = () => server.ask("GET", "sys/in-flight-req");
+    await until(async () => JSON.stringify((await running()).json).includes("streamOut"));
+    paused.destroy();
+    await until(async () => !JSON.stringify((await running()).json).includes("streamOut"));
+  },
+);

@@ -13,6 +13,7 @@ import type { ListenerSettings } from "../../src/http/listener-settings.ts";
 import type { BrowserRules, HttpOptions, RequestFacts } from "../../src/http/options.ts";
 import { HttpServer, type Bound } from "../../src/http/server.ts";
 import { fakeWorld, nextTurn, type FakeWorld } from "./fake-world.ts";
+import { until } from "./until.ts";
 
 export type Script = (incoming: Incoming) => Promise<Partial<Outcome>> | Partial<Outcome>;
 
@@ -121,12 +122,12 @@ export async function makeFront(
     },
     settled: async () => {
       for (const client of clients) {
-        while (!isTakenIn(client, ends.get(client.port))) await nextTurn();
+        await until(() => isTakenIn(client, ends.get(client.port)));
       }
       for (let i = 0; i < 20; i++) await nextTurn(); // what follows from it
     },
     endOf: async ({ port: from }) => {
-      while (!ends.has(from)) await nextTurn();
+      await until(() => ends.has(from));
       return ends.get(from)!;
     },
     left: async () => {

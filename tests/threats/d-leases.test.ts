@@ -9,8 +9,8 @@ import {
   engineServer,
   type EngineServer,
   grants,
-  until,
 } from "../support/servers/engine-server.ts";
+import { until } from "../support/until.ts";
 import { at } from "../support/http-client.ts";
 
 const EVERYTHING = ["create", "read", "update", "patch", "delete", "list", "sudo"];

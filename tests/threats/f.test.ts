@@ -15,7 +15,7 @@ import { type Answer, at } from "../support/http-client.ts";
 import { FlakyRandom } from "../support/fake-world.ts";
 import { makeOperator, PassingClock } from "../support/servers/sealed-node.ts";
 import { request } from "../support/http-front.ts";
-import { until } from "../support/servers/acl-server.ts";
+import { until } from "../support/until.ts";
 import { startServer } from "../support/servers/test-server.ts";
 import { type After, auditLines, lastIndex, rule, Scene, scene } from "./scene.ts";
 

@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { engineServer, grants, MINUTE, SECOND, until } from "../support/servers/engine-server.ts";
+import { engineServer, grants, MINUTE, SECOND } from "../support/servers/engine-server.ts";
+import { until } from "../support/until.ts";
 
 const PER_MOUNT = 8; // revocations of one mount at once
 

@@ -15,8 +15,8 @@ import {
   MINUTE,
   refused,
   SECOND,
-  until,
 } from "../support/servers/engine-server.ts";
+import { until } from "../support/until.ts";
 import { at } from "../support/http-client.ts";
 
 test("T-J01: no renewal makes a lease that does not end, whatever it asks for", async (t) => {

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { nextTurn } from "../support/fake-world.ts";
+import { until } from "../support/until.ts";
 import { get, request } from "../support/http-front.ts";
 import { type Scene, scene } from "./scene.ts";
 
@@ -140,12 +140,12 @@ test("T-N03: an address has so many connections, and one more costs it its oldes
     assert.equal((await client.ask(get("/v1/sys/health"))).status, 200);
     return client;
   };
-  const clients = [];
+  const clients: Awaited<ReturnType<typeof asked>>[] = [];
   for (let i = 0; i < 20; i++) clients.push(await asked());
   assert.deepEqual(clients.filter(({ ended }) => ended).length, 0);
   for (let more = 1; more <= 5; more++) {
     clients.push(await asked());
-    while (clients.filter(({ ended }) => ended).length < more) await nextTurn();
+    await until(() => clients.filter(({ ended }) => ended).length >= more);
     assert.deepEqual(
       clients.map(({ ended }) => ended),
       clients.map((_, i) => i < more),

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { type Answer, at, type CallOptions } from "../support/http-client.ts";
-import { nextTurn } from "../support/fake-world.ts";
+import { until } from "../support/until.ts";
 import { RawClient, type RawAnswer, request } from "../support/http-front.ts";
 import {
   startServer,
@@ -150,7 +150,7 @@ export async function bothRecords(file: string, id: unknown): Promise<void> {
       .split("\n")
       .slice(0, -1)
       .filter((line) => line.includes(text)).length;
-  while (count() < 2) await nextTurn();
+  await until(() => count() >= 2);
 }
 
 /** What a caller can see of an answer, without what differs by design: its id and the time. */

@@ -21,8 +21,8 @@ import {
   restarted,
   SECOND,
   TEAM,
-  until,
 } from "../../../tests/support/made/made-leases.ts";
+import { until } from "../../../tests/support/until.ts";
 import { closeRoom, openRoom } from "../../../tests/support/jobs.ts";
 
 function fails(made: MadeLeases, failure: Error): void {

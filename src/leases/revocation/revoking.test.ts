@@ -17,8 +17,8 @@ import {
   restarted,
   SECOND,
   TEAM,
-  until,
 } from "../../../tests/support/made/made-leases.ts";
+import { until } from "../../../tests/support/until.ts";
 import { closeRoom, openRoom } from "../../../tests/support/jobs.ts";
 
 const { signal } = new AbortController();

@@ -5,7 +5,8 @@ import test from "node:test";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
-import { refused, until } from "../../../tests/support/made/made-namespaces.ts";
+import { refused } from "../../../tests/support/made/made-namespaces.ts";
+import { until } from "../../../tests/support/until.ts";
 import { madeMounts, Stage, toyAt } from "../../../tests/support/made/made-mounts.ts";
 
 async function staged(stage = new Stage()) {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { bytesCodec } from "@holdfast/shared/codec";
-import { nextTurn, START } from "../../../tests/support/fake-world.ts";
+import { START } from "../../../tests/support/fake-world.ts";
+import { until } from "../../../tests/support/until.ts";
 import {
   CLIENT,
   HOUR,
@@ -168,7 +169,7 @@ test("closed, it stops in the middle and arms nothing; what was removed stays so
   );
   world.clock.pass(MINUTE + 1n);
   const running = tokens.collection.run({ force: true });
-  while (recordsOf(made).length === 300) await nextTurn();
+  await until(() => recordsOf(made).length !== 300);
   await closeRoom(tokens);
   const { tokens: collected } = await running;
   assert.ok(collected > 0 && collected < 300);

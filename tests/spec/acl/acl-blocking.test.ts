@@ -16,9 +16,9 @@ import {
   refused,
   staysParked,
   tokenOf,
-  until,
   UNKNOWN,
 } from "../../support/servers/acl-server.ts";
+import { until } from "../../support/until.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { SystemClock } from "../../../src/system/clock.ts";
 import type { Instant } from "@holdfast/shared/world";

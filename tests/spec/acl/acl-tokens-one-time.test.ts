@@ -19,9 +19,9 @@ import {
   succeeded,
   tokenOf,
   UNKNOWN,
-  until,
   UUID,
 } from "../../support/servers/acl-server.ts";
+import { until } from "../../support/until.ts";
 
 interface OneTime {
   readonly OneTimeSecretID: string;

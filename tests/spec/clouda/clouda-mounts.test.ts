@@ -12,8 +12,8 @@ import {
   keysOf,
   refused,
   SECOND,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 
 type Mount = Readonly<Record<string, unknown>>;

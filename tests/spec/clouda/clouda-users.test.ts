@@ -5,14 +5,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { type CloudAServer, cloudaServer, READ_ONLY } from "../../support/servers/cloud-server.ts";
 import { at } from "../../support/http-client.ts";
-import {
-  done,
-  grants,
-  MINUTE,
-  refused,
-  SECOND,
-  until,
-} from "../../support/servers/engine-server.ts";
+import { done, grants, MINUTE, refused, SECOND } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 
 const AUDIT = "arn:aws:iam::aws:policy/SecurityAudit";
 const DOCUMENT = JSON.stringify({

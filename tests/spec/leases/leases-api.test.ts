@@ -15,8 +15,8 @@ import {
   MINUTE,
   refused,
   SECOND,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 
 const DOWN = () => new Failure("upstream", "down", "the provider is down");

@@ -4,12 +4,8 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import test from "node:test";
-import {
-  dataOf,
-  engineServer,
-  type EngineServer,
-  until,
-} from "../../support/servers/engine-server.ts";
+import { dataOf, engineServer, type EngineServer } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import type { Step } from "../../support/stores/outside.ts";
 
 /** Asks for a secret; gives how to hang up, which resolves when the server has noticed. */

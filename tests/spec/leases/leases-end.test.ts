@@ -17,8 +17,8 @@ import {
   MINUTE,
   refused,
   SECOND,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 
 const down = (text = "the provider is down") => new Failure("upstream", "provider-down", text);

@@ -13,8 +13,8 @@ import {
   MINUTE,
   refused,
   SECOND,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 
 test("an answer with a secret that ends shows its lease, whose id begins with the path", async (t) => {

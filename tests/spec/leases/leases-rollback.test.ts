@@ -16,8 +16,8 @@ import {
   MINUTE,
   refused,
   SECOND,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 import type { Step } from "../../support/stores/outside.ts";
 

@@ -11,9 +11,9 @@ import {
   SECOND,
   StoppableClock,
   tokenOf,
-  until,
   type WireToken,
 } from "../../support/servers/acl-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 import { MemoryDisk } from "../../../src/storage/engines/memory.ts";
 import { startServer } from "../../support/servers/test-server.ts";

@@ -10,8 +10,8 @@ import {
   grants,
   keysOf,
   MINUTE,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 
 const NONE = grants("none/such", "read");

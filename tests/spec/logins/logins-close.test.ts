@@ -13,8 +13,8 @@ import {
   engineServer,
   grants,
   refused,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at, type CallOptions } from "../../support/http-client.ts";
 import { CHEAP } from "../../support/made/made-login-engine.ts";
 

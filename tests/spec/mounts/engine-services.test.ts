@@ -9,13 +9,8 @@ import type { MetricDeclarations } from "@holdfast/plugin-sdk/metrics";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import { builtInTypes, engineSettings } from "../../../src/server/engine-types.ts";
 import { countingEngine } from "../../support/stores/counting-engine.ts";
-import {
-  DAY,
-  engineServer,
-  type EngineServer,
-  HOUR,
-  until,
-} from "../../support/servers/engine-server.ts";
+import { DAY, engineServer, type EngineServer, HOUR } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 import { Outside } from "../../support/stores/outside.ts";
 

@@ -10,8 +10,8 @@ import {
   engineServer,
   type EngineServer,
   SECOND,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 
 const down = () => new Failure("upstream", "provider-down", "the provider is down");

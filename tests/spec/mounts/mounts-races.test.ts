@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { dataOf, done, engineServer, MINUTE, until } from "../../support/servers/engine-server.ts";
+import { dataOf, done, engineServer, MINUTE } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 
 const with204 = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 204);

@@ -8,8 +8,8 @@ import {
   dataOf,
   engineServer,
   type EngineServer,
-  until,
 } from "../../support/servers/engine-server.ts";
+import { until } from "../../support/until.ts";
 import { at } from "../../support/http-client.ts";
 
 async function moved(server: EngineServer, from: string, to: string, namespace?: string) {

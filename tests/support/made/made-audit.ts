@@ -104,8 +104,3 @@ export function aRequest(change: Partial<AuditedRequest> = {}): AuditedRequest {
     ...change,
   };
 }
-
-/** Waits for something that happens by itself, without guessing how long it takes. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => void setImmediate(resolve));
-}

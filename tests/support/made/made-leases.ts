@@ -198,14 +198,6 @@ export async function noteWriteAhead({ barrier }: MadeBarrier, id: string, mount
   await barrier.view("local/").write((tx) => tx.put(key, new Uint8Array(1), bytesCodec));
 }
 
-/** Lets what is under way get on until it holds. */
-export async function until(holds: () => boolean): Promise<void> {
-  for (let turns = 0; !holds(); turns++) {
-    assert.ok(turns < 20_000, "it never came");
-    await nextTurn();
-  }
-}
-
 /** Time passes in steps, each with turns for what it sets off. */
 export async function pass({ world }: MadeBarrier, length: Nanos, step: Nanos = length) {
   for (let left = length; left > 0n; left -= step) {

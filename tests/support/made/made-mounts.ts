@@ -24,6 +24,7 @@ const note = jsonCodec<{ readonly text: string }>();
 export class Toy {
   readonly given: EngineNeeds;
   closed = false;
+  leads = false;
 
   constructor(given: EngineNeeds) {
     this.given = given;
@@ -155,6 +156,12 @@ function toyType(stage: Stage): EngineType<unknown> {
     open: async (given) => {
       await stage.opening();
       return new Toy(given);
+    },
+    lead: (toy) => {
+      toy.leads = true;
+    },
+    rest: (toy) => {
+      toy.leads = false;
     },
     undo: {
       thing: async (_, record, signal) => {

@@ -14,7 +14,6 @@ import {
 } from "@holdfast/shared/endpoint/request";
 import { namespacesApi } from "../../../src/namespaces/api.ts";
 import { Namespaces, type NamespacesOptions } from "../../../src/namespaces/namespaces.ts";
-import { nextTurn } from "../fake-world.ts";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
 import { openRoom } from "../jobs.ts";
 
@@ -50,14 +49,6 @@ function withRoom(made: MadeBarrier, options: Options): MadeNamespaces {
   });
   openRoom(namespaces);
   return { ...made, namespaces };
-}
-
-/** Gives turns to everything else until it holds. */
-export async function until(holds: () => boolean): Promise<void> {
-  for (let turns = 0; !holds(); turns++) {
-    assert.ok(turns < 100_000, "it never came");
-    await nextTurn();
-  }
 }
 
 export interface Call {

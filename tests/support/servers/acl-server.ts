@@ -254,11 +254,6 @@ export function timeText(instant: Instant): string {
   return new Date(Number(instant / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** Looks again until it holds. The runner's time limit ends what never does. */
-export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 /** Whether a request is still unanswered after others have come and gone. */
 export async function staysParked(server: AclServer, asked: Promise<Answer>): Promise<boolean> {
   const waiting = Symbol("waiting");

@@ -252,12 +252,3 @@ export function absent(answer: Answer): void {
   assert.equal(answer.status, 404, answer.text);
   assert.deepEqual(answer.json, { errors: [] });
 }
-
-/** Looks again until it holds, but not for ever: a test that fails must end. */
-export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  for (let i = 0; i < 2000; i++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.fail(`this never came: ${String(holds)}`);
-}

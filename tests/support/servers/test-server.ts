@@ -149,6 +149,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
   const common = { world, log, dial, ...about, engine: options.engine?.(engine) ?? engine };
   const parts = { ...common, engineTypes, environment, leads, rooms };
-  const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
-  return new TestServer(server, lines, directory, engine);
+  try {
+    const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
+    return new TestServer(server, lines, directory, engine);
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
 }

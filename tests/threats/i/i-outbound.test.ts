@@ -7,6 +7,7 @@ import { Failure } from "@holdfast/shared/failure";
 import type { OutboundRequest } from "@holdfast/plugin-sdk/outbound";
 import { type IssueOptions, TestAuthority } from "../../support/certificates.ts";
 import { nextTurn } from "../../support/fake-world.ts";
+import { until } from "../../support/until.ts";
 import {
   answer,
   type Answering,
@@ -397,7 +398,7 @@ test("T-N11: an answer that nobody asked for is never the answer to the next req
   assert.ok(theirs !== undefined && ours !== undefined);
   const before = ours.bytesRead;
   theirs.write(forged);
-  while (!ours.destroyed && ours.bytesRead === before) await nextTurn();
+  await until(() => ours.destroyed || ours.bytesRead !== before);
   assert.equal(String((await other.send("http://name.example/next")).body), "true");
   assert.equal(later.connections(), 2);
 });

@@ -1,0 +1,16 @@
+// Waiting for something that a test has set off: by turns, and not for ever.
+
+import assert from "node:assert/strict";
+import { nextTurn } from "./fake-world.ts";
+
+const WITHIN_MS = 30_000; // what comes, comes in a few turns; what does not come is a failure and no hanging run
+const TURNS_AT_ONCE = 1000; // then somebody else is worked for, and gets the processor
+
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + WITHIN_MS;
+  for (let turns = 0; !(await holds()); turns++) {
+    assert.ok(performance.now() < end, `this never came: ${String(holds)}`);
+    if (turns < TURNS_AT_ONCE) await nextTurn();
+    else await new Promise((resolve) => void setTimeout(resolve, 5));
+  }
+}
