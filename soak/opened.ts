@@ -61,15 +61,16 @@ export async function openStore(options: OpenOptions): Promise<Opened> {
     }
     const opened = store;
     // A short log, so that trimming is part of every experiment.
-    const trimmer = new Trimmer(
-      opened,
-      { clock, timers },
-      () => ({ leastEntries: 2048n }),
-      () => {},
-    );
-    trimmer.start();
+    const trimmer = new Trimmer({
+      store: opened,
+      clock,
+      timers,
+      log,
+      retention: () => ({ leastEntries: 2048n }),
+    });
+    trimmer.open();
     const close = async () => {
-      await trimmer.stop();
+      await trimmer.close();
       await barrier.seal();
       await opened.close();
     };

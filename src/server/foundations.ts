@@ -3,6 +3,7 @@
 import type { KeyObject } from "node:crypto";
 import { wipe } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
+import type { ProcessGround } from "./ground.ts";
 import { sealKeyUnreadable } from "./failures.ts";
 import { isForbidden } from "../base/forbidden.ts";
 import { invariant } from "@holdfast/shared/invariant";
@@ -49,10 +50,9 @@ export async function openEngine(
 }
 
 /** The store as a part of the house: its log is trimmed while it is written here. */
-export function storagePart(store: Store, world: World, log: Log): Room {
-  const trouble = (error: unknown) =>
-    log.error("could not trim the log", { cause: describe(error) });
-  const trimmer = new Trimmer(store, world, () => ({}), trouble);
+export function storagePart(store: Store, { world, log, logRetention }: ProcessGround): Room {
+  const { clock, timers } = world;
+  const trimmer = new Trimmer({ store, clock, timers, log, retention: () => logRetention });
   return {
     name: "storage",
     endpoints: [],
@@ -60,13 +60,7 @@ export function storagePart(store: Store, world: World, log: Log): Room {
       storageIndexes: () =>
         store.initialised ? { last: store.index, oldest: store.tail?.first ?? null } : null,
     },
-    jobs: [
-      {
-        name: "trim the log",
-        when: "while-active",
-        work: { open: () => trimmer.start(), close: () => trimmer.stop() },
-      },
-    ],
+    jobs: [{ name: "trim the log", when: "while-active", work: trimmer }],
   };
 }
 

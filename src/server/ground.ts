@@ -19,6 +19,7 @@ import type { InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Hooks } from "../seal/keeper-options.ts";
 import type { Store } from "../storage/store.ts";
+import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
 import type { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import type { MountedPlaces } from "./rule-places.ts";
@@ -47,6 +48,7 @@ export interface ProcessGround {
   readonly loggers: IntrospectionOptions["loggers"];
   /** Whether this node becomes the active one when it is unsealed. */
   readonly leads: () => boolean;
+  readonly logRetention: Retention;
   /** Rooms beside those of the list. */
   readonly furtherRooms: readonly ((views: Views) => Room)[];
 }

@@ -99,7 +99,7 @@ export class House {
     };
     this.rooms = buildRooms((rooms) => whoGetsWhat(rooms, ground));
     this.parts = [
-      storagePart(store, world, log),
+      storagePart(store, host),
       barrierPart(barrier),
       ...Object.values(this.rooms),
       ...host.furtherRooms.map((make) => make(views)),

@@ -11,6 +11,7 @@ import { type Bound, HttpServer } from "../http/server.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
+import type { Retention } from "../storage/trimming.ts";
 import { RuntimeStats } from "../system/runtime-stats.ts";
 import { declaredDevices } from "./audit-devices.ts";
 import { reloadFailed, reloadUnknown } from "./failures.ts";
@@ -43,6 +44,8 @@ export interface ServerParts {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Whether this node becomes the active one of its cluster when it is unsealed. Default: always. */
   readonly leads?: () => boolean;
+  /** How long the log of the store is kept. Default: that of trimming.ts. */
+  readonly logRetention?: Retention;
   /** Rooms beside those of the list. Default none. */
   readonly rooms?: readonly ((views: Views) => Room)[];
 }
@@ -156,6 +159,7 @@ export class ServerProcess {
       reload: (what) => this.#reloadPart(what),
       loggers: new LogLevels(dial, () => this.#current.log.level),
       leads: this.#parts.leads ?? (() => true),
+      logRetention: this.#parts.logRetention ?? {},
       furtherRooms: this.#parts.rooms ?? [],
     };
   }

@@ -1,14 +1,16 @@
 // How long the log is kept: everything that a known secondary has not
 // acknowledged, but never more than a size or an age, and never less than 16,384 entries.
 
+import { HOUR } from "@holdfast/shared/text/duration";
+import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant, Nanos, Timers } from "@holdfast/shared/world";
+import { Recurring } from "../base/recurring.ts";
 import type { LogRow } from "./engines/engine.ts";
 import type { Head, Tail } from "./rows/head.ts";
 import { decodeEntryHeader } from "./rows/log-entry.ts";
 import { Slices } from "./commit/slices.ts";
 import type { Store } from "./store.ts";
 
-const HOUR: Nanos = 3_600_000_000_000n;
 const EVERY = 1024n; // transactions between two looks
 const CHUNK = 64; // entries removed in one transaction
 // Each is read whole, and what is removed is overwritten: commits wait that long.
@@ -30,11 +32,11 @@ export async function trimLog(
   store: Store,
   world: { readonly clock: Clock; readonly timers: Timers },
   retention: Retention = {},
-  signal?: AbortSignal,
+  isOpen: () => boolean = () => true,
 ): Promise<number> {
-  const slices = new Slices(world, signal);
+  const slices = new Slices(world);
   let removed = 0;
-  for (;;) {
+  while (isOpen()) {
     const { head, tail } = store;
     if (head === null || tail === null) return removed;
     const next = nextTail(store, head, tail, world.clock.now(), retention);
@@ -43,55 +45,50 @@ export async function trimLog(
     removed += Number(next.first - tail.first);
     await slices.pause();
   }
+  return removed;
 }
 
-/** Trims by itself, now and then, for as long as it is not stopped. */
-export class Trimmer {
-  readonly #trim: (signal: AbortSignal) => Promise<number>;
-  readonly #store: Store;
-  readonly #onError: (error: unknown) => void;
-  #stop: AbortController | null = null;
-  #working: Promise<void> = Promise.resolve();
+export interface TrimmerParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly retention: () => Retention;
+}
 
-  constructor(
-    store: Store,
-    world: { readonly clock: Clock; readonly timers: Timers },
-    retention: () => Retention,
-    onError: (error: unknown) => void,
-  ) {
+/** Trims by itself, when it opens and after every 1,024 entries. */
+export class Trimmer {
+  readonly #store: Store;
+  readonly #work: Recurring;
+  #unwatch: (() => void) | null = null;
+
+  constructor({ store, clock, timers, log, retention }: TrimmerParts) {
     this.#store = store;
-    this.#trim = (signal) => trimLog(store, world, retention(), signal);
-    this.#onError = onError;
+    this.#work = new Recurring({
+      trouble: "could not trim the log",
+      run: async (isOpen) => {
+        if (isOpen()) this.#watch();
+        await trimLog(store, { clock, timers }, retention(), isOpen);
+      },
+      timers,
+      log,
+    });
   }
 
-  start(): void {
-    if (this.#stop !== null) return;
-    this.#stop = new AbortController();
-    this.#wait(this.#stop.signal);
+  open(): void {
+    this.#work.open();
   }
 
   /** Waits for the transaction that is on its way; nothing follows it. */
-  async stop(): Promise<void> {
-    this.#stop?.abort();
-    this.#stop = null;
-    await this.#working;
+  async close(): Promise<void> {
+    this.#unwatch?.();
+    this.#unwatch = null;
+    await this.#work.close();
   }
 
-  #wait(signal: AbortSignal): void {
-    const unwatch = this.#store.onIndex(this.#store.index + EVERY, () => {
-      this.#working = this.#work(signal);
-    });
-    signal.addEventListener("abort", unwatch, { once: true });
-  }
-
-  /** An error is told and does not end it: a log that is never trimmed fills the disk. */
-  async #work(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#trim(signal);
-    } catch (error) {
-      if (!signal.aborted) this.#onError(error);
-    }
-    if (!signal.aborted) this.#wait(signal);
+  #watch(): void {
+    this.#unwatch?.();
+    this.#unwatch = this.#store.onIndex(this.#store.index + EVERY, () => this.#work.wake());
   }
 }
 

@@ -10,7 +10,9 @@ import type { Duplex } from "node:stream";
 import type { View } from "../../src/barrier/view.ts";
 import type { Room } from "../../src/house/room.ts";
 import { MemoryDisk } from "../../src/storage/engines/memory.ts";
+import { Trimmer } from "../../src/storage/trimming.ts";
 import { SystemNet } from "../../src/system/net.ts";
+import { fakeWorld } from "../support/fake-world.ts";
 import { Outside, type Step } from "../support/stores/outside.ts";
 import { EngineServer, HOUR, MINUTE } from "../support/servers/engine-server.ts";
 import type { TestServerOptions } from "../support/servers/test-server.ts";
@@ -77,6 +79,7 @@ class Stage {
     const { disk, outside, net } = this;
     const server = new EngineServer({
       engineTypes: [busyEngine("lead", outside)],
+      logRetention: { leastEntries: 1n }, // so that there is always something to trim
       ...options,
       disk,
       outside,
@@ -156,6 +159,7 @@ test("a node that does not lead writes nothing and calls nobody, whatever is due
   await server.passUntil(() => stage.outside.objects.length === 0);
   await server.passUntil(() => server.storedKeys("shared/namespaces/").length < named);
   await server.passUntil(() => server.storedKeys("local/tokens/").length < expiring);
+  await server.passUntil(() => (server.test.server.store.tail?.first ?? 0n) > 1n); // the log is trimmed
   assert.ok(stage.outside.reached("undo") > 0);
   assert.ok(stage.outside.reached("periodic") > 0);
 
@@ -213,6 +217,22 @@ test("planted: a room that writes, deletes or arms something while it opens is f
     await server.time.passSlowly(HOUR, 5n * MINUTE);
     assert.notDeepEqual(stage.done, QUIET, name);
   }
+});
+
+test("planted: trimming that begins while a room opens is found", async (t) => {
+  const stage = await fullStage(t);
+  const begin = () => {
+    const { store } = server.test.server;
+    const retention = () => ({ leastEntries: 1n });
+    const trimmer = new Trimmer({ store, ...fakeWorld(), retention });
+    t.after(() => trimmer.close());
+    trimmer.open();
+  };
+  const server = await stage.started({ leads: () => false, rooms: roomThat("trims", begin) });
+  stage.mark();
+  await server.test.unseal(stage.shares);
+  await server.time.passSlowly(HOUR, 5n * MINUTE);
+  assert.notDeepEqual(stage.done, QUIET);
 });
 
 test("planted: an engine whose own work begins while it opens is found", async (t) => {

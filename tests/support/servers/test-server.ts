@@ -37,6 +37,8 @@ export interface TestServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether it becomes the active node when it is unsealed. Default: it does. */
   readonly leads?: ServerParts["leads"];
+  /** How long the log of the store is kept. Default: as long as on every server. */
+  readonly logRetention?: ServerParts["logRetention"];
   /** Rooms beside those of the list. Default none. */
   readonly rooms?: ServerParts["rooms"];
 }
@@ -146,9 +148,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });
   const engine = new MemoryEngine(options.disk ?? new MemoryDisk());
   const { dev, engineTypes = [], environment = {}, leads = () => true, rooms = [] } = options;
+  const { logRetention = {} } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
   const common = { world, log, dial, ...about, engine: options.engine?.(engine) ?? engine };
-  const parts = { ...common, engineTypes, environment, leads, rooms };
+  const parts = { ...common, engineTypes, environment, leads, logRetention, rooms };
   try {
     const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
     return new TestServer(server, lines, directory, engine);
