@@ -76,7 +76,7 @@ async function run(name: string, how: readonly string[], some: readonly string[]
       // A test that hangs fails instead of holding up the run. The longest take ten seconds on a quiet
       // machine, and five times as long on a busy one.
       "--test-timeout=300000",
-      ...(how.includes("--test-isolation=none") ? ["--import=./scripts/no-exit.ts"] : []),
+      ...(how.includes("--test-isolation=none") ? ["--import=./scripts/before-unit-tests.ts"] : []),
       ...(chosen ? [] : [`--test-reporter=${reporter}`]),
       ...options,
       ...some,

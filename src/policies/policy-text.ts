@@ -1,7 +1,7 @@
 // The text of a policy as callers send it: as it is, or in base64. Short plain text may be base64 by
 // accident, so the decoded form counts only if it is a document and the text itself is not.
 
-import { fromBase64 } from "@holdfast/shared/bytes";
+import { fromBase64, text, utf8 } from "@holdfast/shared/bytes";
 import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 import { textMissing } from "./failures.ts";
 
@@ -53,8 +53,15 @@ export function plainPolicyText(given: string): string {
 
 const CONTROLS = /(?![\t\n\r])\p{Cc}|\ufffd/u;
 
+/** Longer text is refused as it stands: decoded it would still be larger than a policy may be. */
+const LONGEST_ENCODED = 512 * 1024;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+
 function decodedText(given: string): string | null {
-  const written = given.replaceAll(/\r?\n/g, ""); // commands wrap it and end it with a line
+  // Nearly every document has a blank or a brace.
+  if (given.length > LONGEST_ENCODED || /[^A-Za-z0-9+/=\r\n]/.test(given)) return null;
+  const written = withoutLineEnds(given); // commands wrap it and end it with a line
   if (written.length % 4 !== 0) return null; // padded, as other servers want it
   const bytes = fromBase64(written);
   if (bytes === null) return null;
@@ -63,4 +70,16 @@ function decodedText(given: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** Of ASCII. In one walk: there may be as many line ends as characters. */
+function withoutLineEnds(ascii: string): string {
+  const bytes = utf8(ascii);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte === LINE_FEED || (byte === RETURN && bytes[at + 1] === LINE_FEED)) continue;
+    bytes[length++] = byte;
+  }
+  return text(bytes.subarray(0, length));
 }

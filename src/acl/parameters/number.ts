@@ -2,7 +2,7 @@
 // beyond what a double holds still count. Loops instead of patterns with repetitions: the text comes
 // from a request's body and may be a megabyte of zeros.
 
-const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
 const HEX_FORM = /^(-?)0x([0-9a-fA-F]{1,64})$/;
 const MAX_EXPONENT_TEXT = 32;
 /** Most numbers: a list may have a hundred thousand of them. */
@@ -15,14 +15,22 @@ export function canonicalNumber(text: string): string {
   if (hex !== null) return canonicalNumber(`${hex[1] ?? ""}${BigInt(`0x${hex[2] ?? "0"}`)}`);
   const parts = FORM.exec(text);
   if (parts === null) return text;
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = parts;
-  if (exponent.length > MAX_EXPONENT_TEXT) return text;
+  const [, sign = "", whole = "", fraction = "", direction = "", power = "0"] = parts;
   const digits = whole + fraction;
-  let from = 0;
-  while (from < digits.length && digits[from] === "0") from += 1;
+  const from = zerosOf(digits);
   let to = digits.length;
   while (to > from && digits[to - 1] === "0") to -= 1;
   if (from === to) return "0";
-  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - to);
-  return `${sign}${digits.slice(from, to)}e${power}`;
+  const significant = power.slice(zerosOf(power));
+  if (significant.length > MAX_EXPONENT_TEXT) return text;
+  const exponent = BigInt(`${direction === "-" ? "-" : ""}${significant || "0"}`);
+  const shifted = exponent - BigInt(fraction.length) + BigInt(digits.length - to);
+  return `${sign}${digits.slice(from, to)}e${shifted}`;
+}
+
+/** How many stand in front. */
+function zerosOf(digits: string): number {
+  let count = 0;
+  while (digits[count] === "0") count += 1;
+  return count;
 }

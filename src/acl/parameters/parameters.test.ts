@@ -206,6 +206,11 @@ test("numbers are one value however they are written", () => {
   for (const text of ["2", "2.0", "20e-1", "0.2e1", "0x2", "2e0", "200E-2", "2.00e+0"]) {
     assert.equal(canonicalNumber(text), canonicalNumber("2"), text);
   }
+  const zeros = "0".repeat(40);
+  for (const text of [`2e${zeros}`, `2e-${zeros}`, `0.2e+${zeros}1`, `20e-${zeros}1`]) {
+    assert.equal(canonicalNumber(text), canonicalNumber("2"), text);
+  }
+  assert.equal(canonicalNumber(`0e${"9".repeat(40)}`), canonicalNumber("0"));
   assert.equal(canonicalNumber("-0.0"), canonicalNumber("0"));
   assert.equal(canonicalNumber("-0x10"), canonicalNumber("-16"));
   assert.notEqual(canonicalNumber("-2"), canonicalNumber("2"));
@@ -218,6 +223,8 @@ test("a number of a million zeros takes no time", () => {
   canonicalNumber(`1${zeros}1`);
   canonicalNumber(`1.${zeros}1e5`);
   canonicalNumber(`1e${"9".repeat(1_000_000)}`);
+  canonicalNumber(`1e${zeros}`);
+  canonicalNumber(`1e${zeros}x`);
   assert.ok(processorTime() - began < 500);
 });
 
