@@ -8,6 +8,7 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import type { AppRole } from "./approle.ts";
 import { roleFields, roleNameField, shownRole } from "./fields.ts";
 import type { RoleChange } from "./role.ts";
+import { mustExist } from "./roles.ts";
 
 const endpoint = engineEndpoints<AppRole>();
 
@@ -89,7 +90,7 @@ export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
         input: { name: roleNameField, [property]: field },
         output: out.nothing,
         handler: async ({ roles }, { name, ...change }) => {
-          await roles.write(String(name), change, { there: true });
+          await roles.write(String(name), change, mustExist);
           return undefined;
         },
       }),
@@ -102,7 +103,7 @@ export const approlePropertiesApi: readonly Endpoint<AppRole>[] = rows.flatMap(
         input: { name: roleNameField },
         output: out.nothing,
         handler: async ({ roles }, { name }) => {
-          await roles.write(name, cleared, { there: true });
+          await roles.write(name, cleared, mustExist);
           return undefined;
         },
       }),

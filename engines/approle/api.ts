@@ -8,6 +8,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { wire } from "@holdfast/shared/endpoint/wire";
 import type { AppRole } from "./approle.ts";
+import { mustExist } from "./roles.ts";
 import {
   pageFields,
   pageOf,
@@ -69,8 +70,8 @@ export const approleApi = [
     input: { name: roleNameField, ...roleFields },
     output: out.nothing,
     exists: ({ roles }, { role_name: name = "" }) => roles.has(name),
-    handler: async ({ roles }, { name, ...change }) => {
-      await roles.write(name, roleChange(change));
+    handler: async ({ roles }, { name, ...change }, context) => {
+      await roles.write(name, roleChange(change), (exists) => context.confirmExists(exists));
       return undefined;
     },
   }),
@@ -109,7 +110,7 @@ export const approleApi = [
     },
     output: out.nothing,
     handler: async ({ roles }, { name, roleId }) => {
-      await roles.write(name, { roleId }, { there: true });
+      await roles.write(name, { roleId }, mustExist);
       return undefined;
     },
   }),

@@ -43,15 +43,15 @@ export class Roles {
     return role?.roleId === roleId ? role : null;
   }
 
-  /** Makes the role where there is none, unless `there` is asked for. */
-  async write(given: string, change: RoleChange, { there = false } = {}): Promise<void> {
+  /** Makes the role where there is none, unless `check`, which is told so, refuses. */
+  async write(given: string, change: RoleChange, check: (exists: boolean) => void): Promise<void> {
     const name = roleName(given);
     const { storage, random } = this.#given;
     const hash = await this.#hashes.made();
     const ids = { id: random.uuid(), roleId: random.uuid() };
     await storage.write((tx) => {
       const before = tx.get(roleKey(name), roleCodec);
-      if (before === null && there) throw failures.noRole();
+      check(before !== null);
       const role = changedRole(before ?? newRole(name, ids), change);
       if (role.roleId !== before?.roleId) {
         const key = roleIdKey(hash(role.roleId));
@@ -77,6 +77,11 @@ export class Roles {
     };
     await this.#given.storage.write(remove, { deletion: true });
   }
+}
+
+/** For changes of a role that is there. */
+export function mustExist(exists: boolean): void {
+  if (!exists) throw failures.noRole();
 }
 
 /** The same role, if it is still there. */

@@ -12,12 +12,18 @@ export interface PrivateSpace {
   readonly namespaceId: string;
 }
 
+/** It counts as the caller's. */
+export interface Writing {
+  readonly caller: Caller;
+  /** Told, before anything is changed, whether there is something already. */
+  readonly check: (exists: boolean) => void;
+}
+
 export interface PrivateSpaces {
   read(space: PrivateSpace, path: string): JsonObject | null;
   /** Names one level down; `folder` is empty, or ends with a slash. */
   list(space: PrivateSpace, folder: string): string[];
-  /** It counts as the caller's. */
-  replace(space: PrivateSpace, path: string, value: JsonObject, caller: Caller): Promise<void>;
+  replace(space: PrivateSpace, path: string, value: JsonObject, by: Writing): Promise<void>;
   delete(space: PrivateSpace, path: string): Promise<void>;
 }
 
@@ -38,7 +44,8 @@ export class Cubbyhole {
   }
 
   replace(asked: EngineRequest, path: string, value: JsonObject): Promise<void> {
-    return this.#spaces.replace(spaceOf(asked), path, value, callerOf(asked));
+    const check = (exists: boolean) => asked.confirmExists(exists);
+    return this.#spaces.replace(spaceOf(asked), path, value, { caller: callerOf(asked), check });
   }
 
   delete(asked: EngineRequest, path: string): Promise<void> {

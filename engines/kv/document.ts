@@ -3,7 +3,7 @@
 
 import { text, utf8 } from "@holdfast/shared/bytes";
 import type { Codec } from "@holdfast/shared/codec";
-import { invariant } from "@holdfast/shared/invariant";
+import { invariant, InvariantError } from "@holdfast/shared/invariant";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { parseExactly } from "@holdfast/shared/json/json-exact";
 
@@ -36,6 +36,14 @@ export const documentCodec: Codec<JsonObject> = {
     return row;
   },
   decode: (row) => dataOf({ bytes: row.subarray(1), exact: row[0] === ODD }),
+};
+
+/** Only whether there is one. */
+export const presentCodec: Codec<true> = {
+  encode: () => {
+    throw new InvariantError("a glance at a record is not written");
+  },
+  decode: () => true,
 };
 
 /** The recursion is as deep as a body may be. */

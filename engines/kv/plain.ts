@@ -3,7 +3,7 @@
 
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
-import { documentCodec } from "./document.ts";
+import { documentCodec, presentCodec } from "./document.ts";
 import type { Versioned } from "./versioned.ts";
 
 export const PLAIN = "plain/";
@@ -20,8 +20,16 @@ export class Plain {
     return this.#storage.get(PLAIN + path, documentCodec);
   }
 
-  async write(path: string, data: JsonObject): Promise<void> {
-    await this.#storage.write((tx) => tx.put(PLAIN + path, data, documentCodec));
+  async has(path: string): Promise<boolean> {
+    return (await this.#storage.get(PLAIN + path, presentCodec)) === true;
+  }
+
+  /** `check` is told, before anything is changed, whether there is something already. */
+  async write(path: string, data: JsonObject, check: (exists: boolean) => void): Promise<void> {
+    await this.#storage.write((tx) => {
+      check(tx.get(PLAIN + path, presentCodec) === true);
+      tx.put(PLAIN + path, data, documentCodec);
+    });
   }
 
   async delete(path: string): Promise<void> {

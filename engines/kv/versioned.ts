@@ -116,10 +116,17 @@ export class Versioned {
     throw failures.vanished();
   }
 
-  write(path: string, data: JsonObject, cas: number | undefined): Promise<Found> {
+  /** `check` is told, before anything is changed, whether it has had a version already. */
+  write(
+    path: string,
+    data: JsonObject,
+    cas: number | undefined,
+    check: (exists: boolean) => void,
+  ): Promise<Found> {
     const document = documentOf(data);
     return this.#appended((tx) => {
       const before = tx.get(rows.secretKey(path), secretCodec);
+      check(before !== null && before.versions.length > 0);
       return this.#append(tx, path, { before, document, cas });
     });
   }
@@ -265,11 +272,15 @@ export class Versioned {
     return this.#given.storage.get(rows.secretKey(path), secretCodec);
   }
 
-  /** `create`: makes a secret without versions where there is none; else that is not found. */
-  async describe(path: string, change: SecretChange, create: boolean): Promise<void> {
+  /** Makes a secret without versions where there is none, unless `check`, which is told so, refuses. */
+  async describe(
+    path: string,
+    change: SecretChange,
+    check: (exists: boolean) => void,
+  ): Promise<void> {
     await this.#given.storage.write((tx) => {
       const found = tx.get(rows.secretKey(path), secretCodec);
-      if (found === null && !create) throw failures.notFound();
+      check(found !== null);
       const before = found ?? this.#newSecret(tx);
       const { customMetadata: remade } = change;
       rows.putSecret(tx, path, {

@@ -80,8 +80,8 @@ export const userpassApi = [
     input: { username, password: password.optional(), ...loginFields },
     output: out.nothing,
     exists: (room, { username: name = "" }) => room.has(name),
-    handler: async (room, { username: name, ...change }, { signal }) => {
-      await room.write(name, change, { signal });
+    handler: async (room, { username: name, ...change }, context) => {
+      await room.write(name, change, context);
       return undefined;
     },
   }),

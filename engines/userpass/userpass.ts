@@ -1,6 +1,7 @@
 // People with a name and a password. Answers who somebody is; the server makes the token.
 
 import type { Secret } from "@holdfast/shared/secret";
+import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import type { EngineNeeds, EngineType } from "@holdfast/plugin-sdk/engine";
 import { DEFAULT_LOCKOUT } from "@holdfast/plugin-sdk/lockout";
@@ -93,10 +94,11 @@ export class Userpass {
   async write(
     username: string,
     change: UserChange,
-    { signal }: Pick<Login, "signal">,
+    context: Pick<EngineRequest, "signal" | "confirmExists">,
   ): Promise<void> {
     const name = nameOf(username);
-    await this.#change(name, change, await this.#hashOf(change, signal), true);
+    const hash = await this.#hashOf(change, context.signal);
+    await this.#change(name, change, hash, (exists) => context.confirmExists(exists));
   }
 
   /** Of one who is there. */
@@ -107,7 +109,9 @@ export class Userpass {
   ): Promise<void> {
     const name = nameOf(username);
     if (!(await this.has(name))) throw failures.noUser(); // before the work of a password
-    await this.#change(name, change, await this.#hashOf(change, signal), false);
+    await this.#change(name, change, await this.#hashOf(change, signal), (exists) => {
+      if (!exists) throw failures.noUser();
+    });
   }
 
   async delete(username: string): Promise<void> {
@@ -125,12 +129,12 @@ export class Userpass {
     name: string,
     terms: LoginChange,
     hash: PasswordHash | null,
-    mayMake: boolean,
+    check: (exists: boolean) => void,
   ): Promise<void> {
     const { storage, random } = this.#given;
     await storage.write((tx) => {
       const before = tx.get(userKey(name), userCodec);
-      if (before === null && !mayMake) throw failures.noUser();
+      check(before !== null);
       const id = before === null ? random.uuid() : before.id;
       tx.put(userKey(name), { id, ...changed(before, hash, terms) }, userCodec);
     });

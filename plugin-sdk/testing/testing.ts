@@ -163,6 +163,7 @@ export class TestedEngine<E> {
       header: () => undefined,
       may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
       mightEver: async (capability, where) => may?.(capability, where) ?? true,
+      confirmExists: () => {},
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       signal,
       isPrivileged: async () => true,

@@ -86,7 +86,8 @@ export interface Declaration<
    *  it had been written out. Of values in their one form; refuses nothing. Default: nothing. */
   readonly implied?: (data: JsonObject) => JsonObject;
   /** For POST: whether what the path names is there, so that "create" or "update" is asked for.
-   *  Without it: "update". Called before the caller's right is known: it only looks. */
+   *  Without it: "update". Called before the caller's right is known: it only looks. The handler says what it
+   *  finds in its transaction, to `context.confirmExists`: somebody else may have been faster. */
   readonly exists?: (
     room: Room,
     path: Readonly<Record<string, string>>,

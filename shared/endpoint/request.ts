@@ -150,6 +150,11 @@ export interface EngineRequest {
    *  the programs that judge it: by the capabilities of the rule that decides for the path alone. Where this is
    *  false the place is closed to the caller. */
   mightEver(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean>;
+  /** For handlers of endpoints that declare `exists`: says, inside the transaction and before anything is
+   *  changed, whether what the path names is there. A write is judged as `create` or `update` before that; where
+   *  it was judged as the other of the two this throws, and the request is judged again by what is there now and
+   *  handled again if it still may. */
+  confirmExists(exists: boolean): void;
   readonly remote: Remote;
   /** A header of the request, where the mount's operators let it pass to the engine; undefined for
    *  every other. */

@@ -54,7 +54,11 @@ export function capabilityOn(
   const operation = meant?.operation ?? "read";
   const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
   if (looks === null) return capabilityFor(operation, false);
+  if (state.exists !== null) return capabilityFor(operation, !state.exists);
   const found = looks(state.pathValues, asked);
-  const told = (exists: boolean) => capabilityFor(operation, !exists);
-  return found instanceof Promise ? found.then(told) : told(found);
+  const judgedBy = (exists: boolean) => {
+    state.exists = exists;
+    return capabilityFor(operation, !exists);
+  };
+  return found instanceof Promise ? found.then(judgedBy) : judgedBy(found);
 }

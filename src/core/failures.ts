@@ -73,6 +73,23 @@ export function denied(): Failure {
 }
 
 /**
+ * A write was judged as one that creates, but there is something now, or the other way round: it is judged
+ * again, and told only where that goes on.
+ * @code changed-meanwhile While the request was handled, others kept creating and deleting what it writes.
+ * @remedy Try again.
+ */
+export class ChangedMeanwhile extends Failure {
+  readonly exists: boolean;
+
+  constructor(exists: boolean) {
+    const done = exists ? "created" : "deleted";
+    const message = `somebody else ${done} it at the same moment and nothing was changed; try again`;
+    super("conflict", "changed-meanwhile", message, { retryAfter: 1 });
+    this.exists = exists;
+  }
+}
+
+/**
  * By RGPs and EGPs. The text says which and why; records and the log name it in short.
  * @code policy-denied A governing policy (RGP or EGP) denied the request.
  * @remedy Read in the text which policy and rule it was; change the request, or ask its owner.

@@ -43,6 +43,9 @@ const NONE: readonly string[] = [];
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;
 
+/** How often a write is judged by what is there, where others change that meanwhile. */
+const MAX_TRIES = 3;
+
 export class Pipeline implements Core {
   readonly #parts: PipelineParts;
   readonly routing: Routing;
@@ -121,10 +124,35 @@ export class Pipeline implements Core {
     const { input, warnings } = readInput(state);
     const told = advised(state, warnings);
     if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
-    const answered = withWarnings(passed(state, await endpoint.run(input, asked)), told);
+    const result = await (endpoint.exists === null
+      ? endpoint.run(input, asked)
+      : this.#runAsJudged(state, asked, input));
+    const answered = withWarnings(passed(state, result), told);
     const reply = await this.#settle(state, asked, answered); // lease or token; wrapping
     await this.#recording.response(state, reply);
     return reply;
+  }
+
+  /** Whether a write creates or updates is looked at when it is judged. Where the handler finds it otherwise it
+   *  has changed nothing, and the request is judged by that, as if it had come a moment later. */
+  async #runAsJudged(
+    state: RequestState,
+    asked: RequestContext,
+    input: ReadInput["input"],
+  ): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await state.endpoint?.run(input, asked);
+      } catch (error) {
+        if (!(error instanceof failures.ChangedMeanwhile) || tries === MAX_TRIES) throw error;
+        state.exists = error.exists;
+      }
+      state.decision = await this.#decide(state, asked);
+      this.#recording.judgedAgain(state);
+      authorise(state);
+      await this.#govern(state, asked, this.#parts.clock.now());
+      this.#recording.judgedAgain(state);
+    }
   }
 
   #answersNow(state: RequestState): void {

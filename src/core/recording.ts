@@ -27,6 +27,11 @@ export class Recording {
     state.recorded = audited;
   }
 
+  /** The answer's record names who has let it through, or refused it, in the end. */
+  judgedAgain(state: RequestState): void {
+    if (state.recorded !== null) state.recorded = state.audited(true);
+  }
+
   /** Also while the node seals: it waits for running requests, and audit closes only then. What ran
    *  longer than it waits cannot be recorded any more, and is not given out. */
   async response(state: RequestState, reply: Reply): Promise<void> {

@@ -24,6 +24,7 @@ import { describedInput } from "@holdfast/shared/endpoint/input";
 import { namedValues, type Route } from "@holdfast/shared/endpoint/router";
 import type { RequestState } from "./request-state.ts";
 import { decisionOn } from "./decision.ts";
+import { ChangedMeanwhile } from "./failures.ts";
 import { governedRequest } from "./governed-request.ts";
 import { methodFor } from "@holdfast/shared/endpoint/operation";
 import type { Routing } from "./routing.ts";
@@ -118,6 +119,11 @@ export class HandlerContext implements RequestContext {
     if (caller.type === "management") return true;
     const { namespace, place } = this.#at(base, path);
     return this.#parts.decisions.mightEver(caller, { namespace, path: place, capability });
+  }
+
+  confirmExists(exists: boolean): void {
+    const { exists: judged } = this.#state;
+    if (judged !== null && judged !== exists) throw new ChangedMeanwhile(exists);
   }
 
   /** Where a request to the path would go. */

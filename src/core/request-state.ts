@@ -58,6 +58,9 @@ export class RequestState {
   bytes = 0; // of the body
   /** Where the endpoint takes its body as it comes. */
   stream: BodyStream | undefined = undefined;
+  /** Whether what the path names was there when it was judged; null where nobody has looked. One look is for
+   *  all who judge. */
+  exists: boolean | null = null;
   decision: Decision | null = null;
   /** Null where no RGP and no EGP applies. */
   judgement: Judgement | null = null;

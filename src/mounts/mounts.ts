@@ -226,9 +226,17 @@ export class Mounts implements PathsTaken, NamespaceContents {
 
   // --- changing ---
 
-  async enable(namespace: NamespaceRef, given: NewMount): Promise<MountRecord> {
+  /** `check` is told, before anything is changed, that there is no such mount: else it is refused. */
+  async enable(
+    namespace: NamespaceRef,
+    given: NewMount,
+    check?: (exists: boolean) => void,
+  ): Promise<MountRecord> {
     const record = this.#types.newRecord(namespace, given, this.#accessors());
-    await this.#options.shared.write((tx) => this.#add(tx, namespace, record));
+    await this.#options.shared.write((tx) => {
+      this.#add(tx, namespace, record);
+      check?.(false);
+    });
     const mount = this.#table.byUuid(record.uuid);
     await mount?.settled();
     if (mount !== null && mount.opened === null) {

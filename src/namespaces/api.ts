@@ -102,8 +102,10 @@ export const namespacesApi = [
     },
     output: record,
     exists: (namespaces, given, { namespace }) => namespaces.has(namespace, given["path"] ?? ""),
-    handler: async (namespaces, input, { namespace }) =>
-      shown(await namespaces.write(namespace, input.path, input.metadata)),
+    handler: async (namespaces, { path: at, metadata }, context) => {
+      const check = (exists: boolean) => context.confirmExists(exists);
+      return shown(await namespaces.write(context.namespace, at, metadata, check));
+    },
   }),
   endpoint({
     name: "patchNamespace",

@@ -174,16 +174,22 @@ export class Namespaces implements PathsTaken {
   // --- changing ---
 
   /** Creates it, or replaces its metadata if some is given. */
-  write(base: NamespaceRef, path: string, metadata?: Metadata): Promise<NamespaceRecord> {
+  write(
+    base: NamespaceRef,
+    path: string,
+    metadata?: Metadata,
+    check?: (exists: boolean) => void,
+  ): Promise<NamespaceRecord> {
     const names = readNames(path);
     if (metadata !== undefined) checkMetadata(metadata);
     return this.#view.write((tx) => {
       const claim = claimIn(tx, base, names);
       if (claim === null) throw failures.parentMissing();
       const found = tx.get(claim.row, recordCodec);
+      if (found?.state === "deleting") throw failures.beingDeleted();
+      if (found !== null && records.nameOf(found.path) !== claim.name) throw failures.otherCase();
+      check?.(found !== null);
       if (found === null) return this.#create(tx, claim, metadata ?? {});
-      if (found.state === "deleting") throw failures.beingDeleted();
-      if (records.nameOf(found.path) !== claim.name) throw failures.otherCase();
       return metadata === undefined ? found : put(tx, claim.row, { ...found, metadata });
     });
   }

@@ -88,8 +88,8 @@ export const leaseQuotasApi = [
         .optional(),
     },
     output: out.nothing,
-    async handler(quotas, { name: called, ...asked }) {
-      await quotas.set(called, asked);
+    async handler(quotas, { name: called, ...asked }, context) {
+      await quotas.set(called, asked, (exists) => context.confirmExists(exists));
       return undefined;
     },
   }),

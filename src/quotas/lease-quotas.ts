@@ -72,10 +72,14 @@ export class LeaseQuotas {
     return { ...quota, counted: await this.#options.counted({ name, quota }) };
   }
 
-  async set(name: string, asked: quotas.LeaseQuotaAsked): Promise<void> {
+  async set(
+    name: string,
+    asked: quotas.LeaseQuotaAsked,
+    check?: (exists: boolean) => void,
+  ): Promise<void> {
     quotas.checkName(name);
     const spelt = { ...asked, path: this.#options.spelling?.(asked.path) ?? asked.path };
-    await this.#records.set(name, quotas.makeLeaseQuota(spelt, this.#options.classify));
+    await this.#records.set(name, quotas.makeLeaseQuota(spelt, this.#options.classify), check);
   }
 
   delete(name: string): Promise<void> {

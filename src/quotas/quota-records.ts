@@ -35,11 +35,13 @@ export class QuotaRecords<Q extends { readonly path: string }> {
   }
 
   /** Creates the quota or puts this one in its place. */
-  async set(name: string, quota: Q): Promise<void> {
+  /** `check` is told, before anything is changed, whether there is one of the name. */
+  async set(name: string, quota: Q, check?: (exists: boolean) => void): Promise<void> {
     checkName(name);
     await this.#view.write((tx) => {
       const stored = tx.records("", this.#codec, { limit: MOST + 1 });
       const others = stored.filter(({ key }) => key !== name);
+      check?.(others.length < stored.length);
       // Two on one path would leave it to chance which of them applies.
       const same = others.find(({ value }) => value.path === quota.path);
       if (same !== undefined) throw failures.pathTaken(same.key);

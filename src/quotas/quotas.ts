@@ -146,10 +146,14 @@ export class Quotas {
   }
 
   /** Creates the quota or puts this one in its place; its counting begins anew. */
-  async set(name: string, asked: quotas.QuotaAsked): Promise<void> {
+  async set(
+    name: string,
+    asked: quotas.QuotaAsked,
+    check?: (exists: boolean) => void,
+  ): Promise<void> {
     quotas.checkName(name);
     const spelt = { ...asked, path: this.#options.spelling?.(asked.path) ?? asked.path };
-    await this.#records.set(name, quotas.makeQuota(spelt, this.#options.classify));
+    await this.#records.set(name, quotas.makeQuota(spelt, this.#options.classify), check);
   }
 
   delete(name: string): Promise<void> {

@@ -93,19 +93,25 @@ export class CubbyholeContents {
     space: Space,
     path: string,
     value: JsonObject,
-    caller: Caller | null = null,
+    by: {
+      readonly caller?: Caller;
+      /** Told, before anything is changed, whether there is something already. */
+      readonly check?: (exists: boolean) => void;
+    } = {},
   ): Promise<void> {
+    const { caller, check } = by;
     const bytes = objectCodec.encode(value);
     return this.#local.write((tx) => {
       const { owner, namespaceId } = space;
       const key = folderOf(space) + path;
       const before = tx.get(key, bytesCodec);
+      check?.(before !== null);
       if (before === null) checkRoom(tx, owner);
       const more = {
         entries: before === null ? 1 : 0,
         bytes: bytes.length - (before?.length ?? 0),
       };
-      const storing = { holder: owner, ...(caller === null ? OWN : ownerAnd(caller)) };
+      const storing = { holder: owner, ...(caller === undefined ? OWN : ownerAnd(caller)) };
       const full = this.#cubbyholes.exhausted(tx, namespaceId, storing, more);
       // What takes no more than before can always be written.
       if (full !== null && (more.entries > 0 || more.bytes > 0)) throw cubbyholesTooLarge(full);

@@ -25,6 +25,7 @@ export const ASKED: RequestContext = {
   wrapTtl: null,
   may: async () => false,
   mightEver: async () => false,
+  confirmExists: () => {},
   remote: { address: "127.0.0.1", port: 1, loopback: true },
   listener: { keyCeremonies: "open", openings: { metrics: false }, maxBody: 1, metricsOnly: false },
   signal: new AbortController().signal,

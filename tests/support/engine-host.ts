@@ -135,6 +135,7 @@ export class TestedEngine<E> {
       header: () => undefined,
       may: async (capability, where, sent) => may?.(capability, where, sent) ?? true,
       mightEver: async (capability, where) => mightEver?.(capability, where) ?? true,
+      confirmExists: () => {},
       remote: { address: "127.0.0.1", port: 1, loopback: true },
       listener: {
         keyCeremonies: "open",

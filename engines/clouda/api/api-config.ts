@@ -120,9 +120,10 @@ export const configApi = [
     input: rootFields,
     output: out.nothing,
     exists: async ({ rootConfig }) => (await rootConfig.read()) !== null,
-    handler: async (room, input) => {
+    handler: async (room, input, context) => {
+      const check = (exists: boolean) => context.confirmExists(exists);
       // Not while the key is being rotated: one of the two would be lost.
-      await room.locks.run(ROOT_LOCK, () => room.rootConfig.write(changeOf(input)));
+      await room.locks.run(ROOT_LOCK, () => room.rootConfig.write(changeOf(input), check));
       room.clients.drop();
       await room.needs.leases.retryStuck();
       const warnings = halfPairs(room.needs.environment);

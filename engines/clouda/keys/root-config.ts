@@ -109,13 +109,15 @@ export class RootConfig {
   }
 
   /** What is left out stays as it is, but for the template, which goes back to the built-in one. */
-  async write(change: RootChange): Promise<StoredRoot> {
+  async write(change: RootChange, check?: (exists: boolean) => void): Promise<StoredRoot> {
     const { storage, clock } = this.#needs;
     if ((change.identityTokenAudience ?? "") !== "") {
       await this.#proveIdentity(this.#changed(await this.read(), change, clock.now()));
     }
     return storage.write((tx) => {
-      const after = this.#changed(checked(tx.get(KEY, rootCodec)), change, tx.time);
+      const before = checked(tx.get(KEY, rootCodec));
+      check?.(before !== null);
+      const after = this.#changed(before, change, tx.time);
       tx.put(KEY, after, rootCodec);
       return after;
     });

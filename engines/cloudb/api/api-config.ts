@@ -66,8 +66,9 @@ export const configApi = [
     },
     output: out.nothing,
     exists: async ({ config }) => (await config.stored()) !== null,
-    handler: async ({ config, connections, needs }, { clientSecret, ...change }) => {
-      await config.write({ ...change, clientSecret: clientSecret?.reveal() });
+    handler: async ({ config, connections, needs }, { clientSecret, ...change }, context) => {
+      const written = { ...change, clientSecret: clientSecret?.reveal() };
+      await config.write(written, (exists) => context.confirmExists(exists));
       connections.drop(); // also where nothing has changed here: perhaps something has at the provider
       // What could not be revoked with the old account perhaps can with this one.
       await needs.leases.retryStuck();

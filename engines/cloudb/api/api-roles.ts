@@ -115,7 +115,7 @@ export const rolesApi = [
     exists: ({ roleStore }, { name = "" }) => roleStore.has(name),
     handler: async ({ roles }, { name, ...change }, context) => {
       context.allow(3n * MINUTE);
-      const warnings = await roles.write(name, change);
+      const warnings = await roles.write(name, change, (exists) => context.confirmExists(exists));
       return warnings.length === 0 ? undefined : reply(undefined, { warnings });
     },
   }),

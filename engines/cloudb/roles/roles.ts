@@ -47,11 +47,11 @@ export class Roles {
   }
 
   /** Gives warnings. */
-  write(path: string, change: RoleChange): Promise<string[]> {
+  write(path: string, change: RoleChange, check: (exists: boolean) => void): Promise<string[]> {
     const name = roleName(path);
     const { locks, patiently } = this.#parts;
     return locks.run(`role/${name}`, () =>
-      patiently(BUDGET, (patience) => this.#write(name, change, patience)).catch(
+      patiently(BUDGET, (patience) => this.#write(name, change, patience, check)).catch(
         (error: unknown) => {
           throw toldToCaller(error);
         },
@@ -76,10 +76,17 @@ export class Roles {
     });
   }
 
-  async #write(name: string, change: RoleChange, patience: Patience): Promise<string[]> {
+  async #write(
+    name: string,
+    change: RoleChange,
+    patience: Patience,
+    check: (exists: boolean) => void,
+  ): Promise<string[]> {
     const { needs, connections, lookups, persistence, roleStore } = this.#parts;
     await connections.current(); // or it is not configured, which comes first
-    const before = (await roleStore.find(name)) ?? NEW_ROLE;
+    const stored = await roleStore.find(name);
+    check(stored !== null); // nobody else writes it meanwhile
+    const before = stored ?? NEW_ROLE;
     // First what needs nobody: a fault that is plain is told without waiting for the provider.
     let role = changedRole(before, change, isCompatible(needs.settings));
     const named = newApplication(role, change);

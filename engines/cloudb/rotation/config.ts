@@ -145,12 +145,14 @@ export class Config {
   }
 
   /** What is left out stays as it is. */
-  async write(change: ConfigChange): Promise<void> {
+  async write(change: ConfigChange, check?: (exists: boolean) => void): Promise<void> {
     const { storage, clock } = this.#needs;
     const first = this.#changed((await this.stored()) ?? NO_CONFIG, change, clock.now());
     if (first.audience !== "") await this.#proveIdentity(first);
     await storage.write((tx) => {
-      const before = tx.get(CONFIG, configCodec) ?? NO_CONFIG;
+      const stored = tx.get(CONFIG, configCodec);
+      check?.(stored !== null);
+      const before = stored ?? NO_CONFIG;
       const after = this.#changed(before, change, tx.time);
       const sameSecret =
         after.clientSecret === before.clientSecret && after.clientId === before.clientId;

@@ -93,8 +93,10 @@ export const dataApi = [
     input: { path, cas, data: wire.body("data").object("What is to be kept.") },
     output: versionOutput,
     exists: ({ versioned }, given) => versioned.has(given["path"] ?? ""),
-    handler: async ({ versioned }, input) =>
-      shownVersion(await versioned.write(input.path, input.data, input.cas)),
+    handler: async ({ versioned }, { path: at, data, cas: expected }, context) => {
+      const check = (exists: boolean) => context.confirmExists(exists);
+      return shownVersion(await versioned.write(at, data, expected, check));
+    },
   }),
   endpoint({
     name: "kvPatch",

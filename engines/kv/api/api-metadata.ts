@@ -74,8 +74,8 @@ export const metadataApi = [
     input: { path, ...secretSettings, customMetadata: wholeMetadata },
     output: out.nothing,
     exists: async ({ versioned }, given) => (await versioned.secret(given["path"] ?? "")) !== null,
-    handler: async ({ versioned }, { path: at, ...change }) => {
-      await versioned.describe(at, change, true);
+    handler: async ({ versioned }, { path: at, ...change }, context) => {
+      await versioned.describe(at, change, (exists) => context.confirmExists(exists));
       return undefined;
     },
   }),
@@ -88,7 +88,9 @@ export const metadataApi = [
     input: { path, ...secretSettings, customMetadata: metadataPatch },
     output: out.nothing,
     handler: async ({ versioned }, { path: at, ...change }) => {
-      await versioned.describe(at, change, false);
+      await versioned.describe(at, change, (exists) => {
+        if (!exists) throw failures.notFound();
+      });
       return undefined;
     },
   }),

@@ -60,9 +60,9 @@ export const plainApi = [
     access: access.capability,
     input: { path, data: wire.whole("data", "What is to be kept.") },
     output: out.nothing,
-    exists: async (kv, given) => (await kv.plain.read(given["path"] ?? "")) !== null,
-    handler: async (kv, input) => {
-      await kv.plain.write(input.path, input.data);
+    exists: (kv, given) => kv.plain.has(given["path"] ?? ""),
+    handler: async (kv, input, context) => {
+      await kv.plain.write(input.path, input.data, (exists) => context.confirmExists(exists));
       return undefined;
     },
   }),

@@ -98,14 +98,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       output: out.nothing,
       implied: withPresentType,
       exists: (mounts, given, { namespace }) => mounts.has(namespace, kind, given["path"] ?? ""),
-      handler: async (mounts, { config = {}, version, ...given }, { namespace }) => {
+      handler: async (mounts, { config = {}, version, ...given }, context) => {
         const read = readConfig(config);
-        await mounts.enable(namespace, {
-          ...given,
-          kind,
-          config: read.change,
-          version: version ?? read.version,
-        });
+        const mount = { ...given, kind, config: read.change, version: version ?? read.version };
+        await mounts.enable(context.namespace, mount, (exists) => context.confirmExists(exists));
         const wraps = given.sealWrap === true ? [SEAL_WRAP] : [];
         return reply(undefined, { warnings: [...read.warnings, ...wraps] });
       },

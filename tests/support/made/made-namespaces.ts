@@ -93,6 +93,7 @@ export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): RequestContext 
     wrapTtl: null,
     may: async () => false,
     mightEver: async () => false,
+    confirmExists: () => {},
     remote: { address: "127.0.0.1", port: 1, loopback: true },
     listener: {
       keyCeremonies: "open",
