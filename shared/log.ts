@@ -2,6 +2,7 @@
 // Fields are plain values only, because an object printed whole is how secrets reach a log. Where
 // lines go is decided by whoever makes the log. The audit trail is something else: audit/.
 
+import { escapeUnseen, quote } from "./json/json-text.ts";
 import { Secret } from "./secret.ts";
 import { showTime } from "./text/time.ts";
 import type { Clock, Instant } from "./world.ts";
@@ -146,24 +147,6 @@ function cut(text: string): string {
 /** As it stands when it can be read in one way only, else quoted. */
 function bare(text: string): string {
   return /^[\w./:@+,[\]-]+$/.test(text) ? text : quote(text);
-}
-
-function quote(text: string): string {
-  if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`; // the common case, three times as fast
-  return escapeUnseen(JSON.stringify(text));
-}
-
-// Line breaks and terminal controls would forge further lines; invisible and direction-changing
-// characters would make a line read as something else. Valid in JSON as well.
-function escapeUnseen(text: string): string {
-  if (/^[ -~]*$/.test(text)) return text;
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => {
-    let out = "";
-    for (let i = 0; i < char.length; i++) {
-      out += `\\u${char.charCodeAt(i).toString(16).padStart(4, "0")}`;
-    }
-    return out;
-  });
 }
 
 function showMillis(now: Instant): string {

@@ -14,7 +14,7 @@ import { SyslogSource } from "./devices/syslog.ts";
 import { type FilePlaces, judge } from "./file-place.ts";
 import { Hasher, type Veil } from "./records/hasher.ts";
 import { Hmac } from "../crypto/hmac.ts";
-import { quote } from "./records/json-text.ts";
+import { quote } from "@holdfast/shared/json/json-text";
 import { type DeviceOptions, type OptionTexts, readOptions } from "./options.ts";
 import { type ClusterFacts, type HeaderRule, Records } from "./records/record.ts";
 import { Writer } from "./writer.ts";

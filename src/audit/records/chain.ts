@@ -9,7 +9,7 @@ import { timingSafeEqual } from "node:crypto";
 import { utf8 } from "@holdfast/shared/bytes";
 import type { Hmac } from "../../crypto/hmac.ts";
 import type { LineBuffer } from "../devices/line-buffer.ts";
-import { quote } from "./json-text.ts";
+import { quote } from "@holdfast/shared/json/json-text";
 
 export interface ChainHead {
   readonly number: number;

@@ -4,7 +4,7 @@
 
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import type { Veil } from "./hasher.ts";
-import { escapeUnseen, quote } from "./json-text.ts";
+import { escapeUnseen, quote } from "@holdfast/shared/json/json-text";
 
 /** Single hashes in one record: 4 ms. A body may hold 50,000 strings, and hashing each of them would
  *  take several times as long as reading it did. */

@@ -13,7 +13,7 @@ import type { Caller } from "@holdfast/shared/endpoint/request";
 import type { AuditedAnswer, AuditedRequest } from "../../endpoint/audited.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 import type { Veil } from "./hasher.ts";
-import { quote } from "./json-text.ts";
+import { quote } from "@holdfast/shared/json/json-text";
 import { maskedJson } from "./masking.ts";
 import { TimeText } from "./time-text.ts";
 
