@@ -2,14 +2,10 @@
 // are made from them, and for the tests that must miss none. The server serves the same lists.
 
 import type { Endpoint } from "@holdfast/shared/endpoint/endpoint";
-import { approleType } from "@holdfast/engines/approle/approle";
-import { cloudaType } from "@holdfast/engines/clouda/clouda";
-import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
 import { cubbyholePaths } from "@holdfast/engines/cubbyhole/engine";
-import { kvEngine } from "@holdfast/engines/kv/kv";
-import { userpassType } from "@holdfast/engines/userpass/userpass";
 import type { DeclaredFile } from "./house/room.ts";
 import { orphansApi } from "./mounts/api/api-orphans.ts";
+import { builtInTypes } from "./server/engine-types.ts";
 import { ROOMS } from "./server/rooms.ts";
 
 /** By the file that declares them, in the order in which they are documented. */
@@ -27,20 +23,24 @@ export interface MountedEndpoints {
   readonly endpoints: readonly Endpoint<never>[];
 }
 
+interface Face {
+  readonly title: string;
+  readonly group: string;
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** Types that answer differently by their options. All others have one face, called like the type. */
+const FACES: Readonly<Record<string, readonly Face[]>> = {
+  kv: [
+    { title: "kv, version 2", group: "kv", options: { version: "2" } },
+    { title: "kv, version 1", group: "kv1", options: { version: "1" } },
+  ],
+};
+
 /** What mounts answer to, by type; paths begin at the mount. */
 export const mountedSurface: readonly MountedEndpoints[] = [
   { title: "cubbyhole", group: "cubbyhole", at: "cubbyhole", endpoints: cubbyholePaths },
-  { title: "kv, version 2", group: "kv", at: "<kv>", endpoints: kvEngine.paths({ version: "2" }) },
-  { title: "kv, version 1", group: "kv1", at: "<kv>", endpoints: kvEngine.paths({ version: "1" }) },
-  { title: "clouda", group: "clouda", at: "<clouda>", endpoints: cloudaType.paths({}) },
-  { title: "cloudb", group: "cloudb", at: "<cloudb>", endpoints: cloudbType.paths({}) },
-  {
-    title: "userpass",
-    group: "userpass",
-    at: "auth/<userpass>",
-    endpoints: userpassType().paths({}),
-  },
-  { title: "approle", group: "approle", at: "auth/<approle>", endpoints: approleType().paths({}) },
+  ...builtInTypes().flatMap(facesOf),
   {
     title: "every type that makes something outside",
     group: "mounts",
@@ -48,6 +48,19 @@ export const mountedSurface: readonly MountedEndpoints[] = [
     endpoints: orphansApi,
   },
 ];
+
+type BuiltIn = ReturnType<typeof builtInTypes>[number];
+
+function facesOf({ type, kind, paths }: BuiltIn): MountedEndpoints[] {
+  const faces = FACES[type] ?? [{ title: type, group: type, options: {} }];
+  const at = kind === "auth" ? `auth/<${type}>` : `<${type}>`;
+  return faces.map(({ title, group, options }) => ({
+    title,
+    group,
+    at,
+    endpoints: paths(options),
+  }));
+}
 
 export const everyEndpoint: readonly Endpoint<never>[] = surface.flatMap(
   ({ endpoints }) => endpoints,

@@ -18,6 +18,7 @@ import type { OutboundCalls } from "../outbound/outbound-calls.ts";
 import type { InspectionOptions } from "../policies/inspection/inspection.ts";
 import type { MountRef, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { Hooks } from "../seal/keeper-options.ts";
+import type { NodeRole } from "../seal/health.ts";
 import type { Store } from "../storage/store.ts";
 import type { Retention } from "../storage/trimming.ts";
 import type { RuntimeStats } from "../system/runtime-stats.ts";
@@ -59,6 +60,12 @@ export interface Views {
   /** core/ */
   readonly node: View;
 }
+
+/** What this node is in its cluster, and its cluster among others: there are no others yet. */
+export const STANDING: { readonly drSecondary: boolean; readonly role: NodeRole } = {
+  drSecondary: false,
+  role: "active",
+};
 
 /** The house before its rooms are there. */
 export interface Ground {

@@ -20,7 +20,7 @@ import { CubbyholeContents } from "../wrapping/cubbyhole-contents.ts";
 import { DescribedMounts } from "./described-mounts.ts";
 import { builtInTypes } from "./engine-types.ts";
 import { barrierPart, storagePart } from "./foundations.ts";
-import type { Ground, PathQueries, ProcessGround } from "./ground.ts";
+import { type Ground, type PathQueries, type ProcessGround, STANDING } from "./ground.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { MountedPlaces } from "./rule-places.ts";
 import { whoGetsWhat } from "./who-gets-what.ts";
@@ -169,8 +169,7 @@ export class House {
         get sealed() {
           return keeper.sealed;
         },
-        drSecondary: false,
-        role: "active",
+        ...STANDING,
         get index() {
           return store.index;
         },

@@ -15,7 +15,7 @@ import { declaredDevices, isAuditTarget } from "./audit-devices.ts";
 import { engineServices } from "./engine-services.ts";
 import { defaultMounts, fixedMounts, typeAliases } from "./engine-types.ts";
 import { sealKeyOf } from "./foundations.ts";
-import type { Ground } from "./ground.ts";
+import { type Ground, STANDING } from "./ground.ts";
 import { aliasHeaders } from "./listeners.ts";
 import type { Rooms, Table } from "./rooms.ts";
 
@@ -52,8 +52,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       buildDate,
       health: (sealed) => ({
         removed: false,
-        drSecondary: false,
-        role: "active",
+        ...STANDING,
         activeReachable: true,
         drMode: "disabled",
         performanceMode: "disabled",
@@ -255,7 +254,7 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
         hostname: config.nodeId,
         apiAddress: host.apiAddress(),
         clusterAddress: config.clusterAddr ?? "",
-        active: true,
+        active: STANDING.role === "active",
         version,
       }),
       host: () => host.runtime.host(),
