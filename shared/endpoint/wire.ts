@@ -78,6 +78,7 @@ export class WireField<T> implements Field<T> {
   readonly #place: Place;
   readonly #kind: Kind<T>;
   readonly help: string;
+  #caseless: boolean | null = null;
 
   constructor(place: Place, kind: Kind<T>, help: string) {
     this.#place = place;
@@ -118,7 +119,7 @@ export class WireField<T> implements Field<T> {
   }
 
   get caseless(): boolean | undefined {
-    return this.#kind.caseless;
+    return (this.#caseless ??= this.#kind.caseless === true || losesCase(this.canonical));
   }
 
   get notice(): ((given: JsonValue) => string | undefined) | undefined {
@@ -163,6 +164,20 @@ export class WireField<T> implements Field<T> {
       given === undefined || given === null ? value : this.read(given);
     return { ...fieldOf(this), required: false, schema, read };
   }
+}
+
+const CASED = ["Ab", "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"];
+
+/** Whether the one form of words or ids is the same in either case, so that a pattern in capitals would never
+ *  meet it. */
+function losesCase(canonical: Field<unknown>["canonical"]): boolean {
+  if (canonical === undefined) return false;
+  return CASED.flatMap((text) => [text, [text]]).some((cased) => {
+    const [one, other] = [cased, JSON.parse(JSON.stringify(cased).toLowerCase()) as JsonValue].map(
+      (value) => JSON.stringify(canonical(value) ?? null),
+    );
+    return one === other && one !== "null";
+  });
 }
 
 /** The members of a field, which may be those of a class: to make another of. */

@@ -56,7 +56,7 @@ export const configApi = [
       environment: text(
         "environment",
         "CloudBPublicCloud, CloudBUSGovernmentCloud or CloudBChinaCloud; empty: the public one.",
-        { shown: environmentName },
+        { shown: environmentName, caseless: true },
       ).optional(),
       passwordTtl: seconds(
         "root_password_ttl",

@@ -19,18 +19,22 @@ export function text(
     source = "body",
     form = (found) => found,
     shown = (found) => found,
+    caseless = false,
   }: {
     readonly source?: Source;
     /** Of what the handler gets. */
     readonly form?: (found: string) => string;
     /** Of what rules and programs see alone. */
     readonly shown?: (found: string) => string;
+    /** Case says nothing to whoever reads it. */
+    readonly caseless?: boolean;
   } = {},
 ): WireField<string> {
   return new WireField(
     { source, name },
     {
       show: shown,
+      caseless,
       accepts: `a string of at most ${MAX_TEXT} characters`,
       schema: { type: "string" },
       convert: (input) => {

@@ -226,6 +226,41 @@ test("T-A13: ids, audiences, endpoints and documents of clouds are judged by wha
   }
 });
 
+test("T-A13: a pattern in capitals denies what is judged in lower case, and the other way round", async (t) => {
+  const stage = await scene(t);
+  const id = "aaaabbbb-1111-4222-8333-ccccddddeeee";
+  const { accessor } = await child(stage);
+  for (const [path, name, value, sent] of [
+    ["cloudb/config", "tenant_id", id, {}],
+    ["cloudb/config", "subscription_id", id, {}],
+    ["cloudb/config", "client_id", id, {}],
+    ["cloudb/config", "environment", "CloudBChinaCloud", {}],
+    ["cloudb/roles/r", "application_object_id", id, {}],
+    ["auth/token/lookup-accessor", "accessor", accessor, {}],
+    ["sys/capabilities-accessor", "accessor", accessor, { paths: "x" }],
+  ] as const) {
+    const part = value.slice(0, -2);
+    for (const pattern of [
+      `${part.toUpperCase()}*`,
+      `${part.toLowerCase()}*`,
+      part.toUpperCase() + value.slice(-2),
+    ]) {
+      const token = await denying(stage, path, { [name]: [pattern] });
+      for (const spelling of [value.toLowerCase(), value.toUpperCase()]) {
+        const body = { ...sent, [name]: spelling };
+        const answer = await stage.server.call("POST", `/v1/${path}`, { token, body });
+        assert.equal(answer.status, 403, `${path} ${name} ${pattern} ${spelling}: ${answer.text}`);
+      }
+    }
+    const other = await denying(stage, path, { [name]: ["zzz*"] });
+    const answer = await stage.server.call("POST", `/v1/${path}`, {
+      token: other,
+      body: { ...sent, [name]: value },
+    });
+    assert.notEqual(answer.status, 403, `${path} ${name}: ${answer.text}`);
+  }
+});
+
 test("T-A13: records of one token have one hash, however it was written", async (t) => {
   const stage = await scene(t);
   const { accessor, secret } = await child(stage);
