@@ -5,7 +5,7 @@ import { text, utf8 } from "@holdfast/shared/bytes";
 import type { Codec } from "@holdfast/shared/codec";
 import { invariant, InvariantError } from "@holdfast/shared/invariant";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
-import { parseExactly } from "@holdfast/shared/json/json-exact";
+import { parseExactly, writeExactly } from "@holdfast/shared/json/json-exact";
 
 export interface Document {
   readonly bytes: Uint8Array;
@@ -13,7 +13,8 @@ export interface Document {
 }
 
 export function documentOf(data: JsonObject): Document {
-  return { bytes: utf8(JSON.stringify(data)), exact: hasOddNumber(data) };
+  const exact = hasOddNumber(data);
+  return { bytes: utf8(exact ? writeExactly(data) : JSON.stringify(data)), exact };
 }
 
 export function dataOf({ bytes, exact }: Document): JsonObject {

@@ -19,7 +19,26 @@ export interface ReadJsonOptions {
 
 /** No bytes are an empty object. What is no valid object is a Failure of kind "invalid". */
 export function readJson(bytes: Uint8Array, options: ReadJsonOptions = {}): JsonObject {
-  if (bytes.length === 0) return {};
+  return bytes.length === 0 ? {} : build(scan(bytes, options));
+}
+
+/** The same for a large body: others have their turn between scanning and building. */
+export async function readLargeJson(
+  bytes: Uint8Array,
+  options: ReadJsonOptions,
+  turn: () => Promise<void>,
+): Promise<JsonObject> {
+  const scanned = scan(bytes, options);
+  await turn();
+  return build(scanned);
+}
+
+interface Scanned {
+  readonly body: Buffer;
+  readonly hasOddNumbers: boolean;
+}
+
+function scan(bytes: Uint8Array, options: ReadJsonOptions): Scanned {
   const body = asBuffer(bytes);
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw malformed("it begins with a byte order mark", 0);
@@ -28,7 +47,11 @@ export function readJson(bytes: Uint8Array, options: ReadJsonOptions = {}): Json
   const limits = options.limits === undefined ? JSON_LIMITS : { ...JSON_LIMITS, ...options.limits };
   const scanner = new JsonScanner(body, limits, options.foldCase ?? false);
   scanner.scan();
-  const found = scanner.hasOddNumbers ? parseExactly(text(body)) : parse(text(body));
+  return { body, hasOddNumbers: scanner.hasOddNumbers };
+}
+
+function build({ body, hasOddNumbers }: Scanned): JsonObject {
+  const found = hasOddNumbers ? parseExactly(text(body)) : parse(text(body));
   invariant(isObject(found), "what was scanned as an object is one");
   return found;
 }

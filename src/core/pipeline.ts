@@ -5,7 +5,7 @@ import { EMPTY, text } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
 import type { JsonObject } from "@holdfast/shared/json/json";
-import { readJson } from "@holdfast/shared/json/json-reader";
+import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
 import type { Served } from "@holdfast/shared/endpoint/endpoint";
@@ -42,6 +42,8 @@ const NONE: readonly string[] = [];
 
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;
+/** Members and elements of an answer from which on they get it there. */
+const MANY = 1000;
 
 /** How often a write is judged by what is there, where others change that meanwhile. */
 const MAX_TRIES = 3;
@@ -128,8 +130,11 @@ export class Pipeline implements Core {
       ? endpoint.run(input, asked)
       : this.#runAsJudged(state, asked, input));
     const answered = withWarnings(passed(state, result), told);
+    const largeAnswer = isLarge(answered.data);
+    if (largeAnswer) await this.#parts.timers.turn(); // making, recording and sending it are three steps
     const reply = await this.#settle(state, asked, answered); // lease or token; wrapping
     await this.#recording.response(state, reply);
+    if (largeAnswer) await this.#parts.timers.turn();
     return reply;
   }
 
@@ -262,7 +267,18 @@ export class Pipeline implements Core {
       throw failures.bodyMissing(endpoint.bodyMissing);
     }
     state.bytes = bytes.length;
-    state.body = isNull(endpoint, bytes) ? {} : readBody(endpoint, bytes);
+    if (isNull(endpoint, bytes)) {
+      state.body = {};
+      return;
+    }
+    const options = { foldCase: endpoint.family === "acl" };
+    try {
+      if (bytes.length <= LARGE) state.body = readJson(bytes, options);
+      else state.body = await readLargeJson(bytes, options, () => this.#parts.timers.turn());
+    } catch (error) {
+      if (!(error instanceof Failure) || endpoint.bodyUnreadable === "") throw error;
+      throw failures.bodyUnreadable(endpoint.bodyUnreadable, error);
+    }
   }
 
   /** What the caller's policies say; null where they are not asked. */
@@ -356,13 +372,18 @@ function isLogin({ endpoint, incoming }: RequestState): boolean {
   return endpoint?.login === true && !incoming.remote.loopback;
 }
 
-function readBody(endpoint: Served, bytes: Uint8Array): JsonObject {
-  try {
-    return readJson(bytes, { foldCase: endpoint.family === "acl" });
-  } catch (error) {
-    if (!(error instanceof Failure) || endpoint.bodyUnreadable === "") throw error;
-    throw failures.bodyUnreadable(endpoint.bodyUnreadable, error);
+/** Whether a value has more parts than a moment is enough for. Looks at no more of it than that takes. */
+function isLarge(value: unknown, seen = { parts: 0 }): boolean {
+  if (typeof value === "string") return value.length > LARGE;
+  if (typeof value !== "object" || value === null || value instanceof StreamBody) return false;
+  if (Array.isArray(value)) {
+    if ((seen.parts += value.length) > MANY) return true;
+    return value.some((element) => isLarge(element, seen));
   }
+  for (const name in value) {
+    if (++seen.parts > MANY || isLarge((value as Record<string, unknown>)[name], seen)) return true;
+  }
+  return false;
 }
 
 /** What clients with typed nothings send for no body at all. */

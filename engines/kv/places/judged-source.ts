@@ -98,7 +98,9 @@ export async function judgeSource(
     judged.add(number, { deleted, document: move.kind === "copy" ? document.bytes : null });
     bytes += document.bytes.length;
     if (bytes > mostBytes) throw failures.copyTooLarge(mostBytes);
-    await checkWrite(context, move, dataOf(document));
+    const data = dataOf(document);
+    if (stretches.over) await stretches.next(); // reading a large one takes a stretch of its own
+    await checkWrite(context, move, data);
   }
   if (bytes === 0) await checkWrite(context, move, {}); // no document has less than two bytes
   return source === null ? null : judged;

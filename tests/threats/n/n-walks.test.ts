@@ -112,3 +112,54 @@ async function pages(stage: Scene, path: string, token: string): Promise<string[
     query = `?after=${encodeURIComponent(next)}`;
   }
 }
+
+test(
+  "T-N08: numbers that keep their spelling, as many as a body holds, are read and written in steps",
+  TIMEOUT,
+  async (t) => {
+    const stage = await scene(t);
+    await stage.must("POST", "/v1/sys/mounts/w", {
+      body: { type: "kv", options: { version: "2" } },
+    });
+    const token = await stage.clientWith(rule("w/*", EVERYTHING));
+    for (const [what, name, value] of [
+      ["zeros behind the point", "name-", "1.0"],
+      ["digits", "name-", "1.123456789012345678"],
+      ["names with escapes", "\\nname-", "1.0"],
+    ]) {
+      const members = (at: number) => numbered(26, (n) => `"${name}${at}-${n}":${value}`).join(",");
+      const list = Array.from({ length: 900 }, (_, at) => `{${members(at)}}`).join(",");
+      const ask = async (method: string, path: string, body: string, want: number) => {
+        const how = { token, body: body === "" ? undefined : body };
+        const answer = await stage.server.call(method, `/v1/${path}`, how);
+        assert.equal(answer.status, want, answer.text.slice(0, 200));
+      };
+      for (const [method, path, body, want] of [
+        ["POST", "w/data/x", `{"data":{"a":[${list}]}}`, 200],
+        ["GET", "w/data/x", "", 200],
+        ["PATCH", "w/data/x", '{"data":{"b":1}}', 200],
+        ["POST", "w/move", '{"from":"x","to":"y"}', 200],
+        ["POST", "cubbyhole/x", `{"a":[${list}]}`, 204],
+        ["GET", "cubbyhole/x", "", 200],
+        ["POST", "sys/wrapping/wrap", `{"a":[${list}]}`, 400], // no lifetime is said
+        ["POST", "auth/userpass/login/x", `{"password":[${list}]}`, 403],
+      ] as const) {
+        const again = async () => {
+          if (path === "w/move") {
+            const { server, root } = stage;
+            await server.call("DELETE", "/v1/w/metadata/y", { token: root });
+            await server.call("POST", "/v1/w/data/x", {
+              token: root,
+              body: `{"data":{"a":[${list}]}}`,
+            });
+          }
+        };
+        await keepsNobodyWaiting(
+          `${method} ${path}, ${what}`,
+          () => ask(method, path, body, want),
+          again,
+        );
+      }
+    }
+  },
+);
