@@ -6,20 +6,20 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import type { Codec } from "@holdfast/shared/codec";
-import { roleCodec } from "@holdfast/engines/approle/role";
-import { secretIdCodec } from "@holdfast/engines/approle/secret-id";
-import { rootCodec } from "@holdfast/engines/clouda/keys/root-config";
+import { roleCodec } from "../../engines/approle/role.ts";
+import { secretIdCodec } from "../../engines/approle/secret-id.ts";
+import { rootCodec } from "../../engines/clouda/keys/root-config.ts";
 import {
   keyMakingCodec,
   staticCredsCodec,
   staticRoleCodec,
-} from "@holdfast/engines/clouda/keys/static-role";
-import { leaseConfigCodec } from "@holdfast/engines/clouda/roles/lease-config";
-import { roleCodec as cloudaRoleCodec } from "@holdfast/engines/clouda/roles/stored-role";
-import { roleCodec as cloudbRoleCodec } from "@holdfast/engines/cloudb/roles/role";
-import { configCodec as cloudbConfigCodec } from "@holdfast/engines/cloudb/rotation/config";
-import { rotationCodec } from "@holdfast/engines/cloudb/rotation/rotation-state";
-import { userCodec } from "@holdfast/engines/userpass/user";
+} from "../../engines/clouda/keys/static-role.ts";
+import { leaseConfigCodec } from "../../engines/clouda/roles/lease-config.ts";
+import { roleCodec as cloudaRoleCodec } from "../../engines/clouda/roles/stored-role.ts";
+import { roleCodec as cloudbRoleCodec } from "../../engines/cloudb/roles/role.ts";
+import { configCodec as cloudbConfigCodec } from "../../engines/cloudb/rotation/config.ts";
+import { rotationCodec } from "../../engines/cloudb/rotation/rotation-state.ts";
+import { userCodec } from "../../engines/userpass/user.ts";
 import { leaseCodec } from "../../src/leases/lease.ts";
 import { recordCodec as mountCodec } from "../../src/mounts/table/mount-record.ts";
 import { writeAheadCodec } from "../../src/mounts/undo/write-ahead.ts";

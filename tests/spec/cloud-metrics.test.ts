@@ -9,7 +9,7 @@ import {
   countIssued,
   countRotation,
   showRootRotated,
-} from "@holdfast/engines/cloud/metrics";
+} from "../../engines/cloud/metrics.ts";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
 import { Registry } from "../../src/base/metrics.ts";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
-import { oldRoleCodec } from "@holdfast/engines/clouda/roles/stored-role";
+import { oldRoleCodec } from "../../../engines/clouda/roles/stored-role.ts";
 import { cloudaServer, DEPLOY_ROLE, READ_ONLY } from "../../support/servers/cloud-server.ts";
 import { absent, dataOf, done, keysOf, refused } from "../../support/servers/engine-server.ts";
 import { type Answer, at } from "../../support/http-client.ts";

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { anyEngine, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
-import { emptyRole, type Role } from "@holdfast/engines/clouda/roles/role";
-import { roleCodec } from "@holdfast/engines/clouda/roles/stored-role";
+import { emptyRole, type Role } from "../../../engines/clouda/roles/role.ts";
+import { roleCodec } from "../../../engines/clouda/roles/stored-role.ts";
 import { RawClient } from "../../fakes/clouda/raw-client.ts";
 import {
   type CloudAServer,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { anyEngine, type EngineType } from "@holdfast/plugin-sdk/engine";
 import type { Outbound } from "@holdfast/plugin-sdk/outbound";
-import type { CloudB } from "@holdfast/engines/cloudb/engine";
+import type { CloudB } from "../../../engines/cloudb/engine.ts";
 import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
 import type { FakeCloudB } from "../../fakes/cloudb/fake.ts";
 import type { Surface } from "../../fakes/cloudb/model.ts";

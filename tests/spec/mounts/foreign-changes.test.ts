@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { CloudA } from "@holdfast/engines/clouda/engine";
+import type { CloudA } from "../../../engines/clouda/engine.ts";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
 import {
   type StaticCreds,
@@ -12,9 +12,9 @@ import {
   staticCredsKey,
   staticRoleCodec,
   staticRoleKey,
-} from "@holdfast/engines/clouda/keys/static-role";
+} from "../../../engines/clouda/keys/static-role.ts";
 import { cloudbType } from "@holdfast/engines/cloudb/cloudb";
-import type { CloudB } from "@holdfast/engines/cloudb/engine";
+import type { CloudB } from "../../../engines/cloudb/engine.ts";
 import { type Kv, kvEngine } from "@holdfast/engines/kv/kv";
 import { anyEngine, type EngineNeeds, type EngineType } from "@holdfast/plugin-sdk/engine";
 import { jsonCodec } from "@holdfast/shared/codec";

@@ -9,7 +9,7 @@ import { SystemTimers } from "../../../src/system/timers.ts";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Reply } from "@holdfast/shared/endpoint/reply";
 import { cloudaType } from "@holdfast/engines/clouda/clouda";
-import type { CloudA } from "@holdfast/engines/clouda/engine";
+import type { CloudA } from "../../../engines/clouda/engine.ts";
 import { OutboundCalls } from "../../../src/outbound/outbound-calls.ts";
 import type { EngineServices } from "@holdfast/plugin-sdk/engine-services";
 import { type KeptByTests, openEngine, type TestedEngine, testStorage } from "../engine-host.ts";

@@ -2,7 +2,7 @@
 // the token of a login is good for.
 
 import assert from "node:assert/strict";
-import type { PasswordCost } from "@holdfast/engines/userpass/passwords";
+import type { PasswordCost } from "../../../engines/userpass/passwords.ts";
 import { userpassType } from "@holdfast/engines/userpass/userpass";
 import { type After, type GovernedServer, governedServer } from "./governed-server.ts";
 import { type Answer, at, type CallOptions } from "../http-client.ts";

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { rootOf } from "@holdfast/engines/clouda/provider/answer-xml";
+import { rootOf } from "../../../engines/clouda/provider/answer-xml.ts";
 import { cloudaServer } from "../../support/servers/cloud-server.ts";
 import { cloudbServer } from "../../support/servers/cloudb-server.ts";
 import {
