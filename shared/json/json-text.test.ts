@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { escapeUnseen, quote } from "@holdfast/shared/json/json-text";
+import { escapeUnseen, quote } from "./json-text.ts";
 import { keepsNobodyWaiting } from "../../tests/support/processor-time.ts";
 
 const text = fc.string({ unit: "binary" });
@@ -20,7 +20,9 @@ test("a quoted text is read back as it was, and shows nothing unseen", () => {
 test("what can be seen stays as it is", () => {
   fc.assert(
     fc.property(text, (some) => {
-      const seen = [...some].filter((char) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(char)).join("");
+      const seen = Array.from(some)
+        .filter((char) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(char))
+        .join("");
       assert.equal(escapeUnseen(seen), seen);
     }),
   );
