@@ -18,7 +18,9 @@ export interface ServerAddress {
 
 export function parseServerAddress(text: string): ServerAddress {
   if (text.startsWith("unix:")) return socketAddress(text);
-  if (!/^https?:\/\//i.test(text)) throw refused('it must begin with "http://" or "https://"');
+  if (!/^https?:\/\//i.test(text)) {
+    throw refused('it must begin with "https://", "http://" or "unix://"');
+  }
   let url: URL;
   try {
     url = new URL(text);

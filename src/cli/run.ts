@@ -117,6 +117,11 @@ class Invocation {
     }
   }
 
+  /** Programs that read JSON go by the code; people are not bothered with it. */
+  get #showsCode(): boolean {
+    return this.#settings.debug || this.#settings.format === "json";
+  }
+
   #print(text: string): number {
     this.#io.stdout.write(text);
     return 0;
@@ -139,7 +144,7 @@ class Invocation {
       namespace: this.#namespace(),
     });
     out.error(lineOf(error), next, details);
-    if (this.#settings.debug) out.hint(error instanceof Failure ? wordOf(error) : framesOf(error));
+    if (this.#showsCode) out.hint(error instanceof Failure ? wordOf(error) : framesOf(error));
     return exitCodeOf(error);
   }
 }
@@ -164,15 +169,20 @@ function wordOf({ code }: Failure): string {
 function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return 2;
   if (!(error instanceof Failure)) return 1;
-  if (error.kind === "not-found" || isAbsentMount(error)) return 3;
+  if (error.kind === "not-found" || isAbsent(error)) return 3;
   if (error.kind === "denied") return 4;
   // What we refuse before anything is sent is the command line's or the environment's fault.
   return error.kind === "invalid" && !(error instanceof ApiError) ? 2 : 1;
 }
 
 /** The API calls it an invalid request; for people it is something that is not there. */
-function isAbsentMount(error: Failure): boolean {
-  return error instanceof ApiError && /^no .+ is mounted at /.test(error.message);
+function isAbsent(error: Failure): boolean {
+  return (
+    error instanceof ApiError &&
+    (/^no .+ is mounted at /.test(error.message) ||
+      error.says("invalid lease") ||
+      error.says("lease not found"))
+  );
 }
 
 function lineOf(error: unknown): string {

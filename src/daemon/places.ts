@@ -34,14 +34,25 @@ export function placeProblems(config: Config, host: Host, fs: Fs): string[] {
 
 /** Why the directory cannot be used or made; null when it can. */
 export function makingProblem(path: string, host: Host, fs: Fs): string | null {
+  const nearest = nearestThere(path, host, fs);
+  if ("problem" in nearest) return nearest.problem;
+  const { at } = nearest;
+  return host.canWrite(at) ? null : `${at} cannot be written by the user that the server runs as`;
+}
+
+/** The directory itself, or the first above it that is there: all below that is made at the start. */
+export function nearestThere(
+  path: string,
+  host: Host,
+  fs: Fs,
+): { readonly at: string } | { readonly problem: string } {
   let at = host.realPath(path);
   for (;;) {
     const looked = look(at, fs);
-    if ("problem" in looked) return looked.problem;
-    if (looked.info !== null || dirname(at) === at) break;
+    if ("problem" in looked) return looked;
+    if (looked.info !== null || dirname(at) === at) return { at };
     at = dirname(at);
   }
-  return host.canWrite(at) ? null : `${at} cannot be written by the user that the server runs as`;
 }
 
 /** A directory that may not be entered is a problem to tell, like any other. */

@@ -654,3 +654,21 @@ test("operator unseal says that there is nothing to unseal before it asks for a 
   }
   assert.ok(server.seen.every(({ path }) => path === "sys/seal-status"));
 });
+
+test("audit disable asks on a terminal, and -yes does not", async () => {
+  server.opened();
+  const enable = () => cli(["audit", "enable", "file", "file_path=/var/audit.log"]);
+  assert.equal((await enable()).code, 0);
+  const no = await cli(["audit", "disable", "file"], { typed: ["n"] });
+  assert.equal(no.code, 1);
+  assert.match(
+    no.stderr,
+    /Disable the audit device at file\/\? Its hashes can no longer be computed/,
+  );
+  assert.ok(server.devices.has("file/"));
+  assert.equal((await cli(["audit", "disable", "file"], { typed: ["y"] })).code, 0);
+  assert.ok(!server.devices.has("file/"));
+  assert.equal((await enable()).code, 0);
+  assert.equal((await cli(["audit", "disable", "-yes", "file"], { typed: [] })).code, 0);
+  assert.ok(!server.devices.has("file/"));
+});

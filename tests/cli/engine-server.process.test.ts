@@ -77,12 +77,12 @@ Success! Revoked the lease: {{lease}}
 $ holdfast lease lookup {{lease}}
 ! Error: POST sys/leases/lookup: invalid lease (status 400)
 ! Next: it is revoked or expired, or the id is wrong; \`holdfast lease list PREFIX\` shows ids
-? 1
+? 3
 
 $ holdfast lease renew {{lease}}
 ! Error: POST sys/leases/renew: lease not found (status 400)
 ! Next: it is revoked or expired, or the id is wrong; \`holdfast lease list PREFIX\` shows ids
-? 1
+? 3
 
 $ holdfast lease revoke {{lease}}
 ! Warning: no such lease: nothing was revoked
@@ -92,6 +92,40 @@ test("a lease from its beginning to its end", async (t) => {
   const { outside, env } = await serverFor(t);
   await runTranscript("a lease", ONE_LEASE, env);
   assert.deepEqual(outside.objects, []);
+});
+
+const REFUSALS = `
+$ holdfast audit hash none -
+<- something secret
+! Error: POST sys/audit-hash/none: no audit device at none/ (status 404)
+! Next: \`holdfast audit list\` shows the devices
+? 3
+
+$ holdfast audit enable file file_path=/nowhere/audit.log
+! Error: POST sys/audit/file: file_path must name {{*}}
+! Next: \`holdfast read sys/config/state/sanitized\` shows audit_file_roots
+? 1
+
+$ holdfast policy read -format json none
+! Error: GET sys/policies/acl/none: there is nothing at this path (status 404)
+! Next: \`holdfast policy list\` shows the names
+! Code: policy_not_found (docs/errors.md)
+? 3
+
+$ holdfast secrets tune -max-lease-ttl 500ms counting
+! Error: POST sys/mounts/counting/tune: max_lease_ttl must be {{*}} (status 400)
+! Next: see \`holdfast secrets tune -help\`; \`holdfast secrets list -detailed\` shows what is set
+? 1
+
+$ holdfast token renew
+! Error: POST auth/token/renew-self: lease is not renewable: {{*}} (status 400)
+! Next: \`holdfast token lookup\` shows when it ends; \`holdfast login\` gets another
+? 1
+`;
+
+test("refusals say what to do next, and to programs their code", async (t) => {
+  const { env } = await serverFor(t);
+  await runTranscript("refusals", REFUSALS, env);
 });
 
 const PATIENCE = { timeout: 30_000 };

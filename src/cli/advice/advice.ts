@@ -59,7 +59,11 @@ const ON_CONNECTION: Readonly<Record<ConnectionProblem, string>> = {
 };
 
 const ON_CODE: ReadonlyMap<string, string> = new Map([
-  ["address-invalid", "set HOLDFAST_ADDR or -address to the server's address"],
+  [
+    "address-invalid",
+    "set HOLDFAST_ADDR or -address to the server's address: https://HOST:PORT, http://HOST:PORT or " +
+      "unix:///PATH of a socket",
+  ],
   ["token-file-unsafe", "run `chmod 600 ~/.holdfast-token`, or remove it and log in again"],
   ["token-unsendable", "set HOLDFAST_TOKEN, or run `holdfast login`"],
   ["redirected", "address that server with -address, if you trust it"],
@@ -132,6 +136,13 @@ function onInvalid(error: ApiError): string | null {
   if (error.path === "acl/token" && error.message.includes("missing policies")) {
     return "give -policy NAME (`holdfast policy list` shows the names), or -type management";
   }
+  if (error.path.startsWith("auth/token/renew")) {
+    return "`holdfast token lookup` shows when it ends; `holdfast login` gets another";
+  }
+  if (error.path.startsWith("sys/audit/") && error.message.startsWith("file_path must")) {
+    return "`holdfast read sys/config/state/sanitized` shows audit_file_roots";
+  }
+  if (/ a duration such as /.test(error.message)) return "write it like 90s, 30m or 12h";
   const [, index] = /\(reset index: (\d+)\)$/.exec(error.message) ?? [];
   if (index === undefined) return null;
   return (
@@ -197,7 +208,7 @@ function onNotFound(error: ApiError): string {
   if (error.path.startsWith("acl/token/") && error.says("ACL token not found")) {
     return "check the accessor: `holdfast acl token list` shows them";
   }
-  if (error.path.startsWith("sys/audit/")) return "`holdfast audit list` shows the devices";
+  if (/^sys\/audit(?:-hash)?\//.test(error.path)) return "`holdfast audit list` shows the devices";
   if (error.says("unsupported path")) {
     return "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves";
   }

@@ -68,6 +68,9 @@ function onMount(error: ApiError): string | null {
   if (error.kind === "invalid" && error.message.startsWith("type must be one of")) {
     return group === "secrets" ? "kv-v1 and kv-v2 are kv, with its version said" : null;
   }
+  if (error.kind === "invalid" && error.path.endsWith("/tune")) {
+    return `see \`holdfast ${group} tune -help\`; \`holdfast ${group} list -detailed\` shows what is set`;
+  }
   if (error.kind === "invalid" && error.message.includes("abandon=true")) {
     return "remove them first, or leave them behind with -abandon";
   }

@@ -75,14 +75,24 @@ export const auditEnable = command({
 export const auditDisable = command({
   name: "audit disable",
   summary: "Disable an audit device",
-  description: "Its records stay where they are, but its hashes can no longer be computed.",
-  examples: ["holdfast audit disable file"],
-  flags: {},
+  description:
+    "Its records stay where they are, but its hashes can no longer be computed. On a terminal it asks " +
+    "first.",
+  examples: ["holdfast audit disable file", "holdfast audit disable -yes file"],
+  flags: { yes: flag.switch("Do not ask") },
   args: { path: argument.required("Path as in `holdfast audit list`") },
-  async run({ client, out }, { path }) {
+  async run({ client, out, prompt }, { path, yes }) {
     const trimmed = path.replace(/^\/+|\/+$/g, "");
+    if (!yes && prompt.interactive) {
+      const question = `Disable the audit device at ${trimmed}/? Its hashes can no longer be computed then.`;
+      if (!(await prompt.confirm(question))) {
+        out.hint("Nothing was disabled.");
+        return 1;
+      }
+    }
     await audit.disableAuditDevice(client, { path: trimmed });
-    out.done(`Success! Disabled audit device (if it was enabled) at: ${trimmed}/`);
+    out.done(`Success! Disabled the audit device at: ${trimmed}/`);
+    return 0;
   },
 });
 

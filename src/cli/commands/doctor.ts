@@ -239,7 +239,11 @@ async function auditFinding({ client }: Context): Promise<Finding> {
     if (count > 1) return good("audit", `${count} devices`);
     return count === 1
       ? watch("audit", "1 device: when it fails, everything stops", "enable a second one")
-      : watch("audit", "no device: nothing is recorded", "run `holdfast audit enable file …`");
+      : watch(
+          "audit",
+          "no device: nothing is recorded",
+          "run `holdfast audit enable file file_path=PATH`",
+        );
   } catch (error) {
     if (error instanceof ApiError && error.kind === "denied") {
       return watch("audit", "this token may not look", "use one with sudo on sys/audit to see it");

@@ -4,7 +4,7 @@ import * as kv from "@holdfast/client/api/kv";
 import * as kv1 from "@holdfast/client/api/kv1";
 import type { Client } from "@holdfast/client/client";
 import { command, type Context } from "../command.ts";
-import { argument } from "../line/argument.ts";
+import { afterColon, argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "./place.ts";
@@ -30,7 +30,7 @@ export const kvDelete = command({
   async run(context, { path: paths, mount, versions: given }) {
     const { client, out } = context;
     const [first, ...others] = [...new Set(paths)];
-    if (first === undefined) throw new UsageError(`PATH is missing: ${KEY_HELP}`);
+    if (first === undefined) throw new UsageError(`PATH is missing: ${afterColon(KEY_HELP)}`);
     const versions = given.flat();
     if (others.length > 0 && versions.length > 0) {
       throw new UsageError("-versions is for one secret");

@@ -90,5 +90,10 @@ export function shownAs(name: string): string {
 }
 
 function missing(name: string, help: string): UsageError {
-  return new UsageError(`${shownAs(name)} is missing: ${help}`);
+  return new UsageError(`${shownAs(name)} is missing: ${afterColon(help)}`);
+}
+
+/** A sentence of its own, in the middle of another: words in capitals stay. */
+export function afterColon(help: string): string {
+  return /^[A-Z][a-z ]/.test(help) ? help.charAt(0).toLowerCase() + help.slice(1) : help;
 }

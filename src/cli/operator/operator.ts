@@ -1,6 +1,7 @@
 // `holdfast operator init`, `unseal`, `seal`, `rotate`, `key-status` and `step-down`.
 
 import type { Secret } from "@holdfast/shared/secret";
+import type { Instant } from "@holdfast/shared/world";
 import * as seal from "@holdfast/client/api/seal";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { command, type Context } from "../command.ts";
@@ -18,6 +19,7 @@ import {
   tellProgress,
 } from "./shares.ts";
 import type { View } from "../terminal/output.ts";
+import { plainTime } from "../terminal/relative-time.ts";
 import { shown } from "../terminal/value.ts";
 
 const SHARES = { min: 1, max: 255 };
@@ -217,11 +219,11 @@ export const operatorRotate = command({
   examples: ["holdfast operator rotate"],
   flags: {},
   args: {},
-  async run({ client, out }) {
+  async run({ client, out, clock }) {
     await seal.rotate(client);
     const { data } = await seal.keyStatus(client);
     out.done("Success! A new encryption key is in use.");
-    await out.show(data, keyStatusView(data));
+    await out.show(data, keyStatusView(data, clock.now()));
   },
 });
 
@@ -231,17 +233,17 @@ export const operatorKeyStatus = command({
   examples: ["holdfast operator key-status"],
   flags: {},
   args: {},
-  async run({ client, out }) {
+  async run({ client, out, clock }) {
     const { data } = await seal.keyStatus(client.inRoot());
-    await out.show(data, keyStatusView(data));
+    await out.show(data, keyStatusView(data, clock.now()));
   },
 });
 
-function keyStatusView(data: seal.KeyStatusAnswer): View {
+function keyStatusView(data: seal.KeyStatusAnswer, now: Instant): View {
   return {
     pairs: [
       ["Key Term", data.term],
-      ["Install Time", data.install_time],
+      ["Install Time", plainTime(data.install_time, now)],
       ["Encryption Count", data.encryptions],
     ],
   };

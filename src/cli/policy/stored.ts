@@ -20,7 +20,7 @@ import {
   type AnyPolicy,
   type PolicyKind,
 } from "./kinds.ts";
-import { argument } from "../line/argument.ts";
+import { afterColon, argument } from "../line/argument.ts";
 import { flag, ValueFlag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import type { Output, View } from "../terminal/output.ts";
@@ -186,7 +186,8 @@ export const policyWrite = command({
       ...(ttl === undefined ? {} : { ttl: showDuration(ttl) }),
       ...(expiresAt === undefined ? {} : { expiration: expiresAt }),
     };
-    if (Object.keys(fields).length === 0) throw new UsageError(`FILE is missing: ${DOCUMENT_HELP}`);
+    if (Object.keys(fields).length === 0)
+      throw new UsageError(`FILE is missing: ${afterColon(DOCUMENT_HELP)}`);
     const input = { name, ...fields, ...(cas === undefined ? {} : { cas }) };
     const answer = await send(client, type, dryRun ? { ...input, dry_run: true } : input);
     if (dryRun)
@@ -258,7 +259,7 @@ export const policyDelete = command({
   async run(context, { type, yes, name: names }) {
     const { client, out, prompt } = context;
     if (names.length === 0 || names.includes(""))
-      throw new UsageError(`NAME is missing: ${NAME_HELP}`);
+      throw new UsageError(`NAME is missing: ${afterColon(NAME_HELP)}`);
     if (!yes && prompt.interactive) {
       const what = names.length === 1 ? names[0] : `${names.length} policies`;
       if (!(await prompt.confirm(`Delete ${nounOf(type)} ${what}?`))) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY, HOUR, MINUTE, SECOND } from "@holdfast/shared/text/duration";
-import { longTime, relative, shortTime } from "./relative-time.ts";
+import { longTime, plainTime, relative, shortTime } from "./relative-time.ts";
 
 const NOW = 1_772_359_200n * SECOND; // 2026-03-01T10:00:00Z
 
@@ -28,6 +28,10 @@ test("a record shows the exact time as well; no time and an odd one are none", (
   assert.equal(
     longTime("2026-03-01T09:00:00.123456789Z", NOW),
     "2026-03-01T09:00:00.123456789Z (59m59s ago)",
+  );
+  assert.equal(
+    plainTime("2026-03-01T09:00:00.123456789Z", NOW),
+    "2026-03-01T09:00:00Z (59m59s ago)",
   );
   assert.equal(shortTime("2026-03-01T18:00:00Z", NOW), "in 8h");
   for (const value of [null, undefined, "", "0001-01-01T00:00:00Z", "soon", 7]) {

@@ -50,6 +50,11 @@ export function longTime(value: JsonValue | undefined, now: Instant): string {
   return instant === null ? NONE : `${shown(value)} (${relative(instant, now)})`;
 }
 
+/** The same to the second, where nobody compares it with another. */
+export function plainTime(value: JsonValue | undefined, now: Instant): string {
+  return longTime(value, now).replace(/(:\d\d)\.\d+/, "$1");
+}
+
 export function secondsText(value: JsonValue | undefined): string {
   const whole = typeof value === "number" && Number.isSafeInteger(value);
   return whole ? showDuration(BigInt(value) * SECOND) : shown(value);

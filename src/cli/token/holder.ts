@@ -12,7 +12,7 @@ import { ACCESSOR_HELP, findAccessor } from "./accessors.ts";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { command } from "../command.ts";
 import { noToken, tokenOf } from "./fields.ts";
-import { argument } from "../line/argument.ts";
+import { afterColon, argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import {
@@ -143,7 +143,7 @@ export const tokenRevoke = command({
   async run({ client, out, prompt }, { yes, accessor: given }) {
     if (given.length === 0) {
       const next = "`holdfast token revoke-self` ends the one that commands act with";
-      throw new UsageError(`ACCESSOR is missing: ${ACCESSOR_HELP}`, next);
+      throw new UsageError(`ACCESSOR is missing: ${afterColon(ACCESSOR_HELP)}`, next);
     }
     const accessors: string[] = [];
     for (const one of given) accessors.push(await findAccessor(client, one));

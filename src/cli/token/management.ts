@@ -19,7 +19,7 @@ import {
   type TokenFields,
   type TokenRecord,
 } from "./fields.ts";
-import { argument } from "../line/argument.ts";
+import { afterColon, argument } from "../line/argument.ts";
 import { flag, type FlagValues } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "./secrets.ts";
@@ -245,7 +245,8 @@ export const tokenDelete = command({
   flags: { yes: flag.switch("Do not ask") },
   args: { accessor: argument.rest(`${ACCESSOR_HELP}; several are possible`) },
   async run({ client, out, prompt }, { yes, accessor: given }) {
-    if (given.length === 0) throw new UsageError(`ACCESSOR is missing: ${ACCESSOR_HELP}`);
+    if (given.length === 0)
+      throw new UsageError(`ACCESSOR is missing: ${afterColon(ACCESSOR_HELP)}`);
     // All of them before the first is deleted: a wrong one stops the whole command.
     const accessors: string[] = [];
     for (const one of given) accessors.push(await findAccessor(client, one));

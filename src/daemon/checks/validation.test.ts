@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomBytes, X509Certificate } from "node:crypto";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -36,6 +37,8 @@ interface Outcome {
 interface Circumstances {
   readonly at?: bigint;
   readonly canWrite?: () => boolean;
+  /** Below the directory. Default "data". */
+  readonly data?: string;
 }
 
 /** A directory with a configuration in it, and the command run on that. */
@@ -46,10 +49,14 @@ function validating(t: TestContext) {
   const real = new SystemHost({});
   const run = async (
     config: string,
-    { at = clock.now(), canWrite = () => real.canWrite(directory) }: Circumstances = {},
+    {
+      at = clock.now(),
+      canWrite = () => real.canWrite(directory),
+      data = "data",
+    }: Circumstances = {},
   ): Promise<Outcome> => {
     const file = join(directory, "h.hcl");
-    writeFileSync(file, `data_dir = "${directory}/data"\n${config}`);
+    writeFileSync(file, `data_dir = "${join(directory, data)}"\n${config}`);
     const fake = fakeDaemon();
     const { host } = fake;
     host.realPath = (path) => real.realPath(path);
@@ -210,6 +217,16 @@ test("T-G02: directories that links lead into each other fail, and those that ot
   const open = await run(PLAIN);
   assert.equal(open.code, 2);
   assert.match(open.table, /^FAIL {2}directories .*can be written by others/m);
+});
+
+test("a data directory whose parents are missing is told: the server would make all of them", async (t) => {
+  const { run, directory } = validating(t);
+  const missing = join(directory, "no", "such", "data");
+  const { code, table } = await run(PLAIN, { data: "no/such/data" });
+  assert.equal(code, 0, table);
+  const line = `${missing}, not there yet: the server makes it at its start, below ${directory}`;
+  assert.ok(table.includes(line), table);
+  assert.ok(!existsSync(join(directory, "no")), "nothing is made");
 });
 
 test("a development certificate is good for its hosts, by an authority that is one", async () => {

@@ -17,7 +17,7 @@ import { checkCertificates } from "./certificate-check.ts";
 import { writingProblem } from "../written-file.ts";
 import { hostWarnings, namedFiles, writableByOthers } from "../hardening.ts";
 import { ANOTHER_LISTENS, type Host } from "../host.ts";
-import { makingProblem, placeProblems } from "../places.ts";
+import { makingProblem, nearestThere, placeProblems } from "../places.ts";
 
 export interface Finding {
   readonly check: string;
@@ -77,8 +77,16 @@ function directoryFindings(config: Config, { host, world }: Validating): Finding
     (path) => makingProblem(path, host, world.fs) ?? [],
   );
   const problems = [...new Set([...placeProblems(config, host, world.fs), ...making])];
-  if (problems.length === 0) return [ok("directories", data)];
+  if (problems.length === 0)
+    return [ok("directories", `${data}${madeBelow(data, host, world.fs)}`)];
   return problems.map((note) => fail("directories", note));
+}
+
+/** A name that is mistyped is seen here, since all of it would be made. */
+function madeBelow(path: string, host: Host, fs: World["fs"]): string {
+  const nearest = nearestThere(path, host, fs);
+  if ("problem" in nearest || nearest.at === host.realPath(path)) return "";
+  return `, not there yet: the server makes it at its start, below ${nearest.at}`;
 }
 
 function fileFinding(setting: string, path: string, { host, world }: Validating): Finding {
