@@ -2,7 +2,7 @@
 // Written by scripts/gen.ts out of the declarations: do not edit. Inputs and answers have the names of
 // the wire.
 
-import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
+import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Answer, Caller, CallOptions } from "../client.ts";
 import { mountPath, oneSegment } from "../request-path.ts";
 
@@ -151,9 +151,9 @@ export function check(
 
 export type WriteLeaseInput = {
   /** Length, such as 30m; h is the largest unit. */
-  readonly lease?: JsonValue | undefined;
+  readonly lease?: string | number | undefined;
   /** Length at most, renewals and all. */
-  readonly lease_max?: JsonValue | undefined;
+  readonly lease_max?: string | number | undefined;
 };
 
 /** Say how long the leases of IAM users are. */

@@ -81,7 +81,8 @@ export function secretIdTaken(): Failure {
 }
 
 export function aboveRole(field: string, of: string): Failure {
-  return invalid("field-invalid", `${field} must not be greater than ${of} of the role`);
+  const why = `${field} must not be greater than ${of} of the role, nor 0, which is without a bound`;
+  return invalid("field-invalid", why);
 }
 
 export function outsideRole(field: string, of: string): Failure {

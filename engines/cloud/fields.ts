@@ -1,15 +1,15 @@
 // Kinds of fields that clients of the cloud engines write more loosely than the rest of the house does:
 // numbers and switches as texts, texts as numbers.
 
-import { parseWholeSeconds, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { DAY } from "@holdfast/shared/text/duration";
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
-import { type Source, WireField } from "@holdfast/shared/endpoint/wire";
+import { type Source, wire, WireField } from "@holdfast/shared/endpoint/wire";
 
 const MAX_TEXT = 64 * 1024;
 const MAX_ITEMS = 1000;
 /** A hundred years: what is longer is a mistake, and would not fit the dates of the providers. */
-const MAX_SECONDS = 100 * 365 * 24 * 3600;
+const LONGEST = 100n * 365n * DAY;
 
 /** Numbers and switches count as their text. */
 export function text(
@@ -80,22 +80,9 @@ export function flag(name: string, help: string): WireField<boolean> {
   );
 }
 
-/** In whole seconds; an empty text is 0. */
-export function seconds(name: string, help: string, source: Source = "body"): WireField<number> {
-  return new WireField(
-    { source, name },
-    {
-      accepts: "a number of seconds, or a duration in whole seconds such as 90s, 1h30m or 182d",
-      schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
-      convert: (input) => {
-        if (input === "") return 0;
-        const found = parseWholeSeconds(isRawNumber(input) ? Number(input.rawJSON) : input);
-        return found === undefined || found > MAX_SECONDS ? undefined : found;
-      },
-      show: (found) => showDuration(BigInt(found) * SECOND),
-    },
-    help,
-  );
+/** In whole seconds. */
+export function seconds(name: string, help: string): WireField<number> {
+  return wire.body(name).seconds(help, { max: LONGEST });
 }
 
 /** An array, or one text with commas between; items are trimmed, empty ones dropped. */

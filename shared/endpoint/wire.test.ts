@@ -113,10 +113,11 @@ const rows: Readonly<Record<string, Row>> = {
       ["1m30s", 90n * SECOND],
       ["1.5m", 90n * SECOND],
       [rawNumber("90.0"), 90n * SECOND],
+      [rawNumber("9e1"), 90n * SECOND],
     ],
-    refuses: [0, 121, "3m", "", "-1s", "1y", 1.5, true, [], {}, rawNumber("1.50")],
+    refuses: [0, 121, "3m", "", "-1s", "1y", "1.5s", 1.5, true, [], {}, rawNumber("1.50")],
     says:
-      "x must be a number of seconds, or a duration such as 90s or 1h30m, " +
+      "x must be a number of seconds, or a duration in whole seconds such as 90s, 1h30m or 182d, " +
       "at least 1s, at most 2m0s",
   },
   list: {

@@ -3,7 +3,7 @@
 // repeats the value: it may be a secret in the wrong place.
 
 import { parseBoolean } from "../text/boolean.ts";
-import { parseDuration, SECOND, showDuration } from "../text/duration.ts";
+import { LONGEST_DURATION, parseWholeSeconds, SECOND, showDuration } from "../text/duration.ts";
 import { fieldInvalid as refused } from "./failures.ts";
 import { fold } from "../text/fold.ts";
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from "../json/json.ts";
@@ -229,6 +229,13 @@ interface Bounds {
   readonly max?: number;
 }
 
+interface Lengths {
+  readonly min?: Nanos;
+  readonly max?: Nanos;
+  /** Words that whoever declares the field reads itself. */
+  readonly or?: string;
+}
+
 class Placed {
   readonly #place: Place;
 
@@ -330,31 +337,23 @@ class Placed {
     );
   }
 
-  /** Seconds, or text such as 90s, 1.5h, 182d. Without bounds of its own it is a lifetime: those are told in
-   *  whole seconds, and what lasts less than one would be over before anybody is told of it. */
-  duration(
-    help: string,
-    { min, max }: { readonly min?: Nanos; readonly max?: Nanos } = {},
-  ): WireField<Nanos> {
-    const isLifetime = min === undefined && max === undefined;
-    const least = isLifetime
-      ? "; 0, or at least 1s"
-      : min === undefined
-        ? ""
-        : `, at least ${showDuration(min)}`;
-    const most = max === undefined ? "" : `, at most ${showDuration(max)}`;
+  /** A number of seconds, or text such as 90s, 1.5h, 182d; an empty text is 0. Every length is told in whole
+   *  seconds, and so it is given: what was cut or rounded would be told as something else than holds. */
+  duration(help: string, bounds: Lengths = {}): WireField<Nanos> {
+    return this.#of({ ...lengthKind(bounds), show: showDuration }, help);
+  }
+
+  /** The same, as a number of seconds. */
+  seconds(help: string, bounds: Lengths = {}): WireField<number> {
+    const kind = lengthKind(bounds);
     return this.#of(
       {
-        accepts: `a number of seconds, or a duration such as 90s or 1h30m${least}${most}`,
-        schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
-        convert: (given) => {
-          const nanos = durationOf(given);
-          if (nanos === undefined) return undefined;
-          if (isLifetime && nanos > 0n && nanos < SECOND) return undefined;
-          if (min !== undefined && nanos < min) return undefined;
-          return max !== undefined && nanos > max ? undefined : nanos;
+        ...kind,
+        convert: (input) => {
+          const length = kind.convert(input);
+          return length === undefined ? undefined : Number(length / SECOND);
         },
-        show: showDuration,
+        show: (found) => showDuration(BigInt(found) * SECOND),
       },
       help,
     );
@@ -529,12 +528,19 @@ function wholeNumber(given: JsonValue): number | undefined {
   return typeof text === "number" && Number.isSafeInteger(text) ? text : undefined;
 }
 
-function durationOf(given: JsonValue): Nanos | undefined {
-  try {
-    return parseDuration(isRawNumber(given) ? wholeNumber(given) : given);
-  } catch {
-    return undefined; // the field's own text says what is accepted
-  }
+function lengthKind({ min, max = LONGEST_DURATION, or }: Lengths): Kind<Nanos> {
+  const above = min === undefined ? "" : `, at least ${showDuration(min)}`;
+  return {
+    accepts:
+      "a number of seconds, or a duration in whole seconds such as 90s, 1h30m or 182d" +
+      `${above}, at most ${showDuration(max)}${or === undefined ? "" : `, or ${or}`}`,
+    schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
+    convert: (input) => {
+      const length = input === "" ? 0n : parseWholeSeconds(input);
+      if (length === undefined || length > max) return undefined;
+      return min !== undefined && length < min ? undefined : length;
+    },
+  };
 }
 
 /** At most so many: a text of a million commas would be a million strings before they are counted. */

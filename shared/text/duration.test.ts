@@ -5,6 +5,7 @@ import test from "node:test";
 import fc from "fast-check";
 import * as d from "./duration.ts";
 import { Failure } from "../failure.ts";
+import { rawNumber } from "../json/json.ts";
 
 const { HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND } = d;
 const MOST = 2n ** 63n - 1n;
@@ -173,6 +174,15 @@ test("parseDuration() has no sign, no fraction of a bare number and nothing for 
   }
 });
 
+test("a number of JSON is its value, however it is spelt, and exactly that", () => {
+  for (const spelt of ["3600.0", "36e2", "3.6E+3", "36000e-1"]) {
+    assert.equal(d.parseDuration(rawNumber(spelt)), 3600n * SECOND, spelt);
+  }
+  for (const spelt of ["-1.0", "1.50", "1.0000000000000000000001", "1e400", "15e-1", "1e9999"]) {
+    assert.equal(d.parseWholeSeconds(rawNumber(spelt)), undefined, spelt);
+  }
+});
+
 test("parseWholeSeconds() rounds nothing", () => {
   for (const [given, seconds] of [
     [0, 0],
@@ -182,7 +192,7 @@ test("parseWholeSeconds() rounds nothing", () => {
     ["1000ms", 1],
     ["1.5h", 5400],
   ] as const) {
-    assert.equal(d.parseWholeSeconds(given), seconds);
+    assert.equal(d.parseWholeSeconds(given), BigInt(seconds) * SECOND);
   }
   for (const given of ["1ns", "500ms", "1500ms", "1.5s", 1.5, "", "soon", null]) {
     assert.equal(d.parseWholeSeconds(given), undefined);

@@ -5,6 +5,7 @@
 
 import type { Failure } from "../failure.ts";
 import { durationInvalid as refused } from "../failures.ts";
+import { isRawNumber } from "../json/json.ts";
 import type { Nanos } from "../world.ts";
 import { withoutEndingZeros } from "./digits.ts";
 
@@ -31,6 +32,9 @@ const UNITS: ReadonlyMap<string, Nanos> = new Map([
 // A signed 64-bit count, about 292 years, is what clients of this API can hold.
 const LEAST: Nanos = -(2n ** 63n);
 const MOST: Nanos = 2n ** 63n - 1n;
+
+/** The longest that a field takes where it names no bound of its own. */
+export const LONGEST_DURATION: Nanos = MOST - (MOST % SECOND);
 
 // No sensible length comes near this; it bounds the digits that are turned into a bigint.
 const MAX_TEXT = 128;
@@ -68,8 +72,9 @@ function tokenNanos(input: unknown): Nanos {
 }
 
 /**
- * The dialect of everything else: whole seconds as a number or as digits, or text with units. It
- * has no sign, and no form for "not set": an absent field is the caller's to see.
+ * The dialect of everything else: whole seconds as a number, however JSON spells it (3600.0, 36e2), or as
+ * digits, or text with units. It has no sign, and no form for "not set": an absent field is the
+ * caller's to see.
  */
 export function parseDuration(input: unknown): Nanos {
   const whole = wholeSeconds(input);
@@ -81,13 +86,13 @@ export function parseDuration(input: unknown): Nanos {
 }
 
 /**
- * For what is kept in whole seconds. Undefined for what is none, or has a part of a second: rounded
- * down it may become 0, which often means "no bound", and rounded up a bound becomes looser.
+ * For what is kept or told in whole seconds. Undefined for what is none, or has a part of a second:
+ * rounded down it may become 0, which often means "no bound", and rounded up a bound becomes looser.
  */
-export function parseWholeSeconds(input: unknown): number | undefined {
+export function parseWholeSeconds(input: unknown): Nanos | undefined {
   try {
     const length = parseDuration(input);
-    return length % SECOND === 0n ? Number(length / SECOND) : undefined;
+    return length % SECOND === 0n ? length : undefined;
   } catch {
     return undefined; // whoever asks says what is accepted
   }
@@ -97,8 +102,22 @@ function wholeSeconds(input: unknown): bigint | null {
   if (typeof input === "bigint") return input >= 0n ? input : null;
   if (typeof input === "number")
     return Number.isInteger(input) && input >= 0 ? BigInt(input) : null;
+  if (isRawNumber(input)) return wholeNumber(input.rawJSON);
   if (typeof input !== "string" || input.length > MAX_TEXT) return null;
   return /^[0-9]+$/.test(input) ? BigInt(input) : null;
+}
+
+/** Of a number as JSON spells it, exactly: a double would take 1.00000000000000000001 for 1. */
+function wholeNumber(spelt: string): bigint | null {
+  if (spelt.length > MAX_TEXT) return null;
+  const parts = /^([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$/.exec(spelt);
+  if (parts === null) return null;
+  const [, integer = "", fraction = "", exponent = "0"] = parts;
+  const digits = BigInt(integer + fraction);
+  const shift = Number(exponent) - fraction.length;
+  if (shift >= 0) return digits * 10n ** BigInt(shift);
+  const unit = 10n ** BigInt(-shift);
+  return digits % unit === 0n ? digits / unit : null;
 }
 
 /** Adds up pairs of number and unit. Refusals show `whole`, the input as given, and the hint. */

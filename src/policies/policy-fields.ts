@@ -3,6 +3,7 @@
 
 import { withoutFirstSlash } from "@holdfast/shared/text/slashes";
 import type { JsonValue } from "@holdfast/shared/json/json";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { canonicalTime, parseTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
 import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
@@ -53,7 +54,10 @@ const expires: Field<Instant | null | undefined> = {
 };
 
 const ttl = orNull(
-  wire.body("ttl").duration("The same as a time from now; not beside expiration.").optional(),
+  wire
+    .body("ttl")
+    .duration("The same as a time from now; not beside expiration.", { min: SECOND })
+    .optional(),
 );
 
 const beside = {

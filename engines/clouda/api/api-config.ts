@@ -1,20 +1,20 @@
 // Endpoints of the configuration: root credentials, their rotation, leases, and what our credentials may do.
 
 import { SECOND } from "@holdfast/shared/text/duration";
-import type { JsonValue } from "@holdfast/shared/json/json";
+import type { Nanos } from "@holdfast/shared/world";
 import { showTime } from "@holdfast/shared/text/time";
 import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import { type Field, type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+import { type Field, fieldOf, type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import * as fields from "../../cloud/fields.ts";
 import {
   rootRotationFields,
   rootRotationOutput,
   shownRotation,
 } from "../../cloud/rotation-fields.ts";
-import { readGoDuration, showGoDuration } from "../../cloud/go-duration.ts";
+import { hasDays, readGoDuration } from "../../cloud/go-duration.ts";
 import { toldToCaller } from "../../cloud/provider-error.ts";
 import { halfPairs, sourceOf } from "../provider/credential-source.ts";
 import type { CloudA } from "../engine.ts";
@@ -216,19 +216,21 @@ export const configApi = [
   }),
 ];
 
-/** Of a text or a number the one form; what is none is refused where it is kept, in words of its own. */
-function length(name: string, help: string): Field<JsonValue | undefined> {
-  const canonical = (input: JsonValue) => {
-    if (typeof input !== "string" && typeof input !== "number") return input;
-    try {
-      return showGoDuration(readGoDuration(name, String(input)));
-    } catch {
-      return input;
-    }
+/** Without days; "" is none, as nothing is. */
+function length(name: string, help: string): Field<Nanos | undefined> {
+  const plain = wire.body(name).duration(help);
+  return {
+    ...fieldOf(plain),
+    required: false,
+    canonical: (input) => {
+      if (input === "") return null;
+      return hasDays(input) ? undefined : plain.canonical?.(input);
+    },
+    read: (input) =>
+      input === undefined || input === null || input === ""
+        ? undefined
+        : readGoDuration(name, input),
   };
-  const read = (input: JsonValue | undefined) =>
-    input === undefined || input === null ? undefined : canonical(input);
-  return { ...wire.body(name).json(help).optional(), canonical, read };
 }
 
 function changeOf({ secretKey, ...rest }: InputOf<typeof rootFields>): RootChange {

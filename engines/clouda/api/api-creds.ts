@@ -17,13 +17,7 @@ const endpoint = engineEndpoints<CloudA>();
 /** A user may take 70 s to be made, and then 30 s to be proved or 60 s to be undone. */
 const LONGEST: Nanos = 140n * SECOND;
 
-const duration = wire.param("ttl").duration("How long credentials of STS live.").optional();
-/** An empty text is none. */
-const ttl: typeof duration = {
-  ...duration,
-  canonical: (length) => duration.canonical?.(length === "" ? 0 : length),
-  read: (length) => duration.read(length === "" ? 0 : length),
-};
+const ttl = wire.param("ttl").duration("How long credentials of STS live.").optional();
 
 const input = {
   name: nameField,

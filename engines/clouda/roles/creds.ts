@@ -148,8 +148,8 @@ export class Credentials {
   /** Of a session, in seconds; cut to what both the role and the mount allow (T-I08). */
   #duration(role: Role, asked: Nanos | null): { seconds: number; warnings: string[] } {
     const usual = role.defaultStsTtl > 0 ? role.defaultStsTtl : DEFAULT_TTL;
-    // Rounded up: what were 0 would be left to the provider, whose own length knows no cap.
-    const wanted = asked === null || asked === 0n ? usual : Number((asked + SECOND - 1n) / SECOND);
+    // 0 would be left to the provider, whose own length knows no cap.
+    const wanted = asked === null || asked === 0n ? usual : Number(asked / SECOND);
     const mountMax = Math.max(1, Number(this.#parts.needs.mount.maxTtl() / SECOND));
     const [cap, whose] =
       role.maxStsTtl > 0 && role.maxStsTtl <= mountMax

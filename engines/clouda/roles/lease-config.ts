@@ -2,11 +2,10 @@
 // again at every renewal.
 
 import { jsonCodec } from "@holdfast/shared/codec";
-import { SECOND } from "@holdfast/shared/text/duration";
-import type { JsonValue } from "@holdfast/shared/json/json";
+import { parseDuration } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
-import { readGoDuration, showGoDuration } from "../../cloud/go-duration.ts";
+import { showGoDuration } from "../../cloud/go-duration.ts";
 import { invalid } from "../failures.ts";
 
 const KEY = "config/lease";
@@ -32,10 +31,9 @@ export class LeaseConfig {
     this.#needs = needs;
   }
 
-  /** Text, or a whole number of seconds. */
-  async write(lease: JsonValue | undefined, leaseMax: JsonValue | undefined): Promise<void> {
-    const ttl = lifetime("lease", lease);
-    const max = lifetime("lease_max", leaseMax);
+  async write(lease: Nanos | undefined, leaseMax: Nanos | undefined): Promise<void> {
+    const ttl = needed("lease", lease);
+    const max = needed("lease_max", leaseMax);
     if (max > 0n && ttl > max) throw invalid("lease-order", "lease exceeds lease_max");
     const stored = { lease: showGoDuration(ttl), lease_max: showGoDuration(max) };
     await this.#needs.storage.write((tx) => tx.put(KEY, stored, leaseConfigCodec));
@@ -54,24 +52,13 @@ export class LeaseConfig {
   async terms(): Promise<LeaseTerms> {
     const stored = await this.#needs.storage.get(KEY, leaseConfigCodec);
     if (stored === null) return { ttl: null, maxTtl: null };
-    const ttl = readGoDuration("lease", stored.lease);
-    const maxTtl = readGoDuration("lease_max", stored.lease_max);
+    const ttl = parseDuration(stored.lease);
+    const maxTtl = parseDuration(stored.lease_max);
     return { ttl: ttl === 0n ? null : ttl, maxTtl: maxTtl === 0n ? null : maxTtl };
   }
 }
 
-/** What lasts less than a second would be over before anybody is told of it. */
-function lifetime(field: string, value: JsonValue | undefined): Nanos {
-  const length = readGoDuration(field, needed(field, value));
-  if (length > 0n && length < SECOND) {
-    throw invalid("field-invalid", `${field} must be 0 or at least 1s`);
-  }
+function needed(field: string, length: Nanos | undefined): Nanos {
+  if (length === undefined) throw invalid("field-invalid", `${field} is required`);
   return length;
-}
-
-function needed(field: string, value: JsonValue | undefined): string {
-  if (value === undefined || value === null || value === "") {
-    throw invalid("field-invalid", `${field} is required`);
-  }
-  return typeof value === "number" ? String(value) : typeof value === "string" ? value : "-";
 }

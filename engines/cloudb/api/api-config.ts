@@ -15,7 +15,8 @@ import {
 } from "../../cloud/rotation-fields.ts";
 import { NO_CONFIG } from "../rotation/config.ts";
 import type { CloudB } from "../engine.ts";
-import { seconds, text } from "./fields.ts";
+import { seconds } from "../../cloud/fields.ts";
+import { text } from "./fields.ts";
 
 const endpoint = engineEndpoints<CloudB>();
 const MAX_SECRET = 4096;

@@ -1,15 +1,12 @@
 // Kinds of fields that this engine's clients write more loosely than the rest of the house does,
 // and names of roles.
 
-import { parseWholeSeconds, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import { type Source, wire, WireField } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
 
 const MAX_TEXT = 64 * 1024;
 const MAX_ITEMS = 1000;
-/** A hundred years: what is longer is a mistake, and would not fit the dates of the provider. */
-const MAX_SECONDS = 100 * 365 * 24 * 3600;
 
 /** Numbers and switches count as their text. */
 export function text(
@@ -57,24 +54,6 @@ export function toggle(name: string, help: string, source: Source = "body"): Wir
         if (input === false || input === 0 || input === "false" || input === "0") return false;
         return undefined;
       },
-    },
-    help,
-  );
-}
-
-/** In whole seconds. An empty text is 0. */
-export function seconds(name: string, help: string): WireField<number> {
-  return new WireField(
-    { source: "body", name },
-    {
-      accepts: "a number of seconds, or a duration in whole seconds such as 90s, 1h30m or 182d",
-      schema: { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }] },
-      convert: (input) => {
-        if (input === "") return 0;
-        const found = parseWholeSeconds(isRawNumber(input) ? Number(input.rawJSON) : input);
-        return found === undefined || found > MAX_SECONDS ? undefined : found;
-      },
-      show: (found) => showDuration(BigInt(found) * SECOND),
     },
     help,
   );

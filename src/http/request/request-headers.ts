@@ -2,7 +2,7 @@
 // ones, and a repeated credential or length is how two readers come to see two requests.
 
 import { foldedUuid } from "@holdfast/shared/text/uuid";
-import { DAY, parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { DAY, parseWholeSeconds, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Nanos } from "@holdfast/shared/world";
@@ -150,12 +150,12 @@ export class RequestHeaders {
   get wrapTtl(): Nanos | null {
     const text = this.#values[AT.wrapTtl];
     if (text === undefined || text === "") return null;
-    const ttl = durationIn(text);
+    const ttl = parseWholeSeconds(text);
     // Whoever asks for none of it would get the secret itself (T-E04).
-    if (ttl === null || ttl < SHORTEST_WRAP || ttl > LONGEST_WRAP) {
+    if (ttl === undefined || ttl < SHORTEST_WRAP || ttl > LONGEST_WRAP) {
       throw badHeader(
         "X-Service-Wrap-TTL",
-        "a duration such as 90s or 1h30m, from 1s to max_lease_ttl",
+        "a number of seconds, or a duration in whole seconds such as 90s or 1h30m, from 1s to max_lease_ttl",
       );
     }
     return ttl;
@@ -233,15 +233,6 @@ function bearerIn(authorization: string): string | Failure | undefined {
 /** UUIDs are the same in either case. */
 function isSameToken(a: string, b: string): boolean {
   return a === b || (isUuid(a) && a.toLowerCase() === b.toLowerCase());
-}
-
-/** Null for what is none: the parser's own refusal shows what was given, which is right for fields. */
-function durationIn(text: string): Nanos | null {
-  try {
-    return parseDuration(text);
-  } catch {
-    return null;
-  }
 }
 
 function isPrintable(text: string): boolean {

@@ -2,7 +2,7 @@
 // made. Older clients send "" for what they leave alone.
 
 import { fold } from "@holdfast/shared/text/fold";
-import { parseWholeSeconds, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { DAY } from "@holdfast/shared/text/duration";
 import { fieldInvalid } from "../failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
@@ -10,37 +10,20 @@ import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
 import { LOCKOUT_FIELDS, readLockout } from "@holdfast/plugin-sdk/lockout";
 import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "../table/mount-config.ts";
 
-const LONGEST = 10 * 365 * 24 * 3600; // seconds: ten years
+const LONGEST = 10n * 365n * DAY;
 
-/** Seconds, or a duration; 0 and "system" for the server's; "" and nothing for what it is. */
+/** A length as everywhere, and "system"; 0 is the server's as well. "" and nothing leave it as it is. */
 function ttl(name: string, help: string): Field<number | undefined> {
+  const length = wire.body(name).seconds(help, { max: LONGEST, or: "system" });
+  const plain = (input: JsonValue) => (input === "system" ? 0 : input);
+  const isLeft = (input: JsonValue | undefined) =>
+    input === undefined || input === null || input === "";
   return {
-    source: "body",
-    name,
-    help,
-    secret: false,
+    ...fieldOf(length),
     required: false,
-    schema: {
-      oneOf: [{ type: "string", format: "duration" }, { type: "integer" }],
-      description: help,
-    },
-    canonical: (given) => {
-      const seconds = readTtl(name, given);
-      return seconds === undefined ? null : showDuration(BigInt(seconds) * SECOND);
-    },
-    read: (given) => (given === undefined || given === null ? undefined : readTtl(name, given)),
+    canonical: (input) => (isLeft(input) ? null : length.canonical?.(plain(input))),
+    read: (input) => (isLeft(input) ? undefined : length.read(plain(input ?? null))),
   };
-}
-
-function readTtl(name: string, given: JsonValue): number | undefined {
-  if (given === "") return undefined;
-  if (given === "system") return 0;
-  const seconds = parseWholeSeconds(given);
-  if (seconds !== undefined && seconds <= LONGEST) return seconds;
-  const message =
-    `${name} must be a number of seconds, a duration such as 90s or 1h30m in whole seconds and of at ` +
-    "most ten years, or system";
-  throw fieldInvalid(message);
 }
 
 /** What is left out of it stays. */

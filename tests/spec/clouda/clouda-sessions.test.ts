@@ -96,9 +96,10 @@ test("C30, T-I08: a part of a second is no way around what is allowed", async (t
   await server.makeRole("r", { ...ASSUMED, max_sts_ttl: 1000 });
   const calls = () => server.fake.control.calls("AssumeRole").length;
   const before = calls();
-  refused(await server.askCreds(`${STS}?ttl=500ms`), 400, /^ttl must be .*, or at least 1s$/);
+  for (const ttl of ["500ms", "999500ms"]) {
+    refused(await server.askCreds(`${STS}?ttl=${ttl}`), 400, /^ttl must be .* in whole seconds/);
+  }
   assert.equal(calls(), before, "nothing was asked of the provider");
-  assert.equal((await server.creds(`${STS}?ttl=999500ms`)).seconds, 1000);
 });
 
 test("C30, T-I08: a session is no longer than the mount allows, whatever its role says", async (t) => {
