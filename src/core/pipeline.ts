@@ -4,7 +4,6 @@
 import { EMPTY, text } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
-import type { JsonObject } from "@holdfast/shared/json/json";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import type { Instant } from "@holdfast/shared/world";
 import type { Decision } from "../endpoint/decision.ts";
