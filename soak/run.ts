@@ -50,7 +50,7 @@ const USAGE = `usage: npm run soak -- NAME [options]
   login-flood    passwords tried by one address     --n N (1000)  --rounds N (40)
   fuzz           mutated requests to the server     --count N (1000000)
   parsers        the same, beside a plain server    --count N (100000)
-  ci             all of them, short, each also with its planted bug if it has one
+  ci             all of them, short, also with the planted bugs that no test tries
 
   --seed N   repeats a run (default: chosen by the clock)
   --plant    with the planted bug: exit 0 only if it is caught

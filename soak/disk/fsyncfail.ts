@@ -41,9 +41,10 @@ export async function fsyncfail(options: FsyncfailOptions): Promise<Result> {
   let stopped = 0;
   let harmless = 0;
   const wrong: string[] = [];
+  const enough = options.plant === undefined ? ENOUGH : 1;
   for (const [kind, outcomes] of Object.entries(OUTCOMES) as [FaultKind, Fault["outcome"][]][]) {
     for (const outcome of outcomes) {
-      for (let nth = 1; nth <= counts[kind] && wrong.length < ENOUGH; nth += stride) {
+      for (let nth = 1; nth <= counts[kind] && wrong.length < enough; nth += stride) {
         const fault: Fault = { kind, nth, outcome };
         const { complaint, fired } = await tryFault(fault, options.plant);
         runs++;

@@ -47,6 +47,7 @@ export async function powerloss(options: PowerlossOptions): Promise<Result> {
         bad++;
         first ||= `${image.description}\n${wrong.slice(0, 5).join("\n")}`;
       }
+      if (bad > 0 && options.plant !== undefined) break; // one is enough
       if (count % 250 === 0) options.say(`${count} images, ${bad} bad`);
     }
     const figure = `${count} images of ${acks} acknowledged writes, ${bad} bad`;
