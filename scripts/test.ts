@@ -1,9 +1,12 @@
 // `npm test [-- part-of-a-path …] [-- --node-option …]`: all tests, or those in files whose path
 // contains one of the given parts. Options are passed on to Node (`--test-name-pattern=barrier`).
 //
-// Unit tests share a process, one for each of two cores: it is some fifty times faster than a process per
-// file, and possible because the product has no global state. Files named *.process.test.ts start processes or
-// servers of their own and run each in a process.
+// Unit tests share processes: it is some fifty times faster than a process per file, and possible because the
+// product has no global state. Files named *.process.test.ts start processes or servers of their own and run each
+// in a process.
+//
+// All tests are run in more pieces than there are cores, each begun when another has ended, so that no core is idle
+// while another has a long list left; nobody has to know how long a file takes.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -34,36 +37,78 @@ if (files.length === 0) {
 
 const isProcessTest = (file: string) => file.endsWith(".process.test.ts");
 const all = parts.length === 0;
-const unit = files.filter((file) => !isProcessTest(file));
-const lanes = all ? Math.min(2, availableParallelism()) : 1;
-const results = [
-  ...(await Promise.all(
-    shares(unit, lanes).map((some, i) =>
-      run(lanes === 1 ? "unit" : `unit ${i + 1} of ${lanes}`, ["--test-isolation=none"], some),
-    ),
-  )),
-  await run(
-    "process",
-    ["--test-isolation=process", `--test-concurrency=${lanes}`],
-    files.filter(isProcessTest),
-  ),
-];
-process.exitCode = results.every(Boolean) ? 0 : 1;
+const PIECES = 6; // of the unit tests
+const CORE = 3;
+const cores = Math.min(2, availableParallelism());
+
+interface Job {
+  readonly name: string;
+  readonly how: readonly string[];
+  readonly files: readonly string[];
+  /** In thirds of a core: a file that waits for its processes half of the time leaves room for another. */
+  readonly takes: number;
+}
+
+const UNIT = ["--test-isolation=none", "--import=./scripts/before-unit-tests.ts"];
+const PROCESS = ["--test-isolation=process", "--test-concurrency=1"];
+const bySize = files
+  .map((file) => ({ file, bytes: statSync(join(root, file)).size }))
+  .toSorted((a, b) => b.bytes - a.bytes);
+const unit = bySize.filter(({ file }) => !isProcessTest(file));
+// Experiments kill and start servers, and take longest.
+const isExperiment = (file: string) => file.startsWith("soak/");
+const others = bySize
+  .map(({ file }) => file)
+  .filter(isProcessTest)
+  .toSorted((a, b) => Number(isExperiment(b)) - Number(isExperiment(a)));
+
+const jobs: Job[] = all
+  ? [
+      ...pieces(unit, PIECES).map((some, i) => ({
+        name: `unit ${i + 1} of ${PIECES}`,
+        how: UNIT,
+        files: some,
+        takes: CORE,
+      })),
+      ...others.map((file) => ({ name: file, how: PROCESS, files: [file], takes: 2 })),
+    ]
+  : [
+      { name: "unit", how: UNIT, files: unit.map(({ file }) => file).toSorted(), takes: CORE },
+      { name: "process", how: PROCESS, files: others.toSorted(), takes: CORE },
+    ].filter((job) => job.files.length > 0);
+process.exitCode = (await runAll(jobs, (all ? cores : 1) * CORE)) ? 0 : 1;
 
 /** Lists of about equal weight, the same ones every time. A large file takes longer, mostly. */
-function shares(some: readonly string[], count: number): readonly string[][] {
+function pieces(some: readonly { file: string; bytes: number }[], count: number): string[][] {
   const lists = Array.from({ length: count }, () => ({ files: [] as string[], bytes: 0 }));
-  const sized = some.map((file) => ({ file, bytes: statSync(join(root, file)).size }));
-  for (const { file, bytes } of sized.toSorted((a, b) => b.bytes - a.bytes)) {
-    const lightest = lists.reduce((least, list) => (list.bytes < least.bytes ? list : least));
+  for (const { file, bytes } of some) {
+    const lightest = lists.reduce((a, b) => (b.bytes < a.bytes ? b : a));
     lightest.files.push(file);
     lightest.bytes += bytes;
   }
   return lists.map((list) => list.files.toSorted());
 }
 
-async function run(name: string, how: readonly string[], some: readonly string[]) {
-  if (some.length === 0) return true;
+/** In their order, as many at once as there is room for. */
+async function runAll(waiting: Job[], room: number): Promise<boolean> {
+  const running = new Set<Promise<void>>();
+  let free = room;
+  let good = true;
+  for (const job of waiting) {
+    while (free < job.takes) await Promise.race(running);
+    free -= job.takes;
+    const ended = run(job).then((ok) => {
+      good &&= ok;
+      free += job.takes;
+      running.delete(ended);
+    });
+    running.add(ended);
+  }
+  await Promise.all(running);
+  return good;
+}
+
+async function run({ name, how, files: some }: Job): Promise<boolean> {
   // All tests: a dot each. A chosen few: their names.
   const reporter = all ? "dot" : "spec";
   const chosen = options.some((option) => option.startsWith("--test-reporter"));
@@ -76,7 +121,6 @@ async function run(name: string, how: readonly string[], some: readonly string[]
       // A test that hangs fails instead of holding up the run. The longest take ten seconds on a quiet
       // machine, and five times as long on a busy one.
       "--test-timeout=300000",
-      ...(how.includes("--test-isolation=none") ? ["--import=./scripts/before-unit-tests.ts"] : []),
       ...(chosen ? [] : [`--test-reporter=${reporter}`]),
       ...options,
       ...some,
@@ -90,6 +134,7 @@ async function run(name: string, how: readonly string[], some: readonly string[]
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   const outcome = status === 0 ? "ok" : `FAILED ${signal ?? ""}`.trimEnd();
   for (const piece of output) process.stdout.write(piece);
-  console.log(`${name} tests: ${some.length} files, ${seconds} s, ${outcome}`);
+  const what = some.length === 1 && all ? name : `${name} tests: ${some.length} files`;
+  console.log(`${what}, ${seconds} s, ${outcome}`);
   return status === 0;
 }
