@@ -368,11 +368,11 @@ export type PatchMetadataInput = {
   /** Path of the secret. */
   readonly path: string;
   /** How many versions are kept; 0: as the mount says, or 10. */
-  readonly max_versions?: number | undefined;
+  readonly max_versions?: number | null | undefined;
   /** Whether every write must give cas. */
-  readonly cas_required?: boolean | undefined;
+  readonly cas_required?: boolean | null | undefined;
   /** New versions are deleted after this time; 0s: never, or as the mount says. */
-  readonly delete_version_after?: string | number | undefined;
+  readonly delete_version_after?: string | number | null | undefined;
   /** A merge patch: null in place of a text removes it, in place of all removes all. */
   readonly custom_metadata?: Readonly<Record<string, string | null>> | null | undefined;
 };

@@ -20,7 +20,6 @@ const about = {
   name: "custom_metadata",
   secret: false,
   required: false,
-  clears: true,
 } as const;
 
 const WHOLE_HELP = "What is noted about the secret; replaces what there was.";
@@ -34,8 +33,8 @@ export const wholeMetadata: Field<Remake | undefined> = {
   schema: { type: "object", additionalProperties: { type: "string" }, description: WHOLE_HELP },
   canonical: (given) => checked(readTexts(given)),
   read: (given) => {
-    if (given === undefined) return undefined;
-    const texts = given === null ? {} : readTexts(given);
+    if (given === undefined || given === null) return undefined;
+    const texts = readTexts(given);
     return () => checked(texts);
   },
 };
@@ -43,6 +42,7 @@ export const wholeMetadata: Field<Remake | undefined> = {
 /** Of PATCH. */
 export const metadataPatch: Field<Remake | undefined> = {
   ...about,
+  clears: true,
   help: PATCH_HELP,
   schema: {
     type: "object",

@@ -310,6 +310,31 @@ test("a patch of metadata merges notes, and needs a secret", async () => {
   assert.equal((await kv.get("metadata/a")).data["custom_metadata"], null);
 });
 
+test("null in a write of metadata leaves alone, and in a patch of it takes away", async () => {
+  const kv = await madeKv();
+  const set = {
+    max_versions: 3,
+    cas_required: true,
+    delete_version_after: "1h0m0s",
+    custom_metadata: { owner: "team" },
+  };
+  const nothing = Object.fromEntries(Object.keys(set).map((name) => [name, null]));
+  const shown = async () => {
+    const { data } = await kv.get("metadata/a");
+    return Object.fromEntries(Object.keys(set).map((name) => [name, data[name]]));
+  };
+  await kv.post("metadata/a", set);
+  await kv.post("metadata/a", nothing);
+  assert.deepEqual(await shown(), set);
+  await kv.ask("PATCH", "metadata/a", { body: nothing });
+  assert.deepEqual(await shown(), {
+    max_versions: 0,
+    cas_required: false,
+    delete_version_after: "0s",
+    custom_metadata: null,
+  });
+});
+
 test("custom metadata is short texts, and no more than 64", async () => {
   const kv = await madeKv();
   const many = (count: number) =>

@@ -18,6 +18,7 @@ import {
   path,
   secretOutput,
   secretSettings,
+  settingsPatch,
   shownSecret,
 } from "./fields.ts";
 import type { Kv } from "../kv.ts";
@@ -87,7 +88,7 @@ export const metadataApi = [
     description:
       "To set notes needs read on metadata/ or data/ of the secret as well; to remove some does not.",
     access: access.capability,
-    input: { path, ...secretSettings, customMetadata: metadataPatch },
+    input: { path, ...settingsPatch, customMetadata: metadataPatch },
     output: out.nothing,
     handler: async ({ versioned }, { path: at, ...change }, context) => {
       // Whether more notes fit tells how many there are.

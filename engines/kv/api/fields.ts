@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json
 import { showTime } from "@holdfast/shared/text/time";
 import { out } from "@holdfast/shared/endpoint/output";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
-import { type Field, wire } from "@holdfast/shared/endpoint/wire";
+import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
 import { MAX_VERSIONS } from "../mount-settings.ts";
 import { currentOf, type Secret, type Version } from "../secret.ts";
@@ -46,6 +46,22 @@ export const secretSettings = {
     .duration("New versions are deleted after this time; 0s: never, or as the mount says.")
     .optional(),
 };
+
+/** The same in a merge patch: null puts one back to what it is where nobody said anything. */
+export const settingsPatch = {
+  maxVersions: clearable(secretSettings.maxVersions, 0),
+  casRequired: clearable(secretSettings.casRequired, false),
+  deleteVersionAfter: clearable(secretSettings.deleteVersionAfter, 0n),
+};
+
+function clearable<T>(field: Field<T | undefined>, initial: T): Field<T | undefined> {
+  return {
+    ...fieldOf(field),
+    schema: { ...field.schema, nullable: true },
+    clears: true,
+    read: (input) => (input === null ? initial : field.read(input)),
+  };
+}
 
 const OPTIONS_HELP = "cas: the current version, or 0 where there must be none yet.";
 
