@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { connect, ConnectionFailure, Failure, kv1, seal } from "./sdk.ts";
+import { connect, ConnectionFailure, Failure, kv, kv1, policies, seal } from "./sdk.ts";
 import { FetchTransport } from "./fetch-transport.ts";
 import { parseServerAddress } from "./server-address.ts";
 import { ownBytes, textOf } from "./utf8.ts";
@@ -87,4 +87,37 @@ test("bytes have memory of their own, and a mark at the beginning of a text stay
     assert.equal(textOf(bytes), text);
   }
   assert.equal(textOf(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), "\ufeffa");
+});
+
+test("what a name is made of never makes another request of it", async (t) => {
+  const seen: (string | undefined)[] = [];
+  const address = await answering(t, (request, response) => {
+    seen.push(request.url);
+    response.writeHead(200, JSON_TYPE).end("{}");
+  });
+  const client = connect({ address, token: "t" });
+  const refused = { code: "path-segment" };
+  for (const path of ["..", ".", "../metadata/x", "../../sys/seal", "a/../../b", "a/./b", "a/.."]) {
+    await assert.rejects(kv.read(client, "secret", { path }), refused, path);
+    await assert.rejects(kv.delete(client, "secret", { path }), refused, path);
+    await assert.rejects(kv.read(client, `secret/${path}`, { path: "x" }), refused, path);
+  }
+  await assert.rejects(policies.readAclPolicy(client, { name: ".." }), refused);
+  // Beneath all functions, for whoever writes whole paths.
+  for (const path of ["sys/../acl/token", "sys/./mounts", "sys\\mounts", "sys/%2e%2e/mounts"]) {
+    await assert.rejects(client.request("GET", path), refused, path);
+  }
+  assert.deepEqual(seen, []);
+  for (const path of ["...", "a..b", "%2e%2e", "a?b#c", "it's (a) b~c*!", "\\", "ä/\u{1f600}"]) {
+    await kv.read(client, "secret", { path });
+  }
+  assert.deepEqual(seen, [
+    "/v1/secret/data/...",
+    "/v1/secret/data/a..b",
+    "/v1/secret/data/%252e%252e",
+    "/v1/secret/data/a%3Fb%23c",
+    "/v1/secret/data/it's%20(a)%20b~c*!",
+    "/v1/secret/data/%5C",
+    "/v1/secret/data/%C3%A4/%F0%9F%98%80",
+  ]);
 });

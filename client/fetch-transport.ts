@@ -35,8 +35,9 @@ export class FetchTransport implements Transport {
   async send(sent: Sent): Promise<Received> {
     const timeout = this.#options.timeout + sent.held;
     const late = AbortSignal.timeout(Math.min(Number(timeout / MILLISECOND), MAX_DELAY));
+    const url = this.#urlOf(sent.target);
     try {
-      return await this.#exchange(sent, late);
+      return await this.#exchange(url, sent, late);
     } catch (error) {
       if (late.aborted) {
         throw new ConnectionFailure(
@@ -49,14 +50,26 @@ export class FetchTransport implements Transport {
     }
   }
 
+  /** The runtime resolves dots and turns backslashes before it sends: that would be another request. */
+  #urlOf(target: string): string {
+    const { secure, host, port, base } = this.address;
+    const shownHost = host.includes(":") ? `[${host}]` : host;
+    const url = `${secure ? "https" : "http"}://${shownHost}:${port}${base}${target}`;
+    const [path] = `${base}${target}`.split("?", 1);
+    if (URL.canParse(url) && new URL(url).pathname === path) return url;
+    const message = 'a path may not hold ".", ".." or "\\": they are resolved before it is sent';
+    throw new Failure("invalid", "path-segment", message);
+  }
+
   close(): void {
     // Connections are the runtime's.
   }
 
-  async #exchange({ method, target, headers, body }: Sent, signal: AbortSignal): Promise<Received> {
-    const { secure, host, port, base } = this.address;
-    const shownHost = host.includes(":") ? `[${host}]` : host;
-    const url = `${secure ? "https" : "http"}://${shownHost}:${port}${base}${target}`;
+  async #exchange(
+    url: string,
+    { method, headers, body }: Sent,
+    signal: AbortSignal,
+  ): Promise<Received> {
     const send = this.#options.fetch ?? fetch;
     const response = await send(url, {
       method,

@@ -39,6 +39,10 @@ export function typedPath(text: string): string {
 }
 
 function escapeSegment(text: string): string {
+  // The server refuses these, but fetch and proxies would resolve them first: to another request.
+  if (text === "." || text === "..") {
+    throw new Failure("invalid", "path-segment", 'no part of a path may be "." or ".."');
+  }
   try {
     return encodeURIComponent(text.normalize("NFC"));
   } catch {

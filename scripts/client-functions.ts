@@ -111,7 +111,7 @@ function functionOf(
   ].filter((part) => part !== "");
   return [
     ...declared.map((text) => `\n${text}`),
-    `\n${comment(endpoint.summary)}${safe === name ? "export " : ""}function ${safe}(${parameters.join(", ")}): `,
+    `\n${comment(endpoint.summary)}${safe === name ? "export " : ""}async function ${safe}(${parameters.join(", ")}): `,
     `Promise<Answer<${answerName}>> { return client.call({ ${call.join(", ")} }, options); }\n`,
     safe === name ? "" : `export { ${safe} as ${name} };\n`,
   ].join("");

@@ -39,7 +39,7 @@ export type LoginAnswer = {
 };
 
 /** Log in with a role id and a secret id. */
-export function login(
+export async function login(
   client: Caller,
   mount: string,
   body: LoginInput,
@@ -64,7 +64,7 @@ export type RolesAnswer = {
 };
 
 /** List the names of all roles. */
-export function roles(
+export async function roles(
   client: Caller,
   mount: string,
   query: RolesInput = {},
@@ -113,7 +113,7 @@ export type ReadRoleAnswer = {
 };
 
 /** Tell about a role. */
-export function readRole(
+export async function readRole(
   client: Caller,
   mount: string,
   { role_name }: ReadRoleInput,
@@ -165,7 +165,7 @@ export type WriteRoleInput = {
 };
 
 /** Make a role, or change one. */
-export function writeRole(
+export async function writeRole(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteRoleInput,
@@ -185,7 +185,7 @@ export function writeRole(
 export type DeleteRoleInput = ReadRoleInput;
 
 /** Delete a role and its secret ids. Tokens that came of logins live on until they end. */
-export function deleteRole(
+export async function deleteRole(
   client: Caller,
   mount: string,
   { role_name }: DeleteRoleInput,
@@ -209,7 +209,7 @@ export type ReadRoleIdAnswer = {
 };
 
 /** Tell the role id of a role. */
-export function readRoleId(
+export async function readRoleId(
   client: Caller,
   mount: string,
   { role_name }: ReadRoleIdInput,
@@ -233,7 +233,7 @@ export type WriteRoleIdInput = {
 };
 
 /** Give a role another role id. */
-export function writeRoleId(
+export async function writeRoleId(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteRoleIdInput,
@@ -251,7 +251,7 @@ export function writeRoleId(
 }
 
 /** Clear away secret ids that have expired or whose role is gone. */
-export function tidy(
+export async function tidy(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -289,7 +289,7 @@ export type MakeSecretIdAnswer = {
 };
 
 /** Make a secret id. */
-export function makeSecretId(
+export async function makeSecretId(
   client: Caller,
   mount: string,
   { role_name, ...body }: MakeSecretIdInput,
@@ -326,7 +326,7 @@ export type ChooseSecretIdInput = {
 export type ChooseSecretIdAnswer = MakeSecretIdAnswer;
 
 /** Register a secret id that was made elsewhere. */
-export function chooseSecretId(
+export async function chooseSecretId(
   client: Caller,
   mount: string,
   { role_name, ...body }: ChooseSecretIdInput,
@@ -355,7 +355,7 @@ export type SecretIdsInput = {
 export type SecretIdsAnswer = RolesAnswer;
 
 /** List the accessors of a role's secret ids. */
-export function secretIds(
+export async function secretIds(
   client: Caller,
   mount: string,
   { role_name, ...query }: SecretIdsInput,
@@ -401,7 +401,7 @@ export type LookUpSecretIdAnswer = {
 };
 
 /** Tell about a secret id. */
-export function lookUpSecretId(
+export async function lookUpSecretId(
   client: Caller,
   mount: string,
   { role_name, ...body }: LookUpSecretIdInput,
@@ -428,7 +428,7 @@ export type LookUpAccessorInput = {
 export type LookUpAccessorAnswer = LookUpSecretIdAnswer;
 
 /** Tell about a secret id by its accessor. */
-export function lookUpAccessor(
+export async function lookUpAccessor(
   client: Caller,
   mount: string,
   { role_name, ...body }: LookUpAccessorInput,
@@ -448,7 +448,7 @@ export function lookUpAccessor(
 export type DestroySecretIdInput = LookUpSecretIdInput;
 
 /** End a secret id. */
-export function destroySecretId(
+export async function destroySecretId(
   client: Caller,
   mount: string,
   { role_name, ...body }: DestroySecretIdInput,
@@ -468,7 +468,7 @@ export function destroySecretId(
 export type DestroyAccessorInput = LookUpAccessorInput;
 
 /** End a secret id by its accessor. */
-export function destroyAccessor(
+export async function destroyAccessor(
   client: Caller,
   mount: string,
   { role_name, ...body }: DestroyAccessorInput,
@@ -488,7 +488,7 @@ export function destroyAccessor(
 export type DeleteSecretIdInput = LookUpSecretIdInput;
 
 /** End a secret id. */
-export function deleteSecretId(
+export async function deleteSecretId(
   client: Caller,
   mount: string,
   { role_name, ...body }: DeleteSecretIdInput,
@@ -508,7 +508,7 @@ export function deleteSecretId(
 export type DeleteAccessorInput = LookUpAccessorInput;
 
 /** End a secret id by its accessor. */
-export function deleteAccessor(
+export async function deleteAccessor(
   client: Caller,
   mount: string,
   { role_name, ...body }: DeleteAccessorInput,
@@ -528,7 +528,7 @@ export function deleteAccessor(
 export type ReadPoliciesInput = ReadRoleInput;
 
 /** Tell token_policies of a role. */
-export function readPolicies(
+export async function readPolicies(
   client: Caller,
   mount: string,
   { role_name }: ReadPoliciesInput,
@@ -552,7 +552,7 @@ export type WritePoliciesInput = {
 };
 
 /** Change token_policies of a role. */
-export function writePolicies(
+export async function writePolicies(
   client: Caller,
   mount: string,
   { role_name, ...body }: WritePoliciesInput,
@@ -572,7 +572,7 @@ export function writePolicies(
 export type ClearPoliciesInput = ReadRoleInput;
 
 /** Set token_policies of a role back to what a new role has. */
-export function clearPolicies(
+export async function clearPolicies(
   client: Caller,
   mount: string,
   { role_name }: ClearPoliciesInput,
@@ -591,7 +591,7 @@ export function clearPolicies(
 export type ReadTtlInput = ReadRoleInput;
 
 /** Tell token_ttl of a role. */
-export function readTtl(
+export async function readTtl(
   client: Caller,
   mount: string,
   { role_name }: ReadTtlInput,
@@ -615,7 +615,7 @@ export type WriteTtlInput = {
 };
 
 /** Change token_ttl of a role. */
-export function writeTtl(
+export async function writeTtl(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteTtlInput,
@@ -635,7 +635,7 @@ export function writeTtl(
 export type ClearTtlInput = ReadRoleInput;
 
 /** Set token_ttl of a role back to what a new role has. */
-export function clearTtl(
+export async function clearTtl(
   client: Caller,
   mount: string,
   { role_name }: ClearTtlInput,
@@ -654,7 +654,7 @@ export function clearTtl(
 export type ReadMaxTtlInput = ReadRoleInput;
 
 /** Tell token_max_ttl of a role. */
-export function readMaxTtl(
+export async function readMaxTtl(
   client: Caller,
   mount: string,
   { role_name }: ReadMaxTtlInput,
@@ -678,7 +678,7 @@ export type WriteMaxTtlInput = {
 };
 
 /** Change token_max_ttl of a role. */
-export function writeMaxTtl(
+export async function writeMaxTtl(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteMaxTtlInput,
@@ -698,7 +698,7 @@ export function writeMaxTtl(
 export type ClearMaxTtlInput = ReadRoleInput;
 
 /** Set token_max_ttl of a role back to what a new role has. */
-export function clearMaxTtl(
+export async function clearMaxTtl(
   client: Caller,
   mount: string,
   { role_name }: ClearMaxTtlInput,
@@ -717,7 +717,7 @@ export function clearMaxTtl(
 export type ReadUsesInput = ReadRoleInput;
 
 /** Tell token_num_uses of a role. */
-export function readUses(
+export async function readUses(
   client: Caller,
   mount: string,
   { role_name }: ReadUsesInput,
@@ -741,7 +741,7 @@ export type WriteUsesInput = {
 };
 
 /** Change token_num_uses of a role. */
-export function writeUses(
+export async function writeUses(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteUsesInput,
@@ -761,7 +761,7 @@ export function writeUses(
 export type ClearUsesInput = ReadRoleInput;
 
 /** Set token_num_uses of a role back to what a new role has. */
-export function clearUses(
+export async function clearUses(
   client: Caller,
   mount: string,
   { role_name }: ClearUsesInput,
@@ -780,7 +780,7 @@ export function clearUses(
 export type ReadPeriodInput = ReadRoleInput;
 
 /** Tell token_period of a role. */
-export function readPeriod(
+export async function readPeriod(
   client: Caller,
   mount: string,
   { role_name }: ReadPeriodInput,
@@ -804,7 +804,7 @@ export type WritePeriodInput = {
 };
 
 /** Change token_period of a role. */
-export function writePeriod(
+export async function writePeriod(
   client: Caller,
   mount: string,
   { role_name, ...body }: WritePeriodInput,
@@ -824,7 +824,7 @@ export function writePeriod(
 export type ClearPeriodInput = ReadRoleInput;
 
 /** Set token_period of a role back to what a new role has. */
-export function clearPeriod(
+export async function clearPeriod(
   client: Caller,
   mount: string,
   { role_name }: ClearPeriodInput,
@@ -843,7 +843,7 @@ export function clearPeriod(
 export type ReadBoundToInput = ReadRoleInput;
 
 /** Tell token_bound_cidrs of a role. */
-export function readBoundTo(
+export async function readBoundTo(
   client: Caller,
   mount: string,
   { role_name }: ReadBoundToInput,
@@ -867,7 +867,7 @@ export type WriteBoundToInput = {
 };
 
 /** Change token_bound_cidrs of a role. */
-export function writeBoundTo(
+export async function writeBoundTo(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteBoundToInput,
@@ -887,7 +887,7 @@ export function writeBoundTo(
 export type ClearBoundToInput = ReadRoleInput;
 
 /** Set token_bound_cidrs of a role back to what a new role has. */
-export function clearBoundTo(
+export async function clearBoundTo(
   client: Caller,
   mount: string,
   { role_name }: ClearBoundToInput,
@@ -906,7 +906,7 @@ export function clearBoundTo(
 export type ReadBindSecretIdInput = ReadRoleInput;
 
 /** Tell bind_secret_id of a role. */
-export function readBindSecretId(
+export async function readBindSecretId(
   client: Caller,
   mount: string,
   { role_name }: ReadBindSecretIdInput,
@@ -930,7 +930,7 @@ export type WriteBindSecretIdInput = {
 };
 
 /** Change bind_secret_id of a role. */
-export function writeBindSecretId(
+export async function writeBindSecretId(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteBindSecretIdInput,
@@ -950,7 +950,7 @@ export function writeBindSecretId(
 export type ClearBindSecretIdInput = ReadRoleInput;
 
 /** Set bind_secret_id of a role back to what a new role has. */
-export function clearBindSecretId(
+export async function clearBindSecretId(
   client: Caller,
   mount: string,
   { role_name }: ClearBindSecretIdInput,
@@ -969,7 +969,7 @@ export function clearBindSecretId(
 export type ReadSecretIdTtlInput = ReadRoleInput;
 
 /** Tell secret_id_ttl of a role. */
-export function readSecretIdTtl(
+export async function readSecretIdTtl(
   client: Caller,
   mount: string,
   { role_name }: ReadSecretIdTtlInput,
@@ -993,7 +993,7 @@ export type WriteSecretIdTtlInput = {
 };
 
 /** Change secret_id_ttl of a role. */
-export function writeSecretIdTtl(
+export async function writeSecretIdTtl(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteSecretIdTtlInput,
@@ -1013,7 +1013,7 @@ export function writeSecretIdTtl(
 export type ClearSecretIdTtlInput = ReadRoleInput;
 
 /** Set secret_id_ttl of a role back to what a new role has. */
-export function clearSecretIdTtl(
+export async function clearSecretIdTtl(
   client: Caller,
   mount: string,
   { role_name }: ClearSecretIdTtlInput,
@@ -1032,7 +1032,7 @@ export function clearSecretIdTtl(
 export type ReadSecretIdUsesInput = ReadRoleInput;
 
 /** Tell secret_id_num_uses of a role. */
-export function readSecretIdUses(
+export async function readSecretIdUses(
   client: Caller,
   mount: string,
   { role_name }: ReadSecretIdUsesInput,
@@ -1056,7 +1056,7 @@ export type WriteSecretIdUsesInput = {
 };
 
 /** Change secret_id_num_uses of a role. */
-export function writeSecretIdUses(
+export async function writeSecretIdUses(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteSecretIdUsesInput,
@@ -1076,7 +1076,7 @@ export function writeSecretIdUses(
 export type ClearSecretIdUsesInput = ReadRoleInput;
 
 /** Set secret_id_num_uses of a role back to what a new role has. */
-export function clearSecretIdUses(
+export async function clearSecretIdUses(
   client: Caller,
   mount: string,
   { role_name }: ClearSecretIdUsesInput,
@@ -1095,7 +1095,7 @@ export function clearSecretIdUses(
 export type ReadSecretIdRangesInput = ReadRoleInput;
 
 /** Tell secret_id_bound_cidrs of a role. */
-export function readSecretIdRanges(
+export async function readSecretIdRanges(
   client: Caller,
   mount: string,
   { role_name }: ReadSecretIdRangesInput,
@@ -1119,7 +1119,7 @@ export type WriteSecretIdRangesInput = {
 };
 
 /** Change secret_id_bound_cidrs of a role. */
-export function writeSecretIdRanges(
+export async function writeSecretIdRanges(
   client: Caller,
   mount: string,
   { role_name, ...body }: WriteSecretIdRangesInput,
@@ -1139,7 +1139,7 @@ export function writeSecretIdRanges(
 export type ClearSecretIdRangesInput = ReadRoleInput;
 
 /** Set secret_id_bound_cidrs of a role back to what a new role has. */
-export function clearSecretIdRanges(
+export async function clearSecretIdRanges(
   client: Caller,
   mount: string,
   { role_name }: ClearSecretIdRangesInput,

@@ -29,7 +29,7 @@ export type ListAuditDevicesAnswer = Readonly<
 >;
 
 /** List the audit devices */
-export function listAuditDevices(
+export async function listAuditDevices(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListAuditDevicesAnswer>> {
@@ -52,7 +52,7 @@ export type EnableAuditDeviceInput = {
 };
 
 /** Enable an audit device */
-export function enableAuditDevice(
+export async function enableAuditDevice(
   client: Caller,
   { path, ...body }: EnableAuditDeviceInput,
   options?: CallOptions,
@@ -69,7 +69,7 @@ export type DisableAuditDeviceInput = {
 };
 
 /** Disable an audit device */
-export function disableAuditDevice(
+export async function disableAuditDevice(
   client: Caller,
   { path }: DisableAuditDeviceInput,
   options?: CallOptions,
@@ -93,7 +93,7 @@ export type HashForAuditAnswer = {
 };
 
 /** Hash a value as an audit device does */
-export function hashForAudit(
+export async function hashForAudit(
   client: Caller,
   { path, ...body }: HashForAuditInput,
   options?: CallOptions,
@@ -130,7 +130,7 @@ export type VerifyAuditTrailAnswer = {
 };
 
 /** Check the files of an audit device for records that were cut, swapped or edited */
-export function verifyAuditTrail(
+export async function verifyAuditTrail(
   client: Caller,
   { path }: VerifyAuditTrailInput,
   options?: CallOptions,
@@ -155,7 +155,7 @@ export type ListAuditedHeadersAnswer = {
 };
 
 /** List the request headers that are recorded */
-export function listAuditedHeaders(
+export async function listAuditedHeaders(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListAuditedHeadersAnswer>> {
@@ -181,7 +181,7 @@ export type ReadAuditedHeaderAnswer = Readonly<
 >;
 
 /** Tell how a request header is recorded */
-export function readAuditedHeader(
+export async function readAuditedHeader(
   client: Caller,
   { name }: ReadAuditedHeaderInput,
   options?: CallOptions,
@@ -204,7 +204,7 @@ export type RecordHeaderInput = {
 };
 
 /** Record a request header */
-export function recordHeader(
+export async function recordHeader(
   client: Caller,
   { name, ...body }: RecordHeaderInput,
   options?: CallOptions,
@@ -223,7 +223,7 @@ export function recordHeader(
 export type StopRecordingHeaderInput = ReadAuditedHeaderInput;
 
 /** Stop recording a request header */
-export function stopRecordingHeader(
+export async function stopRecordingHeader(
   client: Caller,
   { name }: StopRecordingHeaderInput,
   options?: CallOptions,

@@ -18,7 +18,10 @@ export type ReadCorsAnswer = {
 };
 
 /** Read which other origins may call the API */
-export function readCors(client: Caller, options?: CallOptions): Promise<Answer<ReadCorsAnswer>> {
+export async function readCors(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<ReadCorsAnswer>> {
   return client.call({ method: "GET", path: "sys/config/cors", answer: "data" }, options);
 }
 
@@ -32,7 +35,7 @@ export type WriteCorsInput = {
 };
 
 /** Let pages of other origins call the API */
-export function writeCors(
+export async function writeCors(
   client: Caller,
   body: WriteCorsInput,
   options?: CallOptions,
@@ -41,7 +44,10 @@ export function writeCors(
 }
 
 /** Let no other origin call the API */
-export function deleteCors(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function deleteCors(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
   return client.call({ method: "DELETE", path: "sys/config/cors", answer: "nothing" }, options);
 }
 
@@ -51,7 +57,7 @@ export type ListConsoleHeadersAnswer = {
 };
 
 /** List the console headers that are set */
-export function listConsoleHeaders(
+export async function listConsoleHeaders(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListConsoleHeadersAnswer>> {
@@ -69,7 +75,7 @@ export type ReadConsoleHeaderAnswer = {
 };
 
 /** Read a console header that is set */
-export function readConsoleHeader(
+export async function readConsoleHeader(
   client: Caller,
   { name }: ReadConsoleHeaderInput,
   options?: CallOptions,
@@ -88,7 +94,7 @@ export type WriteConsoleHeaderInput = {
 };
 
 /** Set a header of the console's pages */
-export function writeConsoleHeader(
+export async function writeConsoleHeader(
   client: Caller,
   { name, ...body }: WriteConsoleHeaderInput,
   options?: CallOptions,
@@ -102,7 +108,7 @@ export function writeConsoleHeader(
 export type DeleteConsoleHeaderInput = ReadConsoleHeaderInput;
 
 /** Go back to the default of a console header, or to none */
-export function deleteConsoleHeader(
+export async function deleteConsoleHeader(
   client: Caller,
   { name }: DeleteConsoleHeaderInput,
   options?: CallOptions,

@@ -46,7 +46,7 @@ export type WriteRootInput = {
 };
 
 /** Say how this service calls the provider. */
-export function writeRoot(
+export async function writeRoot(
   client: Caller,
   mount: string,
   body: WriteRootInput = {},
@@ -104,7 +104,7 @@ export type ReadRootAnswer = {
 };
 
 /** Tell how this service calls the provider, without the secret. */
-export function readRoot(
+export async function readRoot(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -121,7 +121,7 @@ export type RotateRootAnswer = {
 };
 
 /** Replace the stored access key by a new one that only this service knows. */
-export function rotateRoot(
+export async function rotateRoot(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -138,7 +138,7 @@ export type CheckAnswer = {
 };
 
 /** Find out what the credentials of this service may do, without changing anything. */
-export function check(
+export async function check(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -157,7 +157,7 @@ export type WriteLeaseInput = {
 };
 
 /** Say how long the leases of IAM users are. */
-export function writeLease(
+export async function writeLease(
   client: Caller,
   mount: string,
   body: WriteLeaseInput = {},
@@ -177,7 +177,7 @@ export type ReadLeaseAnswer = {
 };
 
 /** Tell how long the leases of IAM users are. */
-export function readLease(
+export async function readLease(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -201,7 +201,7 @@ export type RolesAnswer = {
 };
 
 /** List the names of all roles. */
-export function roles(
+export async function roles(
   client: Caller,
   mount: string,
   query: RolesInput = {},
@@ -248,7 +248,7 @@ export type ReadRoleAnswer = {
 };
 
 /** Tell about a role. */
-export function readRole(
+export async function readRole(
   client: Caller,
   mount: string,
   { name }: ReadRoleInput,
@@ -294,7 +294,7 @@ export type WriteRoleInput = {
 };
 
 /** Make a role, or change one. */
-export function writeRole(
+export async function writeRole(
   client: Caller,
   mount: string,
   { name, ...body }: WriteRoleInput,
@@ -319,7 +319,7 @@ export type DeleteRoleInput = {
 };
 
 /** Delete a role. What it has given lives on until its leases end. */
-export function deleteRole(
+export async function deleteRole(
   client: Caller,
   mount: string,
   { name, ...body }: DeleteRoleInput,
@@ -369,7 +369,7 @@ export type ReadCredsAnswer = {
 };
 
 /** Make credentials for a role. */
-export function readCreds(
+export async function readCreds(
   client: Caller,
   mount: string,
   { name, ...query }: ReadCredsInput,
@@ -386,7 +386,7 @@ export type WriteCredsInput = ReadCredsInput;
 export type WriteCredsAnswer = ReadCredsAnswer;
 
 /** Make credentials for a role. */
-export function writeCreds(
+export async function writeCreds(
   client: Caller,
   mount: string,
   { name, ...body }: WriteCredsInput,
@@ -403,7 +403,7 @@ export type ReadStsInput = ReadCredsInput;
 export type ReadStsAnswer = ReadCredsAnswer;
 
 /** Make credentials for a role; of a legacy role, those of STS. */
-export function readSts(
+export async function readSts(
   client: Caller,
   mount: string,
   { name, ...query }: ReadStsInput,
@@ -420,7 +420,7 @@ export type WriteStsInput = ReadCredsInput;
 export type WriteStsAnswer = ReadCredsAnswer;
 
 /** Make credentials for a role; of a legacy role, those of STS. */
-export function writeSts(
+export async function writeSts(
   client: Caller,
   mount: string,
   { name, ...body }: WriteStsInput,
@@ -437,7 +437,7 @@ export type StaticRolesInput = RolesInput;
 export type StaticRolesAnswer = RolesAnswer;
 
 /** List the names of all static roles. */
-export function staticRoles(
+export async function staticRoles(
   client: Caller,
   mount: string,
   query: StaticRolesInput = {},
@@ -475,7 +475,7 @@ export type ReadStaticRoleAnswer = {
 };
 
 /** Tell about a static role. */
-export function readStaticRole(
+export async function readStaticRole(
   client: Caller,
   mount: string,
   { name }: ReadStaticRoleInput,
@@ -505,7 +505,7 @@ export type WriteStaticRoleInput = {
 export type WriteStaticRoleAnswer = ReadStaticRoleAnswer;
 
 /** Adopt a user of the provider and make its key, or change when it is rotated. */
-export function writeStaticRole(
+export async function writeStaticRole(
   client: Caller,
   mount: string,
   { name, ...body }: WriteStaticRoleInput,
@@ -530,7 +530,7 @@ export type DeleteStaticRoleInput = {
 };
 
 /** Delete a static role and the keys made for it. The user stays. */
-export function deleteStaticRole(
+export async function deleteStaticRole(
   client: Caller,
   mount: string,
   { name, ...body }: DeleteStaticRoleInput,
@@ -552,7 +552,7 @@ export type RotateStaticRoleInput = ReadRoleInput;
 export type RotateStaticRoleAnswer = ReadStaticRoleAnswer;
 
 /** Make a new key for a static role now. */
-export function rotateStaticRole(
+export async function rotateStaticRole(
   client: Caller,
   mount: string,
   { name }: RotateStaticRoleInput,
@@ -590,7 +590,7 @@ export type ReadStaticCredsAnswer = {
 };
 
 /** Give the present key of a static role. It has no lease. */
-export function readStaticCreds(
+export async function readStaticCreds(
   client: Caller,
   mount: string,
   { name }: ReadStaticCredsInput,

@@ -34,7 +34,7 @@ export type WriteConfigInput = {
 };
 
 /** Say with which account of the provider this mount works. */
-export function writeConfig(
+export async function writeConfig(
   client: Caller,
   mount: string,
   body: WriteConfigInput = {},
@@ -82,7 +82,7 @@ export type ReadConfigAnswer = {
 };
 
 /** Tell with which account of the provider this mount works, without its secret. */
-export function readConfig(
+export async function readConfig(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -94,7 +94,7 @@ export function readConfig(
 }
 
 /** Forget the account and its secret. */
-export function deleteConfig(
+export async function deleteConfig(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -106,7 +106,7 @@ export function deleteConfig(
 }
 
 /** Give the account another secret, which nobody but the server knows. */
-export function rotateRoot(
+export async function rotateRoot(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -123,7 +123,7 @@ export type RolesAnswer = {
 };
 
 /** List the names of all roles. */
-export function roles(
+export async function roles(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -193,7 +193,7 @@ export type ReadRoleAnswer = {
 };
 
 /** Tell about a role. */
-export function readRole(
+export async function readRole(
   client: Caller,
   mount: string,
   { name }: ReadRoleInput,
@@ -231,7 +231,7 @@ export type WriteRoleInput = {
 };
 
 /** Make a role, or change one. */
-export function writeRole(
+export async function writeRole(
   client: Caller,
   mount: string,
   { name, ...body }: WriteRoleInput,
@@ -256,7 +256,7 @@ export type DeleteRoleInput = {
 };
 
 /** Delete a role, and the application that it keeps. Leases stay unless told otherwise. */
-export function deleteRole(
+export async function deleteRole(
   client: Caller,
   mount: string,
   { name, ...query }: DeleteRoleInput,
@@ -294,7 +294,7 @@ export type ReadCredsAnswer = {
 };
 
 /** Give credentials of a role, with a lease. */
-export function readCreds(
+export async function readCreds(
   client: Caller,
   mount: string,
   { name, ...query }: ReadCredsInput,

@@ -12,7 +12,7 @@ export type ListCubbyholeAnswer = {
 };
 
 /** List what the token's own cubbyhole holds. */
-export function listCubbyhole(
+export async function listCubbyhole(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListCubbyholeAnswer>> {
@@ -27,7 +27,7 @@ export type ListCubbyholeFolderInput = {
 export type ListCubbyholeFolderAnswer = ListCubbyholeAnswer;
 
 /** List a folder of the token's own cubbyhole. */
-export function listCubbyholeFolder(
+export async function listCubbyholeFolder(
   client: Caller,
   { path }: ListCubbyholeFolderInput,
   options?: CallOptions,
@@ -44,7 +44,7 @@ export type ReadCubbyholeInput = {
 };
 
 /** Read an entry of the token's own cubbyhole. */
-export function readCubbyhole(
+export async function readCubbyhole(
   client: Caller,
   { path }: ReadCubbyholeInput,
   options?: CallOptions,
@@ -63,7 +63,7 @@ export type WriteCubbyholeInput = {
 };
 
 /** Write an entry of the token's own cubbyhole, in place of what is there. */
-export function writeCubbyhole(
+export async function writeCubbyhole(
   client: Caller,
   { path, data }: WriteCubbyholeInput,
   options?: CallOptions,
@@ -77,7 +77,7 @@ export function writeCubbyhole(
 export type DeleteCubbyholeInput = ReadCubbyholeInput;
 
 /** Delete an entry of the token's own cubbyhole. */
-export function deleteCubbyhole(
+export async function deleteCubbyhole(
   client: Caller,
   { path }: DeleteCubbyholeInput,
   options?: CallOptions,

@@ -18,7 +18,7 @@ export type ReadPluginIssuerAnswer = {
 };
 
 /** Who signs the identity tokens of engines, and where the keys are. */
-export function readPluginIssuer(
+export async function readPluginIssuer(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadPluginIssuerAnswer>> {
@@ -51,7 +51,7 @@ export type ReadPluginKeysAnswer = {
 };
 
 /** Public keys of identity tokens, those of tokens that have not ended yet among them. */
-export function readPluginKeys(
+export async function readPluginKeys(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadPluginKeysAnswer>> {

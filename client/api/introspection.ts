@@ -12,7 +12,7 @@ export type ReadMetricsInput = {
 };
 
 /** Read the numbers about this node */
-export function readMetrics(
+export async function readMetrics(
   client: Caller,
   query: ReadMetricsInput = {},
   options?: CallOptions,
@@ -26,7 +26,7 @@ export type ReadOpenapiInput = {
 };
 
 /** Read the OpenAPI document of this server */
-export function readOpenapi(
+export async function readOpenapi(
   client: Caller,
   query: ReadOpenapiInput = {},
   options?: CallOptions,
@@ -43,7 +43,7 @@ export type ListUsableNamespacesAnswer = {
 };
 
 /** List the child namespaces that the caller may use */
-export function listUsableNamespaces(
+export async function listUsableNamespaces(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListUsableNamespacesAnswer>> {
@@ -54,7 +54,7 @@ export function listUsableNamespaces(
 }
 
 /** Read the configuration in force, without secrets */
-export function readSanitizedConfig(
+export async function readSanitizedConfig(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<JsonObject>> {
@@ -70,7 +70,7 @@ export type ReloadConfigInput = {
 };
 
 /** Read a part of the configuration again */
-export function reloadConfig(
+export async function reloadConfig(
   client: Caller,
   { what }: ReloadConfigInput,
   options?: CallOptions,
@@ -102,7 +102,7 @@ export type ReadHaStatusAnswer = {
 };
 
 /** Read which nodes the cluster has */
-export function readHaStatus(
+export async function readHaStatus(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadHaStatusAnswer>> {
@@ -155,7 +155,7 @@ export type ReadHostInfoAnswer = {
 };
 
 /** Read what this node runs on */
-export function readHostInfo(
+export async function readHostInfo(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadHostInfoAnswer>> {
@@ -179,7 +179,7 @@ export type ReadInFlightAnswer = Readonly<
 >;
 
 /** Read which requests are being answered */
-export function readInFlight(
+export async function readInFlight(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadInFlightAnswer>> {
@@ -192,7 +192,7 @@ export type ListVersionHistoryAnswer = {
 };
 
 /** List the versions that have run on this storage */
-export function listVersionHistory(
+export async function listVersionHistory(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListVersionHistoryAnswer>> {
@@ -204,7 +204,7 @@ export type ReadLoggersAnswer = Readonly<
 >;
 
 /** Read how much each log of this node writes */
-export function readLoggers(
+export async function readLoggers(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadLoggersAnswer>> {
@@ -217,7 +217,7 @@ export type WriteLoggersInput = {
 };
 
 /** Change how much all logs of this node write, until it is restarted */
-export function writeLoggers(
+export async function writeLoggers(
   client: Caller,
   body: WriteLoggersInput,
   options?: CallOptions,
@@ -226,7 +226,10 @@ export function writeLoggers(
 }
 
 /** Let all logs of this node write what the configuration says */
-export function resetLoggers(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function resetLoggers(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
   return client.call({ method: "DELETE", path: "sys/loggers", answer: "nothing" }, options);
 }
 
@@ -238,7 +241,7 @@ export type ReadLoggerInput = {
 export type ReadLoggerAnswer = ReadLoggersAnswer;
 
 /** Read how much one log of this node writes */
-export function readLogger(
+export async function readLogger(
   client: Caller,
   { name }: ReadLoggerInput,
   options?: CallOptions,
@@ -257,7 +260,7 @@ export type WriteLoggerInput = {
 };
 
 /** Change how much one log of this node writes, until it is restarted */
-export function writeLogger(
+export async function writeLogger(
   client: Caller,
   { name, ...body }: WriteLoggerInput,
   options?: CallOptions,
@@ -271,7 +274,7 @@ export function writeLogger(
 export type ResetLoggerInput = ReadLoggerInput;
 
 /** Let one log of this node write what the configuration says */
-export function resetLogger(
+export async function resetLogger(
   client: Caller,
   { name }: ResetLoggerInput,
   options?: CallOptions,

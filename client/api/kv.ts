@@ -18,7 +18,7 @@ export type ReadConfigAnswer = {
 };
 
 /** Read what the mount says of all its secrets. */
-export function readConfig(
+export async function readConfig(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -41,7 +41,7 @@ export type WriteConfigInput = {
 };
 
 /** Change what the mount says of all its secrets. */
-export function writeConfig(
+export async function writeConfig(
   client: Caller,
   mount: string,
   body: WriteConfigInput = {},
@@ -78,7 +78,7 @@ export type ReadAnswer = {
 };
 
 /** Read a version of a secret. */
-export function read(
+export async function read(
   client: Caller,
   mount: string,
   { path, ...query }: ReadInput,
@@ -117,7 +117,7 @@ export type WriteAnswer = {
 };
 
 /** Write a new version of a secret. */
-export function write(
+export async function write(
   client: Caller,
   mount: string,
   { path, ...body }: WriteInput,
@@ -145,7 +145,7 @@ export type PatchInput = {
 export type PatchAnswer = WriteAnswer;
 
 /** Write a new version that is the newest one with some changes. */
-export function patch(
+export async function patch(
   client: Caller,
   mount: string,
   { path, ...body }: PatchInput,
@@ -163,7 +163,7 @@ export type DeleteInput = {
 };
 
 /** Delete the newest version; undelete restores it. */
-function delete_(
+async function delete_(
   client: Caller,
   mount: string,
   { path }: DeleteInput,
@@ -184,7 +184,7 @@ export type DeleteVersionsInput = {
 };
 
 /** Delete versions; undelete restores them. */
-export function deleteVersions(
+export async function deleteVersions(
   client: Caller,
   mount: string,
   { path, ...body }: DeleteVersionsInput,
@@ -204,7 +204,7 @@ export function deleteVersions(
 export type UndeleteInput = DeleteVersionsInput;
 
 /** Restore deleted versions. */
-export function undelete(
+export async function undelete(
   client: Caller,
   mount: string,
   { path, ...body }: UndeleteInput,
@@ -224,7 +224,7 @@ export function undelete(
 export type DestroyInput = DeleteVersionsInput;
 
 /** Remove the data of versions for good. */
-export function destroy(
+export async function destroy(
   client: Caller,
   mount: string,
   { path, ...body }: DestroyInput,
@@ -268,7 +268,7 @@ export type SubkeysAnswer = {
 };
 
 /** Read the structure of a version, with null in place of every value. */
-export function subkeys(
+export async function subkeys(
   client: Caller,
   mount: string,
   { path, ...query }: SubkeysInput,
@@ -321,7 +321,7 @@ export type ReadMetadataAnswer = {
 };
 
 /** Read what is known of a secret and its versions. */
-export function readMetadata(
+export async function readMetadata(
   client: Caller,
   mount: string,
   { path }: ReadMetadataInput,
@@ -347,7 +347,7 @@ export type WriteMetadataInput = {
 };
 
 /** Change settings and notes of a secret; makes one without versions if there is none. */
-export function writeMetadata(
+export async function writeMetadata(
   client: Caller,
   mount: string,
   { path, ...body }: WriteMetadataInput,
@@ -378,7 +378,7 @@ export type PatchMetadataInput = {
 };
 
 /** Change some settings and notes of a secret. */
-export function patchMetadata(
+export async function patchMetadata(
   client: Caller,
   mount: string,
   { path, ...body }: PatchMetadataInput,
@@ -398,7 +398,7 @@ export function patchMetadata(
 export type DeleteMetadataInput = DeleteInput;
 
 /** Remove a secret with all its versions, for good. */
-export function deleteMetadata(
+export async function deleteMetadata(
   client: Caller,
   mount: string,
   { path }: DeleteMetadataInput,
@@ -429,7 +429,7 @@ export type ListAnswer = {
 };
 
 /** List secrets and folders at the top of the mount. */
-export function list(
+export async function list(
   client: Caller,
   mount: string,
   query: ListInput = {},
@@ -455,7 +455,7 @@ export type ListBelowInput = {
 export type ListBelowAnswer = ListAnswer;
 
 /** List secrets and folders in a folder. */
-export function listBelow(
+export async function listBelow(
   client: Caller,
   mount: string,
   { path, ...query }: ListBelowInput,
@@ -482,7 +482,7 @@ export type ListDetailedInput = {
 export type ListDetailedAnswer = ListAnswer;
 
 /** List secrets at the top of the mount with their metadata. */
-export function listDetailed(
+export async function listDetailed(
   client: Caller,
   mount: string,
   query: ListDetailedInput = {},
@@ -506,7 +506,7 @@ export type ListDetailedBelowInput = {
 export type ListDetailedBelowAnswer = ListAnswer;
 
 /** List secrets in a folder with their metadata. */
-export function listDetailedBelow(
+export async function listDetailedBelow(
   client: Caller,
   mount: string,
   { path, ...query }: ListDetailedBelowInput,
@@ -548,7 +548,7 @@ export type CopyAnswer = {
 };
 
 /** Copy a secret with its versions, or a folder of them. */
-export function copy(
+export async function copy(
   client: Caller,
   mount: string,
   body: CopyInput,
@@ -574,7 +574,7 @@ export type MoveAnswer = {
 };
 
 /** Move a secret with its versions, or a folder of them. */
-export function move(
+export async function move(
   client: Caller,
   mount: string,
   body: MoveInput,
@@ -605,7 +605,7 @@ export type SearchAnswer = {
 };
 
 /** Find secrets by their path or custom metadata, among those the caller may read. */
-export function search(
+export async function search(
   client: Caller,
   mount: string,
   query: SearchInput,
@@ -630,7 +630,7 @@ export type BulkDeleteAnswer = {
 };
 
 /** Delete the newest versions of many secrets; undelete restores them. */
-export function bulkDelete(
+export async function bulkDelete(
   client: Caller,
   mount: string,
   body: BulkDeleteInput,
@@ -647,7 +647,7 @@ export type RecycleInput = ListDetailedInput;
 export type RecycleAnswer = ListAnswer;
 
 /** List deleted secrets that can be restored, in folders the caller may list. */
-export function recycle(
+export async function recycle(
   client: Caller,
   mount: string,
   query: RecycleInput = {},

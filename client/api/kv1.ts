@@ -19,7 +19,7 @@ export type ListAnswer = {
 };
 
 /** List secrets and folders at the top of the mount. */
-export function list(
+export async function list(
   client: Caller,
   mount: string,
   query: ListInput = {},
@@ -43,7 +43,7 @@ export type ListBelowInput = {
 export type ListBelowAnswer = ListAnswer;
 
 /** List secrets and folders in a folder. */
-export function listBelow(
+export async function listBelow(
   client: Caller,
   mount: string,
   { path, ...query }: ListBelowInput,
@@ -61,7 +61,7 @@ export type ReadInput = {
 };
 
 /** Read a secret. */
-export function read(
+export async function read(
   client: Caller,
   mount: string,
   { path }: ReadInput,
@@ -81,7 +81,7 @@ export type WriteInput = {
 };
 
 /** Write a secret in place of what was there. */
-export function write(
+export async function write(
   client: Caller,
   mount: string,
   { path, data }: WriteInput,
@@ -101,7 +101,7 @@ export function write(
 export type DeleteInput = ReadInput;
 
 /** Remove a secret. */
-function delete_(
+async function delete_(
   client: Caller,
   mount: string,
   { path }: DeleteInput,

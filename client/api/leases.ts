@@ -33,7 +33,7 @@ export type LookupLeaseAnswer = {
 };
 
 /** Look up a lease. */
-export function lookupLease(
+export async function lookupLease(
   client: Caller,
   body: LookupLeaseInput,
   options?: CallOptions,
@@ -54,7 +54,7 @@ export type ListLeasesAnswer = {
 };
 
 /** List the first parts of the paths that have leases. */
-export function listLeases(
+export async function listLeases(
   client: Caller,
   query: ListLeasesInput = {},
   options?: CallOptions,
@@ -74,7 +74,7 @@ export type ListLeasesBelowInput = {
 export type ListLeasesBelowAnswer = ListLeasesAnswer;
 
 /** List leases one level below a path. */
-export function listLeasesBelow(
+export async function listLeasesBelow(
   client: Caller,
   { prefix, ...query }: ListLeasesBelowInput,
   options?: CallOptions,
@@ -93,7 +93,7 @@ export type RenewLeaseInput = {
 };
 
 /** Renew a lease. */
-export function renewLease(
+export async function renewLease(
   client: Caller,
   body: RenewLeaseInput,
   options?: CallOptions,
@@ -112,7 +112,7 @@ export type RenewLeaseByIdInput = {
 };
 
 /** Renew the lease that the path names. */
-export function renewLeaseById(
+export async function renewLeaseById(
   client: Caller,
   { lease_id, ...body }: RenewLeaseByIdInput,
   options?: CallOptions,
@@ -131,7 +131,7 @@ export type RevokeLeaseInput = {
 };
 
 /** Revoke a lease. */
-export function revokeLease(
+export async function revokeLease(
   client: Caller,
   body: RevokeLeaseInput,
   options?: CallOptions,
@@ -150,7 +150,7 @@ export type RevokeLeaseByIdInput = {
 };
 
 /** Revoke the lease that the path names. */
-export function revokeLeaseById(
+export async function revokeLeaseById(
   client: Caller,
   { lease_id, ...body }: RevokeLeaseByIdInput,
   options?: CallOptions,
@@ -169,7 +169,7 @@ export type RevokeLeasesBelowInput = {
 };
 
 /** Revoke all leases below a path. */
-export function revokeLeasesBelow(
+export async function revokeLeasesBelow(
   client: Caller,
   { prefix, ...body }: RevokeLeasesBelowInput,
   options?: CallOptions,
@@ -191,7 +191,7 @@ export type ForceRevokeLeasesInput = {
 };
 
 /** Forget all leases below a path, revoked or not. */
-export function forceRevokeLeases(
+export async function forceRevokeLeases(
   client: Caller,
   { prefix }: ForceRevokeLeasesInput,
   options?: CallOptions,
@@ -203,7 +203,10 @@ export function forceRevokeLeases(
 }
 
 /** Look through all leases for what nothing stands behind any more. */
-export function tidyLeases(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function tidyLeases(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
   return client.call({ method: "POST", path: "sys/leases/tidy", answer: "nothing" }, options);
 }
 
@@ -222,7 +225,7 @@ export type CountLeasesAnswer = {
 };
 
 /** Count the leases that could not be revoked. */
-export function countLeases(
+export async function countLeases(
   client: Caller,
   query: CountLeasesInput,
   options?: CallOptions,
@@ -254,7 +257,7 @@ export type ReadLeasesAnswer = {
 };
 
 /** Read the leases that could not be revoked, and why. */
-export function readLeases(
+export async function readLeases(
   client: Caller,
   query: ReadLeasesInput,
   options?: CallOptions,
@@ -265,7 +268,7 @@ export function readLeases(
 export type RenewLeaseOlderInput = RenewLeaseInput;
 
 /** Renew a lease. Under the path that older clients use. */
-export function renewLeaseOlder(
+export async function renewLeaseOlder(
   client: Caller,
   body: RenewLeaseOlderInput,
   options?: CallOptions,
@@ -276,7 +279,7 @@ export function renewLeaseOlder(
 export type RenewLeaseByIdOlderInput = RenewLeaseByIdInput;
 
 /** Renew the lease that the path names. Under the path that older clients use. */
-export function renewLeaseByIdOlder(
+export async function renewLeaseByIdOlder(
   client: Caller,
   { lease_id, ...body }: RenewLeaseByIdOlderInput,
   options?: CallOptions,
@@ -290,7 +293,7 @@ export function renewLeaseByIdOlder(
 export type RevokeLeaseOlderInput = RevokeLeaseInput;
 
 /** Revoke a lease. Under the path that older clients use. */
-export function revokeLeaseOlder(
+export async function revokeLeaseOlder(
   client: Caller,
   body: RevokeLeaseOlderInput,
   options?: CallOptions,
@@ -301,7 +304,7 @@ export function revokeLeaseOlder(
 export type RevokeLeaseByIdOlderInput = RevokeLeaseByIdInput;
 
 /** Revoke the lease that the path names. Under the path that older clients use. */
-export function revokeLeaseByIdOlder(
+export async function revokeLeaseByIdOlder(
   client: Caller,
   { lease_id, ...body }: RevokeLeaseByIdOlderInput,
   options?: CallOptions,
@@ -315,7 +318,7 @@ export function revokeLeaseByIdOlder(
 export type RevokeLeasesBelowOlderInput = RevokeLeasesBelowInput;
 
 /** Revoke all leases below a path. Under the path that older clients use. */
-export function revokeLeasesBelowOlder(
+export async function revokeLeasesBelowOlder(
   client: Caller,
   { prefix, ...body }: RevokeLeasesBelowOlderInput,
   options?: CallOptions,
@@ -329,7 +332,7 @@ export function revokeLeasesBelowOlder(
 export type ForceRevokeLeasesOlderInput = ForceRevokeLeasesInput;
 
 /** Forget all leases below a path, revoked or not. Under the path that older clients use. */
-export function forceRevokeLeasesOlder(
+export async function forceRevokeLeasesOlder(
   client: Caller,
   { prefix }: ForceRevokeLeasesOlderInput,
   options?: CallOptions,

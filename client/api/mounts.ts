@@ -69,7 +69,7 @@ export type ListMountsAnswer = Readonly<
 >;
 
 /** List the secret engines of the namespace. */
-export function listMounts(
+export async function listMounts(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListMountsAnswer>> {
@@ -98,7 +98,7 @@ export type EnableMountInput = {
 };
 
 /** Mount a secret engine. */
-export function enableMount(
+export async function enableMount(
   client: Caller,
   { path, ...body }: EnableMountInput,
   options?: CallOptions,
@@ -172,7 +172,7 @@ export type ReadMountAnswer = {
 };
 
 /** Read what is mounted at a path. */
-export function readMount(
+export async function readMount(
   client: Caller,
   { path }: ReadMountInput,
   options?: CallOptions,
@@ -200,7 +200,7 @@ export type DisableMountAnswer = {
 };
 
 /** Disable a secret engine and remove everything in it. */
-export function disableMount(
+export async function disableMount(
   client: Caller,
   { path, ...query }: DisableMountInput,
   options?: CallOptions,
@@ -243,7 +243,7 @@ export type ReadMountTuningAnswer = {
 };
 
 /** Read what holds for a secret engine. */
-export function readMountTuning(
+export async function readMountTuning(
   client: Caller,
   { path }: ReadMountTuningInput,
   options?: CallOptions,
@@ -288,7 +288,7 @@ export type TuneMountInput = {
 };
 
 /** Tune a secret engine. */
-export function tuneMount(
+export async function tuneMount(
   client: Caller,
   { path, ...body }: TuneMountInput,
   options?: CallOptions,
@@ -302,7 +302,7 @@ export function tuneMount(
 export type ListAuthMethodsAnswer = ListMountsAnswer;
 
 /** List the auth methods of the namespace. */
-export function listAuthMethods(
+export async function listAuthMethods(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListAuthMethodsAnswer>> {
@@ -312,7 +312,7 @@ export function listAuthMethods(
 export type EnableAuthMethodInput = EnableMountInput;
 
 /** Mount an auth method. */
-export function enableAuthMethod(
+export async function enableAuthMethod(
   client: Caller,
   { path, ...body }: EnableAuthMethodInput,
   options?: CallOptions,
@@ -328,7 +328,7 @@ export type ReadAuthMethodInput = ReadMountInput;
 export type ReadAuthMethodAnswer = ReadMountAnswer;
 
 /** Read what is mounted at a path. */
-export function readAuthMethod(
+export async function readAuthMethod(
   client: Caller,
   { path }: ReadAuthMethodInput,
   options?: CallOptions,
@@ -344,7 +344,7 @@ export type DisableAuthMethodInput = DisableMountInput;
 export type DisableAuthMethodAnswer = DisableMountAnswer;
 
 /** Disable an auth method and remove everything in it. */
-export function disableAuthMethod(
+export async function disableAuthMethod(
   client: Caller,
   { path, ...query }: DisableAuthMethodInput,
   options?: CallOptions,
@@ -360,7 +360,7 @@ export type ReadAuthMethodTuningInput = ReadMountInput;
 export type ReadAuthMethodTuningAnswer = ReadMountTuningAnswer;
 
 /** Read what holds for an auth method. */
-export function readAuthMethodTuning(
+export async function readAuthMethodTuning(
   client: Caller,
   { path }: ReadAuthMethodTuningInput,
   options?: CallOptions,
@@ -374,7 +374,7 @@ export function readAuthMethodTuning(
 export type TuneAuthMethodInput = TuneMountInput;
 
 /** Tune an auth method. */
-export function tuneAuthMethod(
+export async function tuneAuthMethod(
   client: Caller,
   { path, ...body }: TuneAuthMethodInput,
   options?: CallOptions,
@@ -390,7 +390,7 @@ export type ReadAuthMethodTuningAsMountInput = ReadMountInput;
 export type ReadAuthMethodTuningAsMountAnswer = ReadMountTuningAnswer;
 
 /** Read what holds for an auth method. */
-export function readAuthMethodTuningAsMount(
+export async function readAuthMethodTuningAsMount(
   client: Caller,
   { path }: ReadAuthMethodTuningAsMountInput,
   options?: CallOptions,
@@ -404,7 +404,7 @@ export function readAuthMethodTuningAsMount(
 export type TuneAuthMethodAsMountInput = TuneMountInput;
 
 /** Tune an auth method. */
-export function tuneAuthMethodAsMount(
+export async function tuneAuthMethodAsMount(
   client: Caller,
   { path, ...body }: TuneAuthMethodAsMountInput,
   options?: CallOptions,
@@ -423,7 +423,7 @@ export type ListVisibleMountsAnswer = {
 };
 
 /** List the mounts that the caller may see. */
-export function listVisibleMounts(
+export async function listVisibleMounts(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListVisibleMountsAnswer>> {
@@ -495,7 +495,7 @@ export type ReadServingMountAnswer = {
 };
 
 /** Read which mount serves a path. */
-export function readServingMount(
+export async function readServingMount(
   client: Caller,
   { path }: ReadServingMountInput,
   options?: CallOptions,
@@ -519,7 +519,7 @@ export type MoveMountAnswer = {
 };
 
 /** Move a mount to another path. */
-export function moveMount(
+export async function moveMount(
   client: Caller,
   body: MoveMountInput,
   options?: CallOptions,
@@ -548,7 +548,7 @@ export type ReadMountMoveAnswer = {
 };
 
 /** Read how the move of a mount goes. */
-export function readMountMove(
+export async function readMountMove(
   client: Caller,
   { id }: ReadMountMoveInput,
   options?: CallOptions,
@@ -565,7 +565,7 @@ export type ReadOrphansAnswer = {
 };
 
 /** List what was made outside and could not be removed for a day. */
-export function readOrphans(
+export async function readOrphans(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -579,7 +579,7 @@ export function readOrphans(
 export type ListOrphansAnswer = ReadOrphansAnswer;
 
 /** List what was made outside and could not be removed for a day. */
-export function listOrphans(
+export async function listOrphans(
   client: Caller,
   mount: string,
   options?: CallOptions,
@@ -596,7 +596,7 @@ export type DeleteOrphanInput = {
 };
 
 /** Give up such a record: nobody tries any more to remove what it tells of. */
-export function deleteOrphan(
+export async function deleteOrphan(
   client: Caller,
   mount: string,
   { id }: DeleteOrphanInput,

@@ -19,7 +19,7 @@ export type ListNamespacesAnswer = {
 };
 
 /** List the direct child namespaces. */
-export function listNamespaces(
+export async function listNamespaces(
   client: Caller,
   query: ListNamespacesInput = {},
   options?: CallOptions,
@@ -44,7 +44,7 @@ export type ReadNamespaceAnswer = {
 };
 
 /** Read a namespace. */
-export function readNamespace(
+export async function readNamespace(
   client: Caller,
   { path }: ReadNamespaceInput,
   options?: CallOptions,
@@ -65,7 +65,7 @@ export type WriteNamespaceInput = {
 export type WriteNamespaceAnswer = ReadNamespaceAnswer;
 
 /** Create a namespace, or replace its metadata. */
-export function writeNamespace(
+export async function writeNamespace(
   client: Caller,
   { path, ...body }: WriteNamespaceInput,
   options?: CallOptions,
@@ -86,7 +86,7 @@ export type PatchNamespaceInput = {
 export type PatchNamespaceAnswer = ReadNamespaceAnswer;
 
 /** Change some of a namespace's metadata. */
-export function patchNamespace(
+export async function patchNamespace(
   client: Caller,
   { path, ...body }: PatchNamespaceInput,
   options?: CallOptions,
@@ -105,7 +105,7 @@ export type DeleteNamespaceAnswer = {
 };
 
 /** Delete a namespace and everything in it. */
-export function deleteNamespace(
+export async function deleteNamespace(
   client: Caller,
   { path }: DeleteNamespaceInput,
   options?: CallOptions,

@@ -19,7 +19,7 @@ export type ListAclPoliciesAnswer = {
 };
 
 /** List the ACL policies. */
-export function listAclPolicies(
+export async function listAclPolicies(
   client: Caller,
   query: ListAclPoliciesInput = {},
   options?: CallOptions,
@@ -39,7 +39,7 @@ export type ListAclPoliciesBelowInput = {
 export type ListAclPoliciesBelowAnswer = ListAclPoliciesAnswer;
 
 /** List the ACL policies in a folder of names. */
-export function listAclPoliciesBelow(
+export async function listAclPoliciesBelow(
   client: Caller,
   { prefix, ...query }: ListAclPoliciesBelowInput,
   options?: CallOptions,
@@ -55,7 +55,7 @@ export type ListAclPoliciesDetailedInput = ListAclPoliciesInput;
 export type ListAclPoliciesDetailedAnswer = ListAclPoliciesAnswer;
 
 /** List the ACL policies with their documents. */
-export function listAclPoliciesDetailed(
+export async function listAclPoliciesDetailed(
   client: Caller,
   query: ListAclPoliciesDetailedInput = {},
   options?: CallOptions,
@@ -71,7 +71,7 @@ export type ListAclPoliciesDetailedBelowInput = ListAclPoliciesBelowInput;
 export type ListAclPoliciesDetailedBelowAnswer = ListAclPoliciesAnswer;
 
 /** List the ACL policies in a folder of names with their documents. */
-export function listAclPoliciesDetailedBelow(
+export async function listAclPoliciesDetailedBelow(
   client: Caller,
   { prefix, ...query }: ListAclPoliciesDetailedBelowInput,
   options?: CallOptions,
@@ -108,7 +108,7 @@ export type ReadAclPolicyAnswer = {
 };
 
 /** Read an ACL policy. */
-export function readAclPolicy(
+export async function readAclPolicy(
   client: Caller,
   { name }: ReadAclPolicyInput,
   options?: CallOptions,
@@ -139,7 +139,7 @@ export type WriteAclPolicyInput = {
 export type WriteAclPolicyAnswer = ReadAclPolicyAnswer;
 
 /** Write an ACL policy. */
-export function writeAclPolicy(
+export async function writeAclPolicy(
   client: Caller,
   { name, dry_run, ...body }: WriteAclPolicyInput,
   options?: CallOptions,
@@ -176,7 +176,7 @@ export type PatchAclPolicyInput = {
 export type PatchAclPolicyAnswer = ReadAclPolicyAnswer;
 
 /** Change some of an ACL policy. */
-export function patchAclPolicy(
+export async function patchAclPolicy(
   client: Caller,
   { name, dry_run, ...body }: PatchAclPolicyInput,
   options?: CallOptions,
@@ -196,7 +196,7 @@ export function patchAclPolicy(
 export type DeleteAclPolicyInput = ReadAclPolicyInput;
 
 /** Delete an ACL policy. Tokens keep its name, which counts as empty. */
-export function deleteAclPolicy(
+export async function deleteAclPolicy(
   client: Caller,
   { name }: DeleteAclPolicyInput,
   options?: CallOptions,
@@ -217,7 +217,7 @@ export type ListPoliciesAnswer = {
 };
 
 /** List the ACL policies: the older form. */
-export function listPolicies(
+export async function listPolicies(
   client: Caller,
   query: ListPoliciesInput = {},
   options?: CallOptions,
@@ -230,7 +230,7 @@ export type GetPoliciesInput = ListAclPoliciesInput;
 export type GetPoliciesAnswer = ListPoliciesAnswer;
 
 /** List the ACL policies: the older form, by GET. */
-export function getPolicies(
+export async function getPolicies(
   client: Caller,
   query: GetPoliciesInput = {},
   options?: CallOptions,
@@ -256,7 +256,7 @@ export type ReadPolicyAnswer = {
 };
 
 /** Read an ACL policy: the older form. */
-export function readPolicy(
+export async function readPolicy(
   client: Caller,
   { name }: ReadPolicyInput,
   options?: CallOptions,
@@ -272,7 +272,7 @@ export type WritePolicyInput = WriteAclPolicyInput;
 export type WritePolicyAnswer = ReadAclPolicyAnswer;
 
 /** Write an ACL policy: the older form. */
-export function writePolicy(
+export async function writePolicy(
   client: Caller,
   { name, dry_run, ...body }: WritePolicyInput,
   options?: CallOptions,
@@ -292,7 +292,7 @@ export function writePolicy(
 export type DeletePolicyInput = ReadAclPolicyInput;
 
 /** Delete an ACL policy: the older form. */
-export function deletePolicy(
+export async function deletePolicy(
   client: Caller,
   { name }: DeletePolicyInput,
   options?: CallOptions,
@@ -308,7 +308,7 @@ export type ListRgpsInput = ListAclPoliciesInput;
 export type ListRgpsAnswer = ListAclPoliciesAnswer;
 
 /** List the RGPs. */
-export function listRgps(
+export async function listRgps(
   client: Caller,
   query: ListRgpsInput = {},
   options?: CallOptions,
@@ -321,7 +321,7 @@ export type ListRgpsBelowInput = ListAclPoliciesBelowInput;
 export type ListRgpsBelowAnswer = ListAclPoliciesAnswer;
 
 /** List the RGPs in a folder of names. */
-export function listRgpsBelow(
+export async function listRgpsBelow(
   client: Caller,
   { prefix, ...query }: ListRgpsBelowInput,
   options?: CallOptions,
@@ -337,7 +337,7 @@ export type ListRgpsDetailedInput = ListAclPoliciesInput;
 export type ListRgpsDetailedAnswer = ListAclPoliciesAnswer;
 
 /** List the RGPs with their documents. */
-export function listRgpsDetailed(
+export async function listRgpsDetailed(
   client: Caller,
   query: ListRgpsDetailedInput = {},
   options?: CallOptions,
@@ -353,7 +353,7 @@ export type ListRgpsDetailedBelowInput = ListAclPoliciesBelowInput;
 export type ListRgpsDetailedBelowAnswer = ListAclPoliciesAnswer;
 
 /** List the RGPs in a folder of names with their documents. */
-export function listRgpsDetailedBelow(
+export async function listRgpsDetailedBelow(
   client: Caller,
   { prefix, ...query }: ListRgpsDetailedBelowInput,
   options?: CallOptions,
@@ -389,7 +389,7 @@ export type ReadRgpAnswer = {
 };
 
 /** Read an RGP. */
-export function readRgp(
+export async function readRgp(
   client: Caller,
   { name }: ReadRgpInput,
   options?: CallOptions,
@@ -422,7 +422,7 @@ export type WriteRgpInput = {
 export type WriteRgpAnswer = ReadRgpAnswer;
 
 /** Write an RGP: a program that judges the requests of tokens that carry its name. */
-export function writeRgp(
+export async function writeRgp(
   client: Caller,
   { name, dry_run, ...body }: WriteRgpInput,
   options?: CallOptions,
@@ -461,7 +461,7 @@ export type PatchRgpInput = {
 export type PatchRgpAnswer = ReadRgpAnswer;
 
 /** Change some of an RGP. */
-export function patchRgp(
+export async function patchRgp(
   client: Caller,
   { name, dry_run, ...body }: PatchRgpInput,
   options?: CallOptions,
@@ -481,7 +481,7 @@ export function patchRgp(
 export type DeleteRgpInput = ReadAclPolicyInput;
 
 /** Delete an RGP. Tokens keep its name, which restricts no more. */
-export function deleteRgp(
+export async function deleteRgp(
   client: Caller,
   { name }: DeleteRgpInput,
   options?: CallOptions,
@@ -524,7 +524,7 @@ export type ListEgpsAnswer = {
 };
 
 /** List the EGPs and what they guard. */
-export function listEgps(
+export async function listEgps(
   client: Caller,
   query: ListEgpsInput = {},
   options?: CallOptions,
@@ -537,7 +537,7 @@ export type ListEgpsBelowInput = ListAclPoliciesBelowInput;
 export type ListEgpsBelowAnswer = ListAclPoliciesAnswer;
 
 /** List the EGPs in a folder of names. */
-export function listEgpsBelow(
+export async function listEgpsBelow(
   client: Caller,
   { prefix, ...query }: ListEgpsBelowInput,
   options?: CallOptions,
@@ -553,7 +553,7 @@ export type ListEgpsDetailedInput = ListAclPoliciesInput;
 export type ListEgpsDetailedAnswer = ListAclPoliciesAnswer;
 
 /** List the EGPs with their documents. */
-export function listEgpsDetailed(
+export async function listEgpsDetailed(
   client: Caller,
   query: ListEgpsDetailedInput = {},
   options?: CallOptions,
@@ -569,7 +569,7 @@ export type ListEgpsDetailedBelowInput = ListAclPoliciesBelowInput;
 export type ListEgpsDetailedBelowAnswer = ListAclPoliciesAnswer;
 
 /** List the EGPs in a folder of names with their documents. */
-export function listEgpsDetailedBelow(
+export async function listEgpsDetailedBelow(
   client: Caller,
   { prefix, ...query }: ListEgpsDetailedBelowInput,
   options?: CallOptions,
@@ -607,7 +607,7 @@ export type ReadEgpAnswer = {
 };
 
 /** Read an EGP. */
-export function readEgp(
+export async function readEgp(
   client: Caller,
   { name }: ReadEgpInput,
   options?: CallOptions,
@@ -642,7 +642,7 @@ export type WriteEgpInput = {
 export type WriteEgpAnswer = ReadEgpAnswer;
 
 /** Write an EGP: a program that judges the requests to its paths. */
-export function writeEgp(
+export async function writeEgp(
   client: Caller,
   { name, dry_run, ...body }: WriteEgpInput,
   options?: CallOptions,
@@ -683,7 +683,7 @@ export type PatchEgpInput = {
 export type PatchEgpAnswer = ReadEgpAnswer;
 
 /** Change some of an EGP. */
-export function patchEgp(
+export async function patchEgp(
   client: Caller,
   { name, dry_run, ...body }: PatchEgpInput,
   options?: CallOptions,
@@ -703,7 +703,7 @@ export function patchEgp(
 export type DeleteEgpInput = ReadAclPolicyInput;
 
 /** Delete an EGP, from all its paths. */
-export function deleteEgp(
+export async function deleteEgp(
   client: Caller,
   { name }: DeleteEgpInput,
   options?: CallOptions,
@@ -724,7 +724,7 @@ export type TokenCapabilitiesInput = {
 };
 
 /** Tell what a token may do on paths, by its secret. */
-export function tokenCapabilities(
+export async function tokenCapabilities(
   client: Caller,
   { explain, ...body }: TokenCapabilitiesInput = {},
   options?: CallOptions,
@@ -745,7 +745,7 @@ export type AccessorCapabilitiesInput = {
 };
 
 /** Tell what a token may do on paths, by its accessor. */
-export function accessorCapabilities(
+export async function accessorCapabilities(
   client: Caller,
   { explain, ...body }: AccessorCapabilitiesInput = {},
   options?: CallOptions,
@@ -762,7 +762,7 @@ export type OwnCapabilitiesInput = {
 };
 
 /** Tell what the caller's own token may do on paths. */
-export function ownCapabilities(
+export async function ownCapabilities(
   client: Caller,
   body: OwnCapabilitiesInput = {},
   options?: CallOptions,
@@ -801,7 +801,7 @@ export type ResultantAclAnswer = {
 };
 
 /** Tell all rules of the caller's policies together. */
-export function resultantAcl(
+export async function resultantAcl(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ResultantAclAnswer>> {
@@ -942,7 +942,7 @@ export type InspectRequestAnswer = {
 };
 
 /** Tell what would become of a request, and why. */
-export function inspectRequest(
+export async function inspectRequest(
   client: Caller,
   body: InspectRequestInput,
   options?: CallOptions,
@@ -988,7 +988,7 @@ export type ViewAclPoliciesAnswer = readonly {
 }[];
 
 /** List the ACL policies; for clients those that their token carries. */
-export function viewAclPolicies(
+export async function viewAclPolicies(
   client: Caller,
   query: ViewAclPoliciesInput = {},
   options?: CallOptions,
@@ -1001,7 +1001,7 @@ export type ViewOwnAclPoliciesInput = ViewAclPoliciesInput;
 export type ViewOwnAclPoliciesAnswer = ViewAclPoliciesAnswer;
 
 /** The ACL policies that the token carries; all of them for management. */
-export function viewOwnAclPolicies(
+export async function viewOwnAclPolicies(
   client: Caller,
   query: ViewOwnAclPoliciesInput = {},
   options?: CallOptions,
@@ -1038,7 +1038,7 @@ export type ViewAclPolicyAnswer = {
 };
 
 /** Read an ACL policy: for management, and for tokens that carry it. */
-export function viewAclPolicy(
+export async function viewAclPolicy(
   client: Caller,
   { name, ...query }: ViewAclPolicyInput,
   options?: CallOptions,
@@ -1071,7 +1071,7 @@ export type ApplyAclPolicyInput = {
 };
 
 /** Write an ACL policy. */
-export function applyAclPolicy(
+export async function applyAclPolicy(
   client: Caller,
   { name, region, ...body }: ApplyAclPolicyInput,
   options?: CallOptions,
@@ -1096,7 +1096,7 @@ export type RemoveAclPolicyInput = {
 };
 
 /** Delete an ACL policy. Tokens keep its name, which counts as empty. */
-export function removeAclPolicy(
+export async function removeAclPolicy(
   client: Caller,
   { name, ...query }: RemoveAclPolicyInput,
   options?: CallOptions,
@@ -1121,7 +1121,7 @@ export type ViewAnonymousAclPolicyInput = {
 export type ViewAnonymousAclPolicyAnswer = ViewAclPolicyAnswer;
 
 /** Read the ACL policy for callers without a token; everybody may. */
-export function viewAnonymousAclPolicy(
+export async function viewAnonymousAclPolicy(
   client: Caller,
   query: ViewAnonymousAclPolicyInput = {},
   options?: CallOptions,
@@ -1152,7 +1152,7 @@ export type ApplyAnonymousAclPolicyInput = {
 };
 
 /** Write the ACL policy for callers without a token. */
-export function applyAnonymousAclPolicy(
+export async function applyAnonymousAclPolicy(
   client: Caller,
   { region, ...body }: ApplyAnonymousAclPolicyInput = {},
   options?: CallOptions,
@@ -1169,7 +1169,7 @@ export type RemoveAnonymousAclPolicyInput = {
 };
 
 /** Delete the ACL policy for callers without a token. */
-export function removeAnonymousAclPolicy(
+export async function removeAnonymousAclPolicy(
   client: Caller,
   query: RemoveAnonymousAclPolicyInput = {},
   options?: CallOptions,

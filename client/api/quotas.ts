@@ -16,7 +16,7 @@ export type ReadQuotaConfigAnswer = {
 };
 
 /** Read the settings of quotas */
-export function readQuotaConfig(
+export async function readQuotaConfig(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadQuotaConfigAnswer>> {
@@ -33,7 +33,7 @@ export type WriteQuotaConfigInput = {
 };
 
 /** Change the settings of quotas */
-export function writeQuotaConfig(
+export async function writeQuotaConfig(
   client: Caller,
   body: WriteQuotaConfigInput = {},
   options?: CallOptions,
@@ -50,7 +50,7 @@ export type ListRateLimitQuotasAnswer = {
 };
 
 /** List rate-limit quotas */
-export function listRateLimitQuotas(
+export async function listRateLimitQuotas(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListRateLimitQuotasAnswer>> {
@@ -82,7 +82,7 @@ export type ReadRateLimitQuotaAnswer = {
 };
 
 /** Read a rate-limit quota */
-export function readRateLimitQuota(
+export async function readRateLimitQuota(
   client: Caller,
   { name }: ReadRateLimitQuotaInput,
   options?: CallOptions,
@@ -111,7 +111,7 @@ export type WriteRateLimitQuotaInput = {
 };
 
 /** Create or replace a rate-limit quota */
-export function writeRateLimitQuota(
+export async function writeRateLimitQuota(
   client: Caller,
   { name, ...body }: WriteRateLimitQuotaInput,
   options?: CallOptions,
@@ -125,7 +125,7 @@ export function writeRateLimitQuota(
 export type DeleteRateLimitQuotaInput = ReadRateLimitQuotaInput;
 
 /** Delete a rate-limit quota */
-export function deleteRateLimitQuota(
+export async function deleteRateLimitQuota(
   client: Caller,
   { name }: DeleteRateLimitQuotaInput,
   options?: CallOptions,
@@ -139,7 +139,7 @@ export function deleteRateLimitQuota(
 export type ListLeaseCountQuotasAnswer = ListRateLimitQuotasAnswer;
 
 /** List lease-count quotas */
-export function listLeaseCountQuotas(
+export async function listLeaseCountQuotas(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ListLeaseCountQuotasAnswer>> {
@@ -166,7 +166,7 @@ export type ReadLeaseCountQuotaAnswer = {
 };
 
 /** Read a lease-count quota */
-export function readLeaseCountQuota(
+export async function readLeaseCountQuota(
   client: Caller,
   { name }: ReadLeaseCountQuotaInput,
   options?: CallOptions,
@@ -191,7 +191,7 @@ export type WriteLeaseCountQuotaInput = {
 };
 
 /** Create or replace a lease-count quota */
-export function writeLeaseCountQuota(
+export async function writeLeaseCountQuota(
   client: Caller,
   { name, ...body }: WriteLeaseCountQuotaInput,
   options?: CallOptions,
@@ -205,7 +205,7 @@ export function writeLeaseCountQuota(
 export type DeleteLeaseCountQuotaInput = ReadRateLimitQuotaInput;
 
 /** Delete a lease-count quota */
-export function deleteLeaseCountQuota(
+export async function deleteLeaseCountQuota(
   client: Caller,
   { name }: DeleteLeaseCountQuotaInput,
   options?: CallOptions,

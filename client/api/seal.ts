@@ -10,7 +10,7 @@ export type InitStatusAnswer = {
 };
 
 /** Tell whether the server was initialised */
-export function initStatus(
+export async function initStatus(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<InitStatusAnswer>> {
@@ -52,7 +52,7 @@ export type InitAnswer = {
 };
 
 /** Initialise the server */
-export function init(
+export async function init(
   client: Caller,
   body: InitInput = {},
   options?: CallOptions,
@@ -96,7 +96,7 @@ export type StatusAnswer = {
 };
 
 /** Tell the state of the seal */
-export function status(client: Caller, options?: CallOptions): Promise<Answer<StatusAnswer>> {
+export async function status(client: Caller, options?: CallOptions): Promise<Answer<StatusAnswer>> {
   return client.call({ method: "GET", path: "sys/seal-status", answer: "bare" }, options);
 }
 
@@ -114,7 +114,7 @@ export type UnsealInput = {
 export type UnsealAnswer = StatusAnswer;
 
 /** Give one share of the unseal key */
-export function unseal(
+export async function unseal(
   client: Caller,
   body: UnsealInput = {},
   options?: CallOptions,
@@ -123,7 +123,7 @@ export function unseal(
 }
 
 /** Seal the node */
-export function seal(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function seal(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
   return client.call({ method: "POST", path: "sys/seal", answer: "nothing" }, options);
 }
 
@@ -137,12 +137,15 @@ export type KeyStatusAnswer = {
 };
 
 /** Tell about the data key in use */
-export function keyStatus(client: Caller, options?: CallOptions): Promise<Answer<KeyStatusAnswer>> {
+export async function keyStatus(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<KeyStatusAnswer>> {
   return client.call({ method: "GET", path: "sys/key-status", answer: "data" }, options);
 }
 
 /** Install a new data key */
-export function rotate(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function rotate(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
   return client.call({ method: "POST", path: "sys/rotate", answer: "nothing" }, options);
 }
 
@@ -156,7 +159,7 @@ export type ReadRotationAnswer = {
 };
 
 /** Tell when data keys are rotated */
-export function readRotation(
+export async function readRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadRotationAnswer>> {
@@ -173,7 +176,7 @@ export type ConfigureRotationInput = {
 };
 
 /** Set when data keys are rotated */
-export function configureRotation(
+export async function configureRotation(
   client: Caller,
   body: ConfigureRotationInput = {},
   options?: CallOptions,
@@ -185,14 +188,17 @@ export function configureRotation(
 }
 
 /** Install a new data key */
-export function rotateKeyring(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function rotateKeyring(
+  client: Caller,
+  options?: CallOptions,
+): Promise<Answer<undefined>> {
   return client.call({ method: "POST", path: "sys/rotate/keyring", answer: "nothing" }, options);
 }
 
 export type ReadRotationKeyringAnswer = ReadRotationAnswer;
 
 /** Tell when data keys are rotated */
-export function readRotationKeyring(
+export async function readRotationKeyring(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadRotationKeyringAnswer>> {
@@ -202,7 +208,7 @@ export function readRotationKeyring(
 export type ConfigureRotationKeyringInput = ConfigureRotationInput;
 
 /** Set when data keys are rotated */
-export function configureRotationKeyring(
+export async function configureRotationKeyring(
   client: Caller,
   body: ConfigureRotationKeyringInput = {},
   options?: CallOptions,
@@ -278,7 +284,7 @@ export type HealthAnswer = {
 };
 
 /** Tell the health of the node, by status and body */
-export function health(
+export async function health(
   client: Caller,
   query: HealthInput = {},
   options?: CallOptions,
@@ -297,12 +303,12 @@ export type LeaderAnswer = {
 };
 
 /** Tell which node is active */
-export function leader(client: Caller, options?: CallOptions): Promise<Answer<LeaderAnswer>> {
+export async function leader(client: Caller, options?: CallOptions): Promise<Answer<LeaderAnswer>> {
   return client.call({ method: "GET", path: "sys/leader", answer: "bare" }, options);
 }
 
 /** Give up leadership */
-export function stepDown(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
+export async function stepDown(client: Caller, options?: CallOptions): Promise<Answer<undefined>> {
   return client.call({ method: "POST", path: "sys/step-down", answer: "nothing" }, options);
 }
 
@@ -332,7 +338,7 @@ export type GenerateRootStatusAnswer = {
 };
 
 /** Tell about the running root generation */
-export function generateRootStatus(
+export async function generateRootStatus(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<GenerateRootStatusAnswer>> {
@@ -349,7 +355,7 @@ export type GenerateRootStartInput = {
 export type GenerateRootStartAnswer = GenerateRootStatusAnswer;
 
 /** Start generating a management token from key shares */
-export function generateRootStart(
+export async function generateRootStart(
   client: Caller,
   body: GenerateRootStartInput = {},
   options?: CallOptions,
@@ -368,7 +374,7 @@ export type GenerateRootCancelInput = {
 };
 
 /** Cancel the running root generation */
-export function generateRootCancel(
+export async function generateRootCancel(
   client: Caller,
   body: GenerateRootCancelInput = {},
   options?: CallOptions,
@@ -389,7 +395,7 @@ export type GenerateRootUpdateInput = {
 export type GenerateRootUpdateAnswer = GenerateRootStatusAnswer;
 
 /** Give one share to the running root generation */
-export function generateRootUpdate(
+export async function generateRootUpdate(
   client: Caller,
   body: GenerateRootUpdateInput,
   options?: CallOptions,
@@ -403,7 +409,7 @@ export function generateRootUpdate(
 export type GenerateRootStatusTokenAnswer = GenerateRootStatusAnswer;
 
 /** Tell about the running root generation */
-export function generateRootStatusToken(
+export async function generateRootStatusToken(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<GenerateRootStatusTokenAnswer>> {
@@ -418,7 +424,7 @@ export type GenerateRootStartTokenInput = GenerateRootStartInput;
 export type GenerateRootStartTokenAnswer = GenerateRootStatusAnswer;
 
 /** Start generating a management token from key shares */
-export function generateRootStartToken(
+export async function generateRootStartToken(
   client: Caller,
   body: GenerateRootStartTokenInput = {},
   options?: CallOptions,
@@ -432,7 +438,7 @@ export function generateRootStartToken(
 export type GenerateRootCancelTokenInput = GenerateRootCancelInput;
 
 /** Cancel the running root generation */
-export function generateRootCancelToken(
+export async function generateRootCancelToken(
   client: Caller,
   body: GenerateRootCancelTokenInput = {},
   options?: CallOptions,
@@ -448,7 +454,7 @@ export type GenerateRootUpdateTokenInput = GenerateRootUpdateInput;
 export type GenerateRootUpdateTokenAnswer = GenerateRootStatusAnswer;
 
 /** Give one share to the running root generation */
-export function generateRootUpdateToken(
+export async function generateRootUpdateToken(
   client: Caller,
   body: GenerateRootUpdateTokenInput,
   options?: CallOptions,
@@ -493,7 +499,7 @@ export type RekeyStatusAnswer = {
 };
 
 /** Tell about the running rekey of the unseal key */
-export function rekeyStatus(
+export async function rekeyStatus(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyStatusAnswer>> {
@@ -516,7 +522,7 @@ export type RekeyStartInput = {
 export type RekeyStartAnswer = RekeyStatusAnswer;
 
 /** Start replacing the shares of the unseal key */
-export function rekeyStart(
+export async function rekeyStart(
   client: Caller,
   body: RekeyStartInput = {},
   options?: CallOptions,
@@ -527,7 +533,7 @@ export function rekeyStart(
 export type RekeyCancelInput = GenerateRootCancelInput;
 
 /** Cancel the running rekey of the unseal key */
-export function rekeyCancel(
+export async function rekeyCancel(
   client: Caller,
   body: RekeyCancelInput = {},
   options?: CallOptions,
@@ -543,7 +549,7 @@ export type RekeyUpdateInput = GenerateRootUpdateInput;
 export type RekeyUpdateAnswer = RekeyStatusAnswer;
 
 /** Give one present share; with the last one needed the new shares are made */
-export function rekeyUpdate(
+export async function rekeyUpdate(
   client: Caller,
   body: RekeyUpdateInput,
   options?: CallOptions,
@@ -565,7 +571,7 @@ export type RekeyVerificationAnswer = {
 };
 
 /** Tell about the running verification */
-export function rekeyVerification(
+export async function rekeyVerification(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyVerificationAnswer>> {
@@ -582,7 +588,7 @@ export type RekeyVerifyInput = {
 export type RekeyVerifyAnswer = RekeyVerificationAnswer;
 
 /** Give one new share; with the last one needed the new shares count */
-export function rekeyVerify(
+export async function rekeyVerify(
   client: Caller,
   body: RekeyVerifyInput,
   options?: CallOptions,
@@ -595,7 +601,7 @@ export type RekeyVerifyCancelInput = GenerateRootCancelInput;
 export type RekeyVerifyCancelAnswer = RekeyVerificationAnswer;
 
 /** Drop the new shares entered so far; the rekey stays */
-export function rekeyVerifyCancel(
+export async function rekeyVerifyCancel(
   client: Caller,
   body: RekeyVerifyCancelInput = {},
   options?: CallOptions,
@@ -613,7 +619,7 @@ export type ReadRekeyBackupAnswer = {
 };
 
 /** Read the encrypted new shares that a rekey kept */
-export function readRekeyBackup(
+export async function readRekeyBackup(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadRekeyBackupAnswer>> {
@@ -621,7 +627,7 @@ export function readRekeyBackup(
 }
 
 /** Delete the encrypted new shares that a rekey kept */
-export function deleteRekeyBackup(
+export async function deleteRekeyBackup(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
@@ -631,7 +637,7 @@ export function deleteRekeyBackup(
 export type RekeyStatusRotationAnswer = RekeyStatusAnswer;
 
 /** Tell about the running rekey of the unseal key */
-export function rekeyStatusRotation(
+export async function rekeyStatusRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyStatusRotationAnswer>> {
@@ -643,7 +649,7 @@ export type RekeyStartRotationInput = RekeyStartInput;
 export type RekeyStartRotationAnswer = RekeyStatusAnswer;
 
 /** Start replacing the shares of the unseal key */
-export function rekeyStartRotation(
+export async function rekeyStartRotation(
   client: Caller,
   body: RekeyStartRotationInput = {},
   options?: CallOptions,
@@ -657,7 +663,7 @@ export function rekeyStartRotation(
 export type RekeyCancelRotationInput = GenerateRootCancelInput;
 
 /** Cancel the running rekey of the unseal key */
-export function rekeyCancelRotation(
+export async function rekeyCancelRotation(
   client: Caller,
   body: RekeyCancelRotationInput = {},
   options?: CallOptions,
@@ -673,7 +679,7 @@ export type RekeyUpdateRotationInput = GenerateRootUpdateInput;
 export type RekeyUpdateRotationAnswer = RekeyStatusAnswer;
 
 /** Give one present share; with the last one needed the new shares are made */
-export function rekeyUpdateRotation(
+export async function rekeyUpdateRotation(
   client: Caller,
   body: RekeyUpdateRotationInput,
   options?: CallOptions,
@@ -687,7 +693,7 @@ export function rekeyUpdateRotation(
 export type RekeyVerificationRotationAnswer = RekeyVerificationAnswer;
 
 /** Tell about the running verification */
-export function rekeyVerificationRotation(
+export async function rekeyVerificationRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyVerificationRotationAnswer>> {
@@ -699,7 +705,7 @@ export type RekeyVerifyRotationInput = RekeyVerifyInput;
 export type RekeyVerifyRotationAnswer = RekeyVerificationAnswer;
 
 /** Give one new share; with the last one needed the new shares count */
-export function rekeyVerifyRotation(
+export async function rekeyVerifyRotation(
   client: Caller,
   body: RekeyVerifyRotationInput,
   options?: CallOptions,
@@ -715,7 +721,7 @@ export type RekeyVerifyCancelRotationInput = GenerateRootCancelInput;
 export type RekeyVerifyCancelRotationAnswer = RekeyVerificationAnswer;
 
 /** Drop the new shares entered so far; the rekey stays */
-export function rekeyVerifyCancelRotation(
+export async function rekeyVerifyCancelRotation(
   client: Caller,
   body: RekeyVerifyCancelRotationInput = {},
   options?: CallOptions,
@@ -729,7 +735,7 @@ export function rekeyVerifyCancelRotation(
 export type ReadRekeyBackupRotationAnswer = ReadRekeyBackupAnswer;
 
 /** Read the encrypted new shares that a rekey kept */
-export function readRekeyBackupRotation(
+export async function readRekeyBackupRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadRekeyBackupRotationAnswer>> {
@@ -737,7 +743,7 @@ export function readRekeyBackupRotation(
 }
 
 /** Delete the encrypted new shares that a rekey kept */
-export function deleteRekeyBackupRotation(
+export async function deleteRekeyBackupRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
@@ -750,7 +756,7 @@ export function deleteRekeyBackupRotation(
 export type RekeyStatusRecoveryAnswer = RekeyStatusAnswer;
 
 /** Tell about the running rekey of the recovery key */
-export function rekeyStatusRecovery(
+export async function rekeyStatusRecovery(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyStatusRecoveryAnswer>> {
@@ -765,7 +771,7 @@ export type RekeyStartRecoveryInput = RekeyStartInput;
 export type RekeyStartRecoveryAnswer = RekeyStatusAnswer;
 
 /** Start replacing the shares of the recovery key */
-export function rekeyStartRecovery(
+export async function rekeyStartRecovery(
   client: Caller,
   body: RekeyStartRecoveryInput = {},
   options?: CallOptions,
@@ -779,7 +785,7 @@ export function rekeyStartRecovery(
 export type RekeyCancelRecoveryInput = GenerateRootCancelInput;
 
 /** Cancel the running rekey of the recovery key */
-export function rekeyCancelRecovery(
+export async function rekeyCancelRecovery(
   client: Caller,
   body: RekeyCancelRecoveryInput = {},
   options?: CallOptions,
@@ -795,7 +801,7 @@ export type RekeyUpdateRecoveryInput = GenerateRootUpdateInput;
 export type RekeyUpdateRecoveryAnswer = RekeyStatusAnswer;
 
 /** Give one present share; with the last one needed the new shares are made */
-export function rekeyUpdateRecovery(
+export async function rekeyUpdateRecovery(
   client: Caller,
   body: RekeyUpdateRecoveryInput,
   options?: CallOptions,
@@ -809,7 +815,7 @@ export function rekeyUpdateRecovery(
 export type RekeyVerificationRecoveryAnswer = RekeyVerificationAnswer;
 
 /** Tell about the running verification */
-export function rekeyVerificationRecovery(
+export async function rekeyVerificationRecovery(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyVerificationRecoveryAnswer>> {
@@ -824,7 +830,7 @@ export type RekeyVerifyRecoveryInput = RekeyVerifyInput;
 export type RekeyVerifyRecoveryAnswer = RekeyVerificationAnswer;
 
 /** Give one new share; with the last one needed the new shares count */
-export function rekeyVerifyRecovery(
+export async function rekeyVerifyRecovery(
   client: Caller,
   body: RekeyVerifyRecoveryInput,
   options?: CallOptions,
@@ -840,7 +846,7 @@ export type RekeyVerifyCancelRecoveryInput = GenerateRootCancelInput;
 export type RekeyVerifyCancelRecoveryAnswer = RekeyVerificationAnswer;
 
 /** Drop the new shares entered so far; the rekey stays */
-export function rekeyVerifyCancelRecovery(
+export async function rekeyVerifyCancelRecovery(
   client: Caller,
   body: RekeyVerifyCancelRecoveryInput = {},
   options?: CallOptions,
@@ -854,7 +860,7 @@ export function rekeyVerifyCancelRecovery(
 export type ReadRekeyBackupRecoveryAnswer = ReadRekeyBackupAnswer;
 
 /** Read the encrypted new shares that a rekey kept */
-export function readRekeyBackupRecovery(
+export async function readRekeyBackupRecovery(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadRekeyBackupRecoveryAnswer>> {
@@ -865,7 +871,7 @@ export function readRekeyBackupRecovery(
 }
 
 /** Delete the encrypted new shares that a rekey kept */
-export function deleteRekeyBackupRecovery(
+export async function deleteRekeyBackupRecovery(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
@@ -878,7 +884,7 @@ export function deleteRekeyBackupRecovery(
 export type RekeyStatusRecoveryRotationAnswer = RekeyStatusAnswer;
 
 /** Tell about the running rekey of the recovery key */
-export function rekeyStatusRecoveryRotation(
+export async function rekeyStatusRecoveryRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyStatusRecoveryRotationAnswer>> {
@@ -890,7 +896,7 @@ export type RekeyStartRecoveryRotationInput = RekeyStartInput;
 export type RekeyStartRecoveryRotationAnswer = RekeyStatusAnswer;
 
 /** Start replacing the shares of the recovery key */
-export function rekeyStartRecoveryRotation(
+export async function rekeyStartRecoveryRotation(
   client: Caller,
   body: RekeyStartRecoveryRotationInput = {},
   options?: CallOptions,
@@ -904,7 +910,7 @@ export function rekeyStartRecoveryRotation(
 export type RekeyCancelRecoveryRotationInput = GenerateRootCancelInput;
 
 /** Cancel the running rekey of the recovery key */
-export function rekeyCancelRecoveryRotation(
+export async function rekeyCancelRecoveryRotation(
   client: Caller,
   body: RekeyCancelRecoveryRotationInput = {},
   options?: CallOptions,
@@ -920,7 +926,7 @@ export type RekeyUpdateRecoveryRotationInput = GenerateRootUpdateInput;
 export type RekeyUpdateRecoveryRotationAnswer = RekeyStatusAnswer;
 
 /** Give one present share; with the last one needed the new shares are made */
-export function rekeyUpdateRecoveryRotation(
+export async function rekeyUpdateRecoveryRotation(
   client: Caller,
   body: RekeyUpdateRecoveryRotationInput,
   options?: CallOptions,
@@ -934,7 +940,7 @@ export function rekeyUpdateRecoveryRotation(
 export type RekeyVerificationRecoveryRotationAnswer = RekeyVerificationAnswer;
 
 /** Tell about the running verification */
-export function rekeyVerificationRecoveryRotation(
+export async function rekeyVerificationRecoveryRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<RekeyVerificationRecoveryRotationAnswer>> {
@@ -949,7 +955,7 @@ export type RekeyVerifyRecoveryRotationInput = RekeyVerifyInput;
 export type RekeyVerifyRecoveryRotationAnswer = RekeyVerificationAnswer;
 
 /** Give one new share; with the last one needed the new shares count */
-export function rekeyVerifyRecoveryRotation(
+export async function rekeyVerifyRecoveryRotation(
   client: Caller,
   body: RekeyVerifyRecoveryRotationInput,
   options?: CallOptions,
@@ -965,7 +971,7 @@ export type RekeyVerifyCancelRecoveryRotationInput = GenerateRootCancelInput;
 export type RekeyVerifyCancelRecoveryRotationAnswer = RekeyVerificationAnswer;
 
 /** Drop the new shares entered so far; the rekey stays */
-export function rekeyVerifyCancelRecoveryRotation(
+export async function rekeyVerifyCancelRecoveryRotation(
   client: Caller,
   body: RekeyVerifyCancelRecoveryRotationInput = {},
   options?: CallOptions,
@@ -979,7 +985,7 @@ export function rekeyVerifyCancelRecoveryRotation(
 export type ReadRekeyBackupRecoveryRotationAnswer = ReadRekeyBackupAnswer;
 
 /** Read the encrypted new shares that a rekey kept */
-export function readRekeyBackupRecoveryRotation(
+export async function readRekeyBackupRecoveryRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadRekeyBackupRecoveryRotationAnswer>> {
@@ -990,7 +996,7 @@ export function readRekeyBackupRecoveryRotation(
 }
 
 /** Delete the encrypted new shares that a rekey kept */
-export function deleteRekeyBackupRecoveryRotation(
+export async function deleteRekeyBackupRecoveryRotation(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {

@@ -48,7 +48,7 @@ export type BootstrapAclAnswer = {
 };
 
 /** Make the first management token. */
-export function bootstrapAcl(
+export async function bootstrapAcl(
   client: Caller,
   body: BootstrapAclInput = {},
   options?: CallOptions,
@@ -112,7 +112,7 @@ export type ListTokensAnswer = readonly {
 }[];
 
 /** List tokens, without their secrets. */
-export function listTokens(
+export async function listTokens(
   client: Caller,
   query: ListTokensInput = {},
   options?: CallOptions,
@@ -158,7 +158,7 @@ export type CreateTokenInput = {
 export type CreateTokenAnswer = BootstrapAclAnswer;
 
 /** Make a token. */
-export function createToken(
+export async function createToken(
   client: Caller,
   { cas, strict_policies, region, ...body }: CreateTokenInput = {},
   options?: CallOptions,
@@ -215,7 +215,7 @@ export type UpdateTokenInput = {
 export type UpdateTokenAnswer = BootstrapAclAnswer;
 
 /** Change a token, or upload one with identifiers of your own. */
-export function updateToken(
+export async function updateToken(
   client: Caller,
   { accessor_id, cas, strict_policies, region, ...body }: UpdateTokenInput,
   options?: CallOptions,
@@ -250,7 +250,7 @@ export type ReadTokenInput = {
 export type ReadTokenAnswer = BootstrapAclAnswer;
 
 /** Read a token: for management, and for the token itself. */
-export function readToken(
+export async function readToken(
   client: Caller,
   { accessor_id, ...query }: ReadTokenInput,
   options?: CallOptions,
@@ -277,7 +277,7 @@ export type ReadSelfTokenInput = {
 export type ReadSelfTokenAnswer = BootstrapAclAnswer;
 
 /** Read the token that is presented. */
-export function readSelfToken(
+export async function readSelfToken(
   client: Caller,
   query: ReadSelfTokenInput = {},
   options?: CallOptions,
@@ -295,7 +295,7 @@ export type DeleteTokenInput = {
 };
 
 /** Delete a token. It lets nobody in from here on. */
-export function deleteToken(
+export async function deleteToken(
   client: Caller,
   { accessor_id, ...query }: DeleteTokenInput,
   options?: CallOptions,
@@ -329,7 +329,7 @@ export type CreateOneTimeTokenAnswer = {
 };
 
 /** Make a one-time token for the token that is presented. */
-export function createOneTimeToken(
+export async function createOneTimeToken(
   client: Caller,
   query: CreateOneTimeTokenInput = {},
   options?: CallOptions,
@@ -385,7 +385,7 @@ export type ExchangeOneTimeTokenAnswer = {
 };
 
 /** Exchange a one-time token for the token that it was made for. */
-export function exchangeOneTimeToken(
+export async function exchangeOneTimeToken(
   client: Caller,
   { region, ...body }: ExchangeOneTimeTokenInput = {},
   options?: CallOptions,
@@ -406,7 +406,7 @@ export type CollectTokensAnswer = {
 };
 
 /** Remove expired tokens and one-time tokens now. */
-export function collectTokens(
+export async function collectTokens(
   client: Caller,
   query: CollectTokensInput = {},
   options?: CallOptions,
@@ -441,7 +441,7 @@ export type ReadAclReplicationAnswer = {
 };
 
 /** Whether global tokens and policies come from another region, and how far they have. */
-export function readAclReplication(
+export async function readAclReplication(
   client: Caller,
   query: ReadAclReplicationInput = {},
   options?: CallOptions,
@@ -504,7 +504,7 @@ export type AuthTokenCreateAnswer = {
 };
 
 /** Make a client token that ends with the caller's. */
-export function authTokenCreate(
+export async function authTokenCreate(
   client: Caller,
   body: AuthTokenCreateInput = {},
   options?: CallOptions,
@@ -544,7 +544,7 @@ export type AuthTokenCreateOrphanInput = {
 export type AuthTokenCreateOrphanAnswer = AuthTokenCreateAnswer;
 
 /** Make a client token that does not end with the caller's. */
-export function authTokenCreateOrphan(
+export async function authTokenCreateOrphan(
   client: Caller,
   body: AuthTokenCreateOrphanInput = {},
   options?: CallOptions,
@@ -597,7 +597,7 @@ export type AuthTokenLookupSelfAnswer = {
 };
 
 /** Tell about the caller's own token. */
-export function authTokenLookupSelf(
+export async function authTokenLookupSelf(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<AuthTokenLookupSelfAnswer>> {
@@ -612,7 +612,7 @@ export type AuthTokenLookupInput = {
 export type AuthTokenLookupAnswer = AuthTokenLookupSelfAnswer;
 
 /** Tell about a token by its secret. */
-export function authTokenLookup(
+export async function authTokenLookup(
   client: Caller,
   body: AuthTokenLookupInput,
   options?: CallOptions,
@@ -628,7 +628,7 @@ export type AuthTokenLookupAccessorInput = {
 export type AuthTokenLookupAccessorAnswer = AuthTokenLookupSelfAnswer;
 
 /** Tell about a token by its accessor, without its secret. */
-export function authTokenLookupAccessor(
+export async function authTokenLookupAccessor(
   client: Caller,
   body: AuthTokenLookupAccessorInput,
   options?: CallOptions,
@@ -647,7 +647,7 @@ export type AuthTokenRenewSelfInput = {
 export type AuthTokenRenewSelfAnswer = AuthTokenCreateAnswer;
 
 /** Prolong the caller's own token. */
-export function authTokenRenewSelf(
+export async function authTokenRenewSelf(
   client: Caller,
   body: AuthTokenRenewSelfInput = {},
   options?: CallOptions,
@@ -668,7 +668,7 @@ export type AuthTokenRenewInput = {
 export type AuthTokenRenewAnswer = AuthTokenCreateAnswer;
 
 /** Prolong a token by its secret. */
-export function authTokenRenew(
+export async function authTokenRenew(
   client: Caller,
   body: AuthTokenRenewInput,
   options?: CallOptions,
@@ -686,7 +686,7 @@ export type AuthTokenRenewAccessorInput = {
 export type AuthTokenRenewAccessorAnswer = AuthTokenCreateAnswer;
 
 /** Prolong a token by its accessor. */
-export function authTokenRenewAccessor(
+export async function authTokenRenewAccessor(
   client: Caller,
   body: AuthTokenRenewAccessorInput,
   options?: CallOptions,
@@ -698,7 +698,7 @@ export function authTokenRenewAccessor(
 }
 
 /** End the caller's own token, and what it made. */
-export function authTokenRevokeSelf(
+export async function authTokenRevokeSelf(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<undefined>> {
@@ -711,7 +711,7 @@ export function authTokenRevokeSelf(
 export type AuthTokenRevokeInput = AuthTokenLookupInput;
 
 /** End a token by its secret, and what it made. */
-export function authTokenRevoke(
+export async function authTokenRevoke(
   client: Caller,
   body: AuthTokenRevokeInput,
   options?: CallOptions,
@@ -725,7 +725,7 @@ export function authTokenRevoke(
 export type AuthTokenRevokeAccessorInput = AuthTokenLookupAccessorInput;
 
 /** End a token by its accessor, and what it made. */
-export function authTokenRevokeAccessor(
+export async function authTokenRevokeAccessor(
   client: Caller,
   body: AuthTokenRevokeAccessorInput,
   options?: CallOptions,
@@ -739,7 +739,7 @@ export function authTokenRevokeAccessor(
 export type AuthTokenRevokeOrphanInput = AuthTokenLookupInput;
 
 /** End a token by its secret, and leave what it made to itself. */
-export function authTokenRevokeOrphan(
+export async function authTokenRevokeOrphan(
   client: Caller,
   body: AuthTokenRevokeOrphanInput,
   options?: CallOptions,
@@ -763,7 +763,7 @@ export type AuthTokenAccessorsAnswer = {
 };
 
 /** List the accessors of all tokens. */
-export function authTokenAccessors(
+export async function authTokenAccessors(
   client: Caller,
   query: AuthTokenAccessorsInput = {},
   options?: CallOptions,

@@ -39,7 +39,7 @@ export type LoginAnswer = {
 };
 
 /** Log in with a name and a password. */
-export function login(
+export async function login(
   client: Caller,
   mount: string,
   { username, ...body }: LoginInput,
@@ -69,7 +69,7 @@ export type UsersAnswer = {
 };
 
 /** List the names of all users. */
-export function users(
+export async function users(
   client: Caller,
   mount: string,
   query: UsersInput = {},
@@ -108,7 +108,7 @@ export type ReadUserAnswer = {
 };
 
 /** Tell what a user's tokens will be like. */
-export function readUser(
+export async function readUser(
   client: Caller,
   mount: string,
   { username }: ReadUserInput,
@@ -150,7 +150,7 @@ export type WriteUserInput = {
 };
 
 /** Make a user, or change one. */
-export function writeUser(
+export async function writeUser(
   client: Caller,
   mount: string,
   { username, ...body }: WriteUserInput,
@@ -170,7 +170,7 @@ export function writeUser(
 export type DeleteUserInput = ReadUserInput;
 
 /** Delete a user. Tokens that came of logins live on until they end. */
-export function deleteUser(
+export async function deleteUser(
   client: Caller,
   mount: string,
   { username }: DeleteUserInput,
@@ -189,7 +189,7 @@ export function deleteUser(
 export type SetPasswordInput = LoginInput;
 
 /** Give a user another password. Ends a lock for failed logins. */
-export function setPassword(
+export async function setPassword(
   client: Caller,
   mount: string,
   { username, ...body }: SetPasswordInput,
@@ -214,7 +214,7 @@ export type SetPoliciesInput = {
 };
 
 /** Say which policies a user's tokens will have. */
-export function setPolicies(
+export async function setPolicies(
   client: Caller,
   mount: string,
   { username, ...body }: SetPoliciesInput,

@@ -11,7 +11,7 @@ export type WrapDataInput = {
 };
 
 /** Wrap the body of this request. */
-export function wrapData(
+export async function wrapData(
   client: Caller,
   { data }: WrapDataInput,
   options?: CallOptions,
@@ -37,7 +37,7 @@ export type LookUpWrappingAnswer = {
 };
 
 /** What a wrapping token is, without using it up. */
-export function lookUpWrapping(
+export async function lookUpWrapping(
   client: Caller,
   body: LookUpWrappingInput = {},
   options?: CallOptions,
@@ -51,7 +51,7 @@ export function lookUpWrapping(
 export type UnwrapInput = LookUpWrappingInput;
 
 /** The answer that a wrapping token holds; it works once. */
-export function unwrap(
+export async function unwrap(
   client: Caller,
   body: UnwrapInput = {},
   options?: CallOptions,
@@ -65,7 +65,7 @@ export function unwrap(
 export type RewrapInput = LookUpWrappingInput;
 
 /** The same answer behind a new wrapping token; the old one is used up. */
-export function rewrap(
+export async function rewrap(
   client: Caller,
   body: RewrapInput = {},
   options?: CallOptions,
@@ -102,7 +102,7 @@ export type ReadWrappingKeyAnswer = {
 };
 
 /** The key that wrapping tokens in the form of a JWT are signed with. */
-export function readWrappingKey(
+export async function readWrappingKey(
   client: Caller,
   options?: CallOptions,
 ): Promise<Answer<ReadWrappingKeyAnswer>> {
