@@ -17,17 +17,6 @@ export function denied(): Failure {
 }
 
 /**
- * @code kv-notes-unseen Notes of a secret are added by a patch only by who may read them: whether more fit tells how many
- *   there are.
- * @remedy Ask for read on metadata/ or data/ of the secret, or write all notes with POST.
- */
-export function notesUnseen(): Failure {
-  const message =
-    "permission denied: to set custom_metadata with a patch needs read on metadata/ or data/ of the secret as well";
-  return new Failure("denied", "kv-notes-unseen", message);
-}
-
-/**
  * @code kv-cas-required This secret is written only with cas.
  * @remedy Give the version that the text names as cas.
  */

@@ -383,31 +383,3 @@ test("numbers keep the digits they came with", async (t) => {
   for (const digits of ["12345678901234567890", ":1.10", "1E400"])
     assert.ok(read.includes(digits), digits);
 });
-
-test("T-A22: a patch of notes tells nobody how many there are who may not read them", async (t) => {
-  const server = await kvServer(t);
-  const notes = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, "v"]));
-  done(await server.ask("POST", "kv/metadata/full", { custom_metadata: notes(64) }));
-  done(await server.ask("POST", "kv/metadata/few", { custom_metadata: notes(1) }));
-  const patch = async (token: string, path: string, custom_metadata: object) =>
-    server.ask("PATCH", `kv/metadata/${path}`, { custom_metadata }, { token });
-  const blind = await server.client(grants("kv/metadata/*", "patch"));
-  const [full, few, none] = [
-    await patch(blind, "full", { more: "v" }),
-    await patch(blind, "few", { more: "v" }),
-    await patch(blind, "none", { more: "v" }),
-  ];
-  assert.deepEqual([full.status, full.text], [few.status, few.text]);
-  assert.deepEqual([full.status, full.text], [none.status, none.text]);
-  assert.equal(full.status, 403, full.text);
-  done(await patch(blind, "full", { n0: null }));
-  for (const way of ["metadata", "data"]) {
-    const rules = grants(`kv/metadata/*`, "patch", ...(way === "metadata" ? ["read"] : []));
-    const sees = await server.client(
-      `${rules}${way === "data" ? grants("kv/data/*", "read") : ""}`,
-    );
-    done(await patch(sees, "full", { n0: "v" }));
-    assert.equal((await patch(sees, "full", { more: "v" })).status, 400);
-  }
-});
