@@ -2,6 +2,7 @@
 // are written at the same time; the first that has it lets the request go on, and one that hangs or
 // fails holds up nobody as long as another works.
 
+import { SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Nanos } from "@holdfast/shared/world";
@@ -17,7 +18,6 @@ import { type OptionTexts, readOptions } from "./options.ts";
 import { Pace } from "./pace.ts";
 import { type TrailVerdict, verifyTrail } from "./trail.ts";
 
-const SECOND: Nanos = 1_000_000_000n;
 const LOG_PERIOD: Nanos = 10n * SECOND; // a full disk must not fill the server's log as well
 const HASHES_PER_SECOND = 10;
 

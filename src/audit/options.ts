@@ -3,7 +3,7 @@
 // trail comes to be kept in another way than its operator believes.
 
 import { normalize } from "node:path";
-import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
+import { SECOND, parseDuration, showDuration } from "@holdfast/shared/text/duration";
 import { isObject, isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import type { Address, Nanos } from "@holdfast/shared/world";
 import type { Rotation } from "./devices/file.ts";
@@ -15,7 +15,6 @@ import type { RecordFormat } from "./records/record.ts";
 export const DEVICE_TYPES = ["file", "socket", "syslog"] as const;
 export type DeviceType = (typeof DEVICE_TYPES)[number];
 
-const SECOND: Nanos = 1_000_000_000n;
 export const FILE_TIMEOUT: Nanos = 10n * SECOND;
 const SOCKET_TIMEOUT: Nanos = 2n * SECOND;
 const MIN_ROTATION = 4096; // bytes: below, most of a file would be its first line

@@ -1,9 +1,8 @@
 // So many a second, and as many at once. Hashing a guess and comparing it is how a hashed value is
 // found out: whoever may ask for hashes must not be able to try a dictionary.
 
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { Clock, Nanos } from "@holdfast/shared/world";
-
-const SECOND: Nanos = 1_000_000_000n;
 
 export class Pace {
   readonly #clock: Pick<Clock, "elapsed">;

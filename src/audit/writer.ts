@@ -2,6 +2,7 @@
 // next one; a record waits no longer than the device's time-out. A device that failed or hangs refuses
 // at once instead of collecting records, and is tried again by itself.
 
+import { SECOND } from "@holdfast/shared/text/duration";
 import { describe, OwnError } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
@@ -9,7 +10,6 @@ import type { Attempt } from "./attempt.ts";
 import type { Sink, SinkSource } from "./devices/sink.ts";
 import { type Entry, failedBefore, RecordQueue, tellFailed } from "./record-queue.ts";
 
-const SECOND: Nanos = 1_000_000_000n;
 const FIRST_RETRY: Nanos = SECOND;
 const LAST_RETRY: Nanos = 5n * SECOND; // space was freed, the peer is back: noticed within this
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;

@@ -3,6 +3,7 @@
 // counts, and rotates. Which shares or seals lead to the root key is seal/'s business.
 
 import type { KeyObject } from "node:crypto";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { wipe } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
@@ -31,7 +32,6 @@ export const KEYRING_PATH = "core/keyring";
 export const TREE_KEY_PATH = "core/tree-key";
 const UPGRADES = "core/upgrade/";
 
-const SECOND: Nanos = 1_000_000_000n;
 const PERIOD: Nanos = 300n * SECOND; // of counting and of looking whether a rotation is due
 const UPGRADE_LIFE: Nanos = 120n * SECOND;
 const MIN_INTERVAL: Nanos = 24n * 3600n * SECOND;

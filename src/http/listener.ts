@@ -9,7 +9,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { clientOf } from "@holdfast/shared/text/client-address";
-import { HOUR, MINUTE } from "@holdfast/shared/text/duration";
+import { MILLISECOND, HOUR, MINUTE } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { forbidden } from "@holdfast/shared/failures";
 import { isRefusal, whyNoPort, whyNoSocket } from "../base/forbidden.ts";
@@ -36,7 +36,6 @@ import { withTls } from "./tls-context.ts";
 
 const TICKET_KEY_LIFE: Nanos = 12n * HOUR;
 const TICKET_KEY_BYTES = 48;
-const MILLI = 1_000_000n;
 // Connections that wait to be accepted. With the 511 of Node, thousands of clients that come back at
 // once (after a restart, say) overflow it, and each that does waits for seconds. Systems lower it to
 // what they allow: Linux to net.core.somaxconn, 4,096 by default.
@@ -213,7 +212,7 @@ export class HttpListener {
       requestCert: requireCert || (tls?.clientCaFile ?? null) !== null,
       rejectUnauthorized: requireCert,
       // The sweep ends them, a few at a time; Node's own timers would end all at once.
-      handshakeTimeout: Number((2n * limits.tlsHandshake) / MILLI),
+      handshakeTimeout: Number((2n * limits.tlsHandshake) / MILLISECOND),
     });
     server.on("secureConnection", (socket) => this.#secured(socket));
     server.on("tlsClientError", (_error, socket) => socket.destroy());

@@ -12,12 +12,12 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls";
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { Net, Nanos, Timers } from "@holdfast/shared/world";
 import { OutboundError } from "@holdfast/plugin-sdk/outbound";
 import type { AllowedAddresses, Destination } from "./allowed-addresses.ts";
 import type { Resolve } from "./system-resolver.ts";
 
-const SECOND = 1_000_000_000n;
 const WHOLE: Nanos = 10n * SECOND; // name, connection and TLS together
 const ATTEMPT: Nanos = 3n * SECOND; // at one address while others are left
 const MAX_ADDRESSES = 64; // a name with more of them is somebody's joke

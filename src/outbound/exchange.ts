@@ -3,8 +3,9 @@
 // holds an answer whole.
 
 import { type ClientRequest, type IncomingMessage, request as ask } from "node:http";
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { concat, utf8 } from "@holdfast/shared/bytes";
-import type { Nanos, Timer, Timers } from "@holdfast/shared/world";
+import type { Timer, Timers } from "@holdfast/shared/world";
 import {
   type OpenedAnswer,
   type OutboundAnswer,
@@ -15,7 +16,6 @@ import {
 import type { Connections } from "./connections.ts";
 import { sentHeaders } from "./request-headers.ts";
 
-const MILLI: Nanos = 1_000_000n;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_BYTES = 1024 * 1024;
 const WITHIN_MS = 30_000;
@@ -172,7 +172,7 @@ class Call {
   #restart(): void {
     const { within = WITHIN_MS } = this.#asked;
     this.#timer?.cancel();
-    this.#timer = this.#timers.after(BigInt(within) * MILLI, () =>
+    this.#timer = this.#timers.after(BigInt(within) * MILLISECOND, () =>
       this.#giveUp(this.#broken("it took too long")),
     );
   }

@@ -27,11 +27,6 @@ export interface PolicyChange {
   readonly trial?: boolean | undefined;
 }
 
-/** A whole policy: what others hand in who have its text. */
-export interface PolicyWrite extends PolicyChange {
-  readonly text: string;
-}
-
 export interface PolicyWritten<R = PolicyRecord> {
   readonly name: string;
   readonly version: number;

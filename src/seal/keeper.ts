@@ -6,6 +6,7 @@
 // another. Attempts live in memory only and are gone when the node seals.
 
 import type { KeyObject } from "node:crypto";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { hex, wipe } from "@holdfast/shared/bytes";
 import { jsonCodec } from "@holdfast/shared/codec";
 import { describe, Failure } from "@holdfast/shared/failure";
@@ -36,7 +37,6 @@ import * as attempt from "./unseal.ts";
 const CLUSTER = "cluster"; // below core/
 /** How long right shares are kept while the house behind the barrier does not open. */
 const KEPT_HOURS = 1;
-const SECOND: Nanos = 1_000_000_000n;
 const clusterCodec = jsonCodec<Cluster>();
 
 export interface UnsealRequest {

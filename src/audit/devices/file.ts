@@ -4,6 +4,7 @@
 
 import { dirname, join } from "node:path";
 import { AppendError } from "../../base/append-error.ts";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { text } from "@holdfast/shared/bytes";
 import { describe } from "@holdfast/shared/failure";
 import { invariant } from "@holdfast/shared/invariant";
@@ -27,7 +28,6 @@ import { LineBuffer } from "./line-buffer.ts";
 import type { Sink, SinkSource } from "./sink.ts";
 import { MAX_RECORD } from "./socket.ts";
 
-const SECOND: Nanos = 1_000_000_000n;
 const HEAD_PERIOD: Nanos = 60n * SECOND; // at most this much can be cut off after a crash
 const ROTATE_AGAIN: Nanos = 60n * SECOND; // after a rotation that failed
 

@@ -2,10 +2,9 @@
 // record inside, by which they are in order.
 
 import { basename } from "node:path";
+import { SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-
-const SECOND = 1_000_000_000n;
 
 /** Such as audit.log.20260101T000000Z.51234 */
 export function rotatedPath(path: string, now: Instant, lastNumber: number): string {

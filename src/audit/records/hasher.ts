@@ -5,7 +5,7 @@
 import { hash, type KeyObject } from "node:crypto";
 import type { Random } from "@holdfast/shared/world";
 import { hex } from "@holdfast/shared/bytes";
-import { BoundedCache } from "./bounded-cache.ts";
+import { ClearingMap } from "./clearing-map.ts";
 import { Hmac } from "../../crypto/hmac.ts";
 
 export const HASH_PREFIX = "hmac-sha256:";
@@ -24,8 +24,8 @@ export class Hasher implements Veil {
   readonly raw = false;
   readonly #hmac: Hmac;
   readonly #blind: string;
-  readonly #tokens = new BoundedCache<string, string>(MAX_REMEMBERED);
-  readonly #accessors = new BoundedCache<string, string>(MAX_REMEMBERED);
+  readonly #tokens = new ClearingMap<string, string>(MAX_REMEMBERED);
+  readonly #accessors = new ClearingMap<string, string>(MAX_REMEMBERED);
 
   constructor(salt: KeyObject, random: Random) {
     this.#hmac = new Hmac(salt);

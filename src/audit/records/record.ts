@@ -2,6 +2,7 @@
 // the hashing. Request and response of one request share their middle part, which is made once.
 // docs/formats/audit.md describes the members.
 
+import { SECOND } from "@holdfast/shared/text/duration";
 import type { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { RenewedMap } from "@holdfast/shared/renewed-map";
@@ -11,13 +12,12 @@ import type { AuthBlock } from "@holdfast/shared/endpoint/auth";
 import type { WrapInfo } from "@holdfast/shared/endpoint/reply";
 import type { Caller } from "@holdfast/shared/endpoint/request";
 import type { AuditedAnswer, AuditedRequest } from "../../endpoint/audited.ts";
-import { BoundedCache } from "./bounded-cache.ts";
+import { ClearingMap } from "./clearing-map.ts";
 import type { Veil } from "./hasher.ts";
 import { quote } from "@holdfast/shared/json/json-text";
 import { maskedJson } from "./masking.ts";
 import { TimeText } from "./time-text.ts";
 
-const SECOND = 1_000_000_000n;
 const MAX_UNANSWERED = 16_384; // more than may be parked; beyond, some texts are made twice
 
 export interface RecordFormat {
@@ -50,7 +50,7 @@ export interface RecordParts {
 export class Records {
   readonly #parts: RecordParts;
   readonly #times = new TimeText();
-  readonly #issued = new BoundedCache<Instant, string>(1024);
+  readonly #issued = new ClearingMap<Instant, string>(1024);
   /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
   readonly #middles = new RenewedMap<AuditedRequest, string>();
   /** Of the last answer that cannot change: a write may be told to thousands who waited for it. */

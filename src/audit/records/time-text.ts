@@ -1,10 +1,9 @@
 // Times as records show them: nanoseconds, always nine digits. Two thousand records share a second,
 // so the text before the fraction is kept.
 
+import { SECOND } from "@holdfast/shared/text/duration";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-
-const SECOND = 1_000_000_000n;
 
 export class TimeText {
   #second = -1n;

@@ -2,7 +2,7 @@
 
 import { describe, Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
-import { DAY, SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { MILLISECOND, DAY, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { ApiError } from "@holdfast/client/api-error";
 import * as audit from "@holdfast/client/api/audit";
 import * as introspection from "@holdfast/client/api/introspection";
@@ -48,7 +48,6 @@ const RENEW_WITHIN = 30n * DAY;
 // Tokens and certificates live by the clock; a few seconds are the network's.
 const SKEW_NOTABLE = 5n * SECOND;
 const SKEW_WRONG = 60n * SECOND;
-const MILLISECOND = 1_000_000n;
 
 async function examine(context: Context): Promise<Finding[]> {
   const findings: Finding[] = [addressFinding(context), tokenFileFinding(context)];

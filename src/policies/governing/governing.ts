@@ -2,6 +2,7 @@
 // Which ones apply is governors.ts's; a request that none applies to is let
 // through without waiting for anything.
 
+import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
 import type { Clock, Instant, Nanos } from "@holdfast/shared/world";
@@ -22,7 +23,6 @@ import { living } from "../policy-rows.ts";
 
 export type Programs = typeof programs;
 
-const MILLISECOND = 1_000_000n;
 const COMPILED = { entries: 1_024, cost: 4 * 1024 * 1024 }; // characters of text
 const COMPILED_COST = 256;
 /** So long may programs run in one turn of the loop, whatever requests they judge; the next one then waits

@@ -1,15 +1,15 @@
 // The door to the first management token: open to its first caller, or spent. While it is open the
 // log says so every hour, so that no server has a forgotten open door.
 
+import { HOUR } from "@holdfast/shared/text/duration";
 import { jsonCodec } from "@holdfast/shared/codec";
 import type { Log } from "@holdfast/shared/log";
-import type { Nanos, Timers } from "@holdfast/shared/world";
+import type { Timers } from "@holdfast/shared/world";
 import { Recurring } from "../../base/recurring.ts";
 import type { Tx, View } from "../../barrier/view.ts";
 
 /** Below shared/. */
 const KEY = "tokens/bootstrap";
-const HOUR: Nanos = 3_600_000_000_000n;
 
 export interface BootstrapState {
   readonly open: boolean;

@@ -1,7 +1,7 @@
 // A map that forgets everything when it is full: what is kept here can always be computed again, and
 // a caller who makes up keys only costs others that.
 
-export class BoundedCache<K, V> {
+export class ClearingMap<K, V> {
   readonly #map = new Map<K, V>();
   readonly #most: number;
 
