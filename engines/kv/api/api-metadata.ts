@@ -88,7 +88,7 @@ export const metadataApi = [
     access: access.capability,
     input: { path, ...settingsPatch, customMetadata: metadataPatch },
     output: out.nothing,
-    handler: async ({ versioned }, { path: at, ...change }, context) => {
+    handler: async ({ versioned }, { path: at, ...change }) => {
       await versioned.describe(at, change, (exists) => {
         if (!exists) throw failures.notFound();
       });
