@@ -119,7 +119,12 @@ class Invocation {
 
   /** Programs that read JSON go by the code; people are not bothered with it. */
   get #showsCode(): boolean {
-    return this.#settings.debug || this.#settings.format === "json";
+    if (this.#settings.debug) return true;
+    try {
+      return this.#settings.format === "json";
+    } catch {
+      return false; // that it cannot be read is what is being told
+    }
   }
 
   #print(text: string): number {

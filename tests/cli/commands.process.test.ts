@@ -124,7 +124,7 @@ test("operator unseal without anybody to ask says so and sends nothing", async (
   for (const options of [{}, { typed: [] }] as const) {
     const { code, stderr } = await cli(["operator", "unseal", "-non-interactive"], options);
     assert.equal(code, 2);
-    assert.match(stderr, /cannot ask: Share/);
+    assert.match(stderr, /there is no terminal to ask on: share/);
   }
   assert.ok(server.seen.every(({ method }) => method === "GET"));
 });

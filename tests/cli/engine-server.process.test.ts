@@ -117,6 +117,21 @@ $ holdfast secrets tune -max-lease-ttl 500ms counting
 ! Next: see \`holdfast secrets tune -help\`; \`holdfast secrets list -detailed\` shows what is set
 ? 1
 
+$ holdfast namespace create team/sub
+! Error: POST sys/namespaces/team/sub: the parent namespace does not exist; create it first (status {{status}})
+! Next: \`holdfast namespace create team\` makes it
+? 1
+
+$ holdfast namespace lookup none
+! Error: GET sys/namespaces/none: there is nothing at this path (status 404)
+! Next: \`holdfast namespace list\` shows what is there; check -namespace too
+? 3
+
+$ holdfast login
+! Error: there is no terminal to ask on: token
+! Next: give it on standard input with - as the argument, or run this in a terminal
+? 2
+
 $ holdfast token renew
 ! Error: POST auth/token/renew-self: lease is not renewable: {{*}} (status 400)
 ! Next: \`holdfast token lookup\` shows when it ends; \`holdfast login\` gets another

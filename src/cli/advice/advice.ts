@@ -136,6 +136,13 @@ function onInvalid(error: ApiError): string | null {
   if (error.path === "acl/token" && error.message.includes("missing policies")) {
     return "give -policy NAME (`holdfast policy list` shows the names), or -type management";
   }
+  if (
+    error.path.startsWith("sys/namespaces/") &&
+    error.message.startsWith("the parent namespace")
+  ) {
+    const parent = decodeURI(error.path).replace(/^sys\/namespaces\/|\/[^/]*$/g, "");
+    return `\`holdfast namespace create ${parent}\` makes it`;
+  }
   if (error.path.startsWith("auth/token/renew")) {
     return "`holdfast token lookup` shows when it ends; `holdfast login` gets another";
   }
@@ -209,6 +216,9 @@ function onNotFound(error: ApiError): string {
     return "check the accessor: `holdfast acl token list` shows them";
   }
   if (/^sys\/audit(?:-hash)?\//.test(error.path)) return "`holdfast audit list` shows the devices";
+  if (error.path.startsWith("sys/namespaces/")) {
+    return "`holdfast namespace list` shows what is there; check -namespace too";
+  }
   if (error.says("unsupported path")) {
     return "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves";
   }

@@ -5,6 +5,7 @@ import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
 import { concat, text, utf8, wipe } from "@holdfast/shared/bytes";
 import { Secret } from "@holdfast/shared/secret";
+import { afterColon } from "../line/argument.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { Typing } from "./typing.ts";
 import type { OutputStream } from "./output.ts";
@@ -110,7 +111,7 @@ export class Prompt {
   needPerson(label: string): void {
     if (this.interactive) return;
     const next = "give it on standard input with - as the argument, or run this in a terminal";
-    throw new UsageError(`cannot ask: ${label}`, next);
+    throw new UsageError(`there is no terminal to ask on: ${afterColon(label)}`, next);
   }
 
   async #listen<T>(hidden: boolean, work: () => Promise<T>): Promise<T> {
