@@ -94,6 +94,9 @@ test("why names policy, rule, line, what else matched, and what would allow it",
   const { token } = await server.open();
   const body = { type: "kv", options: { version: "1" } };
   await server.call("POST", "/v1/sys/mounts/secret", { token, body });
+  // There at every time of day: the EGP below decides by the clock whether the client may look.
+  const there = { policy: 'path "x" { capabilities = ["read"] }' };
+  await server.call("POST", "/v1/sys/policies/acl/x", { token, body: there });
   const home = makeHome((call) => t.after(call));
   const file = join(home, "new.hcl");
   writeFileSync(file, 'path "secret/shop/*" { capabilities = ["update"] }');
