@@ -53,9 +53,10 @@ export function decidingRule(
 /** Whether there is any request of that kind that could be allowed, whatever its parameters and its wrapping. */
 export function mightEver(
   acl: CompiledAcl,
-  question: Pick<AclQuestion, "path" | "capability">,
+  question: Pick<AclQuestion, "path" | "capability"> & Partial<Pick<AclQuestion, "sudo">>,
 ): boolean {
-  return decidingRule(acl, question)?.grants(bitOf(question.capability) ?? 0) === true;
+  const bit = bitOf(question.capability) ?? 0;
+  return decidingRule(acl, question)?.grants(question.sudo === true ? bit | SUDO : bit) === true;
 }
 
 /** What has to be made ready before that rule decides, if it is much. */

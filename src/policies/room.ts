@@ -115,6 +115,7 @@ export const policiesRoom: RoomPlan<PoliciesNeeds, PoliciesParts> = {
         tokens,
         namespaces,
         canonical,
+        declared,
         pace: { clock, turns },
       }),
       inspection,

@@ -12,12 +12,13 @@ import {
   isAtOrBelow,
   type NamespaceRef,
 } from "@holdfast/shared/endpoint/request";
-import { wordsOf } from "../../acl/capability.ts";
+import { type AclCapability, wordsOf } from "../../acl/capability.ts";
 import type { CompiledAcl } from "../../acl/compile.ts";
-import { wordsOn } from "../../acl/decide.ts";
+import { mightEver, wordsOn } from "../../acl/decide.ts";
 import type { MergedRule } from "../../acl/merged-rule.ts";
 import type { Pattern } from "../../acl/pattern.ts";
 import * as failures from "../failures.ts";
+import type { InspectionOptions } from "./inspection.ts";
 
 const STRETCH: Nanos = 5n * MILLISECOND;
 const NOT_COUNTED = "RGPs and EGPs are not counted, and some judge what this token does there";
@@ -48,7 +49,8 @@ export interface CapabilityQueriesOptions {
     ): { readonly namespace: NamespaceRef; readonly taken: number };
   };
   /** The one form of a path: what would be judged. */
-  readonly canonical: (namespace: NamespaceRef, segments: readonly string[]) => readonly string[];
+  readonly canonical: InspectionOptions["canonical"];
+  readonly declared: InspectionOptions["declared"];
 }
 
 /** Where a block stands. */
@@ -139,14 +141,15 @@ export class CapabilityQueries {
     const shown = Array.from(rules, (rule) => ({
       label: labelOf(rule.pattern, false),
       exact: rule.pattern.kind === "exact",
-      words: granted(rule),
+      words: grantedBy(rule),
     }));
     return { rules: shown, more: (acl?.rules ?? 0) > MAX_RULES };
   }
 
   // --- inside ---
 
-  async #at(caller: Caller, { namespace, path }: Place): Promise<Omit<Capabilities, "path">> {
+  async #at(caller: Caller, place: Place): Promise<Omit<Capabilities, "path">> {
+    const { namespace, path } = place;
     if (caller.type === "management") {
       const inside = isAtOrBelow(namespace, caller.namespace);
       return { words: [inside ? "root" : "deny"], decider: null };
@@ -154,11 +157,23 @@ export class CapabilityQueries {
     const acl = await this.#options.rights.aclOf(caller, namespace);
     // No request has a path so long: there is nothing that could be done on it.
     if (acl === null || path.length > MAX_PATH) return { words: ["deny"], decider: null };
-    const { words, rule } = wordsOn(acl, path);
+    const { words: granted, rule } = wordsOn(acl, path);
+    const words = granted.filter(
+      (word) =>
+        word === "sudo" ||
+        !this.#needsSudo(place, word) ||
+        mightEver(acl, { path, capability: word, sudo: true }),
+    );
     return {
       words: words.length === 0 ? ["deny"] : words,
       decider: rule === null ? null : deciderOf(rule),
     };
+  }
+
+  #needsSudo({ namespace, path }: Place, capability: Exclude<AclCapability, "sudo">): boolean {
+    const segments = (path.endsWith("/") ? path.slice(0, -1) : path).split("/");
+    const access = this.#options.declared(namespace, segments, capability)?.access;
+    return access?.kind === "capability" && access.sudo;
   }
 
   async #isGoverned(caller: Caller, { namespace, path }: Place): Promise<boolean> {
@@ -191,7 +206,7 @@ function byPlace(a: RulePlace, b: RulePlace): number {
   return a.line - b.line || a.column - b.column;
 }
 
-function granted(rule: MergedRule): readonly string[] {
+function grantedBy(rule: MergedRule): readonly string[] {
   return rule.denies ? ["deny"] : wordsOf(rule.capabilities);
 }
 

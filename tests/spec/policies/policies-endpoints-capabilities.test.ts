@@ -40,6 +40,32 @@ test("94: words for two paths, for one, and for management", async (t) => {
   assert.equal(warningsOf(await server.sys("POST", "capabilities-accessor", named)), null);
 });
 
+test("a word is left out where the path needs sudo besides, and the rule has none", async (t) => {
+  const server = await policyServer(t);
+  const rules =
+    grants("sys/auth/zz", "create", "update", "read") +
+    grants("sys/auth/free", "create", "update", "sudo") +
+    grants("sys/leases/lookup/*", "list") +
+    grants("sys/leases/lookup/free/*", "list", "sudo");
+  await server.write("acl/dev", { policy: rules });
+  const { secret: token } = await server.client("dev");
+  const paths = ["sys/auth/zz", "sys/auth/free", "sys/leases/lookup/a", "sys/leases/lookup/free/"];
+  const told = await server.sys("POST", "capabilities-self", { paths }, { token });
+  assert.deepEqual(dataOf(told), {
+    "sys/auth/zz": ["read"],
+    "sys/auth/free": ["create", "sudo", "update"],
+    "sys/leases/lookup/a": ["deny"],
+    "sys/leases/lookup/free/": ["list", "sudo"],
+  });
+  const ask = async (method: string, path: string, more: object = {}) =>
+    (await server.test.call(method, `/v1/${path}`, { token, ...more })).status;
+  const body = { type: "userpass" };
+  assert.equal(await ask("POST", "sys/auth/zz", { body }), 403);
+  assert.notEqual(await ask("POST", "sys/auth/free", { body }), 403);
+  assert.equal(await ask("LIST", "sys/leases/lookup/a"), 403);
+  assert.notEqual(await ask("LIST", "sys/leases/lookup/free"), 403);
+});
+
 test("each word is what the decision for that operation on that path would be", async (t) => {
   const server = await policyServer(t);
   let made = 0;
