@@ -64,7 +64,7 @@ test("after the given time it says what stood in the way", async (t) => {
   const gone = net.createServer();
   const address = await listening(t, gone);
   await new Promise((resolve) => gone.close(resolve));
-  const refused = await cli(t, address, ["status", "-wait", "1ms"]);
+  const refused = await cli(t, address, ["status", "-wait", "2s"]);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /nothing is listening at/);
 
