@@ -3,6 +3,7 @@
 
 import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
+import { durationInvalid } from "@holdfast/shared/failures";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
@@ -132,7 +133,7 @@ export class Client implements Caller {
 
   /** The same, with answers that stay on the server: their `wrapInfo` says how to get them, once. */
   wrapping(ttl: Nanos | string): Client {
-    return new Client({ ...this.#options, wrapTtl: nanosOf(ttl) });
+    return new Client({ ...this.#options, wrapTtl: nanosOf("the time of wrapping", ttl) });
   }
 
   /** The same, with nobody told of its requests: for those beside what a person looks at. */
@@ -301,9 +302,14 @@ function refusal(
   return new ApiError({ method, path, status, errors, code, requestId, body, ...retry });
 }
 
-/** A length of time as programs give it: such as "10m", or nanoseconds. */
-export function nanosOf(length: string | Nanos): Nanos {
-  return typeof length === "string" ? parseDuration(length) : length;
+/** A length of time as programs give it: such as "10m", or nanoseconds. Programs in JavaScript may give
+ *  anything; a number is refused, since it may stand for any unit. */
+export function nanosOf(name: string, length: string | Nanos): Nanos {
+  const nanos: unknown = typeof length === "string" ? parseDuration(length) : length;
+  if (typeof nanos === "bigint" && nanos > 0n) return nanos;
+  throw durationInvalid(
+    `${name} must be text such as "30s" or "1m30s", or nanoseconds as a bigint, and longer than 0s`,
+  );
 }
 
 function queryText(query: Query = {}): string {

@@ -5,6 +5,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { connect, ConnectionFailure, Failure, kv, kv1, policies, seal } from "./sdk.ts";
+import { connect as connectInNode } from "./node.ts";
 import { FetchTransport } from "./fetch-transport.ts";
 import { parseServerAddress } from "./server-address.ts";
 import { ownBytes, textOf } from "./utf8.ts";
@@ -77,6 +78,20 @@ test("why there is no answer is told by one word, without what was sent", async 
   assert.equal(await problemOf(silent, { timeout: 20_000_000n }), "timed-out");
   assert.equal(await problemOf(long, { maxAnswer: 1000 }), "too-large");
   assert.throws(() => connect({ address: "unix:///run/h.sock" }), Failure);
+});
+
+test("a timeout is text or nanoseconds as a bigint; anything else is refused at once", () => {
+  const address = "http://127.0.0.1:34567";
+  for (const timeout of ["30s", "90", 1_000_000n]) {
+    connect({ address, timeout });
+    connectInNode({ address, timeout, env: {} });
+  }
+  for (const timeout of [1, 0, 0n, -1n, "0s", "soon", "", null, {}] as unknown as string[]) {
+    assert.throws(() => connect({ address, timeout }), Failure);
+    assert.throws(() => connectInNode({ address, timeout, env: {} }), Failure);
+  }
+  const plain = { address, timeout: 1 as unknown as bigint };
+  assert.throws(() => connect(plain), /timeout must be text such as "30s"/);
 });
 
 test("bytes have memory of their own, and a mark at the beginning of a text stays", () => {

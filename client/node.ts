@@ -37,7 +37,7 @@ export function connect(options: NodeConnectOptions = {}): Client {
     transport: new NodeTransport({
       address,
       tls: tlsChoice(told, options.tls ?? {}),
-      timeout: timeout === undefined ? told.timeout : nanosOf(timeout),
+      timeout: timeout === undefined ? told.timeout : nanosOf("timeout", timeout),
       timers: realTimers,
     }),
     token:

@@ -26,7 +26,7 @@ export interface ConnectOptions {
   readonly token?: string | Secret<string>;
   /** Default: root. */
   readonly namespace?: string;
-  /** Longest wait for an answer: "30s", or nanoseconds. Default one minute. */
+  /** Longest wait for an answer: text such as "30s", or nanoseconds as a bigint. Default one minute. */
   readonly timeout?: string | Nanos;
   /** Told what the server warns of. Default: nobody; every answer has its warnings too. */
   readonly warn?: (warning: string) => void;
@@ -41,7 +41,7 @@ export function connect(options: ConnectOptions): Client {
   return new Client({
     transport: new FetchTransport({
       address: parseServerAddress(address),
-      timeout: nanosOf(timeout),
+      timeout: nanosOf("timeout", timeout),
       ...(fetch === undefined ? {} : { fetch }),
     }),
     token: typeof token === "string" ? new Secret(token) : token,
