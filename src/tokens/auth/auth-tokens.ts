@@ -125,6 +125,7 @@ export class AuthTokens {
       ...cutByMaker(wanted, life, token),
       ...stayed(wanted, token),
       ...unasked(wanted, token),
+      ...besideAll(wanted, token),
     ];
     return { token, warnings: [...warnings, ...tokens.warningsOn(token)] };
   }
@@ -274,6 +275,14 @@ function stayed({ policies = [] }: AskedToken, token: Token): string[] {
 function unasked({ policies = [] }: AskedToken, { type }: Token): string[] {
   if (type !== "management" || policies.length > 0) return [];
   return ["this is a management token, like its maker's, since no policies were given"];
+}
+
+/** Whoever names others beside root may have meant to limit it, and should know. */
+function besideAll({ policies = [] }: AskedToken, { type }: Token): string[] {
+  const others = new Set(policies.map((name) => policyName(name) ?? name));
+  others.delete("root");
+  if (type !== "management" || others.size === 0) return [];
+  return [`beside root other policies add nothing and were left out: ${someNames([...others])}`];
 }
 
 /** What the life of a maker leaves to what it makes. */

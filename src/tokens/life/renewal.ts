@@ -34,11 +34,22 @@ export function grantedLife(asked: AskedLife, { usual, most }: LifeBounds): Gran
   const wanted = period ?? orNone(asked.ttl);
   const bound = boundOf({ longest, period }, most);
   const ttl = wanted ?? usual;
-  if (bound === null || ttl <= bound) return { ttl, longest, period, warnings: [] };
+  const passed = passedOver(asked.ttl, period);
+  if (bound === null || ttl <= bound) return { ttl, longest, period, warnings: passed };
   if (wanted === null) return { ttl: bound, longest, period, warnings: [] };
   const whose = bound === longest ? "explicit_max_ttl" : "the longest lifetime of tokens here";
   const was = `${showDuration(wanted)} was cut to ${showDuration(bound)}`;
-  return { ttl: bound, longest, period, warnings: [`the lifetime of ${was}, ${whose}`] };
+  return { ttl: bound, longest, period, warnings: [...passed, `the lifetime of ${was}, ${whose}`] };
+}
+
+/** Of two lengths that differ the period holds. */
+function passedOver(ttl: AskedLife["ttl"], period: Nanos | null): readonly string[] {
+  const length = orNone(ttl);
+  if (length === null || period === null || length === period) return [];
+  return [
+    `the ttl of ${showDuration(length)} does not count: with a period of ${showDuration(period)} ` +
+      "the token lives that long from each renewal on",
+  ];
 }
 
 /** What is told to whoever asked for more than its own token has left. */

@@ -153,6 +153,26 @@ test("explicit_max_ttl bounds renewals, and a period is what each of them gives"
   assert.equal((await facts(server, periodic.client_token))["period"], 3600);
 });
 
+test("a ttl that a period leaves without effect is told", async (t) => {
+  const { server } = await stopped(t);
+  const warningsOf = async (body: object) => at(await ask(server, "create", body), "warnings");
+  assert.deepEqual(await warningsOf({ policies: ["default"], ttl: "5h", period: "1h" }), [
+    "the ttl of 5h0m0s does not count: with a period of 1h0m0s the token lives that long from each renewal on",
+  ]);
+  assert.equal(await warningsOf({ policies: ["default"], ttl: "1h", period: "1h" }), null);
+  assert.equal(await warningsOf({ policies: ["default"], ttl: 0, period: "1h" }), null);
+});
+
+test("policies that fall beside root are told", async (t) => {
+  const { server } = await stopped(t);
+  const warningsOf = async (...policies: string[]) =>
+    at(await ask(server, "create", { policies }), "warnings");
+  assert.deepEqual(await warningsOf("root", "wide"), [
+    "beside root other policies add nothing and were left out: wide",
+  ]);
+  assert.equal(await warningsOf("root"), null);
+});
+
 test("a periodic token lives for as long as it is renewed in time; an explicit maximum ends it", async (t) => {
   const { server, pass } = await stopped(t);
   const policies = ["readonly"];
