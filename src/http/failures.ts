@@ -262,6 +262,15 @@ export function clientGone(message: string): Failure {
 }
 
 /**
+ * As for anything that is absent: no text.
+ * @code nothing-there There is nothing to show: a list is empty, or the version is deleted or destroyed.
+ * @remedy Check the path; of a deleted version the answer says when that was.
+ */
+export function nothingThere(): Failure {
+  return new Failure("not-found", "nothing-there", "nothing is there", { texts: [] });
+}
+
+/**
  * @code tls-file-missing A certificate or key is not there.
  * @remedy Correct the path in the configuration, or put the file there.
  */

@@ -2,7 +2,7 @@
 // of the three shapes that an endpoint declares. What every answer carries is added by response-headers.ts.
 
 import { Failure } from "@holdfast/shared/failure";
-import { statusNotFinal } from "./failures.ts";
+import { nothingThere, statusNotFinal } from "./failures.ts";
 import type { Outcome } from "../core/incoming.ts";
 import { JSON_TYPE, TextBody } from "@holdfast/shared/endpoint/output";
 import { StreamBody } from "@holdfast/shared/endpoint/stream";
@@ -18,7 +18,7 @@ export interface Answer {
   readonly headers: string[];
 }
 
-const NO_KEYS = '{"errors":[]}';
+const NOTHING = nothingThere();
 const NO_LEASE = '"lease_id":"","renewable":false,"lease_duration":0';
 const ENVELOPE: ReadonlySet<string> = new Set([
   "request_id",
@@ -72,7 +72,8 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
     return refusal(statusNotFinal(message), id);
   }
   if (isEmptyList(outcome, reply)) {
-    return { status: 404, contentType: JSON_TYPE, body: NO_KEYS, headers };
+    const { headers: own, ...rest } = refusal(NOTHING, id);
+    return { ...rest, headers: [...own, ...headers] };
   }
   if (outcome.family !== "enveloped" && reply.wrapInfo === null) {
     // These shapes have no place for warnings.
@@ -91,6 +92,8 @@ function success(outcome: Outcome, reply: Reply, id: string): Answer {
     const body = outcome.pretty ? `${JSON.stringify(data, null, 4)}\n` : JSON.stringify(data);
     return { status: status ?? 200, contentType: JSON_TYPE, body: body ?? "null", headers };
   }
+  // What tells of something that is gone is a refusal all the same.
+  if (status === STATUS["not-found"]) headers.push("X-Service-Error", errorWord(NOTHING));
   const bare = data === undefined && reply.auth === null && reply.leased === null;
   const silent = bare && reply.wrapInfo === null && (warnings.length === 0 || status === 204);
   if (silent && (status === null || status === 204)) {

@@ -198,6 +198,22 @@ test("version 1 keeps whatever object it is given, and has no other endpoints", 
   assert.equal((await server.ask("GET", "one/a/b")).status, 404);
 });
 
+test("an empty list and a deleted version have a word in the header, as every refusal has", async (t) => {
+  const server = await engineServer(t);
+  await server.enable("kv", "kv");
+  const empty = await server.ask("LIST", "kv/metadata");
+  assert.deepEqual([empty.status, empty.json], [404, { errors: [] }]);
+  await server.must("POST", "kv/data/a", { data: { n: 1 } });
+  done(await server.ask("DELETE", "kv/data/a"));
+  const deleted = await server.ask("GET", "kv/data/a");
+  assert.equal(deleted.status, 404);
+  assert.equal(at(deleted, "data", "metadata", "version"), 1);
+  const answers = [empty, deleted, await server.ask("GET", "kv/subkeys/a")];
+  for (const { headers } of answers) assert.equal(headers["x-service-error"], "nothing_there");
+  const health = await server.test.call("GET", "/v1/sys/health?activecode=404");
+  assert.deepEqual([health.status, health.headers["x-service-error"]], [404, undefined]);
+});
+
 test("a secret over the size of a stored entry is 413, and the one before it stays", async (t) => {
   const server = await engineServer(t, { listener: { maxBody: 4 * 1024 * 1024 } as never });
   await server.enable("kv", "kv");
