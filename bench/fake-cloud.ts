@@ -36,10 +36,10 @@ export async function withFakeCloud<T>(use: (fake: FakeCloud) => Promise<T>): Pr
       ...keys,
       delay: async (delayMs) => {
         const body = JSON.stringify({ kind: "delay", action: "*", times: null, delayMs });
-        await told(await fetch(`${control}/faults`, { method: "POST", body }));
+        await bodyOf(await fetch(`${control}/faults`, { method: "POST", body }));
       },
       granted: async (action) => {
-        const calls = (await told(await fetch(`${control}/calls`))) as readonly {
+        const calls = (await bodyOf(await fetch(`${control}/calls`))) as readonly {
           readonly action: string;
           readonly outcome: string;
         }[];
@@ -52,7 +52,7 @@ export async function withFakeCloud<T>(use: (fake: FakeCloud) => Promise<T>): Pr
   }
 }
 
-async function told(answer: Response): Promise<unknown> {
+async function bodyOf(answer: Response): Promise<unknown> {
   if (!answer.ok) throw new Error(`the fake cloud answered ${answer.status}`);
   return await answer.json();
 }

@@ -129,9 +129,9 @@ async function bench(settings: Settings): Promise<number> {
 }
 
 function showReference(millis: readonly number[]): string {
-  const [least, most] = [Math.min(...millis), Math.max(...millis)].map((ms) => ms.toFixed(0));
+  const [min, max] = [Math.min(...millis), Math.max(...millis)].map((ms) => ms.toFixed(0));
   const advice = "compare only with runs where it took as long";
-  return `A fixed piece of work before each row took ${least} to ${most} ms; ${advice}.`;
+  return `A fixed piece of work before each row took ${min} to ${max} ms; ${advice}.`;
 }
 
 function jsonOf({ row, outcome, reference }: Result, judged: boolean): object {

@@ -25,7 +25,7 @@ test("parseServerAddress() reads scheme, host, port and a path in front", () => 
     ["https://proxy.example/hold/fast/", true, "proxy.example", 443, "/hold/fast"],
     ["https://h.example/v1", true, "h.example", 443, ""],
   ] as const) {
-    const { shown: _shown, socketPath, ...address } = parseServerAddress(text);
+    const { display: _display, socketPath, ...address } = parseServerAddress(text);
     assert.deepEqual(address, { secure, host, port, base });
     assert.equal(socketPath, null);
   }
@@ -125,12 +125,15 @@ test("the settings of one client are taken, and empty ones are not set", () => {
           [`${client}_SKIP_VERIFY`, "T"],
         ]),
     );
-    const told = of(env);
-    assert.equal(told.address.value, "addr");
-    assert.deepEqual([told.token?.from, told.token?.value.reveal()], [`${client}_TOKEN`, "t"]);
-    assert.deepEqual([told.namespace?.value, told.skipVerify], ["namespace", true]);
-    assert.equal(told.text("CAPATH")?.value, "capath");
-    assert.equal(told.text("TLS_SERVER_NAME")?.from, `${client}_TLS_SERVER_NAME`);
+    const environment = of(env);
+    assert.equal(environment.address.value, "addr");
+    assert.deepEqual(
+      [environment.token?.from, environment.token?.value.reveal()],
+      [`${client}_TOKEN`, "t"],
+    );
+    assert.deepEqual([environment.namespace?.value, environment.skipVerify], ["namespace", true]);
+    assert.equal(environment.text("CAPATH")?.value, "capath");
+    assert.equal(environment.text("TLS_SERVER_NAME")?.from, `${client}_TLS_SERVER_NAME`);
   }
   const alone = of({ VAULT_NAMESPACE: "team" });
   assert.equal(alone.namespace?.value, "team", "one setting alone is meant too");
@@ -149,12 +152,15 @@ test("address and token never come from two clients, and what is left out is nam
   const clients = ["HOLDFAST", "VAULT", "BAO", "NOMAD"];
   for (const [i, first] of clients.entries()) {
     for (const second of clients.slice(i + 1)) {
-      const told = new ClientEnvironment({ [`${first}_ADDR`]: "a", [`${second}_TOKEN`]: "t" });
-      assert.deepEqual([told.address.value, told.token], ["a", null]);
+      const environment = new ClientEnvironment({
+        [`${first}_ADDR`]: "a",
+        [`${second}_TOKEN`]: "t",
+      });
+      assert.deepEqual([environment.address.value, environment.token], ["a", null]);
       assert.ok(
-        told.unused("TOKEN")?.startsWith(`${second}_TOKEN is not used beside ${first}_ADDR`),
+        environment.unused("TOKEN")?.startsWith(`${second}_TOKEN is not used beside ${first}_ADDR`),
       );
-      assert.equal(told.unused("ADDR"), null);
+      assert.equal(environment.unused("ADDR"), null);
       const other = new ClientEnvironment({ [`${second}_ADDR`]: "a", [`${first}_TOKEN`]: "t" });
       assert.equal(other.address.from, "the default");
       assert.ok(

@@ -268,8 +268,8 @@ const PLAIN_TO_TLS =
 /** In the envelope, or in the header where the answer has none: there, several come as one text. */
 function warningsOf({ warnings }: JsonObject, received: Received): readonly string[] {
   if (Array.isArray(warnings)) return warnings.filter((one) => typeof one === "string");
-  const told = received.header("x-service-warning");
-  return told === undefined ? [] : [told];
+  const warning = received.header("x-service-warning");
+  return warning === undefined ? [] : [warning];
 }
 
 function parsed(text: string): JsonValue | undefined {

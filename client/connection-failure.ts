@@ -28,9 +28,9 @@ export class ConnectionFailure extends Failure {
 
   constructor(problem: ConnectionProblem, address: ServerAddress, detail: string) {
     const kind = problem === "timed-out" ? "timed-out" : "unavailable";
-    super(kind, CODES[problem], `${TEXTS[problem](address.shown)}${detail}`);
+    super(kind, CODES[problem], `${TEXTS[problem](address.display)}${detail}`);
     this.problem = problem;
-    this.address = address.shown;
+    this.address = address.display;
   }
 }
 

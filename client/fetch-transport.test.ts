@@ -66,9 +66,9 @@ test("why there is no answer is told by one word, without what was sent", async 
   const long = await answering(t, (_, response) => response.end("x".repeat(2000)));
   const problemOf = async (address: string, options: { timeout?: bigint; maxAnswer?: number }) => {
     const { timeout = 5_000_000_000n, ...more } = options;
-    const given = { address: parseServerAddress(address), timeout, ...more };
+    const settings = { address: parseServerAddress(address), timeout, ...more };
     const sent = { method: "GET", target: "/v1/x", headers: { a: "s3cret" }, body: null, held: 0n };
-    const error: unknown = await new FetchTransport(given).send(sent).catch((e: unknown) => e);
+    const error: unknown = await new FetchTransport(settings).send(sent).catch((e: unknown) => e);
     assert.ok(error instanceof ConnectionFailure, String(error));
     assert.doesNotMatch(error.message, /s3cret/);
     return error.problem;

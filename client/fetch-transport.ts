@@ -53,8 +53,8 @@ export class FetchTransport implements Transport {
   /** The runtime resolves dots and turns backslashes before it sends: that would be another request. */
   #urlOf(target: string): string {
     const { secure, host, port, base } = this.address;
-    const shownHost = host.includes(":") ? `[${host}]` : host;
-    const url = `${secure ? "https" : "http"}://${shownHost}:${port}${base}${target}`;
+    const displayHost = host.includes(":") ? `[${host}]` : host;
+    const url = `${secure ? "https" : "http"}://${displayHost}:${port}${base}${target}`;
     const [path] = `${base}${target}`.split("?", 1);
     if (URL.canParse(url) && new URL(url).pathname === path) return url;
     const message = 'a path may not hold ".", ".." or "\\": they are resolved before it is sent';

@@ -27,23 +27,27 @@ export interface NodeConnectOptions extends Partial<Omit<ConnectOptions, "fetch"
 
 export function connect(options: NodeConnectOptions = {}): Client {
   const env = options.env ?? process.env;
-  const told = new ClientEnvironment(env);
-  told.check();
+  const environment = new ClientEnvironment(env);
+  environment.check();
   const { value: typed, from } =
-    options.address === undefined ? told.address : { value: options.address, from: "options" };
+    options.address === undefined
+      ? environment.address
+      : { value: options.address, from: "options" };
   const address = parseServerAddress(typed);
   const { token, namespace, timeout, warn } = options;
   return new Client({
     transport: new NodeTransport({
       address,
-      tls: tlsChoice(told, options.tls ?? {}),
-      timeout: timeout === undefined ? told.timeout : nanosOf("timeout", timeout),
+      tls: tlsChoice(environment, options.tls ?? {}),
+      timeout: timeout === undefined ? environment.timeout : nanosOf("timeout", timeout),
       timers: realTimers,
     }),
     token:
-      typeof token === "string" ? new Secret(token) : (token ?? tokenOf(env, told, address, from)),
-    namespace: namespace ?? told.namespace?.value ?? "",
-    region: told.text("REGION")?.value ?? "",
+      typeof token === "string"
+        ? new Secret(token)
+        : (token ?? tokenOf(env, environment, address, from)),
+    namespace: namespace ?? environment.namespace?.value ?? "",
+    region: environment.text("REGION")?.value ?? "",
     ...(warn === undefined ? {} : { warn }),
   });
 }
@@ -51,31 +55,31 @@ export function connect(options: NodeConnectOptions = {}): Client {
 /** That of the environment, else that of the token file, where it is for this server. */
 function tokenOf(
   env: Environment,
-  told: ClientEnvironment,
+  environment: ClientEnvironment,
   address: ServerAddress,
   from: string,
 ): Secret<string> | null {
-  if (told.token !== null) return told.token.value;
+  if (environment.token !== null) return environment.token.value;
   const file = tokenFilePath(env);
   const token = readTokenFile(ownFiles, file);
   if (token === null) return null;
   return mayBeSent(addressesOf(ownFiles, file, token), address, from) ? token : null;
 }
 
-function tlsChoice(told: ClientEnvironment, chosen: Partial<TlsChoice>): TlsChoice {
+function tlsChoice(environment: ClientEnvironment, chosen: Partial<TlsChoice>): TlsChoice {
   const file = (name: "CACERT" | "CLIENT_CERT" | "CLIENT_KEY") => {
-    const path = told.text(name)?.value;
+    const path = environment.text(name)?.value;
     return path === undefined ? null : pemFile(path);
   };
-  if (told.text("CAPATH") !== null && chosen.ca === undefined) {
+  if (environment.text("CAPATH") !== null && chosen.ca === undefined) {
     const message = "a directory of authorities is not read here: set HOLDFAST_CACERT, or tls.ca";
     throw new Failure("invalid", "environment-invalid", message);
   }
   return {
-    ca: chosen.ca ?? file("CACERT") ?? told.text("CACERT_BYTES")?.value ?? null,
+    ca: chosen.ca ?? file("CACERT") ?? environment.text("CACERT_BYTES")?.value ?? null,
     certificate: chosen.certificate ?? file("CLIENT_CERT"),
     key: chosen.key ?? file("CLIENT_KEY"),
-    serverName: chosen.serverName ?? told.text("TLS_SERVER_NAME")?.value ?? null,
-    skipVerify: chosen.skipVerify ?? told.skipVerify,
+    serverName: chosen.serverName ?? environment.text("TLS_SERVER_NAME")?.value ?? null,
+    skipVerify: chosen.skipVerify ?? environment.skipVerify,
   };
 }

@@ -13,7 +13,7 @@ export interface ServerAddress {
   /** In front of /v1, for servers behind a path of a proxy; empty or "/a/b". */
   readonly base: string;
   /** For messages. */
-  readonly shown: string;
+  readonly display: string;
 }
 
 export function parseServerAddress(text: string): ServerAddress {
@@ -34,7 +34,7 @@ export function parseServerAddress(text: string): ServerAddress {
   const base = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = url.port === "" ? (secure ? 443 : 80) : Number(url.port);
-  return { secure, host, port, socketPath: null, base, shown: `${url.origin}${base}` };
+  return { secure, host, port, socketPath: null, base, display: `${url.origin}${base}` };
 }
 
 /** Whether what is sent to it stays on this machine. */
@@ -48,8 +48,8 @@ function socketAddress(text: string): ServerAddress {
   const path = text.replace(/^unix:(\/\/)?/, "");
   if (!path.startsWith("/"))
     throw refused("a socket needs its full path: unix:///run/holdfast.sock");
-  const shown = `unix://${path}`;
-  return { secure: false, host: "localhost", port: 80, socketPath: path, base: "", shown };
+  const display = `unix://${path}`;
+  return { secure: false, host: "localhost", port: 80, socketPath: path, base: "", display };
 }
 
 function refused(what: string): Failure {

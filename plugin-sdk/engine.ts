@@ -37,7 +37,7 @@ export interface EngineType<E> {
     Record<string, (engine: E, record: WriteAheadRecord, signal: AbortSignal) => Promise<void>>
   >;
   /** A record that is younger may belong to a request that still runs. Default 10 min. */
-  readonly leastUndoAge?: Nanos;
+  readonly minUndoAge?: Nanos;
   /** For one revocation or one undoing. Default 60 s. */
   readonly jobDeadline?: Nanos;
   /** Work that is due now and then, asked for about once a minute. Default none. */

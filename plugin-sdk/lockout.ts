@@ -38,18 +38,18 @@ const disabled = wire.body("lockout_disable").boolean("Whether nobody is locked 
 export const LOCKOUT_FIELDS = [threshold, duration, counterReset, disabled];
 
 /** What is left out stays as it was. */
-export function readLockout(given: JsonObject, before = DEFAULT_LOCKOUT): LockoutConfig {
-  const reset = given["lockout_counter_reset_duration"] ?? given["lockout_counter_reset"];
+export function readLockout(values: JsonObject, before = DEFAULT_LOCKOUT): LockoutConfig {
+  const reset = values["lockout_counter_reset_duration"] ?? values["lockout_counter_reset"];
   return {
-    threshold: threshold.read(given["lockout_threshold"]) ?? before.threshold,
-    duration: duration.read(given["lockout_duration"]) ?? before.duration,
+    threshold: threshold.read(values["lockout_threshold"]) ?? before.threshold,
+    duration: duration.read(values["lockout_duration"]) ?? before.duration,
     counterReset: counterReset.read(reset) ?? before.counterReset,
-    disabled: disabled.read(given["lockout_disable"]) ?? before.disabled,
+    disabled: disabled.read(values["lockout_disable"]) ?? before.disabled,
   };
 }
 
 /** As it is answered, and as readLockout takes it back. */
-export function shownLockout(config: LockoutConfig) {
+export function showLockout(config: LockoutConfig) {
   return {
     lockout_threshold: config.threshold,
     lockout_duration: inSeconds(config.duration),

@@ -57,7 +57,7 @@ export const loginFields = {
     .body("token_bound_cidrs")
     .list("Addresses and ranges from which one may log in, and use the token.", {
       max: MAX_RANGES,
-      shown: rangeForm,
+      show: rangeForm,
     })
     .optional(),
   withoutDefault: wire
@@ -77,17 +77,17 @@ export const loginFields = {
 export type LoginChange = Partial<InputOf<typeof loginFields>>;
 
 /** What is left out stays as it is. Refuses what no token could have. */
-export function changedTerms(before: LoginTerms, given: LoginChange): LoginTerms {
-  const names = given.policies;
+export function changedTerms(before: LoginTerms, change: LoginChange): LoginTerms {
+  const names = change.policies;
   const terms: LoginTerms = {
-    ttl: timeOf(given.ttl, before.ttl),
-    maxTtl: timeOf(given.maxTtl, before.maxTtl),
-    explicitMaxTtl: timeOf(given.explicitMaxTtl, before.explicitMaxTtl),
-    period: timeOf(given.period, before.period),
+    ttl: timeOf(change.ttl, before.ttl),
+    maxTtl: timeOf(change.maxTtl, before.maxTtl),
+    explicitMaxTtl: timeOf(change.explicitMaxTtl, before.explicitMaxTtl),
+    period: timeOf(change.period, before.period),
     policies: names === undefined ? before.policies : readPolicies(names),
-    boundTo: given.boundTo === undefined ? before.boundTo : readRanges(given.boundTo).texts,
-    withoutDefault: given.withoutDefault ?? before.withoutDefault,
-    uses: given.uses ?? before.uses,
+    boundTo: change.boundTo === undefined ? before.boundTo : readRanges(change.boundTo).texts,
+    withoutDefault: change.withoutDefault ?? before.withoutDefault,
+    uses: change.uses ?? before.uses,
   };
   const longest = shorter(terms.maxTtl, terms.explicitMaxTtl);
   if (longest !== null && (terms.ttl ?? 0n) > longest) {
@@ -138,7 +138,7 @@ export const loginOutputs = {
   token_type: out.oneOf(["default"], "There is one kind."),
 };
 
-export function shownTerms(terms: LoginTerms) {
+export function showTerms(terms: LoginTerms) {
   return {
     token_ttl: inSeconds(terms.ttl),
     token_max_ttl: inSeconds(terms.maxTtl),
@@ -246,8 +246,8 @@ export function isLoginName(text: string): boolean {
   return NAME.test(text);
 }
 
-function readPolicies(given: readonly string[]): readonly string[] {
-  const names = given.map((name) => name.trim()).filter((name) => name !== "");
+function readPolicies(policies: readonly string[]): readonly string[] {
+  const names = policies.map((name) => name.trim()).filter((name) => name !== "");
   const folded = new Set(names.map(policyName));
   if (folded.has(null)) throw refused(`invalid policy name: accepted are ${ACCEPTED_NAMES}`);
   // Judged after folding: every spelling of it is the same name (T-B10).
@@ -255,9 +255,9 @@ function readPolicies(given: readonly string[]): readonly string[] {
   return [...folded].filter((name) => name !== null);
 }
 
-function timeOf(given: Nanos | undefined, before: Nanos | null): Nanos | null {
-  if (given === undefined) return before;
-  return given === 0n ? null : given;
+function timeOf(requested: Nanos | undefined, before: Nanos | null): Nanos | null {
+  if (requested === undefined) return before;
+  return requested === 0n ? null : requested;
 }
 
 function shorter(a: Nanos | null, b: Nanos | null): Nanos | null {

@@ -183,14 +183,14 @@ function classesIn({ code: { text, strings } }: Read, makers: readonly Maker[]):
     const call = /\bsuper\(/.exec(body);
     if (at === null || call === null) return [{ ...above, name }];
     const parameters = namesOf(argumentsAt(body, at.index + at[0].length));
-    const given = argumentsAt(body, call.index + call[0].length);
+    const args = argumentsAt(body, call.index + call[0].length);
     return [
       {
         name,
         isClass: true,
         file: null,
-        kind: passedOn(above.kind, given, parameters, strings),
-        code: passedOn(above.code, given, parameters, strings) ?? "",
+        kind: passedOn(above.kind, args, parameters, strings),
+        code: passedOn(above.code, args, parameters, strings) ?? "",
       },
     ];
   });
@@ -211,14 +211,14 @@ function functionsIn(file: Read, makers: readonly Maker[]): Maker[] {
     for (const maker of makers) {
       const call = callOf(maker, file)?.exec(body) ?? null;
       if (call === null || typeof maker.code !== "number") continue;
-      const given = argumentsAt(body, call.index + call[0].length);
-      if (given[maker.code]?.trim() !== "code") continue;
+      const args = argumentsAt(body, call.index + call[0].length);
+      if (args[maker.code]?.trim() !== "code") continue;
       return [
         {
           name,
           isClass: false,
           file: file.path,
-          kind: passedOn(maker.kind, given, parameters, strings),
+          kind: passedOn(maker.kind, args, parameters, strings),
           code: parameters.indexOf("code"),
         },
       ];
@@ -230,12 +230,12 @@ function functionsIn(file: Read, makers: readonly Maker[]): Maker[] {
 /** What a maker's argument is to whoever calls the maker around it: a text, or one of its arguments. */
 function passedOn(
   position: string | number | null,
-  given: readonly string[],
+  args: readonly string[],
   parameters: readonly string[],
   strings: readonly string[],
 ): string | number | null {
   if (typeof position !== "number") return position;
-  const text = given[position]?.trim() ?? "";
+  const text = args[position]?.trim() ?? "";
   const literal = /^"(\d+)"$/.exec(text);
   if (literal !== null) return strings[Number(literal[1])] ?? "";
   const at = parameters.indexOf(text);
@@ -275,7 +275,7 @@ function constructions(
     return Array.from(code.text.matchAll(call), (match) => ({
       maker,
       at: match.index,
-      given: argumentsAt(code.text, match.index + match[0].length),
+      args: argumentsAt(code.text, match.index + match[0].length),
     }));
   });
   // What a class gives to super() is made where the class is: it may be made nowhere else by name.
@@ -284,20 +284,20 @@ function constructions(
       const declared = new RegExp(`\\bclass ${name} extends\\b`).test(code.text);
       return isClass && declared && typeof own === "string" && own !== "";
     })
-    .map((maker) => ({ maker, at: 0, given: [] }));
+    .map((maker) => ({ maker, at: 0, args: [] }));
   const supers = Array.from(code.text.matchAll(/\bsuper\(/g)).flatMap((match) => {
     const head = code.text.slice(0, match.index);
     const [, name, parent] = [...head.matchAll(/\bclass (\w+) extends (\w+)\b/g)].at(-1) ?? [];
     const maker = makers.find((one) => one.isClass && one.name === parent);
     const own = makers.find((one) => one.isClass && one.name === name);
     if (maker === undefined || typeof own?.code === "number") return [];
-    return [{ maker, at: match.index, given: argumentsAt(code.text, match.index + 6) }];
+    return [{ maker, at: match.index, args: argumentsAt(code.text, match.index + 6) }];
   });
-  return [...calls, ...fixed, ...supers].flatMap(({ maker, at, given }) => {
+  return [...calls, ...fixed, ...supers].flatMap(({ maker, at, args }) => {
     const line = lineAt(code.text, at);
     const values = (position: string | number | null): (string | null)[] => {
       if (typeof position !== "number") return [position];
-      return valuesOf(given[position] ?? "", at, code, constants);
+      return valuesOf(args[position] ?? "", at, code, constants);
     };
     const kinds = values(maker.kind);
     const kind = kinds.length === 1 ? kinds[0] || null : null;
@@ -401,8 +401,8 @@ export function errorsPage(
     .map(({ code, meaning, remedy, status }) => {
       const kind = places.get(code)?.find((one) => one.kind !== null)?.kind ?? null;
       const number = status ?? (kind === null ? null : (statusOf[kind] ?? null));
-      const shown = number === null ? "_as its cause_" : String(number);
-      return cells([`\`${wordOf({ code })}\``, shown, meaning, remedy]);
+      const display = number === null ? "_as its cause_" : String(number);
+      return cells([`\`${wordOf({ code })}\``, display, meaning, remedy]);
     });
   const own = sorted
     .filter(isOfClient)

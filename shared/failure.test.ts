@@ -28,14 +28,14 @@ test("describe() says of an error that is not ours what kind it is, and nothing 
   const parse = () => JSON.parse('{"password": hunter2}') as unknown;
   const thrown = thrownBy(parse);
   assert.match(thrown.message, /hunter2/, "it would tell");
-  const told = describe(thrown);
-  assert.match(told, /^unexpected SyntaxError at JSON\.parse/);
+  const message = describe(thrown);
+  assert.match(message, /^unexpected SyntaxError at JSON\.parse/);
   const inside = new Failure("internal", "internal-error", "internal error", { cause: thrown });
   assert.equal(describe(inside), "internal error: unexpected SyntaxError");
   const behind = new OwnError("a", { cause: new Error("hunter2", { cause: new OwnError("b") }) });
   assert.equal(describe(behind), "a: unexpected Error", "nor what stands behind it");
   const named = Object.assign(new Error("hunter2"), { name: "hunter2 again", code: "hunter2" });
-  for (const text of [told, describe(named), describe(new OwnError("x", { cause: named }))]) {
+  for (const text of [message, describe(named), describe(new OwnError("x", { cause: named }))]) {
     assert.doesNotMatch(text, /hunter2/);
   }
 });

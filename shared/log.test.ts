@@ -129,8 +129,8 @@ for (const format of ["standard", "json"] as const) {
 test("a standard value that could be read as further fields is quoted", () => {
   const { log, lines } = logging();
   log.info("m", { a: "x b=y", c: 'say "x"', d: "k=v", "odd key": 1 });
-  const shown = 'm: a="x b=y" c="say \\"x\\"" d="k=v" "odd key"=1\n';
-  assert.equal(lines[0]?.slice(-shown.length), shown);
+  const line = 'm: a="x b=y" c="say \\"x\\"" d="k=v" "odd key"=1\n';
+  assert.equal(lines[0]?.slice(-line.length), line);
 });
 
 test("JSON lines parse back to what was logged, and a field cannot replace a member of ours", () => {

@@ -106,8 +106,8 @@ const standardLine: Line = (time, level, name, message, fields) => {
   line += escapeUnseen(cut(message));
   let separator = ": ";
   for (const [key, value] of Object.entries(fields)) {
-    const shown = plain(value);
-    line += `${separator}${bare(key)}=${typeof shown === "string" ? bare(shown) : String(shown)}`;
+    const text = plain(value);
+    line += `${separator}${bare(key)}=${typeof text === "string" ? bare(text) : String(text)}`;
     separator = " ";
   }
   return `${line}\n`;
@@ -120,9 +120,9 @@ const jsonLine: Line = (time, level, name, message, fields) => {
   if (name !== "") line += `,"component":${quote(name)}`;
   line += `,"message":${quote(cut(message))}`;
   for (const [key, value] of Object.entries(fields)) {
-    const shown = plain(value);
-    const numeric = typeof shown !== "number" || Number.isFinite(shown);
-    const json = typeof shown !== "string" && numeric ? String(shown) : quote(String(shown));
+    const text = plain(value);
+    const numeric = typeof text !== "number" || Number.isFinite(text);
+    const json = typeof text !== "string" && numeric ? String(text) : quote(String(text));
     // Of two members with one name readers keep either: a field must not stand in for ours.
     line += `,${quote(RESERVED.has(key) ? `${key}_` : key)}:${json}`;
   }

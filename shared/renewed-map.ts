@@ -5,7 +5,7 @@
 // requests along that were long answered. So the whole is copied now and then: the new one is pointed
 // to by nobody.
 
-const LEAST = 64;
+const MIN_SIZE = 64;
 
 export class RenewedMap<K, V> {
   #map = new Map<K, V>();
@@ -25,7 +25,7 @@ export class RenewedMap<K, V> {
 
   set(key: K, value: V): void {
     this.#added++;
-    if (this.#added > LEAST + 2 * this.#map.size) this.#renew();
+    if (this.#added > MIN_SIZE + 2 * this.#map.size) this.#renew();
     this.#map.set(key, value);
   }
 

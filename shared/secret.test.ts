@@ -7,7 +7,7 @@ import { Secret } from "./secret.ts";
 
 const secret = new Secret("hunter2");
 
-const shown: readonly [way: string, text: string][] = [
+const forms: readonly [way: string, text: string][] = [
   // oxlint-disable-next-line typescript/restrict-template-expressions -- the accident under test
   ["a template literal", `${secret}`],
   ["String()", String(secret)],
@@ -22,7 +22,7 @@ const shown: readonly [way: string, text: string][] = [
   ["its own members", JSON.stringify(Object.getOwnPropertyDescriptors(secret))],
   ["a copy of its members", JSON.stringify(Object.assign({}, secret))],
 ];
-for (const [way, text] of shown) {
+for (const [way, text] of forms) {
   test(`a secret does not show through ${way}`, () => {
     assert.doesNotMatch(text, /hunter2/);
   });

@@ -3,7 +3,7 @@
 
 // How Node's inspection is told; a symbol of everybody, so that browsers can load this file too.
 const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
-const SHOWN = "[secret]";
+const REDACTED = "[secret]";
 
 export class Secret<T> {
   readonly #value: T;
@@ -17,18 +17,18 @@ export class Secret<T> {
   }
 
   toString(): string {
-    return SHOWN;
+    return REDACTED;
   }
 
   toJSON(): string {
-    return SHOWN;
+    return REDACTED;
   }
 
   [Symbol.toPrimitive](): string {
-    return SHOWN;
+    return REDACTED;
   }
 
   [INSPECT](): string {
-    return SHOWN;
+    return REDACTED;
   }
 }

@@ -53,11 +53,11 @@ export class Ceremonies {
     if (running.trimming) return; // two at once would each cut from the same tail
     running.trimming = true;
     try {
-      const leastEntries = BigInt(prng.int(40));
+      const minEntries = BigInt(prng.int(40));
       await trimLog(
         running.store,
         { clock: machine.clock, timers: running.timers },
-        { leastEntries },
+        { minEntries },
       );
     } finally {
       running.trimming = false;
@@ -67,10 +67,10 @@ export class Ceremonies {
   async check(): Promise<void> {
     const report = await this.#options.running.store.check();
     if (report.ok) return;
-    const shown = JSON.stringify(report, (_, value: unknown) =>
+    const text = JSON.stringify(report, (_, value: unknown) =>
       typeof value === "bigint" ? String(value) : value,
     );
-    throw new Violation(`the check finds damage where there is none: ${shown}`);
+    throw new Violation(`the check finds damage where there is none: ${text}`);
   }
 
   async reindex(): Promise<void> {

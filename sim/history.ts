@@ -33,7 +33,7 @@ export class Watching {
     }
   }
 
-  told(index: bigint, keys: readonly string[]): void {
+  acknowledge(index: bigint, keys: readonly string[]): void {
     for (const key of keys) {
       const isPaid = (debt: Debt) =>
         debt.key === key && (debt.entry.index === null || debt.entry.index <= index);
@@ -56,7 +56,7 @@ export class Watching {
 }
 
 export interface Waiting {
-  readonly least: bigint;
+  readonly min: bigint;
   called: boolean;
 }
 
@@ -84,7 +84,7 @@ export class History {
   }
 
   /** The least state that must survive a crash. */
-  get told(): State {
+  get acknowledged(): State {
     return this.#base;
   }
 
@@ -131,14 +131,14 @@ export class History {
     for (const watching of this.watches) watching.checkAnswered(position);
     this.#tell(position);
     for (const waiter of this.waiters) {
-      if (!waiter.called && this.#base.index >= waiter.least) {
-        throw new Violation(`a waiter for index ${waiter.least} was not called`);
+      if (!waiter.called && this.#base.index >= waiter.min) {
+        throw new Violation(`a waiter for index ${waiter.min} was not called`);
       }
     }
   }
 
   /** Somebody has learned that this index is durable. */
-  toldIndex(index: bigint): void {
+  acknowledgeIndex(index: bigint): void {
     if (index > this.#tip.index) throw new Violation(`index ${index} was told before it existed`);
     const last = this.#ahead.findLast((entry) => entry.index !== null && entry.index <= index);
     if (last !== undefined) this.#tell(last.position);

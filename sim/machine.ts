@@ -32,7 +32,7 @@ export interface MachineOptions {
 export interface Settings {
   readonly limits: Limits;
   readonly cacheBytes: number;
-  readonly leastMargin: number;
+  readonly minMargin: number;
   readonly maxEntryBytes: number;
   readonly reserveBytes: number;
 }
@@ -79,7 +79,7 @@ export class Machine {
     this.settings = {
       limits: { operations: made.pick([8, 16, 8192]), bytes: made.pick([24_576, 64 * MIB]) },
       cacheBytes: made.pick([0, 4096, 32 * MIB]),
-      leastMargin: made.pick([30, 1_000_000]),
+      minMargin: made.pick([30, 1_000_000]),
       maxEntryBytes: 4096,
       reserveBytes: 64 * MIB,
     };
@@ -116,7 +116,7 @@ export class Machine {
     const planted = prng.fork("plant");
     const volume = plantVolume(this.disk.mount(life), plant, planted);
     const { settings, clock, history } = this;
-    const { limits, cacheBytes, leastMargin, maxEntryBytes, reserveBytes } = settings;
+    const { limits, cacheBytes, minMargin, maxEntryBytes, reserveBytes } = settings;
     const skip = plant?.skip;
     let engine: SimEngine;
     try {
@@ -149,7 +149,7 @@ export class Machine {
       timers,
       log,
       cacheBytes,
-      leastMargin,
+      minMargin,
     });
     const opened = await this.#unsealOrCreate(store, barrier, prng);
     if (!opened) return false;
@@ -190,13 +190,13 @@ export class Machine {
   #recover(engine: SimEngine): void {
     const { history } = this;
     if (!history.recover(this.#audit.explains(engine))) {
-      const detail = this.#audit.describe(engine, history.told);
+      const detail = this.#audit.describe(engine, history.acknowledged);
       throw new Violation(`what the crash has left is no state that may be: ${detail}`);
     }
     this.#audit.check(engine, history.tip);
     const head = engine.meta(HEAD_ROW);
-    const shown = head === null ? "none" : hex(head.slice(-8));
-    this.#options.trace.add(`recovered at ${history.tip.index}, head ${shown}`);
+    const text = head === null ? "none" : hex(head.slice(-8));
+    this.#options.trace.add(`recovered at ${history.tip.index}, head ${text}`);
   }
 
   async #unsealOrCreate(store: ObservedStore, barrier: Barrier, prng: Prng): Promise<boolean> {
@@ -247,8 +247,8 @@ export class Machine {
       const due = ["the storage failed; stopping", "automatic rotation failed"];
       if (due.includes(message) && this.history.failure !== null) return;
       if (message.startsWith("the disk is nearly full") && this.disk.wasFull) return;
-      const shown = Object.entries(fields ?? {}).map(([key, value]) => `${key}=${String(value)}`);
-      this.#options.report(new Violation(`an error was logged: ${message} ${shown.join()}`));
+      const parts = Object.entries(fields ?? {}).map(([key, value]) => `${key}=${String(value)}`);
+      this.#options.report(new Violation(`an error was logged: ${message} ${parts.join()}`));
     };
     const log: Log = { debug: quiet, info: quiet, warn: quiet, error, child: () => log };
     return log;

@@ -4,7 +4,7 @@
 import type { Random } from "@holdfast/shared/world";
 import type { Batch, StorageEngine, Reads } from "../src/storage/engines/engine.ts";
 import { copyBatch, MemoryRows } from "../src/storage/engines/memory-rows.ts";
-import type { Changed as Told } from "../src/storage/store.ts";
+import type { Changed as StoreChange } from "../src/storage/store.ts";
 import type { Change } from "../src/storage/watch.ts";
 import type { SimFile, Volume } from "./stores/disk.ts";
 import type { SimEngineOptions } from "./stores/engine.ts";
@@ -14,7 +14,7 @@ import type { Prng } from "./prng.ts";
 
 export interface StorePlant {
   readonly watch?: (call: (change: Change) => void) => (change: Change) => void;
-  readonly onCommit?: (call: (changed: Told) => void) => (changed: Told) => void;
+  readonly onCommit?: (call: (changed: StoreChange) => void) => (changed: StoreChange) => void;
 }
 
 export interface Plant {

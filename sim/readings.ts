@@ -96,11 +96,11 @@ export class Readings {
     const off = view.watch(place, ({ index, keys }) => {
       try {
         if (index !== view.index) throw new Violation("a watcher was told another index");
-        watching.told(
+        watching.acknowledge(
           index,
           keys.map((key) => view.prefix + key),
         );
-        history.toldIndex(index);
+        history.acknowledgeIndex(index);
         if (this.#prng.chance(0.5) && !this.#running.barrier.sealed) this.read();
         if (!this.#prng.chance(0.2)) return;
         off();
@@ -116,13 +116,13 @@ export class Readings {
     const { machine, report } = this.#options;
     const { history } = machine;
     const { store } = this.#running;
-    const waiter = { least: store.index + BigInt(1 + this.#prng.int(5)), called: false };
-    const off = store.onIndex(waiter.least, () => {
+    const waiter = { min: store.index + BigInt(1 + this.#prng.int(5)), called: false };
+    const off = store.onIndex(waiter.min, () => {
       try {
         if (waiter.called) throw new Violation("a waiter was called twice");
         waiter.called = true;
-        if (store.index < waiter.least) throw new Violation("a waiter was called early");
-        history.toldIndex(store.index);
+        if (store.index < waiter.min) throw new Violation("a waiter was called early");
+        history.acknowledgeIndex(store.index);
       } catch (error) {
         report(error);
       }

@@ -15,7 +15,7 @@ import type { SeedOptions } from "./scenario.ts";
 import { type Outcome, outcomeOf } from "./seed-worker.ts";
 import { SECOND } from "./world.ts";
 
-const MAX_SHOWN = 3; // red seeds with all detail: many mostly have one cause
+const MAX_DETAILED = 3; // red seeds with all detail: many mostly have one cause
 const PROGRESS_EVERY = 10_000; // milliseconds
 
 interface Job {
@@ -64,9 +64,9 @@ async function main(): Promise<number> {
   const seconds = (performance.now() - began) / 1000;
   const red = outcomes.filter((outcome) => outcome.red !== null);
   const how = (follow ? " --follow" : "") + (plant === undefined ? "" : ` --plant ${plant}`);
-  red.slice(0, MAX_SHOWN).forEach((outcome) => report(outcome, how));
-  if (red.length > MAX_SHOWN) {
-    const others = red.slice(MAX_SHOWN).map(({ seed }) => seed);
+  red.slice(0, MAX_DETAILED).forEach((outcome) => report(outcome, how));
+  if (red.length > MAX_DETAILED) {
+    const others = red.slice(MAX_DETAILED).map(({ seed }) => seed);
     console.log(`also red: ${others.join(" ")}`);
   }
   if (plant === undefined && count > 1) reportCoverage(outcomes);
@@ -78,14 +78,14 @@ async function main(): Promise<number> {
 async function runAll({ from, count, jobs, options, untilRed }: Job): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   let next = from;
-  let told = performance.now();
+  let reported = performance.now();
   let stopped = false;
   const take = () => (stopped || next >= from + count ? null : next++);
   const add = (outcome: Outcome) => {
     outcomes.push(outcome);
     stopped ||= untilRed && outcome.red !== null;
-    if (performance.now() - told < PROGRESS_EVERY) return;
-    told = performance.now();
+    if (performance.now() - reported < PROGRESS_EVERY) return;
+    reported = performance.now();
     const red = outcomes.filter((one) => one.red !== null).length;
     console.error(`${outcomes.length} of ${count} seeds, ${red} red`);
   };

@@ -172,8 +172,8 @@ class Scenario {
     });
     let refused = false; // sealed or failed: no use in asking again at once
     while (this.#operations < this.#target) {
-      const most = (refused ? 40 : 4) * MILLISECOND;
-      const pause = !refused && prng.chance(0.3) ? 0 : prng.int(most);
+      const max = (refused ? 40 : 4) * MILLISECOND;
+      const pause = !refused && prng.chance(0.3) ? 0 : prng.int(max);
       const rest = this.#faults.idleUntil - this.#world.now;
       await this.#world.sleep(Math.max(pause, rest), running.life);
       const acting = client.act();

@@ -32,7 +32,7 @@ export function countingType(options: CountingPartOptions): EngineType<unknown> 
     });
   }
   if (plant === "blocking") outside.happen("revoke", block);
-  const type = countingEngine(outside, { leastUndoAge: MIN_UNDO_AGE });
+  const type = countingEngine(outside, { minUndoAge: MIN_UNDO_AGE });
   return anyEngine(plant === "no-undo" ? { ...type, undo: { object: async () => {} } } : type);
 }
 

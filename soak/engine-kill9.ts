@@ -91,8 +91,8 @@ class Run {
   get figure(): string {
     const undone = this.#ledger.journal.events.filter(({ cause }) => cause === "undo").length;
     const kills = `${this.kills} kills (${this.#atStep} at a step of the engine)`;
-    const told = `${this.#issued} acknowledged leases, ${this.#revoked} acknowledged ends, ${this.#lost} answers lost, ${undone} undone`;
-    return `${kills}, ${told}: ${this.wrong.length === 0 ? "0 leaked, 0 lost, 0 twice" : "something is wrong"}`;
+    const summary = `${this.#issued} acknowledged leases, ${this.#revoked} acknowledged ends, ${this.#lost} answers lost, ${undone} undone`;
+    return `${kills}, ${summary}: ${this.wrong.length === 0 ? "0 leaked, 0 lost, 0 twice" : "something is wrong"}`;
   }
 
   get lastLog(): string {

@@ -96,8 +96,8 @@ async function storm(
   );
   if (p99 > MAX_P99_MS) wrong.push(`reads took ${p99.toFixed(0)} ms at p99`);
   if (growth > MAX_GROWTH_MIB) wrong.push(`the server grew by ${growth.toFixed(0)} MiB`);
-  const asked = journal.events.filter(({ cause }) => cause === "revoke").length;
-  if (asked !== n) wrong.push(`${asked} revocations of ${n} leases reached the outside`);
+  const revoked = journal.events.filter(({ cause }) => cause === "revoke").length;
+  if (revoked !== n) wrong.push(`${revoked} revocations of ${n} leases reached the outside`);
   const undone = journal.events.filter(({ cause }) => cause === "undo").length;
   if (undone > 0) wrong.push(`${undone} objects were undone`);
   await untilForgotten(api);
@@ -113,9 +113,9 @@ async function prepare(api: Api): Promise<void> {
   }
 }
 
-async function rolesUpTo(api: Api, most: number): Promise<void> {
+async function rolesUpTo(api: Api, max: number): Promise<void> {
   for (let mount = 0; mount < MOUNTS; mount++) {
-    const roles = Array.from({ length: most }, (_, i) => i + 1);
+    const roles = Array.from({ length: max }, (_, i) => i + 1);
     while (roles.length > 0) {
       await Promise.all(
         roles

@@ -132,12 +132,12 @@ export class ObservedServer {
 
   /** What the probe has seen since it was last asked. */
   async read(): Promise<ProbeReading> {
-    const told = once(this.#child, "message");
+    const answered = once(this.#child, "message");
     this.tell({ ask: "read" });
     const gone = this.#exit.then(() => {
       throw new Error(`the server ended with ${this.ended}`);
     });
-    const [reading] = (await Promise.race([told, gone])) as [ProbeReading];
+    const [reading] = (await Promise.race([answered, gone])) as [ProbeReading];
     return reading;
   }
 

@@ -34,7 +34,7 @@ interface Made {
   readonly secret: string;
   readonly owner: string;
   /** Exchanges that were acknowledged, over its whole life. */
-  given: number;
+  granted: number;
   /** Attempts whose answer never came. */
   lost: number;
   /** The server was started again since the attempts, and it was tried then. */
@@ -115,7 +115,7 @@ class Run {
       );
       const statuses = answers.map((answer) => answer?.status ?? 0);
       const refused = statuses.filter((status) => status === 403).length;
-      if (made.given + this.#count(made, answers) !== 1 || refused !== AT_ONCE - 1) {
+      if (made.granted + this.#count(made, answers) !== 1 || refused !== AT_ONCE - 1) {
         this.wrong.push(`round ${this.#rounds}: ${statuses.join(" ")}`);
       }
     }
@@ -128,7 +128,7 @@ class Run {
       Array.from({ length: ATTEMPTS }, async () => {
         const answer = await this.#exchange(one.secret);
         if (answer === null) one.lost++;
-        else one.given += this.#count(one, [answer]);
+        else one.granted += this.#count(one, [answer]);
       }),
     );
     await pause(this.#random.int(LONGEST_MS));
@@ -146,16 +146,16 @@ class Run {
   }
 
   async #tryAgain(one: Made, untouched: boolean): Promise<void> {
-    const before = one.given;
+    const before = one.granted;
     const answers = await Promise.all(
       Array.from({ length: ATTEMPTS }, () => this.#exchange(one.secret)),
     );
-    one.given += this.#count(one, answers);
-    const got = one.given - before;
+    one.granted += this.#count(one, answers);
+    const got = one.granted - before;
     const strange = answers.find((answer) => answer?.status !== 200 && answer?.status !== 403);
     if (strange !== undefined)
       this.wrong.push(`after a start: ${strange?.status} ${strange?.text}`);
-    if (one.given > 1) {
+    if (one.granted > 1) {
       this.wrong.push(`kill ${this.#kills}: one was exchanged ${before} + ${got} times`);
     }
     if (one.settled) return;
@@ -173,17 +173,17 @@ class Run {
 
   /** How many of the answers gave its owner's token away; any other token is wrong. */
   #count({ owner }: Made, answers: readonly Answer[]): number {
-    const given = answers.filter((answer) => answer?.status === 200);
-    if (given.some((answer) => answer !== null && at(answer, "Token", "SecretID") !== owner)) {
+    const granted = answers.filter((answer) => answer?.status === 200);
+    if (granted.some((answer) => answer !== null && at(answer, "Token", "SecretID") !== owner)) {
       this.wrong.push("an exchange gave another token than the owner's");
     }
-    return given.length;
+    return granted.length;
   }
 
   async #make(owner: string): Promise<Made> {
     const made = await this.#owner.expect([200], "POST", "acl/token/onetime", { token: owner });
     const secret = String(at(made, "OneTimeToken", "OneTimeSecretID"));
-    return { secret, owner, given: 0, lost: 0, settled: false };
+    return { secret, owner, granted: 0, lost: 0, settled: false };
   }
 
   /** Null when the answer was lost. */

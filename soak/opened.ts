@@ -66,7 +66,7 @@ export async function openStore(options: OpenOptions): Promise<Opened> {
       clock,
       timers,
       log,
-      retention: () => ({ leastEntries: 2048n }),
+      retention: () => ({ minEntries: 2048n }),
     });
     trimmer.open();
     const close = async () => {

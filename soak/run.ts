@@ -205,7 +205,7 @@ let good = true;
 if (name === "ci") {
   good = await shortRuns(seed);
 } else {
-  const asked: Size = {
+  const requested: Size = {
     cycles: values.cycles === undefined ? undefined : number("cycles", values.cycles, 1),
     clients: number("clients", values.clients, 16),
     images: values.images === undefined ? undefined : number("images", values.images, 1),
@@ -216,6 +216,6 @@ if (name === "ci") {
     only: values.only,
     quick: values.quick ?? false,
   };
-  good = await run(name, asked, values.plant ?? false);
+  good = await run(name, requested, values.plant ?? false);
 }
 process.exitCode = good ? 0 : 1;

@@ -64,9 +64,9 @@ async function main(options: TargetOptions): Promise<number> {
   void store.failed.then(() => (failed = true));
   const client = async (id: number) => {
     for (let done = 0; (options.writes === 0 || done < options.writes) && !failed; done++) {
-      const told = (n: number) => void writeSync(ackFd, `${id} ${n}\n`);
-      if (plant === "ack-early") await ledger.next(id, told);
-      else told(await ledger.next(id));
+      const acknowledge = (n: number) => void writeSync(ackFd, `${id} ${n}\n`);
+      if (plant === "ack-early") await ledger.next(id, acknowledge);
+      else acknowledge(await ledger.next(id));
     }
   };
   const clients = Array.from({ length: options.clients }, (_, id) => client(id));

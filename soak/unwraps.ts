@@ -29,10 +29,10 @@ export async function unwraps({ rounds, plant, say }: UnwrapsOptions): Promise<R
       const answers = await Promise.all(
         Array.from({ length: AT_ONCE }, () => api.call("POST", "sys/wrapping/unwrap", { token })),
       );
-      const given = answers.filter(({ status }) => status === 200);
+      const granted = answers.filter(({ status }) => status === 200);
       const refused = answers.filter(({ status }) => status === 400).length;
-      const right = given.every((answer) => at(answer, "data", "round") === body.round);
-      if (given.length !== 1 || refused !== AT_ONCE - 1 || !right) {
+      const right = granted.every((answer) => at(answer, "data", "round") === body.round);
+      if (granted.length !== 1 || refused !== AT_ONCE - 1 || !right) {
         found.push(`round ${done}: ${answers.map(({ status }) => status).join(" ")}`);
       }
       if ((done + 1) % 25 === 0) say(`${done + 1} rounds`);

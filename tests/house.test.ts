@@ -15,6 +15,7 @@ import {
   depth,
   fileName,
   openingComment,
+  dialect,
   switchedOffTests,
   unknownFiles,
 } from "./house/files.ts";
@@ -283,6 +284,21 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     on: scripts,
   },
+  "names are plain words": {
+    check: dialect,
+    violations: [
+      ["src/core/a.ts", "const given = 1;"],
+      ["src/core/a.ts", "function f(told = 1) {}"],
+      ["src/core/a.ts", "const { a: asked } = b;"],
+      ["engines/kv/a.ts", "interface ShownSecret {}"],
+      ["tests/a.ts", "const MOST_BYTES = 5;"],
+    ],
+    innocent: [
+      ["src/core/a.ts", "// What is given is told.\nuse('asked'); const masked = row.toldAt;"],
+      ["src/core/a.ts", "const row = { given: 1 }; if (isAtMost(row)) foretold();"],
+    ],
+    on: scripts.filter((path) => !path.startsWith("client/api/")),
+  },
   "no test is switched off": {
     check: switchedOffTests,
     violations: [
@@ -408,11 +424,11 @@ test("importsOf() finds every form of import with its line", () => {
     'export const k = "k", from = "l";',
     "import.meta.dirname;",
   ].join("\n");
-  const shown = importsOf(readCode(source)).map((found) => {
+  const imports = importsOf(readCode(source)).map((found) => {
     return `${found.line} ${found.to}${found.typeOnly ? " type" : ""}`;
   });
   assert.deepEqual(
-    shown.toSorted(),
+    imports.toSorted(),
     ["10 i", "11 j", "1 a", "2 b type", "3 c", "7 f", "8 g", "9 h type"].toSorted(),
   );
 });

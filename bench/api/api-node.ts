@@ -51,12 +51,12 @@ listener "tcp" {
 async function unsealed(url: string): Promise<Caller> {
   const stranger = { url, headers: {} };
   const shares = { secret_shares: 1, secret_threshold: 1 };
-  const { keys, root_token: token } = shownAtInit(await call(stranger, "PUT", "sys/init", shares));
+  const { keys, root_token: token } = initAnswer(await call(stranger, "PUT", "sys/init", shares));
   await call(stranger, "PUT", "sys/unseal", { key: keys[0] });
   return { url, headers: { "X-Service-Token": token } };
 }
 
-function shownAtInit(body: unknown): { keys: readonly string[]; root_token: string } {
+function initAnswer(body: unknown): { keys: readonly string[]; root_token: string } {
   return body as { keys: string[]; root_token: string }; // as sys/init answers
 }
 

@@ -46,11 +46,11 @@ function lineOf(output: string, part: string): string[] {
 
 /** Another server with the same API, as far as it is asked here. */
 async function peer(t: TestContext, status = 200) {
-  const asked: { what: string; token: string | undefined; namespace: string }[] = [];
+  const requests: { what: string; token: string | undefined; namespace: string }[] = [];
   const server = createServer((request, response) => {
     const token = request.headers["x-vault-token"]?.toString();
     const namespace = request.url?.replace("/v1/sys/namespaces/", "") ?? "";
-    asked.push({ what: request.method ?? "", token, namespace });
+    requests.push({ what: request.method ?? "", token, namespace });
     request.resume().on("end", () => {
       response.statusCode = status;
       response.end('{"data":{}}');
@@ -64,7 +64,7 @@ async function peer(t: TestContext, status = 200) {
   });
   const address = server.address();
   assert.ok(address !== null && typeof address === "object");
-  return { url: `http://127.0.0.1:${address.port}`, asked };
+  return { url: `http://127.0.0.1:${address.port}`, asked: requests };
 }
 
 test("the rows of the API start the server themselves and leave nothing behind", async (t) => {
@@ -83,7 +83,7 @@ test("the rows of the API start the server themselves and leave nothing behind",
 });
 
 test("--target runs the same load at another server and shows the ratios", async (t) => {
-  const { url, asked } = await peer(t);
+  const { url, asked: requests } = await peer(t);
   const args = ["api/writes", "--target", url, "--token", TOKEN, "--json", "figures.json"];
   const { status, stdout, stderr, directory } = await bench(t, ...args);
   assert.equal(status, 0, stderr + stdout);
@@ -99,16 +99,16 @@ test("--target runs the same load at another server and shows the ratios", async
   assert.ok(Math.abs(rows[0].median / theirs / Number(ratio?.replaceAll(",", "")) - 1) < 0.05);
   assert.doesNotMatch(json + stdout + stderr, new RegExp(TOKEN));
 
-  assert.ok(asked.every(({ token }) => token === TOKEN));
-  const made = asked.slice(0, 8);
-  const removed = asked.slice(-8);
+  assert.ok(requests.every(({ token }) => token === TOKEN));
+  const made = requests.slice(0, 8);
+  const removed = requests.slice(-8);
   const names = made.map(({ namespace }) => namespace);
   assert.equal(new Set(names).size, 8);
   assert.deepEqual(
     removed.map(({ what, namespace }) => `${what} ${namespace}`),
     names.map((name) => `DELETE ${name}`),
   );
-  const load = asked.slice(8, -8);
+  const load = requests.slice(8, -8);
   assert.ok(load.length > 16 && load.every(({ what }) => what === "POST"));
   assert.deepEqual(new Set(load.map(({ namespace }) => namespace)), new Set(names));
 });

@@ -45,10 +45,10 @@ const request = (url: URL, path: string) => {
 test("every client goes through its own requests over one connection, and all are counted", async (t) => {
   const seen = new Map<string, number>();
   const connections = new Set<Socket>();
-  const url = await http(t, (asked, response) => {
-    const by = `${asked.url} ${String(asked.headers["x-service-token"])}`;
+  const url = await http(t, (incoming, response) => {
+    const by = `${incoming.url} ${String(incoming.headers["x-service-token"])}`;
     seen.set(by, (seen.get(by) ?? 0) + 1);
-    connections.add(asked.socket);
+    connections.add(incoming.socket);
     response.end("{}");
   });
   const clients = [[request(url, "a"), request(url, "b")], [request(url, "c")]];
@@ -69,11 +69,11 @@ test("every client goes through its own requests over one connection, and all ar
 
 test("a body is sent with its length and arrives whole", async (t) => {
   const bodies = new Set<string>();
-  const url = await http(t, (asked, response) => {
+  const url = await http(t, (incoming, response) => {
     let text = "";
-    asked.setEncoding("utf8").on("data", (part: string) => (text += part));
-    asked.on("end", () => {
-      bodies.add(`${asked.method} ${text}`);
+    incoming.setEncoding("utf8").on("data", (part: string) => (text += part));
+    incoming.on("end", () => {
+      bodies.add(`${incoming.method} ${text}`);
       response.writeHead(204).end();
     });
   });
@@ -84,20 +84,20 @@ test("a body is sent with its length and arrives whole", async (t) => {
 });
 
 test("what follows is made of the answer before, also over a new connection, and counts with it", async (t) => {
-  let given = 0;
-  const asked: string[] = [];
+  let granted = 0;
+  const requests: string[] = [];
   const url = await http(t, (incoming, response) => {
-    asked.push(incoming.url ?? "");
-    if (given % 3 === 2) response.shouldKeepAlive = false;
-    response.end(incoming.url === "/v1/first" ? `${++given}` : "{}");
+    requests.push(incoming.url ?? "");
+    if (granted % 3 === 2) response.shouldKeepAlive = false;
+    response.end(incoming.url === "/v1/first" ? `${++granted}` : "{}");
   });
   const clients = [[request(url, "first")]];
   const follow = (body: string) => request(url, `then-${body}`);
   const { latencies } = await load(url, { clients, statuses: [200], follow }, 50);
-  assert.ok(given > 3);
-  assert.equal(latencies.length, given);
-  const expected = Array.from({ length: given }, (_, i) => ["/v1/first", `/v1/then-${i + 1}`]);
-  assert.deepEqual(asked, expected.flat());
+  assert.ok(granted > 3);
+  assert.equal(latencies.length, granted);
+  const expected = Array.from({ length: granted }, (_, i) => ["/v1/first", `/v1/then-${i + 1}`]);
+  assert.deepEqual(requests, expected.flat());
 });
 
 test("answers in pieces are put together", async (t) => {
@@ -147,12 +147,12 @@ test("any other status, a lost connection or a surplus of bytes fails the load",
 });
 
 test("a server that does not answer fails the load instead of holding it up", async (t) => {
-  const asked = Promise.withResolvers<void>();
-  const url = await raw(t, () => asked.resolve());
+  const requested = Promise.withResolvers<void>();
+  const url = await raw(t, () => requested.resolve());
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const clients = [[request(url, "a")]];
   const failed = assert.rejects(load(url, { clients, statuses: [200] }, 30), /not answered within/);
-  await asked.promise;
+  await requested.promise;
   t.mock.timers.tick(60_000);
   await failed;
 });

@@ -21,7 +21,7 @@ import type { Context, Figures, Row } from "../row.ts";
 const RULES = 50; // of each policy
 const MAX_TO_COMPILE_MS = 500;
 const MAX_TO_DECIDE_US = 20;
-const ASKED = 10_000; // different questions
+const QUESTIONS = 10_000; // different questions
 
 /** Half of the rules exact, the others with a star, with `+`, or both, as people write them. */
 function labelOf(policy: number, rule: number): string {
@@ -91,8 +91,8 @@ function made(policies: number, body: keyof typeof BODIES = "plain"): Made {
 }
 
 function question(path: string, more: Partial<Question> = {}): Question {
-  const asked = { namespace: ROOT_NAMESPACE, path, sudo: false, data: {}, wrapTtl: null };
-  return { ...asked, capability: "read", ...more };
+  const query = { namespace: ROOT_NAMESPACE, path, sudo: false, data: {}, wrapTtl: null };
+  return { ...query, capability: "read", ...more };
 }
 
 interface Worked {
@@ -149,12 +149,12 @@ const compiling: readonly Row[] = [
     budget: { atMost: MAX_TO_COMPILE_MS },
     run: async (context) => {
       const { rights, caller, touch } = made(sizeOf(context));
-      const asked = rights();
-      await worked(asked, caller); // parses them all
+      const decided = rights();
+      await worked(decided, caller); // parses them all
       return figures(
         await rounds(context, () => {
           touch();
-          return worked(asked, caller);
+          return worked(decided, caller);
         }),
       );
     },
@@ -184,14 +184,14 @@ function decision(
     run: async (context) => {
       const policies = sizeOf(context);
       const { rights, caller } = made(policies, body);
-      const asked = rights();
-      await worked(asked, caller);
-      const questions = Array.from({ length: ASKED }, (_, i) => {
+      const decided = rights();
+      await worked(decided, caller);
+      const questions = Array.from({ length: QUESTIONS }, (_, i) => {
         return ask((i * 7919) % policies, (i * 31) % RULES);
       });
       const next = shuffledForever(questions);
       const call = () => {
-        if (asked.decide(caller, next()) instanceof Promise) throw new Error("it was waited for");
+        if (decided.decide(caller, next()) instanceof Promise) throw new Error("it was waited for");
       };
       return { samples: await rounds(context, () => microsPerCall(roundMillis(context), call)) };
     },

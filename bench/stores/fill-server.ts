@@ -58,10 +58,10 @@ export async function fillServer(
   const server = await opened(data);
   const stranger = { url: server.addresses[0] ?? "", headers: {} };
   const shares = { secret_shares: 1, secret_threshold: 1 };
-  const shown = keysFrom(await call(stranger, "PUT", "sys/init", shares));
-  writeFileSync(keys, JSON.stringify(shown), { mode: 0o600 });
-  await call(stranger, "PUT", "sys/unseal", { key: shown.keys[0] });
-  await fill(server, { ...stranger, headers: { "X-Service-Token": shown.root_token } });
+  const initial = keysFrom(await call(stranger, "PUT", "sys/init", shares));
+  writeFileSync(keys, JSON.stringify(initial), { mode: 0o600 });
+  await call(stranger, "PUT", "sys/unseal", { key: initial.keys[0] });
+  await fill(server, { ...stranger, headers: { "X-Service-Token": initial.root_token } });
   await trimmed(server.store);
   await server.stop();
 }
@@ -71,5 +71,5 @@ export async function fillServer(
  * ones have come would fall into a row.
  */
 export async function trimmed(store: Store): Promise<void> {
-  await trimLog(store, world, { leastEntries: 0n });
+  await trimLog(store, world, { minEntries: 0n });
 }

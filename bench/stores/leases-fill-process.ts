@@ -33,8 +33,8 @@ async function mountsOf(owner: Caller): Promise<string[]> {
   const uuids: string[] = [];
   for (let i = 0; i < MOUNTS; i++) {
     await call(owner, "POST", `sys/mounts/leased-${i}`, { type: "kv" });
-    const shown = await call(owner, "GET", `sys/mounts/leased-${i}`);
-    uuids.push(/"uuid":"([^"]+)"/.exec(JSON.stringify(shown))?.[1] ?? "");
+    const mount = await call(owner, "GET", `sys/mounts/leased-${i}`);
+    uuids.push(/"uuid":"([^"]+)"/.exec(JSON.stringify(mount))?.[1] ?? "");
   }
   return uuids;
 }

@@ -23,7 +23,7 @@ export interface SlowSyncInput {
 /** One figure per round, all in µs. */
 export interface Reads {
   readonly callP99: readonly number[];
-  readonly callMost: readonly number[];
+  readonly maxCall: readonly number[];
   readonly answerP99: readonly number[];
 }
 
@@ -37,7 +37,7 @@ function readsOf(rounds: readonly Probed[]): Reads {
   const micros = (samples: readonly number[], rank: number) => 1000 * quantile(samples, rank);
   return {
     callP99: rounds.map(({ calls }) => micros(calls, 0.99)),
-    callMost: rounds.map(({ calls }) => micros(calls, 1)),
+    maxCall: rounds.map(({ calls }) => micros(calls, 1)),
     answerP99: rounds.map(({ answers }) => micros(answers, 0.99)),
   };
 }

@@ -42,7 +42,7 @@ async function measure(context: Context): Promise<Figures> {
   return {
     samples: slow.busy.callP99,
     also: [
-      figure("longest get", "µs", slow.busy.callMost),
+      figure("longest get", "µs", slow.busy.maxCall),
       figure("get p99 without writers", "µs", slow.quiet.callP99),
       figure("turn and get p99, slow syncs, 64 writers", "µs", slow.busy.answerP99),
       figure("turn and get p99, usual syncs, 64 writers", "µs", fast.busy.answerP99),

@@ -11,7 +11,7 @@ import { DEFAULT_ADDRESS } from "../server-address.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Told<T> {
+export interface Setting<T> {
   readonly value: T;
   /** Where it came from, for people: "HOLDFAST_ADDR", "-address", "the default". */
   readonly from: string;
@@ -112,37 +112,39 @@ export class ClientEnvironment {
       OWN;
   }
 
-  get address(): Told<string> {
+  get address(): Setting<string> {
     return this.#pair("ADDR") ?? { value: DEFAULT_ADDRESS, from: "the default" };
   }
 
-  get token(): Told<Secret<string>> | null {
-    const told = this.#pair("TOKEN");
-    return told === null ? null : { value: new Secret(told.value.trim()), from: told.from };
+  get token(): Setting<Secret<string>> | null {
+    const setting = this.#pair("TOKEN");
+    return setting === null
+      ? null
+      : { value: new Secret(setting.value.trim()), from: setting.from };
   }
 
   /** Null for the root namespace. Our own variable decides also when it is empty: that is root. */
-  get namespace(): Told<string> | null {
+  get namespace(): Setting<string> | null {
     if (this.#env[`${OWN}_NAMESPACE`] === "") return null;
-    const told = this.text("NAMESPACE");
-    if (told === null || told.from !== "NOMAD_NAMESPACE") return told;
+    const setting = this.text("NAMESPACE");
+    if (setting === null || setting.from !== "NOMAD_NAMESPACE") return setting;
     // There the first namespace has a name, and "*" asks for all of them.
-    if (told.value === "*") throw invalid(`${told.from} must name one namespace`);
-    return told.value === "default" ? null : told;
+    if (setting.value === "*") throw invalid(`${setting.from} must name one namespace`);
+    return setting.value === "default" ? null : setting;
   }
 
   get skipVerify(): boolean {
-    const told = this.text("SKIP_VERIFY");
-    return told !== null && switchOf(told);
+    const setting = this.text("SKIP_VERIFY");
+    return setting !== null && switchOf(setting);
   }
 
   get timeout(): Nanos {
-    const told = this.text("CLIENT_TIMEOUT");
-    return told === null ? DEFAULT_TIMEOUT : positive(told.value, told.from);
+    const setting = this.text("CLIENT_TIMEOUT");
+    return setting === null ? DEFAULT_TIMEOUT : positive(setting.value, setting.from);
   }
 
   /** Our own, else that of the client whose settings count. */
-  text(name: Exclude<ClientSetting, "ADDR" | "TOKEN">): Told<string> | null {
+  text(name: Exclude<ClientSetting, "ADDR" | "TOKEN">): Setting<string> | null {
     return this.#of(OWN, name) ?? this.#of(this.#client, name);
   }
 
@@ -150,10 +152,10 @@ export class ClientEnvironment {
   check(): void {
     const { refused = [] } = OTHERS.find(({ name }) => name === this.#client) ?? {};
     for (const [name, instead] of refused) {
-      const told = toldBy(this.#env, `${this.#client}_${name}`);
-      if (told === null) continue;
+      const setting = settingFrom(this.#env, `${this.#client}_${name}`);
+      if (setting === null) continue;
       throw invalid(
-        `${told.from} is set and cannot be honoured, while other settings of ${this.#client}_… ` +
+        `${setting.from} is set and cannot be honoured, while other settings of ${this.#client}_… ` +
           `would be; ${instead}, or use HOLDFAST_… alone`,
       );
     }
@@ -162,7 +164,9 @@ export class ClientEnvironment {
   /** Why an address or a token that is there is not used; null where nothing is missing. */
   unused(name: "ADDR" | "TOKEN"): string | null {
     if (this.#pair(name) !== null) return null;
-    const other = CLIENTS.map((client) => this.#of(client, name)).find((told) => told !== null);
+    const other = CLIENTS.map((client) => this.#of(client, name)).find(
+      (setting) => setting !== null,
+    );
     if (other === undefined) return null;
     const used = this.#pair(name === "ADDR" ? "TOKEN" : "ADDR");
     return (
@@ -172,18 +176,18 @@ export class ClientEnvironment {
   }
 
   /** Address and token: both from one client. */
-  #pair(name: "ADDR" | "TOKEN"): Told<string> | null {
+  #pair(name: "ADDR" | "TOKEN"): Setting<string> | null {
     return this.#of(this.#client, name);
   }
 
-  #of(client: string, name: ClientSetting): Told<string> | null {
+  #of(client: string, name: ClientSetting): Setting<string> | null {
     const lacks = OTHERS.find((one) => one.name === client)?.lacks ?? [];
-    return lacks.includes(name) ? null : toldBy(this.#env, `${client}_${name}`);
+    return lacks.includes(name) ? null : settingFrom(this.#env, `${client}_${name}`);
   }
 }
 
 /** The first of these variables that is set and not empty. */
-export function toldBy(env: Environment, ...names: readonly string[]): Told<string> | null {
+export function settingFrom(env: Environment, ...names: readonly string[]): Setting<string> | null {
   for (const name of names) {
     const value = env[name];
     if (value !== undefined && value !== "") return { value, from: name };
@@ -192,7 +196,7 @@ export function toldBy(env: Environment, ...names: readonly string[]): Told<stri
 }
 
 /** Strict: "HOLDFAST_SKIP_VERIFY=no" must never come to mean yes. */
-export function switchOf({ value, from }: Told<string>): boolean {
+export function switchOf({ value, from }: Setting<string>): boolean {
   if (/^(?:0|f|F|false|FALSE|False)$/.test(value)) return false;
   if (/^(?:1|t|T|true|TRUE|True)$/.test(value)) return true;
   throw invalid(`${from} must be true or false`);

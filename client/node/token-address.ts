@@ -11,7 +11,7 @@ import { parseServerAddress, type ServerAddress } from "../server-address.ts";
 import type { OwnFiles } from "./token-file.ts";
 
 const MAX_BYTES = 64 * 1024;
-const MOST = 16;
+const MAX_ADDRESSES = 16;
 
 /** Adds to what is known of this token; what was known of another is forgotten. */
 export function rememberAddresses(
@@ -21,7 +21,7 @@ export function rememberAddresses(
   addresses: readonly string[],
 ): void {
   const before = addressesOf(fs, tokenFile, token) ?? [];
-  const all = [...new Set([...addresses, ...before])].slice(0, MOST);
+  const all = [...new Set([...addresses, ...before])].slice(0, MAX_ADDRESSES);
   fs.replace(besides(tokenFile), ownBytes(`${[digest(token), ...all].join("\n")}\n`));
 }
 

@@ -31,12 +31,12 @@ const terms = {
     .body("cidr_list")
     .list("Addresses and ranges from which it is good, within those of the role.", {
       max: 256,
-      shown: rangeForm,
+      show: rangeForm,
     })
     .optional(),
   tokenRanges: wire
     .body("token_bound_cidrs")
-    .list("Where its tokens are good, within what the role says.", { max: 256, shown: rangeForm })
+    .list("Where its tokens are good, within what the role says.", { max: 256, show: rangeForm })
     .optional(),
   uses: wire
     .body("num_uses")
@@ -52,7 +52,7 @@ const made = out.object({
   secret_id_num_uses: out.integer("How many logins it is good for; 0: any number."),
 });
 
-function shownMade({ secret, record }: MadeSecretId) {
+function showCreated({ secret, record }: MadeSecretId) {
   return {
     secret_id: secret.reveal(),
     secret_id_accessor: record.accessor,
@@ -73,7 +73,7 @@ const facts = out.object({
   token_bound_cidrs: out.list(out.string("Address or range."), "Where its tokens are good."),
 });
 
-function shownFacts(record: SecretId) {
+function showSecretId(record: SecretId) {
   return {
     secret_id_accessor: record.accessor,
     secret_id_ttl: inSeconds(record.ttl),
@@ -96,9 +96,9 @@ const plain = [
     access: access.capability,
     input: { name, ...terms },
     output: made,
-    handler: async ({ roles, secretIds }, { name: role, ...given }, context) => {
+    handler: async ({ roles, secretIds }, { name: role, ...input }, context) => {
       const vouched = await context.isPrivileged();
-      return shownMade(await secretIds.make(await roles.read(role), { ...given, vouched }));
+      return showCreated(await secretIds.make(await roles.read(role), { ...input, vouched }));
     },
   }),
   endpoint({
@@ -109,9 +109,11 @@ const plain = [
     access: access.capability,
     input: { name, secretId, ...terms },
     output: made,
-    handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...given }, context) => {
+    handler: async ({ roles, secretIds }, { name: role, secretId: chosen, ...input }, context) => {
       const vouched = await context.isPrivileged();
-      return shownMade(await secretIds.make(await roles.read(role), { ...given, vouched }, chosen));
+      return showCreated(
+        await secretIds.make(await roles.read(role), { ...input, vouched }, chosen),
+      );
     },
   }),
   endpoint({
@@ -135,7 +137,7 @@ const plain = [
     input: { name, secretId },
     output: facts,
     handler: async ({ roles, secretIds }, input) =>
-      shownFacts(await secretIds.bySecret(await roles.read(input.name), input.secretId)),
+      showSecretId(await secretIds.bySecret(await roles.read(input.name), input.secretId)),
   }),
   endpoint({
     name: "approleLookUpAccessor",
@@ -146,7 +148,7 @@ const plain = [
     input: { name, accessor },
     output: facts,
     handler: async ({ roles, secretIds }, input) =>
-      shownFacts(await secretIds.byAccessor(await roles.read(input.name), input.accessor)),
+      showSecretId(await secretIds.byAccessor(await roles.read(input.name), input.accessor)),
   }),
 ];
 

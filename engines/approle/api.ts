@@ -16,7 +16,7 @@ import {
   roleFields,
   roleNameField,
   roleOutput,
-  shownRole,
+  showRole,
 } from "./fields.ts";
 
 const endpoint = engineEndpoints<AppRole>();
@@ -58,7 +58,7 @@ export const approleApi = [
     access: access.capability,
     input: { name: roleNameField },
     output: roleOutput,
-    handler: async ({ roles }, { name }) => shownRole(await roles.read(name)),
+    handler: async ({ roles }, { name }) => showRole(await roles.read(name)),
   }),
   endpoint({
     name: "approleWriteRole",

@@ -24,14 +24,14 @@ export interface AppRoleLogin {
 export class AppRole {
   readonly roles: Roles;
   readonly secretIds: SecretIds;
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
   readonly #hashes: Hashes;
 
-  constructor(given: EngineNeeds) {
-    this.#given = given;
-    this.#hashes = new Hashes(given.storage, given.random);
-    this.roles = new Roles(given, this.#hashes);
-    this.secretIds = new SecretIds(given, this.#hashes);
+  constructor(needs: EngineNeeds) {
+    this.#needs = needs;
+    this.#hashes = new Hashes(needs.storage, needs.random);
+    this.roles = new Roles(needs, this.#hashes);
+    this.secretIds = new SecretIds(needs, this.#hashes);
   }
 
   /** Secret ids are not guessed, so nobody is locked out for wrong ones: whoever knows a role id, which
@@ -41,7 +41,7 @@ export class AppRole {
     if (role === null) throw failures.loginRefused();
     if (!isFrom(role.secretIdRanges, address) || !isFrom(role.terms.boundTo, address)) {
       // Not told to the caller, who would learn that the rest is right.
-      this.#given.log.warn("a login was refused for its address", { role: role.name, address });
+      this.#needs.log.warn("a login was refused for its address", { role: role.name, address });
       throw failures.loginRefused();
     }
     if (!role.bindSecretId) return this.#offer(role, null);
@@ -67,7 +67,7 @@ export class AppRole {
         ...(secret?.vouched === true
           ? { metadata: { ...secret.metadata, role_name: name } }
           : { metadata: { role_name: name }, notes: secret?.metadata ?? {} }),
-        global: isGlobal(this.#given.options),
+        global: isGlobal(this.#needs.options),
       },
     );
   }
@@ -81,7 +81,7 @@ export function approleType(): EngineType<AppRole> {
     version: "v1.0.0+builtin",
     paths: () => [...approleApi, ...secretIdsApi, ...approlePropertiesApi],
     checkOptions: checkLoginOptions,
-    open: (given) => new AppRole(given),
+    open: (needs) => new AppRole(needs),
     stillKnows: (engine, { role_name = "", ...owner }) => engine.roles.has(role_name, owner["id"]),
     periodic: (engine, signal) => engine.secretIds.tidy(signal),
     close: (engine) => engine.close(),

@@ -8,7 +8,7 @@ import {
   loginFields,
   loginNameField,
   loginOutputs,
-  shownTerms,
+  showTerms,
 } from "@holdfast/plugin-sdk/login-terms";
 import { outOfScope } from "./failures.ts";
 import type { Role, RoleChange } from "./role.ts";
@@ -53,7 +53,7 @@ export const roleFields = {
     .optional(),
   secretIdRanges: wire
     .body("secret_id_bound_cidrs", { aliases: ["bound_cidr_list"] })
-    .list("Addresses and ranges from which one may log in.", { max: 256, shown: rangeForm })
+    .list("Addresses and ranges from which one may log in.", { max: 256, show: rangeForm })
     .optional(),
   localSecretIds: wire.body("local_secret_ids").boolean("Must be false.").optional(),
 };
@@ -73,9 +73,9 @@ export const roleOutput = out.object({
   local_secret_ids: out.boolean("Always false."),
 });
 
-export function shownRole(role: Role) {
+export function showRole(role: Role) {
   return {
-    ...shownTerms(role.terms),
+    ...showTerms(role.terms),
     bind_secret_id: role.bindSecretId,
     secret_id_ttl: inSeconds(role.secretIdTtl),
     secret_id_num_uses: role.secretIdUses,

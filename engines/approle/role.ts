@@ -77,9 +77,9 @@ export function newRole(name: string, ids: { readonly id: string; readonly roleI
   };
 }
 
-export function roleName(given: string): string {
-  if (!isLoginName(given)) throw failures.roleNameInvalid();
-  return given;
+export function roleName(name: string): string {
+  if (!isLoginName(name)) throw failures.roleNameInvalid();
+  return name;
 }
 
 type Stored = Omit<Role, "secretIdTtl" | "terms"> & {

@@ -8,34 +8,34 @@ import { goneKey, type Hashes, roleIdKey, roleKey, ROLES, textCodec } from "./ke
 import { changedRole, newRole, type Role, type RoleChange, roleCodec, roleName } from "./role.ts";
 
 export class Roles {
-  readonly #given: Pick<EngineNeeds, "storage" | "random">;
+  readonly #needs: Pick<EngineNeeds, "storage" | "random">;
   readonly #hashes: Hashes;
 
-  constructor(given: Pick<EngineNeeds, "storage" | "random">, hashes: Hashes) {
-    this.#given = given;
+  constructor(needs: Pick<EngineNeeds, "storage" | "random">, hashes: Hashes) {
+    this.#needs = needs;
     this.#hashes = hashes;
   }
 
   /** With an id: this very one. */
-  async has(given: string, id?: string): Promise<boolean> {
-    if (!isLoginName(given)) return false;
-    const role = await this.#given.storage.get(roleKey(given), roleCodec);
+  async has(name: string, id?: string): Promise<boolean> {
+    if (!isLoginName(name)) return false;
+    const role = await this.#needs.storage.get(roleKey(name), roleCodec);
     return role !== null && (id === undefined || role.id === id);
   }
 
-  async read(given: string): Promise<Role> {
-    const role = await this.#given.storage.get(roleKey(roleName(given)), roleCodec);
+  async read(name: string): Promise<Role> {
+    const role = await this.#needs.storage.get(roleKey(roleName(name)), roleCodec);
     if (role === null) throw failures.noRole();
     return role;
   }
 
   names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
-    return this.#given.storage.list(ROLES, page);
+    return this.#needs.storage.list(ROLES, page);
   }
 
   /** Null for one that nobody has. */
   async byRoleId(roleId: string): Promise<Role | null> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     const hash = await this.#hashes.known();
     if (hash === null) return null;
     const name = await storage.get(roleIdKey(hash(roleId)), textCodec);
@@ -44,9 +44,9 @@ export class Roles {
   }
 
   /** Makes the role where there is none, unless `check`, which is told so, refuses. */
-  async write(given: string, change: RoleChange, check: (exists: boolean) => void): Promise<void> {
-    const name = roleName(given);
-    const { storage, random } = this.#given;
+  async write(text: string, change: RoleChange, check: (exists: boolean) => void): Promise<void> {
+    const name = roleName(text);
+    const { storage, random } = this.#needs;
     const hash = await this.#hashes.made();
     const ids = { id: random.uuid(), roleId: random.uuid() };
     await storage.write((tx) => {
@@ -64,8 +64,8 @@ export class Roles {
   }
 
   /** None of its secret ids is good for anything from here on; they are removed bit by bit. */
-  async delete(given: string): Promise<void> {
-    const name = roleName(given);
+  async delete(text: string): Promise<void> {
+    const name = roleName(text);
     const hash = await this.#hashes.known();
     if (hash === null) return;
     const remove = (tx: EngineTx) => {
@@ -75,7 +75,7 @@ export class Roles {
       tx.delete(roleIdKey(hash(role.roleId)));
       tx.put(goneKey(role.id), name, textCodec);
     };
-    await this.#given.storage.write(remove, { deletion: true });
+    await this.#needs.storage.write(remove, { deletion: true });
   }
 }
 

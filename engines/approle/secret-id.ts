@@ -43,14 +43,14 @@ export interface SecretIdTerms {
 /** Never more than the role grants. */
 export function newSecretId(
   role: Role,
-  asked: SecretIdTerms,
+  terms: SecretIdTerms,
   { accessor, now }: { readonly accessor: string; readonly now: Instant },
 ): SecretId {
-  const uses = asked.uses ?? role.secretIdUses;
+  const uses = terms.uses ?? role.secretIdUses;
   if (role.secretIdUses > 0 && (uses === 0 || uses > role.secretIdUses)) {
     throw failures.aboveRole("num_uses", "secret_id_num_uses");
   }
-  const ttl = asked.ttl === undefined ? role.secretIdTtl : asked.ttl || null;
+  const ttl = terms.ttl === undefined ? role.secretIdTtl : terms.ttl || null;
   if (role.secretIdTtl !== null && (ttl === null || ttl > role.secretIdTtl)) {
     throw failures.aboveRole("ttl", "secret_id_ttl");
   }
@@ -61,12 +61,12 @@ export function newSecretId(
     expires: ttl === null ? null : now + ttl,
     ttl,
     usesLeft: uses === 0 ? null : uses,
-    metadata: metadataOf(asked.metadata),
-    vouched: asked.vouched ?? false,
-    ranges: within("cidr_list", asked.ranges, "secret_id_bound_cidrs", role.secretIdRanges),
+    metadata: metadataOf(terms.metadata),
+    vouched: terms.vouched ?? false,
+    ranges: within("cidr_list", terms.ranges, "secret_id_bound_cidrs", role.secretIdRanges),
     tokenRanges: within(
       "token_bound_cidrs",
-      asked.tokenRanges,
+      terms.tokenRanges,
       "token_bound_cidrs",
       role.terms.boundTo,
     ),
@@ -75,11 +75,11 @@ export function newSecretId(
 
 function within(
   field: string,
-  given: readonly string[] = [],
+  wanted: readonly string[] = [],
   of: string,
   bounds: readonly string[],
 ): readonly string[] {
-  const ranges = readRanges(given, field);
+  const ranges = readRanges(wanted, field);
   if (bounds.length > 0 && !readRanges(bounds, of).covers(ranges)) {
     throw failures.outsideRole(field, of);
   }
@@ -88,12 +88,12 @@ function within(
 
 const texts = wire.body("metadata").texts("Noted on tokens.");
 
-function metadataOf(given: JsonValue | undefined): Readonly<Record<string, string>> {
-  if (given === undefined || given === "") return {};
+function metadataOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
+  if (value === undefined || value === "") return {};
   // The text of JSON has been read by the field.
-  if (!isObject(given)) throw failures.metadataInvalid();
+  if (!isObject(value)) throw failures.metadataInvalid();
   try {
-    return texts.read(given);
+    return texts.read(value);
   } catch (error) {
     throw error instanceof Failure ? error : failures.metadataInvalid();
   }

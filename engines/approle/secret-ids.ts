@@ -21,20 +21,20 @@ export interface MadeSecretId {
   readonly record: SecretId;
 }
 
-type Given = Pick<EngineNeeds, "storage" | "random" | "clock">;
+type Needs = Pick<EngineNeeds, "storage" | "random" | "clock">;
 
 export class SecretIds {
-  readonly #given: Given;
+  readonly #needs: Needs;
   readonly #hashes: keys.Hashes;
 
-  constructor(given: Given, hashes: keys.Hashes) {
-    this.#given = given;
+  constructor(needs: Needs, hashes: keys.Hashes) {
+    this.#needs = needs;
     this.#hashes = hashes;
   }
 
   /** Random, unless one was chosen. */
   async make(role: Role, terms: SecretIdTerms, chosen?: Secret<string>): Promise<MadeSecretId> {
-    const { storage, random } = this.#given;
+    const { storage, random } = this.#needs;
     const secret = chosen ?? new Secret(random.uuid());
     const { length } = secret.reveal();
     if (length < MIN_CHOSEN || length > MAX_CHOSEN) throw failures.secretIdInvalid();
@@ -58,7 +58,7 @@ export class SecretIds {
   /** Takes a use, if it is good there and then; null if not. Of parallel logins with the last use, one
    *  gets it. */
   async spend(role: Role, secret: Secret<string>, address: string): Promise<SecretId | null> {
-    const { storage, clock } = this.#given;
+    const { storage, clock } = this.#needs;
     const hash = (await this.#hashes.known())?.(secret.reveal());
     if (hash === undefined) return null;
     const key = keys.secretKey(role.id, hash);
@@ -90,7 +90,7 @@ export class SecretIds {
     role: Role,
     page: { readonly after?: string; readonly limit: number },
   ): Promise<string[]> {
-    return this.#given.storage.list(keys.accessorsOf(role.id), page);
+    return this.#needs.storage.list(keys.accessorsOf(role.id), page);
   }
 
   /** What is not there is what was asked for. */
@@ -111,7 +111,7 @@ export class SecretIds {
   }
 
   async #read(role: Role, hash: string | null): Promise<SecretId> {
-    const { storage, clock } = this.#given;
+    const { storage, clock } = this.#needs;
     const found =
       hash === null ? null : await storage.get(keys.secretKey(role.id, hash), secretIdCodec);
     if (found === null || isOver(found, clock.now())) throw failures.noSecretId();
@@ -120,12 +120,12 @@ export class SecretIds {
 
   #hashOf(role: Role, accessor: string): Promise<string | null> {
     return /^[0-9a-f-]{36}$/.test(accessor)
-      ? this.#given.storage.get(keys.accessorKey(role.id, accessor), keys.textCodec)
+      ? this.#needs.storage.get(keys.accessorKey(role.id, accessor), keys.textCodec)
       : Promise.resolve(null);
   }
 
   async #end(role: Role, hash: string): Promise<void> {
-    await this.#given.storage.write((tx) => {
+    await this.#needs.storage.write((tx) => {
       const found = tx.get(keys.secretKey(role.id, hash), secretIdCodec);
       if (found !== null) remove(tx, role.id, hash, found);
     });
@@ -133,7 +133,7 @@ export class SecretIds {
 
   /** Whether there may be more. */
   async #clearExpired(): Promise<boolean> {
-    const { storage, clock } = this.#given;
+    const { storage, clock } = this.#needs;
     const due = await storage.records(keys.ENDING, keys.textCodec, { limit: BATCH });
     const now = clock.now();
     const over = due.filter(({ key }) => BigInt(key.split("/")[1] ?? "0") <= now);
@@ -150,7 +150,7 @@ export class SecretIds {
   }
 
   async #clearGone(): Promise<boolean> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     const [gone] = await storage.keys(keys.GONE, { limit: 1 });
     if (gone === undefined) return false;
     const roleUuid = gone.slice(keys.GONE.length);

@@ -8,20 +8,20 @@ export class CronFault extends Error {}
 
 interface FieldRule {
   readonly name: string;
-  readonly least: number;
-  readonly most: number;
-  /** Names from `least` on. */
+  readonly min: number;
+  readonly max: number;
+  /** Names from `min` on. */
   readonly names: readonly string[];
 }
 
 const MONTHS = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(" ");
 const DAYS = "SUN MON TUE WED THU FRI SAT".split(" ");
 const RULES: readonly FieldRule[] = [
-  { name: "minute", least: 0, most: 59, names: [] },
-  { name: "hour", least: 0, most: 23, names: [] },
-  { name: "day of month", least: 1, most: 31, names: [] },
-  { name: "month", least: 1, most: 12, names: MONTHS },
-  { name: "day of week", least: 0, most: 7, names: DAYS }, // 7 is Sunday too
+  { name: "minute", min: 0, max: 59, names: [] },
+  { name: "hour", min: 0, max: 23, names: [] },
+  { name: "day of month", min: 1, max: 31, names: [] },
+  { name: "month", min: 1, max: 12, names: MONTHS },
+  { name: "day of week", min: 0, max: 7, names: DAYS }, // 7 is Sunday too
 ];
 const MAX_CHARACTERS = 256;
 const PART = /^(\*|\?|[0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?(?:\/([0-9]+))?$/;
@@ -107,23 +107,23 @@ function fieldOf(word: string, rule: FieldRule | undefined): Field {
 }
 
 function addPart(values: Set<number>, part: string, rule: FieldRule): void {
-  const { name, least, most } = rule;
+  const { name, min, max } = rule;
   const [, first = "", last, every] = PART.exec(part) ?? [];
   const refuse = (): never => {
     throw new CronFault(`${name} cannot be ${JSON.stringify(part.slice(0, 32))}`);
   };
   const all = first === "*" || first === "?";
   if (first === "" || (all && last !== undefined)) refuse();
-  const from = all ? least : valueOf(first, rule);
+  const from = all ? min : valueOf(first, rule);
   const open = all || (last === undefined && every !== undefined);
-  const to = open ? Math.min(most, rule.names === DAYS ? 6 : most) : valueOf(last ?? first, rule);
+  const to = open ? Math.min(max, rule.names === DAYS ? 6 : max) : valueOf(last ?? first, rule);
   const step = every === undefined ? 1 : Number(every);
-  if (from === null || to === null || from < least || to > most || from > to || step < 1) refuse();
-  for (let value = from ?? least; value <= (to ?? most); value += step) values.add(value);
+  if (from === null || to === null || from < min || to > max || from > to || step < 1) refuse();
+  for (let value = from ?? min; value <= (to ?? max); value += step) values.add(value);
 }
 
-function valueOf(word: string, { least, names }: FieldRule): number | null {
+function valueOf(word: string, { min, names }: FieldRule): number | null {
   if (/^\d{1,2}$/.test(word)) return Number(word);
   const at = names.indexOf(word.toUpperCase());
-  return at < 0 ? null : at + least;
+  return at < 0 ? null : at + min;
 }

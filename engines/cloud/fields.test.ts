@@ -9,26 +9,26 @@ const inBody = (json: string): JsonValue =>
 
 test("texts may be numbers and switches", () => {
   const field = text("f", "", "body", 5);
-  for (const [given, found] of [
+  for (const [input, found] of [
     ['"a"', "a"],
     ["123", "123"],
     ["1.50", "1.50"],
     ["true", "true"],
   ] as const) {
-    assert.equal(field.read(inBody(given)), found);
-    assert.equal(secretText("f", "").read(inBody(given)).reveal(), found);
+    assert.equal(field.read(inBody(input)), found);
+    assert.equal(secretText("f", "").read(inBody(input)).reveal(), found);
   }
-  for (const given of ["[]", "{}", '"123456"', "123456"]) {
-    assert.throws(() => field.read(inBody(given)), /^Failure: f must be a string of at most 5/);
+  for (const input of ["[]", "{}", '"123456"', "123456"]) {
+    assert.throws(() => field.read(inBody(input)), /^Failure: f must be a string of at most 5/);
   }
   assert.equal(secretText("f", "").secret, true);
 });
 
 test("switches may be numbers and texts", () => {
-  for (const given of [true, 1, "true", "1"]) assert.equal(toggle("f", "").read(given), true);
-  for (const given of [false, 0, "false", "0"]) assert.equal(toggle("f", "").read(given), false);
-  for (const given of ["", "yes", 2])
-    assert.throws(() => toggle("f", "").read(given), /^Failure: f/);
+  for (const input of [true, 1, "true", "1"]) assert.equal(toggle("f", "").read(input), true);
+  for (const input of [false, 0, "false", "0"]) assert.equal(toggle("f", "").read(input), false);
+  for (const input of ["", "yes", 2])
+    assert.throws(() => toggle("f", "").read(input), /^Failure: f/);
   assert.deepEqual([flag("f", "").read(""), flag("f", "").read(1)], [true, true]);
 });
 
@@ -38,8 +38,8 @@ test("lengths of time are whole seconds, and nothing is rounded", () => {
     ['""', "90", '"90"', '"1h30m"', '"1000ms"', '"1.5h"', '"2d"'].map(read),
     [0, 90, 90, 5400, 1, 5400, 172_800],
   );
-  for (const given of ["-1", '"-5s"', '"soon"', '"40000d"', "{}", '"500ms"', '"1.5s"', "1.5"]) {
-    assert.throws(() => read(given), /^Failure: f must be a number of seconds/);
+  for (const input of ["-1", '"-5s"', '"soon"', '"40000d"', "{}", '"500ms"', '"1.5s"', "1.5"]) {
+    assert.throws(() => read(input), /^Failure: f must be a number of seconds/);
   }
 });
 
@@ -49,7 +49,7 @@ test("lists are arrays, or one text with commas; what is empty is none", () => {
   assert.deepEqual(read('"a, b,"'), ["a", "b"]);
   assert.deepEqual(read("7"), ["7"]);
   assert.deepEqual(read('""'), []);
-  for (const given of ['["a",{}]', '"a,b,c,d,e"', "{}"]) {
-    assert.throws(() => read(given), /^Failure: f must be a list of strings, at most 4/);
+  for (const input of ['["a",{}]', '"a,b,c,d,e"', "{}"]) {
+    assert.throws(() => read(input), /^Failure: f must be a list of strings, at most 4/);
   }
 });

@@ -17,18 +17,18 @@ export function text(
   help: string,
   source: Source = "body",
   max = MAX_TEXT,
-  shown: (found: string) => string = (found) => found,
+  show: (found: string) => string = (found) => found,
 ): WireField<string> {
-  return new WireField({ source, name }, { ...textKind(max), show: shown }, help);
+  return new WireField({ source, name }, { ...textKind(max), show }, help);
 }
 
-/** The same without blanks around it, and as `form` has it; `shown` is what rules and programs see. */
+/** The same without blanks around it, and as `form` has it; `show` gives what rules and programs see. */
 export function trimmed(
   name: string,
   help: string,
   max = MAX_TEXT,
   form: (text: string) => string = (found) => found,
-  shown: (text: string) => string = (found) => found,
+  show: (text: string) => string = (found) => found,
   caseless = false,
 ): WireField<string> {
   const { accepts, schema, convert } = textKind(max);
@@ -36,7 +36,7 @@ export function trimmed(
     const found = convert(input);
     return found === undefined ? undefined : form(found.trim());
   };
-  const kind = { accepts, schema, convert: trim, show: shown, caseless };
+  const kind = { accepts, schema, convert: trim, show, caseless };
   return new WireField({ source: "body", name }, kind, help);
 }
 

@@ -18,6 +18,6 @@ test("days and what is no length at all are refused by the field's name", () => 
 });
 
 test("what is shown has hours, minutes and seconds", () => {
-  const shown = [90n, 3600n, 0n, 2_764_800n].map((length) => showGoDuration(length * SECOND));
-  assert.deepEqual(shown, ["1m30s", "1h0m0s", "0s", "768h0m0s"]);
+  const texts = [90n, 3600n, 0n, 2_764_800n].map((length) => showGoDuration(length * SECOND));
+  assert.deepEqual(texts, ["1m30s", "1h0m0s", "0s", "768h0m0s"]);
 });

@@ -6,7 +6,7 @@ import {
   failureOf,
   ProviderError,
   type ProviderErrorFacts,
-  toldToCaller,
+  errorForCaller,
 } from "./provider-error.ts";
 
 function made(facts: Partial<ProviderErrorFacts> = {}): ProviderError {
@@ -30,21 +30,21 @@ test("its text has step, code, the provider's words and the request's id", () =>
 
 test("what was refused is the caller's to mend, what failed is the provider's", () => {
   const kinds = ["refused", "throttled", "unreachable", "unknown"] as const;
-  const told = kinds.map((kind) => failureOf(made({ kind })));
+  const failures = kinds.map((kind) => failureOf(made({ kind })));
   assert.deepEqual(
-    told.map((failure) => failure.kind),
+    failures.map((failure) => failure.kind),
     ["invalid", "upstream", "upstream", "upstream"],
   );
-  assert.deepEqual(told.map(isThrottled), [false, true, false, false]);
+  assert.deepEqual(failures.map(isThrottled), [false, true, false, false]);
 });
 
 test("throttling tells when to come back: what the provider says, or a few seconds by HTTP", () => {
   const retryAfter = (error: unknown) => (error instanceof Failure ? error.retryAfter : null);
   assert.equal(retryAfter(failureOf(made({ kind: "throttled", retryAfter: 17 }))), 17);
   assert.equal(retryAfter(failureOf(made({ kind: "throttled" }))), 0);
-  assert.equal(retryAfter(toldToCaller(made({ kind: "throttled" }))), 5);
+  assert.equal(retryAfter(errorForCaller(made({ kind: "throttled" }))), 5);
   const other = new Error("not of a provider");
-  assert.equal(toldToCaller(other), other);
+  assert.equal(errorForCaller(other), other);
 });
 
 test("only a known outcome is harmless, and only after no doubtful one", () => {

@@ -68,7 +68,7 @@ export class ProviderError extends OwnError {
     const code = scrubbed(facts.code, secrets, MAX_WORD);
     const said = scrubbed(facts.message, secrets, MAX_MESSAGE);
     const requestId = scrubbed(facts.requestId, secrets, MAX_WORD);
-    super(toldOf(facts.step, code, said, requestId), { cause: facts.cause });
+    super(messageOf(facts.step, code, said, requestId), { cause: facts.cause });
     this.name = "ProviderError";
     this.step = facts.step;
     this.code = code;
@@ -162,17 +162,17 @@ export function failureOf(error: ProviderError, more = "", { retryAfter = 0 } = 
 }
 
 /** A ProviderError as whoever asked us is told of it, by HTTP; every other error as it is. */
-export function toldToCaller(error: unknown): unknown {
+export function errorForCaller(error: unknown): unknown {
   return error instanceof ProviderError ? failureOf(error, "", { retryAfter: RETRY_AFTER }) : error;
 }
 
 /** Without the secrets, in any of the forms an echo has, nor anything that could steer a terminal. */
-export function scrubbed(text: string, secrets: readonly string[], most = MAX_MESSAGE): string {
+export function scrubbed(text: string, secrets: readonly string[], max = MAX_MESSAGE): string {
   let clean = text.slice(0, 16 * MAX_MESSAGE); // before the work below, which is done for each secret
   for (const form of secrets.flatMap(formsOf)) clean = clean.replaceAll(form, BLANK);
   // A cut could have left the beginning of a secret at the end: the rest is far beyond what is shown.
   clean = clean.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ").trim();
-  return clean.length > most ? `${clean.slice(0, most)}…` : clean;
+  return clean.length > max ? `${clean.slice(0, max)}…` : clean;
 }
 
 function formsOf(secret: string): string[] {
@@ -193,7 +193,7 @@ function formsOf(secret: string): string[] {
   return [...forms].sort((a, b) => b.length - a.length);
 }
 
-function toldOf(step: string, code: string, said: string, requestId: string): string {
+function messageOf(step: string, code: string, said: string, requestId: string): string {
   const parts = [step, code, said].filter((part) => part !== "").join(": ");
   return requestId === "" ? parts : `${parts} (provider request id ${requestId})`;
 }

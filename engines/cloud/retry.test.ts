@@ -35,10 +35,10 @@ async function run(failures: readonly unknown[], rules: Partial<RetryRules> = {}
 test("it is tried again after the pause that its rules say, until it is well or they say no more", async () => {
   const lost = failure("throttled");
   assert.equal((await run([lost, lost])).result, "well");
-  const asked: number[] = [];
-  const pauseAfter = (_: ProviderError, tries: number) => (asked.push(tries) < 3 ? SECOND : null);
+  const delays: number[] = [];
+  const pauseAfter = (_: ProviderError, tries: number) => (delays.push(tries) < 3 ? SECOND : null);
   const ended = await run([lost, lost, lost, lost], { pauseAfter });
-  assert.deepEqual([ended.result, asked, ended.armed], [lost, [0, 1, 2], 0]);
+  assert.deepEqual([ended.result, delays, ended.armed], [lost, [0, 1, 2], 0]);
 });
 
 test("T-I14: after a try that may have had its effect no refusal counts as harmless", async () => {

@@ -2,7 +2,7 @@
 
 import { out } from "@holdfast/shared/endpoint/output";
 import * as fields from "./fields.ts";
-import { type RootTerms, type RotationStanding, shownNext } from "./rotation-terms.ts";
+import { type RootTerms, type RotationStanding, showNext } from "./rotation-terms.ts";
 
 const MAX_SCHEDULE = 256;
 
@@ -48,13 +48,13 @@ export const rootRotationOutput = {
   rotation_error: out.string("Why the last rotation by itself failed; empty: it did not."),
 };
 
-export function shownRotation(terms: RootTerms, standing: RotationStanding) {
+export function showRotation(terms: RootTerms, standing: RotationStanding) {
   return {
     rotation_period: terms.rotationPeriod,
     rotation_schedule: terms.rotationSchedule,
     rotation_window: terms.rotationWindow,
     disable_automated_rotation: terms.disableAutomatedRotation,
-    next_rotation: shownNext(standing),
+    next_rotation: showNext(standing),
     rotation_error: standing.error,
   };
 }

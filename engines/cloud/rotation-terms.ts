@@ -144,7 +144,7 @@ export function standingAt(terms: RootTerms, now: Instant): RotationStanding {
 }
 
 /** When something is done next; null: never. */
-export function shownNext({ due, retryAt }: RotationStanding): string | null {
+export function showNext({ due, retryAt }: RotationStanding): string | null {
   const next = retryAt ?? due;
   return next === null ? null : showTime(BigInt(next) * SECOND);
 }
@@ -157,14 +157,14 @@ export function failedStanding(
   now: Instant,
 ): RotationStanding {
   const attempts = standing.attempts + 1;
-  const most =
+  const max =
     terms.rotationPeriod > 0 ? Math.min(terms.rotationPeriod, LONGEST_WAIT) : LONGEST_WAIT;
-  const wait = Math.min(most, FIRST_WAIT * 2 ** Math.min(attempts, 16));
+  const wait = Math.min(max, FIRST_WAIT * 2 ** Math.min(attempts, 16));
   const due = standing.due === null ? now : BigInt(standing.due) * SECOND;
   const retryAt = retryTime(terms, due, { now, wait });
-  const told = toldOf(error).slice(0, MAX_ERROR);
-  if (retryAt === null) return { ...standingAt(terms, now), error: told };
-  return { due: standing.due, retryAt: Number(retryAt / SECOND), attempts, error: told };
+  const message = messageOf(error).slice(0, MAX_ERROR);
+  if (retryAt === null) return { ...standingAt(terms, now), error: message };
+  return { due: standing.due, retryAt: Number(retryAt / SECOND), attempts, error: message };
 }
 
 export interface DueWork {
@@ -193,11 +193,11 @@ export async function rotateWhenDue(work: DueWork): Promise<string | null> {
   } catch (error) {
     if (!(error instanceof ProviderError || error instanceof Failure)) throw error;
     await work.keep(failedStanding(terms, standing, error, now));
-    return toldOf(error);
+    return messageOf(error);
   }
 }
 
-function toldOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof ProviderError || error instanceof Failure
     ? error.message
     : "internal error";

@@ -30,11 +30,11 @@ const lastKey = ({ fake }: CloudAStage) => fake.control.calls().at(-1)?.accessKe
 test("T-I09: the secret key is in no answer, and rotate-root tells an id only", async (t) => {
   const stage = await cloudaStage(t);
   const secret = stage.fake.secretAccessKey;
-  const shown = fields(await stage.read("config/root"));
-  assert.ok(!JSON.stringify(shown).includes(secret));
-  assert.ok(!("secret_key" in shown));
-  assert.equal(shown["credential_source"], "config");
-  assert.equal(shown["root_key_created"], null);
+  const config = fields(await stage.read("config/root"));
+  assert.ok(!JSON.stringify(config).includes(secret));
+  assert.ok(!("secret_key" in config));
+  assert.equal(config["credential_source"], "config");
+  assert.equal(config["root_key_created"], null);
   assert.deepEqual(Object.keys(fields(await stage.write("config/rotate-root"))), ["access_key"]);
   assert.notEqual(fields(await stage.read("config/root"))["root_key_created"], null);
 });
@@ -72,10 +72,10 @@ test("what is left out of a write stays, but for the template", async (t) => {
   await stage.write("config/root", { username_template: template, region: "eu-west-1" });
   assert.equal(fields(await stage.read("config/root"))["username_template"], template);
   await stage.write("config/root", { max_retries: 1 });
-  const shown = fields(await stage.read("config/root"));
-  assert.equal(shown["region"], "eu-west-1");
-  assert.equal(shown["access_key"], stage.fake.accessKeyId);
-  assert.match(JSON.stringify(shown["username_template"]), /service-/);
+  const config = fields(await stage.read("config/root"));
+  assert.equal(config["region"], "eu-west-1");
+  assert.equal(config["access_key"], stage.fake.accessKeyId);
+  assert.match(JSON.stringify(config["username_template"]), /service-/);
   await stage.write("config/root", { region: "" });
   assert.equal(fields(await stage.read("config/root"))["region"], "");
 });
@@ -280,7 +280,7 @@ test("a write of the configuration has leases tried again that could not be revo
 });
 
 test("a mount without keys proves who it is, and keeps what it gets for it until shortly before its end", async (t) => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const token = (claims: object) =>
     `x.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.signature-of-the-token`;
   const issuer = "holdfast.example/v1/identity/oidc/plugins";
@@ -289,7 +289,7 @@ test("a mount without keys proves who it is, and keeps what it gets for it until
     around: {
       identity: {
         token: async (audience, ttl) => {
-          asked.push(`${audience} ${ttl / 1_000_000_000n}`);
+          requests.push(`${audience} ${ttl / 1_000_000_000n}`);
           return token({ iss: `https://${issuer}`, sub: "mount", exp: 4_000_000_000 });
         },
       },
@@ -318,16 +318,16 @@ test("a mount without keys proves who it is, and keeps what it gets for it until
     identity_token_audience: "sts",
     identity_token_ttl: 600,
   });
-  assert.deepEqual(asked.splice(0), ["sts 600"]); // to see that it can be made
-  const shown = fields(await stage.read("config/root"));
-  assert.equal(shown["credential_source"], "identity_token");
+  assert.deepEqual(requests.splice(0), ["sts 600"]); // to see that it can be made
+  const config = fields(await stage.read("config/root"));
+  assert.equal(config["credential_source"], "identity_token");
   await stage.write("roles/user", { credential_type: "iam_user", policy_arns: [READ_ONLY] });
   await Promise.all([stage.read("creds/user"), stage.read("creds/user")]);
   const [exchange, ...more] = control.calls("AssumeRoleWithWebIdentity");
   assert.deepEqual(more, []);
   const session = `service-clouda_00000001-${stage.clock.now() / 1_000_000_000n}`;
   assert.equal(exchange?.params["RoleSessionName"], session);
-  assert.deepEqual(asked, ["sts 600"]);
+  assert.deepEqual(requests, ["sts 600"]);
   stage.clock.pass(56n * 60n * 1_000_000_000n);
   await stage.read("creds/user");
   assert.equal(control.calls("AssumeRoleWithWebIdentity").length, 2);

@@ -59,7 +59,7 @@ export const cloudaType: EngineType<CloudA> = {
     oldRootKey: undoing((engine, record, signal) => engine.rotation.undoOldKey(record, signal)),
     staticKey: undoing((engine, record, signal) => engine.staticRoles.undoKey(record, signal)),
   },
-  leastUndoAge: 5n * MINUTE,
+  minUndoAge: 5n * MINUTE,
   jobDeadline: 90n * SECOND,
   periodic: async (engine, signal) => {
     await asFailure(engine.rotation.finish(signal));

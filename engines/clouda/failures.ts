@@ -109,8 +109,8 @@ export function roleArnMissing(count: number): Failure {
  */
 export function roleArnForeign(arn: string, name: string): Failure {
   // Shortened, and without what could steer a terminal: it is the caller's own text.
-  const shown = JSON.stringify(arn.slice(0, 256));
-  return invalid("role-arn-foreign", `role_arn ${shown} is not allowed by role ${name}`);
+  const quoted = JSON.stringify(arn.slice(0, 256));
+  return invalid("role-arn-foreign", `role_arn ${quoted} is not allowed by role ${name}`);
 }
 
 /**

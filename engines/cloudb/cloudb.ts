@@ -5,7 +5,7 @@ import { MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { unknownOption } from "./failures.ts";
 import type { EngineType } from "@holdfast/plugin-sdk/engine";
 import { cloudMetrics } from "../cloud/metrics.ts";
-import { toldToCaller } from "../cloud/provider-error.ts";
+import { errorForCaller } from "../cloud/provider-error.ts";
 import { configApi } from "./api/api-config.ts";
 import { credsApi } from "./api/api-creds.ts";
 import { rolesApi } from "./api/api-roles.ts";
@@ -60,7 +60,7 @@ export const cloudbType: EngineType<CloudB> = {
       return asFailure(rotationCleanup.removeOld(old, textIn(data, "tenant"), signal));
     },
   },
-  leastUndoAge: 10n * MINUTE, // giving a role can take minutes
+  minUndoAge: 10n * MINUTE, // giving a role can take minutes
   jobDeadline: 180n * SECOND,
   periodic: async ({ rotation }, signal) => {
     await rotation.tick(signal);
@@ -83,6 +83,6 @@ async function asFailure(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw toldToCaller(error);
+    throw errorForCaller(error);
   }
 }

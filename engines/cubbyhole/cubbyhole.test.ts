@@ -61,13 +61,13 @@ test("whose and where is told by the caller and the namespace of the request, ne
 test("a write needs create where there is nothing, and update where there is something", async () => {
   const spaces = new Noted();
   const ask = answering(new Cubbyhole(spaces), cubbyholePaths);
-  const asked = { ...ask.asked, caller: MANAGEMENT };
+  const request = { ...ask.context, caller: MANAGEMENT };
   const write = serve(new Cubbyhole(spaces), cubbyholePaths).find(
     ({ method }) => method === "POST",
   );
-  assert.equal(await write?.exists?.({ path: "x" }, asked), false);
-  await ask("writeCubbyhole", { path: "x", data: {} }, asked);
-  assert.equal(await write?.exists?.({ path: "x" }, asked), true);
+  assert.equal(await write?.exists?.({ path: "x" }, request), false);
+  await ask("writeCubbyhole", { path: "x", data: {} }, request);
+  assert.equal(await write?.exists?.({ path: "x" }, request), true);
 });
 
 test("it takes no options", () => {

@@ -34,22 +34,25 @@ export class Cubbyhole {
     this.#spaces = spaces;
   }
 
-  read(asked: EngineRequest, path: string): JsonObject | null {
-    return this.#spaces.read(spaceOf(asked), path);
+  read(request: EngineRequest, path: string): JsonObject | null {
+    return this.#spaces.read(spaceOf(request), path);
   }
 
   /** `folder` is empty for all of it. */
-  list(asked: EngineRequest, folder: string): string[] {
-    return this.#spaces.list(spaceOf(asked), folder === "" ? "" : `${folder}/`);
+  list(request: EngineRequest, folder: string): string[] {
+    return this.#spaces.list(spaceOf(request), folder === "" ? "" : `${folder}/`);
   }
 
-  replace(asked: EngineRequest, path: string, value: JsonObject): Promise<void> {
-    const check = (exists: boolean) => asked.confirmExists(exists);
-    return this.#spaces.replace(spaceOf(asked), path, value, { caller: callerOf(asked), check });
+  replace(request: EngineRequest, path: string, value: JsonObject): Promise<void> {
+    const check = (exists: boolean) => request.confirmExists(exists);
+    return this.#spaces.replace(spaceOf(request), path, value, {
+      caller: callerOf(request),
+      check,
+    });
   }
 
-  delete(asked: EngineRequest, path: string): Promise<void> {
-    return this.#spaces.delete(spaceOf(asked), path);
+  delete(request: EngineRequest, path: string): Promise<void> {
+    return this.#spaces.delete(spaceOf(request), path);
   }
 }
 
@@ -58,9 +61,9 @@ function callerOf({ caller }: EngineRequest): Caller {
   return caller;
 }
 
-function spaceOf(asked: EngineRequest): PrivateSpace {
-  const caller = callerOf(asked);
-  const { namespace } = asked;
+function spaceOf(request: EngineRequest): PrivateSpace {
+  const caller = callerOf(request);
+  const { namespace } = request;
   const owner = { namespaceId: caller.namespace.id, accessor: caller.accessor };
   return { owner, namespaceId: namespace.id };
 }

@@ -21,7 +21,7 @@ export const cubbyholePaths = [
     access: access.capability,
     input: {},
     output: names,
-    handler: (cubbyhole, _, asked) => ({ keys: cubbyhole.list(asked, "") }),
+    handler: (cubbyhole, _, request) => ({ keys: cubbyhole.list(request, "") }),
   }),
   endpoint({
     name: "listCubbyholeFolder",
@@ -31,7 +31,7 @@ export const cubbyholePaths = [
     access: access.capability,
     input: { path: wire.path("path").string("Name of the folder.") },
     output: names,
-    handler: (cubbyhole, { path: folder }, asked) => ({ keys: cubbyhole.list(asked, folder) }),
+    handler: (cubbyhole, { path: folder }, request) => ({ keys: cubbyhole.list(request, folder) }),
   }),
   endpoint({
     name: "readCubbyhole",
@@ -41,8 +41,8 @@ export const cubbyholePaths = [
     access: access.capability,
     input: { path },
     output: out.anyObject("As it was written."),
-    handler: (cubbyhole, { path: name }, asked) => {
-      const found = cubbyhole.read(asked, name);
+    handler: (cubbyhole, { path: name }, request) => {
+      const found = cubbyhole.read(request, name);
       if (found === null) throw absent();
       return found;
     },
@@ -53,11 +53,11 @@ export const cubbyholePaths = [
     path: "/:path+",
     summary: "Write an entry of the token's own cubbyhole, in place of what is there.",
     access: access.capability,
-    exists: (cubbyhole, { path: name = "" }, asked) => cubbyhole.read(asked, name) !== null,
+    exists: (cubbyhole, { path: name = "" }, request) => cubbyhole.read(request, name) !== null,
     input: { path, data: wire.whole("data", "Any object.") },
     output: out.nothing,
-    handler: async (cubbyhole, { path: name, data }, asked) => {
-      await cubbyhole.replace(asked, name, data);
+    handler: async (cubbyhole, { path: name, data }, request) => {
+      await cubbyhole.replace(request, name, data);
       return undefined;
     },
   }),
@@ -69,8 +69,8 @@ export const cubbyholePaths = [
     access: access.capability,
     input: { path },
     output: out.nothing,
-    handler: async (cubbyhole, { path: name }, asked) => {
-      await cubbyhole.delete(asked, name);
+    handler: async (cubbyhole, { path: name }, request) => {
+      await cubbyhole.delete(request, name);
       return undefined;
     },
   }),

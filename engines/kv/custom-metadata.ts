@@ -6,11 +6,11 @@ import type { Field } from "@holdfast/shared/endpoint/wire";
 import * as failures from "./failures.ts";
 import type { CustomMetadata } from "./secret.ts";
 
-const MOST = 64;
+const MAX_ENTRIES = 64;
 const MAX_NAME = 128; // bytes
 const MAX_VALUE = 512; // bytes
 const ACCEPTED =
-  `an object of strings: at most ${MOST} members, names of 1 to ${MAX_NAME} and values of up to ` +
+  `an object of strings: at most ${MAX_ENTRIES} members, names of 1 to ${MAX_NAME} and values of up to ` +
   `${MAX_VALUE} bytes`;
 
 type Remake = (before: CustomMetadata | null) => CustomMetadata | null;
@@ -31,10 +31,10 @@ export const wholeMetadata: Field<Remake | undefined> = {
   ...about,
   help: WHOLE_HELP,
   schema: { type: "object", additionalProperties: { type: "string" }, description: WHOLE_HELP },
-  canonical: (given) => checked(readTexts(given)),
-  read: (given) => {
-    if (given === undefined || given === null) return undefined;
-    const texts = readTexts(given);
+  canonical: (value) => checked(readTexts(value)),
+  read: (value) => {
+    if (value === undefined || value === null) return undefined;
+    const texts = readTexts(value);
     return () => checked(texts);
   },
 };
@@ -50,18 +50,18 @@ export const metadataPatch: Field<Remake | undefined> = {
     nullable: true,
     description: PATCH_HELP,
   },
-  read: (given) => {
-    if (given === undefined) return undefined;
-    if (given === null) return () => null;
-    const patch = readTexts(given);
+  read: (value) => {
+    if (value === undefined) return undefined;
+    if (value === null) return () => null;
+    const patch = readTexts(value);
     return (before) => checked({ ...before, ...patch });
   },
 };
 
-function readTexts(given: JsonValue): Readonly<Record<string, string | null>> {
-  if (!isObject(given)) throw failures.customMetadataRefused(ACCEPTED);
+function readTexts(input: JsonValue): Readonly<Record<string, string | null>> {
+  if (!isObject(input)) throw failures.customMetadataRefused(ACCEPTED);
   const texts: Record<string, string | null> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(input)) {
     const fits = typeof value === "string" || value === null;
     if (!fits || reachesPrototype(name)) throw failures.customMetadataRefused(ACCEPTED);
     texts[name] = value;
@@ -77,7 +77,7 @@ function checked(texts: Readonly<Record<string, string | null>>): CustomMetadata
     if (value === null) continue;
     const length = Buffer.byteLength(name);
     const fits = length >= 1 && length <= MAX_NAME && Buffer.byteLength(value) <= MAX_VALUE;
-    if (!fits || ++count > MOST) throw failures.customMetadataRefused(ACCEPTED);
+    if (!fits || ++count > MAX_ENTRIES) throw failures.customMetadataRefused(ACCEPTED);
     kept[name] = value;
   }
   return count === 0 ? null : kept;

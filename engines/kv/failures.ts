@@ -31,9 +31,9 @@ export function casMissing(current: number): Failure {
  * @code kv-cas-mismatch The secret has another version than cas says: somebody wrote in between.
  * @remedy Read it again, then write with its current version.
  */
-export function casWrong(given: number, current: number): Failure {
+export function casWrong(sent: number, current: number): Failure {
   const message =
-    `check-and-set parameter did not match the current version: cas is ${given}, ` +
+    `check-and-set parameter did not match the current version: cas is ${sent}, ` +
     `the current version is ${current}`;
   return new Failure("invalid", "kv-cas-mismatch", message);
 }
@@ -89,9 +89,9 @@ export function pathRefused(field: string): Failure {
  * @code kv-copy-too-large The versions of a secret are too large to be copied together.
  * @remedy Destroy versions that nobody needs, move the secret instead, or write its newest version anew.
  */
-export function copyTooLarge(most: number): Failure {
+export function copyTooLarge(max: number): Failure {
   const message =
-    `a copy has at most ${most} bytes in all its versions, and this one would have more; destroy ` +
+    `a copy has at most ${max} bytes in all its versions, and this one would have more; destroy ` +
     "versions that nobody needs, or move the secret, which has no such limit";
   return new Failure("too-large", "kv-copy-too-large", message);
 }
@@ -109,8 +109,8 @@ export function sourceChanging(): Failure {
  * @code kv-versions The list of versions is missing or too long.
  * @remedy Give versions, a list of numbers.
  */
-export function versionsMissing(most: number): Failure {
-  const message = `versions is missing; it must be a list of 1 to ${most} version numbers`;
+export function versionsMissing(max: number): Failure {
+  const message = `versions is missing; it must be a list of 1 to ${max} version numbers`;
   return new Failure("invalid", "kv-versions", message);
 }
 

@@ -54,11 +54,11 @@ function checkOptions(options: EngineOptions): EngineOptions {
   return { version };
 }
 
-async function open(given: EngineNeeds): Promise<Kv> {
-  const { storage, clock, timers, random, mount } = given;
-  const versioned = new Versioned(given);
+async function open(needs: EngineNeeds): Promise<Kv> {
+  const { storage, clock, timers, random, mount } = needs;
+  const versioned = new Versioned(needs);
   const plain = new Plain(storage);
-  if (given.options["version"] !== "1") {
+  if (needs.options["version"] !== "1") {
     await versioned.load();
     await plain.upgrade(versioned);
   }

@@ -30,8 +30,8 @@ test("a scan lists all below a folder, relative to it", async () => {
   const kv = await madeKv();
   for (const path of ["a", "a/x", "a/y/z", "b/1"]) await kv.put(path, {});
   assert.deepEqual(await kv.keys("metadata", { scan: "true" }), ["a", "a/x", "a/y/z", "b/1"]);
-  const asked = await kv.ask("GET", "metadata/a", { query: { scan: "true" } });
-  assert.deepEqual(asked.data["keys"], ["x", "y/z"]);
+  const answer = await kv.ask("GET", "metadata/a", { query: { scan: "true" } });
+  assert.deepEqual(answer.data["keys"], ["x", "y/z"]);
   const page = await kv.ask("LIST", "metadata/a", { query: { scan: "true", limit: "1" } });
   assert.deepEqual(page.data["keys"], ["x"]);
   assert.deepEqual(page.warnings, ["there are more; go on with after=x"]);

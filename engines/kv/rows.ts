@@ -155,9 +155,9 @@ function removeVersions(tx: EngineTx, secret: Secret, { below }: Doomed): boolea
 export async function sweep(
   storage: EngineStorage,
   signal: AbortSignal | null,
-  most = 256,
+  max = 256,
 ): Promise<void> {
-  for (const { key, value } of await storage.records(DOOMED, doomedCodec, { limit: most })) {
+  for (const { key, value } of await storage.records(DOOMED, doomedCodec, { limit: max })) {
     const folder = `versions/${key.slice(DOOMED.length)}/`;
     for (let left = true; left;) {
       if (signal?.aborted === true) return;

@@ -21,8 +21,8 @@ const FORMAT = 1;
 const ID = 2;
 const CREATED = ID + ID_BYTES;
 const UPDATED = CREATED + 8;
-const MOST = UPDATED + 8;
-const DELETE_AFTER = MOST + 4;
+const MAX_VERSIONS = UPDATED + 8;
+const DELETE_AFTER = MAX_VERSIONS + 4;
 const OLDEST = DELETE_AFTER + 8;
 const COUNT = OLDEST + 4;
 const CUSTOM = COUNT + 4;
@@ -77,7 +77,7 @@ function encode(secret: Secret): Uint8Array {
   invariant(bytes.write(secret.id, ID, "hex") === ID_BYTES, "the id of a secret has 12 bytes");
   bytes.writeBigInt64BE(secret.created, CREATED);
   bytes.writeBigInt64BE(secret.updated, UPDATED);
-  bytes.writeUInt32BE(secret.maxVersions, MOST);
+  bytes.writeUInt32BE(secret.maxVersions, MAX_VERSIONS);
   bytes.writeBigInt64BE(secret.deleteVersionAfter, DELETE_AFTER);
   bytes.writeUInt32BE(secret.oldest, OLDEST);
   bytes.writeUInt32BE(versions.length, COUNT);
@@ -107,8 +107,8 @@ function flagsOf({ destroyed, deletion, exact, inline }: Version): number {
   );
 }
 
-function decode(given: Uint8Array): Secret {
-  const bytes = known(given);
+function decode(encoded: Uint8Array): Secret {
+  const bytes = known(encoded);
   const flags = bytes[1] ?? 0;
   const count = bytes.readUInt32BE(COUNT);
   let at = HEADER + bytes.readUInt32BE(CUSTOM);
@@ -122,7 +122,7 @@ function decode(given: Uint8Array): Secret {
     id: idIn(bytes),
     created: bytes.readBigInt64BE(CREATED),
     updated: bytes.readBigInt64BE(UPDATED),
-    maxVersions: bytes.readUInt32BE(MOST),
+    maxVersions: bytes.readUInt32BE(MAX_VERSIONS),
     casRequired: (flags & CAS_REQUIRED) !== 0,
     deleteVersionAfter: bytes.readBigInt64BE(DELETE_AFTER),
     customMetadata: customIn(bytes),
@@ -132,10 +132,10 @@ function decode(given: Uint8Array): Secret {
   };
 }
 
-function versionIn(bytes: Buffer, asked: number): FoundVersion | null {
+function versionIn(bytes: Buffer, requested: number): FoundVersion | null {
   const count = bytes.readUInt32BE(COUNT);
   const oldest = bytes.readUInt32BE(OLDEST);
-  const number = asked === 0 ? oldest + count - 1 : asked;
+  const number = requested === 0 ? oldest + count - 1 : requested;
   if (count === 0 || number < oldest || number >= oldest + count) return null;
   const first = HEADER + bytes.readUInt32BE(CUSTOM);
   const wanted = first + VERSION * (number - oldest);

@@ -319,15 +319,15 @@ test("null in a write of metadata leaves alone, and in a patch of it takes away"
     custom_metadata: { owner: "team" },
   };
   const nothing = Object.fromEntries(Object.keys(set).map((name) => [name, null]));
-  const shown = async () => {
+  const settings = async () => {
     const { data } = await kv.get("metadata/a");
     return Object.fromEntries(Object.keys(set).map((name) => [name, data[name]]));
   };
   await kv.post("metadata/a", set);
   await kv.post("metadata/a", nothing);
-  assert.deepEqual(await shown(), set);
+  assert.deepEqual(await settings(), set);
   await kv.ask("PATCH", "metadata/a", { body: nothing });
-  assert.deepEqual(await shown(), {
+  assert.deepEqual(await settings(), {
     max_versions: 0,
     cas_required: false,
     delete_version_after: "0s",

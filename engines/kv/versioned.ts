@@ -63,11 +63,11 @@ export interface SecretChange {
 }
 
 export class Versioned {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
   #settings: MountSettings = DEFAULT_SETTINGS;
 
-  constructor(given: EngineNeeds) {
-    this.#given = given;
+  constructor(needs: EngineNeeds) {
+    this.#needs = needs;
   }
 
   // --- the mount's settings: in memory, because every write asks for them ---
@@ -77,12 +77,12 @@ export class Versioned {
   }
 
   async load(): Promise<void> {
-    const found = await this.#given.storage.get(CONFIG, settingsCodec);
+    const found = await this.#needs.storage.get(CONFIG, settingsCodec);
     this.#settings = found ?? DEFAULT_SETTINGS;
   }
 
   async configure(change: Partial<MountSettings>): Promise<void> {
-    await this.#given.storage.write((tx) => {
+    await this.#needs.storage.write((tx) => {
       const before = tx.get(CONFIG, settingsCodec) ?? DEFAULT_SETTINGS;
       tx.put(CONFIG, { ...before, ...change }, settingsCodec);
     });
@@ -91,19 +91,19 @@ export class Versioned {
 
   invalidate(keys: readonly string[]): void {
     if (!keys.includes(CONFIG)) return;
-    this.load().catch(() => this.#given.log.error("the settings of a mount could not be read"));
+    this.load().catch(() => this.#needs.log.error("the settings of a mount could not be read"));
   }
 
   // --- data ---
 
   /** Whether it has ever had a version that was not removed with its metadata. */
   async has(path: string): Promise<boolean> {
-    return (await this.#given.storage.get(rows.secretKey(path), hasVersionsCodec)) === true;
+    return (await this.#needs.storage.get(rows.secretKey(path), hasVersionsCodec)) === true;
   }
 
   /** A version, or the newest for 0; null where there is none. */
   async read(path: string, number: number): Promise<FoundData | null> {
-    const { storage, clock } = this.#given;
+    const { storage, clock } = this.#needs;
     const codec = versionCodec(number);
     // A version may lose its row to another request between two looks; the next look knows.
     for (let tries = 0; tries < TRIES; tries++) {
@@ -145,8 +145,8 @@ export class Versioned {
   }
 
   async #appended(append: (tx: EngineTx) => Appended): Promise<Found> {
-    const { found, left } = await this.#given.storage.write(append);
-    if (left) await rows.sweep(this.#given.storage, null);
+    const { found, left } = await this.#needs.storage.write(append);
+    if (left) await rows.sweep(this.#needs.storage, null);
     return found;
   }
 
@@ -199,7 +199,7 @@ export class Versioned {
   }
 
   newId(): string {
-    return hex(this.#given.random.bytes(ID_BYTES));
+    return hex(this.#needs.random.bytes(ID_BYTES));
   }
 
   // --- deletion of versions, for a time and for good ---
@@ -207,7 +207,7 @@ export class Versioned {
   /** Marks versions deleted; null: the newest. */
   async delete(path: string, numbers: readonly number[] | null): Promise<void> {
     const mark = (tx: EngineTx) => this.deleteIn(tx, path, numbers);
-    await this.#given.storage.write(mark, { deletion: true });
+    await this.#needs.storage.write(mark, { deletion: true });
   }
 
   /** Says whether it changed anything. */
@@ -218,7 +218,7 @@ export class Versioned {
   }
 
   async undelete(path: string, numbers: readonly number[]): Promise<void> {
-    await this.#given.storage.write((tx) => {
+    await this.#needs.storage.write((tx) => {
       this.#change(tx, path, numbers, (version) =>
         version.destroyed || version.deletion === null ? version : { ...version, deletion: null },
       );
@@ -233,7 +233,7 @@ export class Versioned {
         this.#change(tx, path, some, (version) =>
           version.destroyed ? version : { ...version, destroyed: true, inline: null },
         );
-      await this.#given.storage.write(empty, { deletion: true });
+      await this.#needs.storage.write(empty, { deletion: true });
     }
   }
 
@@ -269,7 +269,7 @@ export class Versioned {
   // --- metadata ---
 
   secret(path: string): Promise<Secret | null> {
-    return this.#given.storage.get(rows.secretKey(path), secretCodec);
+    return this.#needs.storage.get(rows.secretKey(path), secretCodec);
   }
 
   /** Makes a secret without versions where there is none, unless `check`, which is told so, refuses. */
@@ -278,7 +278,7 @@ export class Versioned {
     change: SecretChange,
     check: (exists: boolean) => void,
   ): Promise<void> {
-    await this.#given.storage.write((tx) => {
+    await this.#needs.storage.write((tx) => {
       const found = tx.get(rows.secretKey(path), secretCodec);
       check(found !== null);
       const before = found ?? this.#newSecret(tx);
@@ -297,7 +297,7 @@ export class Versioned {
 
   /** The secret and all its versions, for good. */
   async remove(path: string): Promise<void> {
-    const { storage } = this.#given;
+    const { storage } = this.#needs;
     const removing = (tx: EngineTx) => {
       const found = tx.get(rows.secretKey(path), secretCodec);
       return found !== null && rows.removeSecret(tx, path, found);

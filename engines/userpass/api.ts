@@ -10,7 +10,7 @@ import {
   loginFields,
   loginNameField,
   loginOutputs,
-  shownTerms,
+  showTerms,
 } from "@holdfast/plugin-sdk/login-terms";
 import type { Userpass } from "./userpass.ts";
 
@@ -68,7 +68,7 @@ export const userpassApi = [
     access: access.capability,
     input: { username },
     output: out.object(loginOutputs),
-    handler: async (room, input) => shownTerms((await room.read(input.username)).terms),
+    handler: async (room, input) => showTerms((await room.read(input.username)).terms),
   }),
   endpoint({
     name: "userpassWriteUser",

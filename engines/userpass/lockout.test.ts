@@ -7,7 +7,7 @@ import { Lockout } from "./lockout.ts";
 const config = () => DEFAULT_LOCKOUT;
 
 test("names are remembered up to a bound, the ones used last", async () => {
-  const lockout = new Lockout({ clock: new FakeClock(), config, most: 10 });
+  const lockout = new Lockout({ clock: new FakeClock(), config, maxNames: 10 });
   for (let i = 0; i < 100; i += 1) await lockout.attempt(`name-${i}`, async () => null);
   assert.equal(lockout.size, 10);
 });

@@ -25,19 +25,19 @@ export interface LockoutOptions {
   readonly clock: Clock;
   readonly config: () => LockoutConfig;
   /** How many names are remembered. Default 65,536. */
-  readonly most?: number;
+  readonly maxNames?: number;
 }
 
 export class Lockout {
   readonly #clock: Clock;
   readonly #config: () => LockoutConfig;
-  readonly #most: number;
+  readonly #maxNames: number;
   readonly #counts = new RecentMap<string, Count>();
 
-  constructor({ clock, config, most = MAX_NAMES }: LockoutOptions) {
+  constructor({ clock, config, maxNames = MAX_NAMES }: LockoutOptions) {
     this.#clock = clock;
     this.#config = config;
-    this.#most = most;
+    this.#maxNames = maxNames;
   }
 
   get size(): number {
@@ -114,7 +114,7 @@ export class Lockout {
 
   #bound(): void {
     const { oldest } = this.#counts;
-    if (this.#counts.size > this.#most && oldest !== null && oldest.value.pending === 0) {
+    if (this.#counts.size > this.#maxNames && oldest !== null && oldest.value.pending === 0) {
       this.#counts.delete(oldest.key);
     }
   }

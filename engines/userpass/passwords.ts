@@ -115,9 +115,9 @@ function tenantOf({ namespace }: Setting): string {
 
 /** Composed, so that it is the same from every keyboard; null for what is no password. */
 function passwordBytes(password: Secret<string>): Buffer | null {
-  const given = password.reveal();
-  if (given === "" || given.length > MAX_CHARACTERS || !given.isWellFormed()) return null;
-  const text = given.normalize("NFC");
+  const plain = password.reveal();
+  if (plain === "" || plain.length > MAX_CHARACTERS || !plain.isWellFormed()) return null;
+  const text = plain.normalize("NFC");
   const bytes = alloc(Buffer.byteLength(text));
   bytes.write(text, "utf8");
   return bytes;

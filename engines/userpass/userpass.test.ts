@@ -126,11 +126,11 @@ test("a new user needs a password, one that is there keeps what is left out", as
   await ask("userpassWriteUser", { username: "ada", token_num_uses: 2 });
   const { policies, uses } = await login("ada");
   assert.deepEqual([policies, uses], [["dev"], 2]);
-  const shown = (await ask("userpassReadUser", { username: "ada" })) as Record<string, unknown>;
-  assert.equal(shown["token_ttl"], 60);
-  assert.equal(shown["token_num_uses"], 2);
-  assert.equal(JSON.stringify(shown).includes("scrypt"), false);
-  assert.equal("password" in shown, false);
+  const view = (await ask("userpassReadUser", { username: "ada" })) as Record<string, unknown>;
+  assert.equal(view["token_ttl"], 60);
+  assert.equal(view["token_num_uses"], 2);
+  assert.equal(JSON.stringify(view).includes("scrypt"), false);
+  assert.equal("password" in view, false);
 });
 
 test("password and policies can be changed by themselves, of users that are there", async () => {

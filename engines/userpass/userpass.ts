@@ -33,19 +33,19 @@ export interface Login {
 }
 
 export class Userpass {
-  readonly #given: EngineNeeds;
+  readonly #needs: EngineNeeds;
   readonly #passwords: Passwords;
   readonly #lockout: Lockout;
 
-  constructor(given: EngineNeeds, passwords: Passwords) {
-    const { clock, mount } = given;
-    this.#given = given;
+  constructor(needs: EngineNeeds, passwords: Passwords) {
+    const { clock, mount } = needs;
+    this.#needs = needs;
     this.#passwords = passwords;
     this.#lockout = new Lockout({ clock, config: () => mount.lockout?.() ?? DEFAULT_LOCKOUT });
   }
 
   async login(username: string, login: Login): Promise<LoginOffer> {
-    const { options, storage, log } = this.#given;
+    const { options, storage, log } = this.#needs;
     const name = username;
     if (!isLoginName(name)) throw failures.loginRefused(); // nobody can have it
     this.#passwords.checkLine(login.address); // a flood costs no look at the store
@@ -69,25 +69,25 @@ export class Userpass {
   }
 
   async read(username: string): Promise<User> {
-    const user = await this.#given.storage.get(userKey(nameOf(username)), userCodec);
+    const user = await this.#needs.storage.get(userKey(nameOf(username)), userCodec);
     if (user === null) throw failures.noUser();
     return user;
   }
 
   async has(username: string): Promise<boolean> {
     if (!isLoginName(username)) return false;
-    return (await this.#given.storage.get(userKey(username), userCodec)) !== null;
+    return (await this.#needs.storage.get(userKey(username), userCodec)) !== null;
   }
 
   /** Without an id it is a login of before there were any: then the name counts. */
   async stillKnows(username: string, id: string | undefined): Promise<boolean> {
     if (!isLoginName(username)) return false;
-    const user = await this.#given.storage.get(userKey(username), userCodec);
+    const user = await this.#needs.storage.get(userKey(username), userCodec);
     return user !== null && (id === undefined || user.id === id);
   }
 
   names(page: { readonly after?: string; readonly limit: number }): Promise<string[]> {
-    return this.#given.storage.list(USERS, page);
+    return this.#needs.storage.list(USERS, page);
   }
 
   /** Makes the user where there is none. A new password ends a lock. */
@@ -116,11 +116,11 @@ export class Userpass {
 
   async delete(username: string): Promise<void> {
     const key = userKey(nameOf(username));
-    await this.#given.storage.write((tx) => tx.delete(key));
+    await this.#needs.storage.write((tx) => tx.delete(key));
   }
 
   async #hashOf({ password }: UserChange, signal: AbortSignal): Promise<PasswordHash | null> {
-    const { random, mount } = this.#given;
+    const { random, mount } = this.#needs;
     if (password === undefined) return null;
     return this.#passwords.hash(password, random, { signal, namespace: mount.namespace.path });
   }
@@ -131,7 +131,7 @@ export class Userpass {
     hash: PasswordHash | null,
     check: (exists: boolean) => void,
   ): Promise<void> {
-    const { storage, random } = this.#given;
+    const { storage, random } = this.#needs;
     await storage.write((tx) => {
       const before = tx.get(userKey(name), userCodec);
       check(before !== null);
@@ -167,7 +167,7 @@ export function userpassType(cost?: PasswordCost): EngineType<Userpass> {
     version: "v1.0.0+builtin",
     paths: () => userpassApi,
     checkOptions: checkLoginOptions,
-    open: (given) => new Userpass(given, passwords),
+    open: (needs) => new Userpass(needs, passwords),
     stillKnows: (engine, { username = "", id }) => engine.stillKnows(username, id),
   };
 }

@@ -138,15 +138,15 @@ export class TestedEngine<E> {
   }
 
   #find(verb: string, path: string, { query = {}, body = {}, ...options }: AskOptions) {
-    const asked = new Map(Object.entries(query));
-    const meant = meaningOf(verb, asked);
+    const parameters = new Map(Object.entries(query));
+    const meant = meaningOf(verb, parameters);
     const { method } = meant;
     invariant(method !== null, `no verb ${verb}`);
     const segments = path === "" ? [] : path.replace(/\/$/, "").split("/");
     const route = this.#router.find(segments);
     const endpoint = route.methods.get(method);
     invariant(endpoint !== undefined, `no endpoint ${verb} ${path}`);
-    const values = { path: namedValues(endpoint, route), query: asked, body };
+    const values = { path: namedValues(endpoint, route), query: parameters, body };
     const { may, caller = null, signal = new AbortController().signal } = options;
     const request: EngineRequest = {
       id: "test",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { InvariantError } from "../invariant.ts";
-import { asked } from "../../tests/support/made/made-namespaces.ts";
+import { contextIn } from "../../tests/support/made/made-namespaces.ts";
 import { access } from "./access.ts";
 import { endpointsOf, type Method, parametersOf, serve } from "./endpoint.ts";
 import { out } from "./output.ts";
@@ -44,9 +44,9 @@ test("an endpoint runs where its kind allows, unless it says where", () => {
   assert.equal(runs({ method: "LIST" }), "anywhere");
   assert.equal(runs({ method: "POST" }), "active");
   assert.equal(runs({ answers: "always", method: "POST" }), "here");
-  for (const given of [{ issues: true }, { login: true }, { unwraps: true }]) {
-    assert.equal(runs(given), "active");
-    assert.throws(() => runs({ ...given, runs: "anywhere" }), /written down/);
+  for (const traits of [{ issues: true }, { login: true }, { unwraps: true }]) {
+    assert.equal(runs(traits), "active");
+    assert.throws(() => runs({ ...traits, runs: "anywhere" }), /written down/);
   }
   assert.equal(runs({ method: "POST", runs: "anywhere" }), "anywhere");
 });
@@ -157,10 +157,10 @@ test("served endpoints run against their room, with typed input", async () => {
   const shelf = new Shelf();
   const [served] = serve(shelf, [book]);
   assert.ok(served?.exists);
-  assert.equal(served.exists({ name: "b" }, asked()), false);
-  assert.deepEqual(await served.run({ name: "b", count: 3 }, asked()), { before: 0 });
-  assert.deepEqual(await served.run({ name: "a", count: 3 }, asked()), { before: 1 });
+  assert.equal(served.exists({ name: "b" }, contextIn()), false);
+  assert.deepEqual(await served.run({ name: "b", count: 3 }, contextIn()), { before: 0 });
+  assert.deepEqual(await served.run({ name: "a", count: 3 }, contextIn()), { before: 1 });
   assert.equal(shelf.books.get("b"), 3);
-  assert.equal(served.exists({ name: "b" }, asked()), true);
+  assert.equal(served.exists({ name: "b" }, contextIn()), true);
   assert.equal(serve(shelf, [declared("/a")])[0]?.exists, null);
 });

@@ -14,7 +14,7 @@ export function fieldInvalid(message: string): Failure {
  * @code field-given-twice A field stands in the body and in the query.
  * @remedy Give it once.
  */
-export function givenTwice(): Failure {
+export function fieldTwice(): Failure {
   const message = "a field is given in the body and in the query; give it once";
   return new Failure("invalid", "field-given-twice", message);
 }

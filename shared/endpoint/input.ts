@@ -10,7 +10,7 @@ import type { Served, ServedField } from "./endpoint.ts";
 import { canonicalOf } from "./members.ts";
 import * as failures from "./failures.ts";
 
-export interface Given {
+export interface RequestParts {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: JsonObject;
@@ -37,7 +37,7 @@ export class RequestInput {
   /** Names in query and body that no field is read from. */
   readonly #unreadQuery: readonly string[] = NONE;
   readonly #unreadBody: readonly string[] = NONE;
-  readonly #given: Given;
+  readonly #parts: RequestParts;
   readonly #twice: boolean = false;
   /** Whether nothing was given that is no part of the path. */
   readonly isEmpty: boolean;
@@ -45,27 +45,27 @@ export class RequestInput {
 
   /** A field that is given in body and query is refused, after it was decided who may ask at all. Of several
    *  names the first counts, and the others are as unknown ones. */
-  constructor(endpoint: Served, given: Given) {
+  constructor(endpoint: Served, parts: RequestParts) {
     this.#endpoint = endpoint;
-    this.#given = given;
-    const names = Object.keys(given.body);
-    this.isEmpty = given.query.size === 0 && names.length === 0;
+    this.#parts = parts;
+    const names = Object.keys(parts.body);
+    this.isEmpty = parts.query.size === 0 && names.length === 0;
     if (this.isEmpty) {
-      for (const { field } of endpoint.fields) this.#values.push(valueIn(field, given));
+      for (const { field } of endpoint.fields) this.#values.push(valueIn(field, parts));
       return;
     }
-    for (const name of given.query.keys()) {
-      this.#twice ||= Object.hasOwn(given.body, name) && given.body[name] !== null;
+    for (const name of parts.query.keys()) {
+      this.#twice ||= Object.hasOwn(parts.body, name) && parts.body[name] !== null;
     }
-    const folded = endpoint.family === "acl" ? byFoldedName(given.body, names) : null;
+    const folded = endpoint.family === "acl" ? byFoldedName(parts.body, names) : null;
     const read: ReadNames = { query: [], body: [] };
     for (const served of endpoint.fields) {
-      this.#values.push(valueOf(served, given, folded, read));
+      this.#values.push(valueOf(served, parts, folded, read));
     }
-    if (given.query.size > 0) {
-      this.#unreadQuery = [...given.query.keys()].filter((name) => !read.query.includes(name));
+    if (parts.query.size > 0) {
+      this.#unreadQuery = [...parts.query.keys()].filter((name) => !read.query.includes(name));
     }
-    if (!endpoint.takesAnyBody) this.#unreadBody = unread(given.body, names, folded, read.body);
+    if (!endpoint.takesAnyBody) this.#unreadBody = unread(parts.body, names, folded, read.body);
   }
 
   /** What rules on parameters and programs look at: each field under its first name, in the one form of
@@ -73,7 +73,7 @@ export class RequestInput {
    *  name of a field and are not read as it. */
   get data(): JsonObject {
     const { takesAnyBody, byName } = this.#endpoint;
-    this.#data ??= takesAnyBody && byName.size === 0 ? this.#given.body : this.#collect();
+    this.#data ??= takesAnyBody && byName.size === 0 ? this.#parts.body : this.#collect();
     return this.#data;
   }
 
@@ -87,8 +87,8 @@ export class RequestInput {
     const [query, body] = [this.#unreadQuery, this.#unreadBody];
     if (query.length + body.length === 0) return this.data;
     return {
-      ...Object.fromEntries(query.map((name) => [name, this.#given.query.get(name) ?? null])),
-      ...Object.fromEntries(body.map((name) => [name, this.#given.body[name] ?? null])),
+      ...Object.fromEntries(query.map((name) => [name, this.#parts.query.get(name) ?? null])),
+      ...Object.fromEntries(body.map((name) => [name, this.#parts.body[name] ?? null])),
       ...this.data,
     };
   }
@@ -104,7 +104,7 @@ export class RequestInput {
 
   /** The values as their declarations take them. Refuses what is wrong with one, by its name. */
   read(control: ReadonlySet<string>): ReadInput {
-    if (this.#twice) throw failures.givenTwice();
+    if (this.#twice) throw failures.fieldTwice();
     const { fields } = this.#endpoint;
     const input: Record<string, unknown> = {};
     for (let i = 0; i < fields.length; i++) {
@@ -129,7 +129,7 @@ export class RequestInput {
   #deprecations(): string[] {
     return this.#endpoint.fields.flatMap(({ field: { name, deprecation } }, i) => {
       const used = deprecation !== undefined && this.#values[i] !== undefined;
-      return used && !Object.hasOwn(this.#given.body, name) ? [deprecation] : [];
+      return used && !Object.hasOwn(this.#parts.body, name) ? [deprecation] : [];
     });
   }
 
@@ -156,7 +156,7 @@ export class RequestInput {
     }
     for (const name of this.#unreadBody) {
       const field = this.#endpoint.byName.get(fold(name));
-      if (field === undefined || field.name !== name) data[name] = this.#given.body[name] ?? null;
+      if (field === undefined || field.name !== name) data[name] = this.#parts.body[name] ?? null;
     }
     return this.#endpoint.implied === null ? data : this.#endpoint.implied(data);
   }
@@ -165,7 +165,7 @@ export class RequestInput {
 /** What a request would hold that has these fields, wherever each of them belongs. */
 export function describedInput(
   endpoint: Served,
-  path: Given["path"],
+  path: RequestParts["path"],
   fields: JsonObject,
 ): RequestInput {
   const reads = endpoint.method === "GET" || endpoint.method === "LIST";
@@ -192,20 +192,23 @@ function canonical(field: ServedField["field"], value: JsonValue): JsonValue {
 }
 
 /** Of a request that has nothing but its path. */
-function valueIn({ source, name }: ServedField["field"], given: Given): JsonValue | undefined {
-  if (source === "path") return given.path[name];
-  return source === "whole" ? given.body : undefined;
+function valueIn(
+  { source, name }: ServedField["field"],
+  parts: RequestParts,
+): JsonValue | undefined {
+  if (source === "path") return parts.path[name];
+  return source === "whole" ? parts.body : undefined;
 }
 
 function valueOf(
   { field, names }: ServedField,
-  given: Given,
+  parts: RequestParts,
   folded: ReadonlyMap<string, JsonValue> | null,
   read: ReadNames,
 ): JsonValue | undefined {
   const { source } = field;
-  if (source === "path" || source === "whole") return valueIn(field, given);
-  const { query, body } = given;
+  if (source === "path" || source === "whole") return valueIn(field, parts);
+  const { query, body } = parts;
   let found: JsonValue | undefined;
   for (const name of names) {
     if (found !== undefined && found !== null) {

@@ -5,12 +5,15 @@ import type { Field } from "./wire.ts";
 
 /** Each member under its first name and in its one form, without those that are as if not given; others
  *  stay as they were sent. Refuses nothing by itself: what a field cannot read stays as well. */
-export function canonicalMembers(given: JsonObject, fields: readonly Field<unknown>[]): JsonObject {
+export function canonicalMembers(
+  object: JsonObject,
+  fields: readonly Field<unknown>[],
+): JsonObject {
   const found = new Map<string, JsonValue>();
-  for (const [name, value = null] of Object.entries(given)) {
+  for (const [name, value = null] of Object.entries(object)) {
     const field = fields.find((one) => one.name === name || one.aliases?.includes(name));
     // Of several names the first that is given counts.
-    const first = field?.name === name ? undefined : given[field?.name ?? ""];
+    const first = field?.name === name ? undefined : object[field?.name ?? ""];
     if (field !== undefined && first !== undefined && first !== null) continue;
     const one = value === null ? null : canonicalOf(field, value);
     if (one !== null) found.set(field?.name ?? name, one);
@@ -19,7 +22,7 @@ export function canonicalMembers(given: JsonObject, fields: readonly Field<unkno
 }
 
 /** Null: it is read as if it were not given. */
-export function canonicalOf(field: Field<unknown> | undefined, given: JsonValue): JsonValue {
-  const one = field?.canonical?.(given);
-  return one === undefined ? given : one;
+export function canonicalOf(field: Field<unknown> | undefined, value: JsonValue): JsonValue {
+  const one = field?.canonical?.(value);
+  return one === undefined ? value : one;
 }

@@ -92,9 +92,9 @@ export function capabilityFor(operation: Operation, absent: boolean): Exclude<Ca
 }
 
 function isOn(query: Query, name: string): boolean {
-  const given = query.get(name);
-  if (given === undefined || given === true) return given ?? false;
-  const value = parseBoolean(given);
+  const text = query.get(name);
+  if (text === undefined || text === true) return text ?? false;
+  const value = parseBoolean(text);
   if (value === undefined) throw failures.notASwitch(name);
   return value;
 }

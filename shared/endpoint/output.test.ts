@@ -43,13 +43,13 @@ test("an object of which nothing is required has no list of required members", (
 test("the type of an answer lets optional members be left out and no others", () => {
   const made = out.object({ id: out.string("Id."), note: out.optional(out.number("Note.")) });
   type Answer = OutputOf<typeof made>;
-  const least: Answer = { id: "a" };
+  const min: Answer = { id: "a" };
   const whole: Answer = { id: "a", note: 1 };
   // @ts-expect-error: the id is not optional
   const none: Answer = { note: 1 };
   // @ts-expect-error: a note is a number
   const other: Answer = { id: "a", note: "b" };
-  assert.deepEqual([least, whole, none, other].length, 4);
+  assert.deepEqual([min, whole, none, other].length, 4);
 });
 
 test("lists of keys, texts, free objects and nothing", () => {

@@ -44,7 +44,7 @@ interface Rest {
 
 const NONE: Methods = new Map();
 const NO_VALUES: readonly string[] = [];
-const AS_GIVEN: ReadPlace = (segments) => segments;
+const AS_SENT: ReadPlace = (segments) => segments;
 
 export class Router {
   readonly #top: Node = emptyNode();
@@ -60,7 +60,7 @@ export class Router {
 
   find(
     segments: readonly string[],
-    place: ReadPlace = AS_GIVEN,
+    place: ReadPlace = AS_SENT,
     namespace: NamespaceRef | null = null,
   ): Route {
     const spans: Spans = [];

@@ -8,15 +8,15 @@ import { readJson } from "../json/json-reader.ts";
 import { Secret } from "../secret.ts";
 import { type Field, wire } from "./wire.ts";
 
-function refusal(field: Field<unknown>, given: JsonValue | undefined): string {
+function refusal(field: Field<unknown>, value: JsonValue | undefined): string {
   try {
-    field.read(given);
+    field.read(value);
   } catch (error) {
     assert.ok(error instanceof Failure, String(error));
     assert.equal(error.kind, "invalid");
     return error.message;
   }
-  return assert.fail(`${JSON.stringify(given)} was accepted`);
+  return assert.fail(`${JSON.stringify(value)} was accepted`);
 }
 
 const x = wire.body("x");
@@ -24,7 +24,7 @@ const help = "Help.";
 
 interface Row {
   readonly field: Field<unknown>;
-  readonly accepts: readonly (readonly [given: JsonValue, value: unknown])[];
+  readonly accepts: readonly (readonly [input: JsonValue, value: unknown])[];
   readonly refuses: readonly JsonValue[];
   readonly says: string;
 }
@@ -155,9 +155,9 @@ const rows: Readonly<Record<string, Row>> = {
 
 for (const [kind, { field, accepts, refuses, says }] of Object.entries(rows)) {
   test(`${kind}: what is accepted becomes a typed value, the rest is refused by name`, () => {
-    for (const [given, value] of accepts) assert.deepEqual(field.read(given), value);
-    for (const given of refuses.filter((each) => each !== null)) {
-      assert.equal(refusal(field, given), says, JSON.stringify(given));
+    for (const [input, value] of accepts) assert.deepEqual(field.read(input), value);
+    for (const input of refuses.filter((each) => each !== null)) {
+      assert.equal(refusal(field, input), says, JSON.stringify(input));
     }
     assert.equal(field.required, true);
     for (const missing of [undefined, null]) {
@@ -179,8 +179,8 @@ test("a secret is wrapped, marked and never part of a refusal", () => {
 
 test("no refusal repeats what was given", () => {
   fc.assert(
-    fc.property(fc.constantFrom(...Object.values(rows)), fc.jsonValue(), ({ field }, given) => {
-      const marked = [given, "q7-canary"] as JsonValue;
+    fc.property(fc.constantFrom(...Object.values(rows)), fc.jsonValue(), ({ field }, input) => {
+      const marked = [input, "q7-canary"] as JsonValue;
       assert.ok(
         !refusal(field, field === rows["list"]?.field ? { a: marked } : marked).includes("q7"),
       );

@@ -38,7 +38,7 @@ export interface Field<T> {
   /** The one form of all spellings that are read as the same value: what rules and programs see.
    *  Undefined for what `read` refuses, null for what is read as if it were not given. Default: as it was
    *  sent. */
-  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  readonly canonical?: ((value: JsonValue) => JsonValue | undefined) | undefined;
   /** Whoever reads it pays no regard to case, in all of it or in part: what is denied is then denied in
    *  every case. Default false. */
   readonly caseless?: boolean | undefined;
@@ -46,9 +46,9 @@ export interface Field<T> {
    *  false. */
   readonly pairs?: boolean | undefined;
   /** What to tell of a value that was taken in another spelling than it is kept. Default: nothing. */
-  readonly notice?: ((given: JsonValue) => string | undefined) | undefined;
+  readonly notice?: ((value: JsonValue) => string | undefined) | undefined;
   /** `undefined` and null: not given. */
-  read(given: JsonValue | undefined): T;
+  read(value: JsonValue | undefined): T;
 }
 
 export type Folding = "case" | "place";
@@ -63,13 +63,13 @@ interface Kind<T> {
   readonly schema: Schema;
   readonly secret?: boolean;
   /** Undefined when the value will not do. */
-  convert(given: JsonValue): T | undefined;
+  convert(value: JsonValue): T | undefined;
   /** In JSON, equal for equal values. Default: the value itself where it is JSON, else what was sent. */
   show?(value: T): JsonValue;
   /** Each value has one spelling, which stands for itself. Default false. */
   readonly asSent?: boolean;
   readonly caseless?: boolean;
-  readonly notice?: (given: JsonValue) => string | undefined;
+  readonly notice?: (value: JsonValue) => string | undefined;
 }
 
 /** A field that must be given, until told otherwise. */
@@ -114,7 +114,7 @@ export class WireField<T> implements Field<T> {
     return this.#place.folds;
   }
 
-  get canonical(): ((given: JsonValue) => JsonValue | undefined) | undefined {
+  get canonical(): ((value: JsonValue) => JsonValue | undefined) | undefined {
     return this.#kind.asSent === true ? undefined : this.#canonical;
   }
 
@@ -122,26 +122,26 @@ export class WireField<T> implements Field<T> {
     return (this.#caseless ??= this.#kind.caseless === true || losesCase(this.canonical));
   }
 
-  get notice(): ((given: JsonValue) => string | undefined) | undefined {
+  get notice(): ((value: JsonValue) => string | undefined) | undefined {
     return this.#kind.notice;
   }
 
-  readonly #canonical = (given: JsonValue): JsonValue | undefined => {
+  readonly #canonical = (input: JsonValue): JsonValue | undefined => {
     const kind = this.#kind;
-    const value = kind.convert(given);
+    const value = kind.convert(input);
     if (value === undefined) return undefined;
-    return kind.show === undefined ? (isJson(value) ? value : given) : kind.show(value);
+    return kind.show === undefined ? (isJson(value) ? value : input) : kind.show(value);
   };
 
   get schema(): Schema {
     return { ...this.#kind.schema, description: this.help };
   }
 
-  read(given: JsonValue | undefined): T {
-    if (given === undefined || given === null) {
+  read(input: JsonValue | undefined): T {
+    if (input === undefined || input === null) {
       throw refused(`${this.name} is missing; it must be ${this.#kind.accepts}`);
     }
-    const value = this.#kind.convert(given);
+    const value = this.#kind.convert(input);
     if (value === undefined) throw refused(`${this.name} must be ${this.#kind.accepts}`);
     return value;
   }
@@ -150,18 +150,18 @@ export class WireField<T> implements Field<T> {
     return this.#orElse(undefined, this.schema);
   }
 
-  /** `shown` is how the default is told where it is not JSON by itself. */
-  default(value: T, shown?: JsonValue): Field<T> {
-    const told = shown ?? (isPlain(value) ? value : undefined);
+  /** `display` is how the default is told where it is not JSON by itself. */
+  default(value: T, display?: JsonValue): Field<T> {
+    const initial = display ?? (isPlain(value) ? value : undefined);
     return this.#orElse(
       value,
-      told === undefined ? this.schema : { ...this.schema, default: told },
+      initial === undefined ? this.schema : { ...this.schema, default: initial },
     );
   }
 
   #orElse<U>(value: U, schema: Schema): Field<T | U> {
-    const read = (given: JsonValue | undefined) =>
-      given === undefined || given === null ? value : this.read(given);
+    const read = (input: JsonValue | undefined) =>
+      input === undefined || input === null ? value : this.read(input);
     return { ...fieldOf(this), required: false, schema, read };
   }
 }
@@ -215,7 +215,7 @@ interface Spelling {
   /** Of what the handler gets, and so everybody else. */
   readonly form?: (text: string) => string;
   /** Of what rules and programs see; the handler gets it as it was given, to show it so again. */
-  readonly shown?: (text: string) => string;
+  readonly show?: (text: string) => string;
   /** Of a field: case says nothing. */
   readonly caseless?: boolean;
 }
@@ -245,15 +245,15 @@ class Placed {
 
   string(
     help: string,
-    { max, form, shown, caseless = false }: { readonly max?: number } & Spelling = {},
+    { max, form, show, caseless = false }: { readonly max?: number } & Spelling = {},
   ): WireField<string> {
-    if (form === undefined && shown === undefined) return this.#of(textKind(max), help);
+    if (form === undefined && show === undefined) return this.#of(textKind(max), help);
     const kind = textKind(max ?? MAX_FORMED);
     return this.#of(
       {
         ...kind,
-        convert: (given) => formed(kind.convert(given), form),
-        ...(shown === undefined ? {} : { show: shown }),
+        convert: (value) => formed(kind.convert(value), form),
+        ...(show === undefined ? {} : { show }),
         asSent: false,
         caseless,
       },
@@ -272,8 +272,8 @@ class Placed {
         accepts: kind.accepts,
         schema: { ...kind.schema, format: "password" },
         secret: true,
-        convert: (given) => {
-          const text = formed(kind.convert(given), form);
+        convert: (value) => {
+          const text = formed(kind.convert(value), form);
           return text === undefined ? undefined : new Secret(text);
         },
         ...(form === undefined ? { asSent: true } : { show: (secret) => secret.reveal() }),
@@ -287,7 +287,7 @@ class Placed {
       {
         accepts: `one of ${values.map((value) => (value === "" ? '""' : value)).join(", ")}`,
         schema: { type: "string", enum: values },
-        convert: (given) => values.find((value) => value === given),
+        convert: (input) => values.find((value) => value === input),
         asSent: true,
       },
       help,
@@ -301,8 +301,8 @@ class Placed {
       {
         accepts: `a whole number${range(bounds)}`,
         schema: { type: "integer", ...minmax(bounds) },
-        convert: (given) => {
-          const number = wholeNumber(given);
+        convert: (value) => {
+          const number = wholeNumber(value);
           return number === undefined || number < min || number > max ? undefined : number;
         },
       },
@@ -317,8 +317,8 @@ class Placed {
       {
         accepts: `a number${range(bounds)}`,
         schema: { type: "number", ...minmax(bounds) },
-        convert: (given) => {
-          const number = anyNumber(given);
+        convert: (value) => {
+          const number = anyNumber(value);
           return number === undefined || number < min || number > max ? undefined : number;
         },
       },
@@ -331,7 +331,7 @@ class Placed {
       {
         accepts: "true or false",
         schema: { type: "boolean" },
-        convert: (given) => (typeof given === "string" ? parseBoolean(given) : asBoolean(given)),
+        convert: (value) => (typeof value === "string" ? parseBoolean(value) : asBoolean(value)),
       },
       help,
     );
@@ -362,22 +362,22 @@ class Placed {
   /** Strings: a JSON array, or one string with commas between. */
   list(
     help: string,
-    { max = 1000, form, shown, caseless = false }: { readonly max?: number } & Spelling = {},
+    { max = 1000, form, show, caseless = false }: { readonly max?: number } & Spelling = {},
   ): WireField<readonly string[]> {
-    const longest = form === undefined && shown === undefined ? Infinity : MAX_FORMED;
+    const longest = form === undefined && show === undefined ? Infinity : MAX_FORMED;
     const characters = longest === Infinity ? "" : `, of at most ${longest} characters each`;
     return this.#of(
       {
         accepts: `a list of strings, at most ${max} of them${characters}`,
         schema: { type: "array", items: { type: "string" } },
-        convert: (given) => {
-          const items = typeof given === "string" ? commaList(given, max + 1) : given;
+        convert: (value) => {
+          const items = typeof value === "string" ? commaList(value, max + 1) : value;
           if (!Array.isArray(items) || items.length > max) return undefined;
           if (!items.every((item) => typeof item === "string")) return undefined;
           if (items.some(({ length }) => length > longest)) return undefined;
           return form === undefined ? items : items.map(form);
         },
-        ...(shown === undefined ? {} : { show: (items) => items.map(shown) }),
+        ...(show === undefined ? {} : { show: (items) => items.map(show) }),
         caseless,
       },
       help,
@@ -394,11 +394,11 @@ class Placed {
       {
         accepts: `a list of strings, at most ${max} of them`,
         schema: list.schema,
-        convert: (given) => {
-          const items = list.canonical?.(given) as readonly string[] | undefined;
+        convert: (value) => {
+          const items = list.canonical?.(value) as readonly string[] | undefined;
           return items?.map((item) => fold(item.trim()));
         },
-        notice: (given) => foldedPolicies(list.canonical?.(given)),
+        notice: (value) => foldedPolicies(list.canonical?.(value)),
       },
       help,
     );
@@ -415,9 +415,9 @@ class Placed {
           `an object of strings: at most ${max} members, ` +
           `names of 1 to ${maxKey} and values of up to ${maxValue} characters`,
         schema: { type: "object", additionalProperties: { type: "string" } },
-        convert: (given) => {
-          if (!isObject(given)) return undefined;
-          const entries = Object.entries(given);
+        convert: (input) => {
+          if (!isObject(input)) return undefined;
+          const entries = Object.entries(input);
           if (entries.length > max) return undefined;
           const texts: Record<string, string> = {};
           for (const [key, value] of entries) {
@@ -438,7 +438,7 @@ class Placed {
       {
         accepts: "an object",
         schema: { type: "object" },
-        convert: (given) => (isObject(given) ? given : undefined),
+        convert: (value) => (isObject(value) ? value : undefined),
         asSent: true,
       },
       help,
@@ -448,7 +448,7 @@ class Placed {
   /** Anything. */
   json(help: string): WireField<JsonValue> {
     return this.#of(
-      { accepts: "given", schema: {}, convert: (given) => given, asSent: true },
+      { accepts: "given", schema: {}, convert: (value) => value, asSent: true },
       help,
     );
   }
@@ -458,11 +458,11 @@ class Placed {
     help: string,
     {
       max = 64 * 1024,
-      shown,
+      show,
       caseless = false,
     }: {
       readonly max?: number;
-      readonly shown?: (value: JsonValue) => JsonValue;
+      readonly show?: (value: JsonValue) => JsonValue;
       readonly caseless?: boolean;
     } = {},
   ): WireField<JsonValue> {
@@ -470,8 +470,8 @@ class Placed {
       {
         accepts: "given",
         schema: {},
-        convert: (given) => parsedText(given, max),
-        ...(shown === undefined ? {} : { show: shown }),
+        convert: (value) => parsedText(value, max),
+        ...(show === undefined ? {} : { show }),
         caseless,
       },
       help,
@@ -499,8 +499,8 @@ function textKind(max: number | undefined): Kind<string> {
   return {
     accepts: max === undefined ? "a string" : `a string of at most ${max} characters`,
     schema: max === undefined ? { type: "string" } : { type: "string", maxLength: max },
-    convert: (given) =>
-      typeof given === "string" && given.length <= (max ?? given.length) ? given : undefined,
+    convert: (value) =>
+      typeof value === "string" && value.length <= (max ?? value.length) ? value : undefined,
     asSent: true,
   };
 }
@@ -515,15 +515,15 @@ function formed(
 /** Also when its text was kept because it is spelt in a way of its own: 1.50, 5.0. */
 const MAX_DIGITS = 400; // a double has at most 309 before its point
 
-function anyNumber(given: JsonValue): number | undefined {
+function anyNumber(value: JsonValue): number | undefined {
   const digits =
-    typeof given === "string" && given.length <= MAX_DIGITS && /^-?\d+(\.\d+)?$/.test(given);
-  const number = isRawNumber(given) ? Number(given.rawJSON) : digits ? Number(given) : given;
+    typeof value === "string" && value.length <= MAX_DIGITS && /^-?\d+(\.\d+)?$/.test(value);
+  const number = isRawNumber(value) ? Number(value.rawJSON) : digits ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
-function wholeNumber(given: JsonValue): number | undefined {
-  const text = isRawNumber(given) ? given.rawJSON.replace(/\.0+$/, "") : given;
+function wholeNumber(value: JsonValue): number | undefined {
+  const text = isRawNumber(value) ? value.rawJSON.replace(/\.0+$/, "") : value;
   if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) return Number(text) + 0; // no -0
   return typeof text === "number" && Number.isSafeInteger(text) ? text : undefined;
 }
@@ -544,8 +544,8 @@ function lengthKind({ min, max = LONGEST_DURATION, or }: Lengths): Kind<Nanos> {
 }
 
 /** At most so many: a text of a million commas would be a million strings before they are counted. */
-function commaList(text: string, most: number): string[] {
-  return text === "" ? [] : text.split(",", most).map((item) => item.trim());
+function commaList(text: string, max: number): string[] {
+  return text === "" ? [] : text.split(",", max).map((item) => item.trim());
 }
 
 function range({ min, max }: Bounds): string {
@@ -562,9 +562,9 @@ function minmax({ min, max }: Bounds): Schema {
 }
 
 /** What to tell of names of policies that were not spelt as they are kept. */
-export function foldedPolicies(given: JsonValue | undefined): string | undefined {
-  if (!Array.isArray(given)) return undefined;
-  const names = given.filter((name) => typeof name === "string").map((name) => name.trim());
+export function foldedPolicies(value: JsonValue | undefined): string | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const names = value.filter((name) => typeof name === "string").map((name) => name.trim());
   const folded = names.filter((name) => fold(name) !== name).map(fold);
   if (folded.length === 0) return undefined;
   return `policy names were converted to lower case: ${someNames([...new Set(folded)])}`;
@@ -583,17 +583,17 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-function parsedText(given: JsonValue, max: number): JsonValue {
-  if (typeof given !== "string" || given.length > max || isDeep(given)) return given;
+function parsedText(value: JsonValue, max: number): JsonValue {
+  if (typeof value !== "string" || value.length > max || isDeep(value)) return value;
   try {
-    return JSON.parse(given) as JsonValue; // by definition
+    return JSON.parse(value) as JsonValue; // by definition
   } catch {
-    return given;
+    return value;
   }
 }
 
-function asBoolean(given: JsonValue): boolean | undefined {
-  return typeof given === "boolean" ? given : undefined;
+function asBoolean(value: JsonValue): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
 }
 
 /** Values that fields are read as are JSON throughout, or no JSON at all. */

@@ -68,10 +68,10 @@ export class JsonScanner {
       this.#at++;
       byte = this.#next();
     }
-    const most = isObject ? this.#limits.keys : this.#limits.elements;
-    if (entries >= most) {
-      const what = isObject ? `an object has more than ${most} keys` : "an array has more than";
-      throw malformed(isObject ? what : `${what} ${most} elements`, this.#at);
+    const max = isObject ? this.#limits.keys : this.#limits.elements;
+    if (entries >= max) {
+      const what = isObject ? `an object has more than ${max} keys` : "an array has more than";
+      throw malformed(isObject ? what : `${what} ${max} elements`, this.#at);
     }
     this.#entries[top] = entries + 1;
     if (isObject) {
@@ -117,8 +117,8 @@ export class JsonScanner {
     const start = this.#at + 1;
     this.#string();
     const end = this.#at - 1;
-    const most = this.#limits.keyBytes;
-    if (end - start > (this.#escaped ? LONGEST_ESCAPE : 1) * most) throw tooLong(most, start);
+    const max = this.#limits.keyBytes;
+    if (end - start > (this.#escaped ? LONGEST_ESCAPE : 1) * max) throw tooLong(max, start);
     if (!this.#escaped) {
       const length = end - start;
       if ((length === 9 || length === 11) && this.#isForbidden(start, end)) throw forbidden(start);
@@ -126,7 +126,7 @@ export class JsonScanner {
     }
     const quoted = this.#bytes.toString("utf8", start - 1, end + 1);
     const name = String(JSON.parse(quoted)); // what its escapes stand for
-    if (Buffer.byteLength(name) > most) throw tooLong(most, start);
+    if (Buffer.byteLength(name) > max) throw tooLong(max, start);
     if (reachesPrototype(name)) throw forbidden(start);
     this.#keys.pushEscaped(start, end, name);
   }
@@ -263,8 +263,8 @@ function forbidden(at: number): Failure {
   return malformed("__proto__, constructor and prototype cannot be keys", at);
 }
 
-function tooLong(most: number, at: number): Failure {
-  return malformed(`a key has more than ${most} bytes`, at);
+function tooLong(max: number, at: number): Failure {
+  return malformed(`a key has more than ${max} bytes`, at);
 }
 
 function isDigit(byte: number): boolean {

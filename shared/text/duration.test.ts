@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 import { rawNumber } from "../json/json.ts";
 
 const { HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND } = d;
-const MOST = 2n ** 63n - 1n;
+const MAX = 2n ** 63n - 1n;
 
 function refusal(run: () => unknown): string {
   try {
@@ -36,8 +36,8 @@ const tokenTable: readonly [input: unknown, nanos: bigint | null][] = [
   ["1s1s", 2n * SECOND],
   ["0.9999999999s", 999_999_999n],
   ["0.3333333333333333333h", 1_199_999_999_999n],
-  ["9223372036854775807ns", MOST],
-  ["-9223372036854775808ns", -MOST - 1n],
+  ["9223372036854775807ns", MAX],
+  ["-9223372036854775808ns", -MAX - 1n],
   ["0", null],
   ["-0", null],
   ["0s", null],
@@ -184,7 +184,7 @@ test("a number of JSON is its value, however it is spelt, and exactly that", () 
 });
 
 test("parseWholeSeconds() rounds nothing", () => {
-  for (const [given, seconds] of [
+  for (const [input, seconds] of [
     [0, 0],
     ["0ms", 0],
     [90, 90],
@@ -192,10 +192,10 @@ test("parseWholeSeconds() rounds nothing", () => {
     ["1000ms", 1],
     ["1.5h", 5400],
   ] as const) {
-    assert.equal(d.parseWholeSeconds(given), BigInt(seconds) * SECOND);
+    assert.equal(d.parseWholeSeconds(input), BigInt(seconds) * SECOND);
   }
-  for (const given of ["1ns", "500ms", "1500ms", "1.5s", 1.5, "", "soon", null]) {
-    assert.equal(d.parseWholeSeconds(given), undefined);
+  for (const input of ["1ns", "500ms", "1500ms", "1.5s", 1.5, "", "soon", null]) {
+    assert.equal(d.parseWholeSeconds(input), undefined);
   }
 });
 
@@ -203,8 +203,8 @@ test("a refusal shows at most 64 characters of the input, and long texts are ref
   const long = "7".repeat(2 ** 20);
   for (const input of [long, `${long}s`, `1${"Q".repeat(2 ** 20)}`, `1${"Q".repeat(100)}`]) {
     for (const parse of [d.parseTokenDuration, d.parseDuration]) {
-      const shown = refusal(() => parse(input)).match(/[7Q]/g) ?? [];
-      assert.ok(shown.length > 0 && shown.length <= 64);
+      const quoted = refusal(() => parse(input)).match(/[7Q]/g) ?? [];
+      assert.ok(quoted.length > 0 && quoted.length <= 64);
     }
   }
 });
@@ -227,7 +227,7 @@ test("texts beyond 128 characters are refused even if their value is small", () 
   );
 });
 
-const shownTable: readonly [nanos: bigint, text: string][] = [
+const texts: readonly [nanos: bigint, text: string][] = [
   [0n, "0s"],
   [1n, "1ns"],
   [1_100n, "1.1\u00b5s"],
@@ -241,17 +241,17 @@ const shownTable: readonly [nanos: bigint, text: string][] = [
   [36n * HOUR, "36h0m0s"],
   [5n * HOUR + 6n * MINUTE + 7n * SECOND + MILLISECOND, "5h6m7.001s"],
   [-MINUTE, "-1m0s"],
-  [MOST, "2562047h47m16.854775807s"],
-  [-MOST - 1n, "-2562047h47m16.854775808s"],
+  [MAX, "2562047h47m16.854775807s"],
+  [-MAX - 1n, "-2562047h47m16.854775808s"],
 ];
-for (const [nanos, text] of shownTable) {
+for (const [nanos, text] of texts) {
   test(`showDuration(${nanos}) is ${text}`, () => {
     assert.equal(d.showDuration(nanos), text);
   });
 }
 
 test("what showDuration() writes is read back exactly", () => {
-  const signed = fc.bigInt({ min: -MOST - 1n, max: MOST });
+  const signed = fc.bigInt({ min: -MAX - 1n, max: MAX });
   const small = fc.bigInt({ min: 1n, max: 10n * SECOND });
   fc.assert(
     fc.property(fc.oneof(signed, small), (nanos) => {

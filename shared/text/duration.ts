@@ -30,17 +30,17 @@ const UNITS: ReadonlyMap<string, Nanos> = new Map([
 ]);
 
 // A signed 64-bit count, about 292 years, is what clients of this API can hold.
-const LEAST: Nanos = -(2n ** 63n);
-const MOST: Nanos = 2n ** 63n - 1n;
+const MIN: Nanos = -(2n ** 63n);
+const MAX: Nanos = 2n ** 63n - 1n;
 
 /** The longest that a field takes where it names no bound of its own. */
-export const LONGEST_DURATION: Nanos = MOST - (MOST % SECOND);
+export const LONGEST_DURATION: Nanos = MAX - (MAX % SECOND);
 
 // No sensible length comes near this; it bounds the digits that are turned into a bigint.
 const MAX_TEXT = 128;
 // Together at most 64 characters of the input are shown: a field may hold a secret by mistake.
-const SHOWN_TEXT = 48;
-const SHOWN_UNIT = 16;
+const MAX_QUOTED_TEXT = 48;
+const MAX_QUOTED_UNIT = 16;
 
 const SECONDS_FORMS = 'a whole number of seconds or text such as "90s" or "1h30m"';
 
@@ -159,25 +159,25 @@ function decimal(nanos: Nanos, unit: Nanos): string {
 }
 
 function inRange(nanos: Nanos, input: unknown): Nanos {
-  if (nanos < LEAST || nanos > MOST) throw invalid(input);
+  if (nanos < MIN || nanos > MAX) throw invalid(input);
   return nanos;
 }
 
 function unknownUnit(unit: string, whole: string, hint: string): Failure {
-  const text = quote(whole, SHOWN_TEXT);
+  const text = quote(whole, MAX_QUOTED_TEXT);
   if (unit === "") return refused(`time: missing unit in duration ${text}${hint}`);
-  const name = quote(unit, SHOWN_UNIT);
+  const name = quote(unit, MAX_QUOTED_UNIT);
   return refused(`time: unknown unit ${name} in duration ${text}${hint}`);
 }
 
-function vanishing(given: string, hint = ""): Failure {
-  return refused(`time: duration ${quote(given, SHOWN_TEXT)} is below one nanosecond${hint}`);
+function vanishing(text: string, hint = ""): Failure {
+  return refused(`time: duration ${quote(text, MAX_QUOTED_TEXT)} is below one nanosecond${hint}`);
 }
 
 function invalid(input: unknown, hint = ""): Failure {
   // A bigint of a million digits takes seconds to print.
   const long = typeof input === "bigint" && BigInt.asIntN(128, input) !== input;
-  const text = quote(String(long ? Number(input) : input), SHOWN_TEXT);
+  const text = quote(String(long ? Number(input) : input), MAX_QUOTED_TEXT);
   return refused(`time: invalid duration ${text}${hint}`);
 }
 
@@ -185,13 +185,13 @@ function invalid(input: unknown, hint = ""): Failure {
  * Quotes like the service whose messages clients match on: beyond printable ASCII each byte of the
  * UTF-8 form is shown as \xNN, so that nothing in it can steer a terminal or a log.
  */
-function quote(text: string, shown: number): string {
+function quote(text: string, max: number): string {
   let out = "";
-  for (const byte of new TextEncoder().encode(text.slice(0, shown))) {
+  for (const byte of new TextEncoder().encode(text.slice(0, max))) {
     const char = String.fromCharCode(byte);
     if (char === '"' || char === "\\") out += `\\${char}`;
     else if (byte < 0x20 || byte > 0x7e) out += `\\x${byte.toString(16).padStart(2, "0")}`;
     else out += char;
   }
-  return `"${out}${text.length > shown ? "..." : ""}"`;
+  return `"${out}${text.length > max ? "..." : ""}"`;
 }

@@ -71,10 +71,10 @@ test("a refusal does not repeat the query", () => {
 test("what URLSearchParams writes is read back, and any text is read or a Failure", () => {
   const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
   fc.assert(
-    fc.property(fc.dictionary(names, fc.string({ unit: "grapheme" }), { maxKeys: 20 }), (given) => {
-      const raw = new URLSearchParams(given).toString();
+    fc.property(fc.dictionary(names, fc.string({ unit: "grapheme" }), { maxKeys: 20 }), (query) => {
+      const raw = new URLSearchParams(query).toString();
       if (/(?:^|&)(?:__proto__|constructor|prototype)=/.test(raw)) return;
-      assert.deepEqual(Object.fromEntries(parseQuery(raw)), { ...given });
+      assert.deepEqual(Object.fromEntries(parseQuery(raw)), { ...query });
     }),
   );
   fc.assert(

@@ -1,12 +1,12 @@
 // Names that a caller gave, told back: the first of them, and how many there are besides. Whole lists make
 // headers that no client reads.
 
-const MOST = 8;
+const MAX_NAMES = 8;
 const LONGEST = 256; // characters of one
 
 export function someNames(names: readonly string[]): string {
-  const shown = names.slice(0, MOST).map(shortName).join(", ");
-  return names.length > MOST ? `${shown} and ${names.length - MOST} more` : shown;
+  const list = names.slice(0, MAX_NAMES).map(shortName).join(", ");
+  return names.length > MAX_NAMES ? `${list} and ${names.length - MAX_NAMES} more` : list;
 }
 
 /** For what may be of any length. */

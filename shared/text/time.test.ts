@@ -15,7 +15,7 @@ function floorMillis(instant: bigint): number {
   return Number((instant - (((instant % MILLI) + MILLI) % MILLI)) / MILLI);
 }
 
-const accepted: readonly [input: string, shown: string][] = [
+const accepted: readonly [input: string, output: string][] = [
   ["2026-03-01T10:00:00.123456789Z", "2026-03-01T10:00:00.123456789Z"],
   ["2026-03-01T10:00:00.5Z", "2026-03-01T10:00:00.5Z"],
   ["2026-03-01T10:00:00.500000000Z", "2026-03-01T10:00:00.5Z"],
@@ -32,12 +32,12 @@ const accepted: readonly [input: string, shown: string][] = [
   ["0001-01-01T00:00:00.000000001Z", "0001-01-01T00:00:00.000000001Z"],
   ["9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z"],
 ];
-for (const [input, shown] of accepted) {
-  test(`parseTime(${input}) is the instant ${shown}`, () => {
+for (const [input, output] of accepted) {
+  test(`parseTime(${input}) is the instant ${output}`, () => {
     const instant = parseTime(input);
     assert.ok(instant !== null);
-    assert.equal(showTime(instant), shown);
-    assert.equal(floorMillis(instant), Date.parse(shown.replace(/(\.\d{3})\d*Z/, "$1Z")));
+    assert.equal(showTime(instant), output);
+    assert.equal(floorMillis(instant), Date.parse(output.replace(/(\.\d{3})\d*Z/, "$1Z")));
   });
 }
 

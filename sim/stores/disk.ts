@@ -180,8 +180,8 @@ export class SimDisk {
   /** Mostly a good SSD, now and then a busy one, rarely one that hangs. */
   #latency(): Tick {
     const roll = this.#prng.next();
-    const most = this.slow || roll < 0.02 ? 3000 : roll < 0.15 ? 40 : 3;
-    return 50 * MICROSECOND + Math.floor(this.#prng.next() * most * MILLISECOND);
+    const max = this.slow || roll < 0.02 ? 3000 : roll < 0.15 ? 40 : 3;
+    return 50 * MICROSECOND + Math.floor(this.#prng.next() * max * MILLISECOND);
   }
 
   /** Brings a part of the changes onto the medium: none, all, the first ones, or any sectors. */

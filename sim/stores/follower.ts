@@ -193,7 +193,7 @@ export class Follower {
   /** Null when there is no leader to begin from. */
   async #boot(): Promise<Running | null> {
     const { world, trace, prng, leader, plant } = this.#options;
-    const { rootKey } = leader.history.told;
+    const { rootKey } = leader.history.acknowledged;
     const life = new Life(`follower life ${++this.#lives}`);
     const own = prng.fork(life.name);
     const planted = own.fork("plant");
@@ -239,7 +239,7 @@ export class Follower {
     const meta = names.map((name) => ({ name, value: leader.meta(name) }));
     const log = leader.logs(0n, Infinity);
     const index = indexOf(leader);
-    this.#options.leader.history.toldIndex(index);
+    this.#options.leader.history.acknowledgeIndex(index);
     this.#ends.add(index);
     await engine.commit({
       expect: { name: HEAD_ROW, value: null },
@@ -271,12 +271,12 @@ export class Follower {
     else if (store.locked) this.#unseal(running, prng);
   }
 
-  async #trim(running: Running, leastEntries: bigint): Promise<void> {
+  async #trim(running: Running, minEntries: bigint): Promise<void> {
     if (running.trimming) return; // two at once would each cut from the same tail
     running.trimming = true;
     try {
       const world = { clock: this.#clock, timers: running.timers };
-      await trimLog(running.store, world, { leastEntries });
+      await trimLog(running.store, world, { minEntries });
     } finally {
       running.trimming = false;
     }
@@ -284,7 +284,7 @@ export class Follower {
 
   #unseal(running: Running, prng: Prng): void {
     const { barrier } = running;
-    const { rootKey } = this.#options.leader.history.told;
+    const { rootKey } = this.#options.leader.history.acknowledged;
     if (rootKey === null || !barrier.unseal(rootKey)) {
       throw new Violation("the root key does not open the barrier of the follower");
     }
@@ -293,7 +293,7 @@ export class Follower {
   }
 
   /** The next entries of the leader. A locked store needs leaves and the head after the last. */
-  #next(running: Running, most: number, proven = true): Group | null {
+  #next(running: Running, max: number, proven = true): Group | null {
     const { leader } = this.#options;
     const { sentTo, store } = running;
     const source = leader.running;
@@ -301,7 +301,7 @@ export class Follower {
     let rows;
     let head;
     try {
-      rows = source.engine.logs(sentTo + 1n, store.locked ? Infinity : most);
+      rows = source.engine.logs(sentTo + 1n, store.locked ? Infinity : max);
       head = source.engine.meta(HEAD_ROW);
     } catch (error) {
       if (error instanceof EngineError) return null; // the leader's disk has failed
@@ -309,7 +309,7 @@ export class Follower {
     }
     if (rows.length === 0) return null;
     const end = rows.at(-1)!.index;
-    leader.history.toldIndex(end);
+    leader.history.acknowledgeIndex(end);
     const whole = end === indexOf(source.engine);
     const withProof = store.locked || proven;
     const entries = rows.map(({ entry }) => {
@@ -339,8 +339,8 @@ export class Follower {
       for (const { place, heard } of watching) {
         const covers = place.endsWith("/") ? key.startsWith(place) : key === place;
         if (covers && watches.has(watching.find((watch) => watch.place === place)!)) {
-          const told = heard.get(key) ?? 0n;
-          if (told < end) throw new Violation(`a watcher of ${place} was not told of ${key}`);
+          const known = heard.get(key) ?? 0n;
+          if (known < end) throw new Violation(`a watcher of ${place} was not told of ${key}`);
         }
       }
     }
@@ -471,7 +471,7 @@ export class Follower {
     }
     const tail = engine.meta(TAIL_ROW);
     state.tail = tail === null ? null : decodeTail(tail);
-    state.rootKey = leader.history.told.rootKey;
+    state.rootKey = leader.history.acknowledged.rootKey;
     leader.audit.check(engine, state);
     this.#acknowledged = index;
     this.#ends = new Set([index]);
@@ -499,7 +499,7 @@ export class Follower {
       ["last entry", (reads) => reads.logs(reads.lastLog() ?? 0n, 1)],
     ];
     for (const [name, read] of families) {
-      if (shown(read(engine)) !== shown(read(source))) {
+      if (display(read(engine)) !== display(read(source))) {
         throw new Violation(`the ${name} of the follower differ from those of the leader`);
       }
     }
@@ -537,7 +537,7 @@ function indexOf(engine: Reads): bigint {
   return head === null ? 0n : decodeHead(head).index;
 }
 
-function shown(value: unknown): string {
+function display(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     part instanceof Uint8Array
       ? Buffer.from(part).toString("hex")

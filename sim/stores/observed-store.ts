@@ -5,7 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { Failure } from "@holdfast/shared/failure";
 import type { Tail } from "../../src/storage/rows/head.ts";
-import type { Change as Told } from "../../src/storage/watch.ts";
+import type { Change as WatchedChange } from "../../src/storage/watch.ts";
 import {
   type Changed,
   type Identity,
@@ -75,7 +75,7 @@ export class ObservedStore extends Store {
     return promise;
   }
 
-  override watch(place: string, call: (change: Told) => void): () => void {
+  override watch(place: string, call: (change: WatchedChange) => void): () => void {
     const { plant } = this.#options;
     return super.watch(place, plant.watch === undefined ? call : plant.watch(call));
   }

@@ -90,10 +90,10 @@ class Run {
     for (let i = 0; i < times; i++) {
       const server = this.#start();
       const api = new Api(await server.ready);
-      const asked = api.init().catch(disconnected);
+      const initialising = api.init().catch(disconnected);
       await pause(this.#random.int(LONGEST_STEP_MS));
       await this.#kill(server);
-      const keys = await asked;
+      const keys = await initialising;
       const again = this.#start();
       const second = new Api(await again.ready);
       const initialised = at(await second.expect([200], "GET", "sys/init"), "initialized") === true;
@@ -201,10 +201,10 @@ class Run {
 
   async #killWhileUnsealing(server: ServerProcess, api: Api): Promise<void> {
     const shares = this.#random.shuffle(this.#opened.shares);
-    const given = 1 + this.#random.int(THRESHOLD);
-    for (const [i, key] of shares.slice(0, given).entries()) {
+    const count = 1 + this.#random.int(THRESHOLD);
+    for (const [i, key] of shares.slice(0, count).entries()) {
       const answer = api.call("POST", "sys/unseal", { body: { key } }).catch(disconnected);
-      if (i < given - 1) await answer;
+      if (i < count - 1) await answer;
     }
     await pause(this.#random.int(LONGEST_STEP_MS));
     await this.#kill(server);

@@ -65,8 +65,8 @@ test("a change without its request or its response record is named", (t) => {
   const whole = line("request", "a") + line("response", "a") + line("request", "b");
   writeFileSync(file, `{"type":"chain"}\n${whole}`);
   const trail = new AuditTrail(directory);
-  const told = trail.missing(new Map(["a", "b", "c"].map((id) => [id, `done ${id} 1`])));
-  assert.deepEqual(told, [
+  const missing = trail.missing(new Map(["a", "b", "c"].map((id) => [id, `done ${id} 1`])));
+  assert.deepEqual(missing, [
     '"done b 1" was acknowledged and has no response record: b',
     '"done c 1" was acknowledged and has no request record: c',
     '"done c 1" was acknowledged and has no response record: c',

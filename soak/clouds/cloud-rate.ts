@@ -92,8 +92,8 @@ async function revokeAll(
   const wrong: string[] = [];
   if (slowest > MAX_BESIDE_MS) wrong.push(`another mount's lease took ${slowest.toFixed(0)} ms`);
   const stuck = await api.expect([200], "GET", "sys/leases?type=irrevocable");
-  const given = Number(at(stuck, "data", "lease_count"));
-  if (given !== 0) wrong.push(`${given} leases were given up`);
+  const stuckCount = Number(at(stuck, "data", "lease_count"));
+  if (stuckCount !== 0) wrong.push(`${stuckCount} leases were given up`);
   control.calm();
   const unbalanced = await imbalance(site);
   if (unbalanced !== null) wrong.push(unbalanced);

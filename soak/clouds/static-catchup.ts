@@ -135,7 +135,7 @@ function loseKey({ a }: CloudSite): void {
 
 /** How many times, in ms, lie within one second at most. */
 function busiestSecond(times: readonly number[]): number {
-  return times.reduce((most, from) => {
-    return Math.max(most, times.filter((time) => time >= from && time < from + 1000).length);
+  return times.reduce((max, from) => {
+    return Math.max(max, times.filter((time) => time >= from && time < from + 1000).length);
   }, 0);
 }

@@ -47,7 +47,7 @@ async function compare(
   { clients, largest }: Settings,
 ): Promise<Finding> {
   const view = barrier.view("shared/soak/");
-  let told = "";
+  let line = "";
   let unlisted = "";
   for (let client = 0; client < clients; client++) {
     for (let n = 1; n <= LAST; n++) {
@@ -57,7 +57,7 @@ async function compare(
         content = view.get(`object/${client}/${n}`, bytesCodec);
       } catch (error) {
         if (!named(error)) return unnamed(error);
-        told ||= `${name}: ${errorText(error)}`;
+        line ||= `${name}: ${errorText(error)}`;
         continue;
       }
       const kept = n > LAST - KEPT;
@@ -75,7 +75,7 @@ async function compare(
   if (unlisted !== "" && report.ok) {
     return { verdict: "bad", detail: `${unlisted}, and the check is clean` };
   }
-  if (told !== "") return { verdict: "damage", detail: told };
+  if (line !== "") return { verdict: "damage", detail: line };
   if (!report.ok) return { verdict: "found", detail: "by the check" };
   return { verdict: "same", detail: "" };
 }

@@ -99,19 +99,20 @@ async function tryFault(fault: Fault, plant?: "swallow-errors") {
     if (firing === undefined) return { complaint: null, fired: "not reached" as const };
     const records = [...readTrace(trace)];
     const complaints: string[] = [];
-    const told = acksOf(records);
+    const acknowledged = acksOf(records);
     const after = acksOf(records.slice(records.findIndex(isInjected) + 1));
     if (end.signal !== null) complaints.push(`died of ${end.signal}`);
     // SQLite and we may live with a call that failed, such as a truncation that only saves space:
     // then the whole workload must have gone through. Nothing in between.
-    const harmless = end.code === 0 && told.length === CLIENTS * WRITES;
+    const harmless = end.code === 0 && acknowledged.length === CLIENTS * WRITES;
     if (!harmless) {
-      if (end.code !== 1) complaints.push(`ended with ${end.code} and ${told.length} writes told`);
+      if (end.code !== 1)
+        complaints.push(`ended with ${end.code} and ${acknowledged.length} writes told`);
       if (!/^stopped: ./m.test(end.errors)) complaints.push("named no cause");
       if (after.length > 0) complaints.push(`${after.length} writes told after the failure`);
       if (end.at - firing.at > WITHIN_MS) complaints.push(`took ${end.at - firing.at} ms to end`);
     }
-    complaints.push(...(await verify(directory, told)));
+    complaints.push(...(await verify(directory, acknowledged)));
     const complaint =
       complaints.length === 0 ? null : `${firing.call} of ${firing.path}: ${complaints.join("; ")}`;
     return { complaint, fired: harmless ? ("harmless" as const) : ("stopped" as const) };
@@ -128,10 +129,10 @@ function acksOf(records: readonly TraceRecord[]): string[] {
   return records.flatMap((record) => (record.type === "ack" ? [record.text] : []));
 }
 
-async function verify(directory: string, told: readonly string[]): Promise<string[]> {
+async function verify(directory: string, acknowledged: readonly string[]): Promise<string[]> {
   const { store, barrier, close } = await openStore({ directory });
   try {
-    const wrong = new Ledger(barrier, LARGEST).verify(countAcks(told), CLIENTS);
+    const wrong = new Ledger(barrier, LARGEST).verify(countAcks(acknowledged), CLIENTS);
     if (!(await store.check()).ok) wrong.push("the check is not clean");
     return wrong;
   } finally {

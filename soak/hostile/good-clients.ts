@@ -59,13 +59,13 @@ export class GoodClients {
 
   /** One question at a time: answers have no names. */
   #ask(command: CrowdCommand): Promise<CrowdReading> {
-    const asked = this.#last.then(async () => {
-      const told = once(this.#child, "message");
+    const answering = this.#last.then(async () => {
+      const answered = once(this.#child, "message");
       this.#child.send(command);
-      const [reading] = (await told) as [CrowdReading];
+      const [reading] = (await answered) as [CrowdReading];
       return reading;
     });
-    this.#last = asked.catch(() => {});
-    return asked;
+    this.#last = answering.catch(() => {});
+    return answering;
   }
 }

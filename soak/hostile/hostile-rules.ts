@@ -191,8 +191,8 @@ function writes(): (readonly [string, Write])[] {
 
 /** More of their kind, by dice: words of a few letters repeated, of which many begin alike. */
 function found(random: Prng): (readonly [string, Write])[] {
-  const word = (most: number) =>
-    range(1 + random.int(most), () => "ab,"[random.int(3)] ?? "a").join("");
+  const word = (max: number) =>
+    range(1 + random.int(max), () => "ab,"[random.int(3)] ?? "a").join("");
   return range(SEARCHED, (i) => {
     const unit = word(12);
     const text = unit.repeat(Math.floor(600_000 / unit.length));

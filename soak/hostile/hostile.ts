@@ -20,7 +20,7 @@ const PROVOKED_MS = 120;
 const QUIET_MS = 2000;
 const LONGEST_ANSWER_MS = 30_000;
 const REPEATS = 4; // before a block is believed: what is ours comes again, what is the machine's does not
-const SHOWN = 8;
+const MAX_LISTED = 8;
 let places = 0;
 
 export interface HostileOptions {
@@ -43,7 +43,7 @@ interface Row {
 export async function hostile(options: HostileOptions): Promise<Result> {
   const { say, seed, quick = false, plant, only = "" } = options;
   // The short form runs on whatever machine there is: it finds what takes seconds.
-  const most = quick ? 5 * MAX_BLOCKED_MS : MAX_BLOCKED_MS;
+  const max = quick ? 5 * MAX_BLOCKED_MS : MAX_BLOCKED_MS;
   const place = scratch("hostile");
   const server = await ObservedServer.start({ directory: place });
   const wrong: string[] = [];
@@ -76,7 +76,7 @@ export async function hostile(options: HostileOptions): Promise<Result> {
         const name = `${payload.name}${token === null ? ", no token" : ""}`;
         const row = await measure(server, payload, token, name, quick, wrong);
         rows.push(row);
-        if (row.stretch > most || row.turn > 4 * most) {
+        if (row.stretch > max || row.turn > 4 * max) {
           say(`${row.stretch.toFixed(0)} ms, turn ${row.turn.toFixed(0)} ms: ${name}`);
         }
         if (server.ended !== null) break;
@@ -91,13 +91,13 @@ export async function hostile(options: HostileOptions): Promise<Result> {
     const grown = skip ? 0 : await settled(server, before.resident);
     if (grown > MAX_GROWTH) wrong.push(`${mib(grown)} MiB more memory after it was over`);
     for (const { name, stretch } of rows) {
-      if (stretch > most) wrong.push(`${name}: blocked for ${stretch.toFixed(0)} ms`);
+      if (stretch > max) wrong.push(`${name}: blocked for ${stretch.toFixed(0)} ms`);
     }
     const worst = rows.toSorted((a, b) => b.stretch - a.stretch);
     const longest = rows.toSorted((a, b) => b.turn - a.turn);
     for (const { name, stretch, turn } of new Set([
-      ...worst.slice(0, SHOWN),
-      ...longest.slice(0, SHOWN),
+      ...worst.slice(0, MAX_LISTED),
+      ...longest.slice(0, MAX_LISTED),
     ])) {
       say(`${stretch.toFixed(0).padStart(5)} ms (turn ${turn.toFixed(0)}) ${name}`);
     }
@@ -143,13 +143,13 @@ async function watchQuiet(
   server.tell({ ask: "block", millis: PROVOKED_MS });
   await pause(PROVOKED_MS * 2);
   const provoked = await server.read();
-  const told = await server.ownFigure();
+  const figure = await server.ownFigure();
   say(
     `idle: stretch ${idle.stretch.toFixed(0)} ms, turn ${idle.turn.toFixed(0)} ms; a block of ` +
       `${PROVOKED_MS} ms: ${provoked.stretch.toFixed(0)}, ${provoked.turn.toFixed(0)}, by the ` +
-      `wall ${provoked.wall.toFixed(0)}, by sys/metrics ${told.toFixed(0)} ms`,
+      `wall ${provoked.wall.toFixed(0)}, by sys/metrics ${figure.toFixed(0)} ms`,
   );
-  if (provoked.wall < PROVOKED_MS * 0.8 || told < PROVOKED_MS * 0.6) {
+  if (provoked.wall < PROVOKED_MS * 0.8 || figure < PROVOKED_MS * 0.6) {
     throw new Error("a block made on purpose was not seen: nothing measured here would count");
   }
   return idle;

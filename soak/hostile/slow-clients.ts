@@ -24,8 +24,8 @@ export interface SlowOptions {
 
 /** How long the server put up with one, in seconds: it accepted the connection somewhere in between. */
 export interface Drop {
-  readonly most: number; // since we asked for a connection
-  readonly least: number; // since we had it
+  readonly max: number; // since we asked for a connection
+  readonly min: number; // since we had it
 }
 
 export class SlowClients {
@@ -78,7 +78,7 @@ export class SlowClients {
   }
 
   async #begin(where: NetConnectOpts, i: number): Promise<void> {
-    const asked = performance.now();
+    const requestedAt = performance.now();
     const socket = await connected(where);
     if (socket === null) {
       this.#failures++;
@@ -88,7 +88,7 @@ export class SlowClients {
     const sent = performance.now();
     const gone = () => {
       const now = performance.now();
-      const drop = { most: (now - asked) / 1000, least: (now - sent) / 1000 };
+      const drop = { max: (now - requestedAt) / 1000, min: (now - sent) / 1000 };
       if (this.#sockets.delete(socket)) this.#drops.push(drop);
       socket.destroy();
     };

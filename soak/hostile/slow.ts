@@ -161,7 +161,7 @@ async function watch(
     await unread.open({ path: unixPath }, short, counts.unread - counts.unreadTcp, 200);
     await unread.open(tcp, ask("LIST", "sys/namespaces"), counts.unreadTcp, 20);
     for (let i = 0; i < 10; i++) await server.expect(200, "GET", "sys/health"); // all are made now
-    const asked = performance.now();
+    const requestedAt = performance.now();
     await Promise.all([heads.open(), bodies.open(), handshakes.open()]);
     const opened = performance.now();
     const held = await server.read();
@@ -173,7 +173,7 @@ async function watch(
     const drops = await countDown(server, {
       base,
       all: counts.unread,
-      until: asked + (scale.answer + SLACK_S + 1) * 1000,
+      until: requestedAt + (scale.answer + SLACK_S + 1) * 1000,
       others: () => heads.left + bodies.left + handshakes.left,
     });
     const busy = await good.take();
@@ -182,7 +182,7 @@ async function watch(
     judge("slow bodies", bodies, counts.bodies, scale.body, wrong, say);
     judge("handshakes", handshakes, counts.handshakes, scale.handshake, wrong, say);
     const first = (drops.first - began) / 1000;
-    const last = (drops.last - asked) / 1000;
+    const last = (drops.last - requestedAt) / 1000;
     say(
       `unread answers: the first dropped ${first.toFixed(1)} s after the first was asked for, the ` +
         `last ${last.toFixed(1)} s after the last; ${drops.left} of ${counts.unread} left`,
@@ -231,8 +231,8 @@ function judge(
   say: (line: string) => void,
 ): void {
   const { drops, left, failures } = clients;
-  const early = drops.filter(({ most }) => most < limit - SLACK_S).length;
-  const late = drops.filter(({ least }) => least > limit + SLACK_S).length;
+  const early = drops.filter(({ max }) => max < limit - SLACK_S).length;
+  const late = drops.filter(({ min }) => min > limit + SLACK_S).length;
   say(`${what}: dropped at ${span(clients)} s; ${left} left`);
   if (drops.length !== count || early > 0 || late > 0) {
     wrong.push(
@@ -243,8 +243,8 @@ function judge(
 }
 
 function span({ drops }: SlowClients): string {
-  const first = Math.min(...drops.map(({ most }) => most));
-  const last = Math.max(...drops.map(({ least }) => least));
+  const first = Math.min(...drops.map(({ max }) => max));
+  const last = Math.max(...drops.map(({ min }) => min));
   return `${first.toFixed(1)}–${last.toFixed(1)}`;
 }
 

@@ -121,8 +121,8 @@ class BodyReader {
     if (value === undefined) return 0;
     const bits = value.kind === "string" ? SHORTHANDS.get(value.text) : undefined;
     if (bits !== undefined) return bits;
-    const given = value.kind === "string" ? ` ${showName(value.text)}` : "";
-    const problem = `invalid policy${given}; accepted are ${[...SHORTHANDS.keys()].join(", ")};`;
+    const sent = value.kind === "string" ? ` ${showName(value.text)}` : "";
+    const problem = `invalid policy${sent}; accepted are ${[...SHORTHANDS.keys()].join(", ")};`;
     throw this.#refused("policy-unknown-shorthand", problem, value.position);
   }
 

@@ -270,14 +270,14 @@ test("a rule that is told to decide nowhere does not, whatever the path", () => 
     .filter((text) => !text.includes("+*"));
   const paths = fc.array(fc.array(fc.constantFrom("a", "ab", "b"), { minLength: 1, maxLength: 5 }));
   fc.assert(
-    fc.property(fc.uniqueArray(label, { maxLength: 5 }), paths, (labels, asked) => {
+    fc.property(fc.uniqueArray(label, { maxLength: 5 }), paths, (labels, questionPaths) => {
       const text = labels.map((of) => `path "${of}" { policy = "read" }`).join("\n");
       const document = parseAclDocument(text);
-      const told = document.warnings.filter((warning) => warning.includes("never decides"));
-      const idle = new Set(told.map((warning) => Number(/ on line (\d+):/.exec(warning)?.[1])));
+      const warnings = document.warnings.filter((warning) => warning.includes("never decides"));
+      const idle = new Set(warnings.map((warning) => Number(/ on line (\d+):/.exec(warning)?.[1])));
       const policy = { name: "p", namespaceId: "root", document, written: 1n, expires: null };
       const acl = CompiledAcl.compile([policy], { now: 0n });
-      for (const path of asked) {
+      for (const path of questionPaths) {
         const question = { path: path.join("/"), capability: "read", sudo: false } as const;
         const { rule } = decide(acl, { ...question, data: {}, wrapTtl: null });
         const lines = rule?.sources.map(({ rule: { position } }) => position.line) ?? [];

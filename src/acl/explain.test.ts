@@ -412,7 +412,7 @@ const capability = fc.constantFrom(
 );
 const question = fc
   .record({ capability, path, sudo: fc.boolean() })
-  .map(({ sudo, ...asked }) => asking(asked.capability, asked.path, { sudo }));
+  .map(({ sudo, ...query }) => asking(query.capability, query.path, { sudo }));
 
 function block(of: string, words: readonly string[], more = ""): string {
   return `path "${of}" { capabilities = ${JSON.stringify(words)} ${more} }`;
@@ -440,19 +440,19 @@ test("the suggestion allows the request and changes no other answer: 5,000 sets 
       fc.array(rule, { maxLength: 6 }),
       question,
       fc.array(question, { minLength: 20, maxLength: 20 }),
-      (rules, asked, others) => {
+      (rules, query, others) => {
         const texts = rules.map(({ text }) => text);
         const before = compiledEach(texts);
-        const found = explain(before, asked);
-        assert.equal(found.allowed, decide(before, asked).allowed);
+        const found = explain(before, query);
+        assert.equal(found.allowed, decide(before, query).allowed);
         if (found.allowed) return;
         const after = amended(texts, found);
         assert.ok(after !== null);
-        assert.equal(decide(after, asked).allowed, true);
+        assert.equal(decide(after, query).allowed, true);
         if (found.suggestion?.replaces.length !== 0) return; // a deny went, and with it what it held
         for (const other of others) {
           const was = decide(before, other).allowed;
-          const part = was ? isListedApart(other) : isPartOf(other, asked);
+          const part = was ? isListedApart(other) : isPartOf(other, query);
           const same: boolean = was === decide(after, other).allowed;
           assert.ok(same || part, JSON.stringify([other.path, other.capability]));
         }
@@ -463,10 +463,10 @@ test("the suggestion allows the request and changes no other answer: 5,000 sets 
 });
 
 /** Whether what was asked for brings this along. */
-function isPartOf(other: AclQuestion, asked: AclQuestion): boolean {
-  if (other.path !== asked.path) return false;
+function isPartOf(other: AclQuestion, query: AclQuestion): boolean {
+  if (other.path !== query.path) return false;
   // `sudo` is not for one capability: whoever gets it there has it for all that they have there.
-  return other.capability === asked.capability || (asked.sudo && other.sudo);
+  return other.capability === query.capability || (query.sudo && other.sudo);
 }
 
 /** Of list and scan, where `sudo` goes with one of them alone, it is left to neither. */
@@ -499,9 +499,9 @@ test("the suggestion allows what parameters and wrapping bounds stood in the way
       question,
       data,
       wrapTtl,
-      (rules, asked, given, ttl) => {
+      (rules, query, sent, ttl) => {
         const texts = rules.map(([of, words, more]) => block(of, words, more));
-        const whole = { ...asked, data: given, wrapTtl: ttl };
+        const whole = { ...query, data: sent, wrapTtl: ttl };
         const found = explain(compiledEach(texts), whole);
         if (found.allowed) return;
         const after = amended(texts, found);

@@ -65,7 +65,7 @@ export interface Explanation {
   readonly suggestion: Suggestion | null;
 }
 
-const MOST = 20; // candidates; a path may be matched by thousands
+const MAX_CANDIDATES = 20; // candidates; a path may be matched by thousands
 
 export function explain(acl: CompiledAcl, question: AclQuestion): Explanation {
   const { allowed, rule } = decide(acl, question);
@@ -74,15 +74,18 @@ export function explain(acl: CompiledAcl, question: AclQuestion): Explanation {
   const deciders = formsOf(question).map((form) => ({ form, rule: ruleFor(acl, form) }));
   const candidates = lost
     .toSorted((a, b) => (isStronger(a, b) ? -1 : 1))
-    .map((other) => ({ ...shown(other), why: rule === null ? "" : whyLost(other, rule, deciders) }))
-    .concat(matching.leftOut.map((left) => ({ ...shownLeft(left), why: whyLeft(left) })));
+    .map((other) => ({
+      ...showRule(other),
+      why: rule === null ? "" : whyLost(other, rule, deciders),
+    }))
+    .concat(matching.leftOut.map((left) => ({ ...showLeftOut(left), why: whyLeft(left) })));
   const smallest = allowed ? null : smallestRule(acl, question, rule);
   return {
     allowed,
-    rule: rule === null ? null : shown(rule),
+    rule: rule === null ? null : showRule(rule),
     reason:
       allowed && rule !== null ? grantText(rule, question) : denialOf(rule, question, matching),
-    candidates: candidates.slice(0, MOST),
+    candidates: candidates.slice(0, MAX_CANDIDATES),
     suggestion:
       smallest === null ? null : { ...smallest, replaces: smallest.replaces.map(placeOf) },
   };
@@ -174,7 +177,7 @@ function denialOf(rule: MergedRule | null, question: AclQuestion, { leftOut }: M
   const { capability, path } = question;
   if (rule === null) {
     const [left] = leftOut;
-    const besides = left === undefined ? "" : `; of ${shownLeft(left).label}, ${whyLeft(left)}`;
+    const besides = left === undefined ? "" : `; of ${showLeftOut(left).label}, ${whyLeft(left)}`;
     return `no rule matches ${showName(path)}${besides}`;
   }
   const bit = bitOf(capability) ?? 0;
@@ -209,27 +212,27 @@ function wrappingProblem(rule: MergedRule, { wrapTtl }: AclQuestion): string | n
 }
 
 function parameterText({ kind, name }: ParameterProblem): string {
-  const shownName = showName(name);
+  const quoted = showName(name);
   switch (kind) {
     case "missing":
-      return `parameter ${shownName} is missing and required_parameters names it`;
+      return `parameter ${quoted} is missing and required_parameters names it`;
     case "denied-all":
-      return `denied_parameters has "*", so no parameter may be given, and ${shownName} was`;
+      return `denied_parameters has "*", so no parameter may be given, and ${quoted} was`;
     case "denied":
-      return `parameter ${shownName} stands in denied_parameters`;
+      return `parameter ${quoted} stands in denied_parameters`;
     case "denied-value":
-      return `the value of parameter ${shownName} stands in denied_parameters`;
+      return `the value of parameter ${quoted} stands in denied_parameters`;
     case "unlisted":
-      return `parameter ${shownName} does not stand in allowed_parameters`;
+      return `parameter ${quoted} does not stand in allowed_parameters`;
     case "other-value":
-      return `the value of parameter ${shownName} is none of those in allowed_parameters`;
+      return `the value of parameter ${quoted} is none of those in allowed_parameters`;
     case "too-long":
       return (
-        `parameter ${shownName} makes more than can be compared with the values of a rule: ` +
+        `parameter ${quoted} makes more than can be compared with the values of a rule: ` +
         `at most ${MAX_COMPARED.characters} characters and ${MAX_COMPARED.parts} parts in a request`
       );
     case "too-many-values":
-      return `the blocks with this path name more values for parameter ${shownName} than are compared`;
+      return `the blocks with this path name more values for parameter ${quoted} than are compared`;
   }
 }
 
@@ -245,7 +248,7 @@ function ruleText(rule: MergedRule): string {
   return `${label} of policy ${showName(name)} on line ${line}, column ${column}${others}`;
 }
 
-function shown(rule: MergedRule): ExplainedRule {
+function showRule(rule: MergedRule): ExplainedRule {
   return {
     label: labelOf(rule.pattern),
     policies: rule.sources.map(placeOf),
@@ -253,7 +256,7 @@ function shown(rule: MergedRule): ExplainedRule {
   };
 }
 
-function shownLeft(left: LeftOut): ExplainedRule {
+function showLeftOut(left: LeftOut): ExplainedRule {
   const { capabilities, label } = left.rule;
   const words = wordsOf(capabilities);
   return {

@@ -15,8 +15,8 @@ export interface Pattern {
 }
 
 /** A slash at the front of a label does not count. */
-export function patternOf(given: string): Pattern {
-  const label = given.startsWith("/") ? given.slice(1) : given;
+export function patternOf(path: string): Pattern {
+  const label = path.startsWith("/") ? path.slice(1) : path;
   const star = label.endsWith("*");
   const text = star ? label.slice(0, -1) : label;
   if (label === "+" || label.startsWith("+/") || label.includes("/+")) {
@@ -60,13 +60,13 @@ export function matches({ kind, star, text }: Pattern, path: string): boolean {
   if (kind === "exact") return path === text;
   if (kind === "prefix") return path.startsWith(text);
   const wanted = text.split("/");
-  const given = path.split("/");
+  const segments = path.split("/");
   const tail = star ? wanted.pop() : undefined;
-  if (tail === undefined ? given.length !== wanted.length : given.length <= wanted.length) {
+  if (tail === undefined ? segments.length !== wanted.length : segments.length <= wanted.length) {
     return false;
   }
-  const same = wanted.every((segment, i) => segment === "+" || segment === given[i]);
-  return same && (given[wanted.length] ?? "").startsWith(tail ?? "");
+  const same = wanted.every((segment, i) => segment === "+" || segment === segments[i]);
+  return same && (segments[wanted.length] ?? "").startsWith(tail ?? "");
 }
 
 /**

@@ -73,9 +73,9 @@ function* valuesBelow<T>(root: Node<T>): Generator<T> {
 }
 
 function commonLength(a: string, b: string): number {
-  const most = Math.min(a.length, b.length);
+  const max = Math.min(a.length, b.length);
   let length = 0;
-  while (length < most && a.charCodeAt(length) === b.charCodeAt(length)) length += 1;
+  while (length < max && a.charCodeAt(length) === b.charCodeAt(length)) length += 1;
   return length;
 }
 

@@ -50,17 +50,17 @@ function isAllowed(blocks: readonly Block[], { operation, data, wrap }: Request)
   if (!required.every((name) => there.includes(name.toLowerCase()))) return false;
   if (names.length === 0) return true;
   if (denied.has("*")) return false;
-  for (const [given, value] of Object.entries(data)) {
-    const values = denied.get(given.toLowerCase());
-    if (values !== undefined && (values.length === 0 || caught(given, value ?? null, values))) {
+  for (const [key, value] of Object.entries(data)) {
+    const values = denied.get(key.toLowerCase());
+    if (values !== undefined && (values.length === 0 || caught(key, value ?? null, values))) {
       return false;
     }
   }
   if (allowed.size === 0 || (allowed.size === 1 && allowed.has("*"))) return true;
-  return Object.entries(data).every(([given, value]) => {
-    const values = allowed.get(given.toLowerCase());
+  return Object.entries(data).every(([key, value]) => {
+    const values = allowed.get(key.toLowerCase());
     if (values === undefined) return allowed.has("*");
-    return values.length === 0 || accepted(given, value ?? null, values);
+    return values.length === 0 || accepted(key, value ?? null, values);
   });
 }
 
@@ -124,16 +124,16 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-function isSame(name: string, inRule: JsonValue, given: JsonValue): boolean {
-  if (typeof inRule === "string" && typeof given === "string") {
+function isSame(name: string, inRule: JsonValue, value: JsonValue): boolean {
+  if (typeof inRule === "string" && typeof value === "string") {
     const folds = ["policies", "token_policies"].includes(name.toLowerCase());
-    const [rule, text] = folds ? [inRule.toLowerCase(), given.toLowerCase()] : [inRule, given];
+    const [rule, text] = folds ? [inRule.toLowerCase(), value.toLowerCase()] : [inRule, value];
     if (rule === text || rule === "*") return true;
     if (rule.startsWith("*") && rule.endsWith("*")) return text.includes(rule.slice(1, -1));
     if (rule.endsWith("*")) return text.startsWith(rule.slice(0, -1));
     return rule.startsWith("*") && text.endsWith(rule.slice(1));
   }
-  return JSON.stringify(given) === JSON.stringify(inRule); // objects here have one member
+  return JSON.stringify(value) === JSON.stringify(inRule); // objects here have one member
 }
 
 // --- questions ---
@@ -204,9 +204,9 @@ test("merged rules, parameters and wrapping: the compiled rule and the naive rea
       // A block in a policy of its own, or in that of the block before.
       const texts: string[] = [];
       for (const [one, apart] of written) {
-        const given = JSON.stringify({ p: one });
-        if (apart || texts.length === 0) texts.push(given);
-        else texts.push(`${texts.pop()},${given}`);
+        const body = JSON.stringify({ p: one });
+        if (apart || texts.length === 0) texts.push(body);
+        else texts.push(`${texts.pop()},${body}`);
       }
       const policies = texts.map((all, i) => ({
         name: `p${i}`,
@@ -217,12 +217,12 @@ test("merged rules, parameters and wrapping: the compiled rule and the naive rea
       }));
       const acl = CompiledAcl.compile(policies, { now: 0n });
       const blocks = written.map(([one]) => one);
-      for (const asked of requests) {
-        const { operation: capability, data, wrap } = asked;
+      for (const each of requests) {
+        const { operation: capability, data, wrap } = each;
         const wrapTtl = wrap === null ? null : BigInt(wrap) * 1_000_000_000n;
-        const want = isAllowed(blocks, asked);
+        const want = isAllowed(blocks, each);
         const got = decide(acl, { path: "p", capability, sudo: false, data, wrapTtl });
-        assert.equal(got.allowed, want, JSON.stringify(asked));
+        assert.equal(got.allowed, want, JSON.stringify(each));
         if (want) allowed += 1;
       }
     },
@@ -237,8 +237,8 @@ test("merged rules, parameters and wrapping: the compiled rule and the naive rea
 const GRANTS = {
   name: "grants",
   caseless: true,
-  canonical: (given: JsonValue): JsonValue => {
-    const value = typeof given === "string" ? (JSON.parse(given) as JsonValue) : given;
+  canonical: (input: JsonValue): JsonValue => {
+    const value = typeof input === "string" ? (JSON.parse(input) as JsonValue) : input;
     if (!isList(value)) return value;
     return value.map((one) => ({ n: (one as { n: string }).n.toLowerCase() }));
   },
@@ -248,9 +248,9 @@ const GRANTS = {
 const TAGS = {
   name: "tags",
   pairs: true,
-  canonical: (given: JsonValue): JsonValue => {
-    const list = typeof given === "string" ? [given] : given;
-    if (!isList(list)) return given;
+  canonical: (value: JsonValue): JsonValue => {
+    const list = typeof value === "string" ? [value] : value;
+    if (!isList(list)) return value;
     return Object.fromEntries(list.map((one) => halvesOf(one)));
   },
 };

@@ -33,10 +33,10 @@ function matches(label: string, path: string): boolean {
   if (kind === "prefix") return path.startsWith(textOf(label));
   const star = label.endsWith("*");
   const wanted = textOf(label).split("/");
-  const given = path.split("/");
-  if (star ? given.length < wanted.length : given.length !== wanted.length) return false;
+  const segments = path.split("/");
+  if (star ? segments.length < wanted.length : segments.length !== wanted.length) return false;
   return wanted.every((part, i) => {
-    const segment = given[i] ?? "";
+    const segment = segments[i] ?? "";
     if (star && i === wanted.length - 1) return segment.startsWith(part);
     return part === "+" || part === segment;
   });
@@ -142,14 +142,14 @@ interface Question {
   readonly sudo: boolean;
 }
 
-const ASKED: readonly Word[] = [
+const REQUESTED: readonly Word[] = [
   ...(["read", "read", "list", "list"] as const), // more often than the others
   ...(["update", "scan", "create", "delete", "patch"] as const),
 ];
 
 /** Of a rule's label, what takes the place of its wildcards; else a path of its own. */
 const draft = fc.record({
-  word: fc.constantFrom(...ASKED),
+  word: fc.constantFrom(...REQUESTED),
   sudo: fc.nat(4).map((n) => n === 0),
   slash: fc.boolean(),
   rule: fc.nat(30),
@@ -201,7 +201,7 @@ const SEED = LONG > 0 ? Date.now() : 34;
 const QUESTIONS = 50;
 
 test("the compiled decision and the naive one agree on random (policies, path, operation)", () => {
-  const seen = { asked: 0, allowed: 0, contested: 0, denied: 0 };
+  const seen = { requests: 0, allowed: 0, contested: 0, denied: 0 };
   const property = fc.property(
     fc.array(policy, { minLength: 1, maxLength: 3 }),
     fc.array(draft, { minLength: QUESTIONS, maxLength: QUESTIONS }),
@@ -215,7 +215,7 @@ test("the compiled decision and the naive one agree on random (policies, path, o
         const got = decide(acl, { path, capability, sudo, data: {}, wrapTtl: null });
         assert.equal(got.allowed, want, `${capability} ${path}`);
         const pool = new Set(candidates(rules, path));
-        seen.asked += 1;
+        seen.requests += 1;
         if (want) seen.allowed += 1;
         if (pool.size > 1) seen.contested += 1;
         if ([...pool].some((one) => wordsFor(rules, one).includes("deny"))) seen.denied += 1;
@@ -223,11 +223,11 @@ test("the compiled decision and the naive one agree on random (policies, path, o
     },
   );
   fc.assert(property, { numRuns: SETS, seed: SEED });
-  assert.equal(seen.asked, SETS * QUESTIONS);
+  assert.equal(seen.requests, SETS * QUESTIONS);
   // Were nothing granted, or never two rules in question, agreement would mean little.
-  assert.ok(seen.allowed > seen.asked / 20, `${seen.allowed} were allowed`);
-  assert.ok(seen.contested > seen.asked / 20, `${seen.contested} had several candidates`);
-  assert.ok(seen.denied > seen.asked / 20, `${seen.denied} met a deny`);
+  assert.ok(seen.allowed > seen.requests / 20, `${seen.allowed} were allowed`);
+  assert.ok(seen.contested > seen.requests / 20, `${seen.contested} had several candidates`);
+  assert.ok(seen.denied > seen.requests / 20, `${seen.denied} met a deny`);
 });
 
 test("each word for a path is what the naive evaluator decides for that operation", () => {
@@ -296,7 +296,7 @@ function limitedText({ rules }: LimitedPolicy): string {
 }
 
 test("whoever leaves policies behind, but for those that limit the rest, gains nothing, then or later", () => {
-  const seen = { asked: 0, allowed: 0, stayed: 0, left: 0, gained: 0, later: 0, below: 0 };
+  const seen = { requests: 0, allowed: 0, stayed: 0, left: 0, gained: 0, later: 0, below: 0 };
   const property = fc.property(
     fc.array(limitedPolicy, { minLength: 2, maxLength: 4 }),
     fc.array(draft, { minLength: QUESTIONS, maxLength: QUESTIONS }),
@@ -338,12 +338,12 @@ test("whoever leaves policies behind, but for those that limit the rest, gains n
             const data = DATA[dice.next().value % DATA.length] ?? {};
             const wrap = WRAPPINGS[dice.next().value % WRAPPINGS.length] ?? null;
             const wrapTtl = wrap === null ? null : wrap * SECOND;
-            const asked = { path: path.slice(lead.length), capability, sudo, data, wrapTtl };
-            const [had, has] = [decide(whole, asked).allowed, decide(part, asked).allowed];
+            const question = { path: path.slice(lead.length), capability, sudo, data, wrapTtl };
+            const [had, has] = [decide(whole, question).allowed, decide(part, question).allowed];
             assert.ok(had || !has, `${capability} ${path} at ${now} below "${lead}"`);
-            seen.asked += 1;
+            seen.requests += 1;
             if (has) seen.allowed += 1;
-            if (had || !decide(bare, asked).allowed) continue;
+            if (had || !decide(bare, question).allowed) continue;
             seen.gained += 1;
             if (now > 0) seen.later += 1;
             if (child !== null) seen.below += 1;
@@ -354,10 +354,10 @@ test("whoever leaves policies behind, but for those that limit the rest, gains n
   );
   fc.assert(property, { numRuns: LONG > 0 ? LONG : SETS / 2, seed: SEED });
   // Otherwise it would mean little.
-  const told = JSON.stringify(seen);
-  assert.ok(seen.allowed > seen.asked / 100, told);
+  const results = JSON.stringify(seen);
+  assert.ok(seen.allowed > seen.requests / 100, results);
   assert.ok(
     Math.min(seen.stayed, seen.left, seen.gained, seen.later, seen.below) > SETS / 20,
-    told,
+    results,
   );
 });

@@ -18,7 +18,7 @@ const ANY = ~0;
 export interface ShadowOptions {
   /** In how many of the namespaces below a policy counts that was written then. Default: there are none. */
   readonly reachOf?: (written: bigint) => number;
-  readonly mostSteps?: number;
+  readonly maxSteps?: number;
 }
 
 /** Those of the policies in `acl` that cannot be left out if only the rights of `kept` are wanted: names
@@ -27,9 +27,9 @@ export interface ShadowOptions {
 export function* shadowing(
   acl: CompiledAcl,
   kept: ReadonlySet<string>,
-  { reachOf = () => 0, mostSteps = MAX_STEPS }: ShadowOptions = {},
+  { reachOf = () => 0, maxSteps = MAX_STEPS }: ShadowOptions = {},
 ): Sliced<ReadonlySet<string>> {
-  const steps = new CountedSteps(mostSteps);
+  const steps = new CountedSteps(maxSteps);
   const staying = new Set<string>();
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const isKept = ({ policy }: Source) => kept.has(policy.name) || staying.has(policy.name);
@@ -59,12 +59,12 @@ export function* shadowing(
 }
 
 class CountedSteps implements Steps {
-  readonly #most: number;
+  readonly #max: number;
   readonly #pieces = new Pieces();
   #taken = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   get due(): boolean {
@@ -78,7 +78,7 @@ class CountedSteps implements Steps {
   }
 
   get spent(): boolean {
-    return this.#taken > this.#most;
+    return this.#taken > this.#max;
   }
 }
 
@@ -99,17 +99,17 @@ function* takesAway({ rule, others, same, reachOf }: Comparison, below: Granted)
   const own = spansOf(others, reachOf);
   const alone = withoutEqual(own, spansOf(same, reachOf));
   if (alone.length > 0) {
-    const least = binds ? 0 : leastOf(alone);
-    if (yield* below.hasMore({ pattern, least, wants: ANY })) return true;
+    const min = binds ? 0 : minOf(alone);
+    if (yield* below.hasMore({ pattern, min, wants: ANY })) return true;
     // A list is decided by an exact label in either form, the one with the slash before the other.
-    if (exact) return yield* below.hasMoreListing({ pattern, least, wants: LISTING });
+    if (exact) return yield* below.hasMoreListing({ pattern, min, wants: LISTING });
   }
   if (exact) return false;
   // Else for either form of a folder, and of two labels that grant it the stronger has the word.
   const wants = own.reduce((bits, { capabilities }) => bits | capabilities, 0) & LISTING;
   if (wants === 0) return false;
   const wraps = rule.sources.some((source) => isWrapped(source.rule));
-  return yield* below.hasMoreListing({ pattern, least: wraps ? 0 : leastOf(own), wants });
+  return yield* below.hasMoreListing({ pattern, min: wraps ? 0 : minOf(own), wants });
 }
 
 function isBound(rule: AclRule): boolean {
@@ -164,11 +164,11 @@ function withoutEqual(spans: readonly Span[], others: readonly Span[]): readonly
 }
 
 /** What they grant together wherever and whenever one of them counts. */
-function leastOf(spans: readonly Span[]): number {
+function minOf(spans: readonly Span[]): number {
   const few = spans.length <= MAX_SPANS;
-  return spans.reduce((least, span) => {
+  return spans.reduce((min, span) => {
     const beside = few ? spans.filter((other) => covers(other, span)) : [span];
-    return least & beside.reduce((bits, { capabilities }) => bits | capabilities, 0);
+    return min & beside.reduce((bits, { capabilities }) => bits | capabilities, 0);
   }, ANY);
 }
 
@@ -183,7 +183,7 @@ interface Grant {
 interface Hiding {
   readonly pattern: Pattern;
   /** What it grants itself, in any case. */
-  readonly least: number;
+  readonly min: number;
   /** Who grants none of these is hidden for no harm. */
   readonly wants: number;
 }
@@ -210,17 +210,17 @@ class Granted {
 
   /** The same for a weaker one that meets the other form of a folder, and for lists. */
   *hasMoreListing(hiding: Hiding): Sliced<boolean> {
-    const least = hiding.least | ~(hiding.wants | SUDO);
+    const min = hiding.min | ~(hiding.wants | SUDO);
     for (const form of otherForms(segmentsOf(hiding.pattern))) {
-      if (yield* this.#isMore({ ...hiding, least }, form)) return true;
+      if (yield* this.#isMore({ ...hiding, min }, form)) return true;
     }
     return false;
   }
 
-  *#isMore({ pattern, least, wants }: Hiding, segments: Segments): Sliced<boolean> {
+  *#isMore({ pattern, min, wants }: Hiding, segments: Segments): Sliced<boolean> {
     const counts = (one: Grant) =>
       (one.capabilities & wants) !== 0 &&
-      (one.capabilities & ~least) !== 0 &&
+      (one.capabilities & ~min) !== 0 &&
       (pattern.kind === "exact" || isWeaker(one.pattern, pattern));
     return yield* this.#grants.some(segments, counts, this.#steps);
   }

@@ -208,13 +208,11 @@ function relax(
     case "denied-all":
       denied.delete("*");
       allowed.delete("*"); // of all names, no more than those that are given
-      for (const given of Object.keys(data)) setIfNone(allowed, foldName(given));
+      for (const sent of Object.keys(data)) setIfNone(allowed, foldName(sent));
       return;
     case "denied-value": {
       const field = fields?.get(name);
-      const key = Object.keys(data).find(
-        (given) => given === field?.name || foldName(given) === name,
-      );
+      const key = Object.keys(data).find((sent) => sent === field?.name || foldName(sent) === name);
       const caught = data[key ?? name];
       const left = notCaught(name, denied.get(name) ?? [], caught ?? null, field);
       if (left.length === 0) denied.delete(name);

@@ -10,7 +10,7 @@ import type { AclRule } from "./rule.ts";
 import { unserved } from "./template.ts";
 import { showName } from "../document/document-failure.ts";
 
-const MOST = 100; // a document may have 10,000 rules, and an answer is read by people
+const MAX_WARNINGS = 100; // a document may have 10,000 rules, and an answer is read by people
 
 export function* warningsOf(rules: readonly AclRule[]): Sliced<string[]> {
   const warnings: string[] = [];
@@ -31,9 +31,9 @@ export function* warningsOf(rules: readonly AclRule[]): Sliced<string[]> {
     for (const problem of problemsOf(rule, pattern, firsts.get(key), stars)) {
       warnings.push(`path ${showName(rule.label)} on line ${rule.position.line}: ${problem}`);
     }
-    if (warnings.length >= MOST) break;
+    if (warnings.length >= MAX_WARNINGS) break;
   }
-  return warnings.slice(0, MOST);
+  return warnings.slice(0, MAX_WARNINGS);
 }
 
 function* problemsOf(

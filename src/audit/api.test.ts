@@ -12,13 +12,13 @@ async function served(t: TestContext) {
   await made.audit.open();
   const endpoints = serve(made.audit, auditApi);
   /** As the pipeline does it: fields read from what was given, then the handler. */
-  const call = async (name: string, given: Record<string, unknown> = {}) => {
+  const call = async (name: string, fields: Record<string, unknown> = {}) => {
     const endpoint = endpoints.find((one) => one.name === name);
     assert.ok(endpoint, name);
     const input = Object.fromEntries(
       Object.entries(endpoint.input).map(([key, field]) => [
         key,
-        field.read(given[field.name] as never),
+        field.read(fields[field.name] as never),
       ]),
     );
     const answer = await endpoint.run(input, {} as RequestContext);
@@ -41,12 +41,12 @@ test("a device is enabled, listed, used for hashing, checked and disabled", asyn
   const options = { file_path: file("a.log"), hmac_accessor: false };
   const enabled = await call("enableAuditDevice", { path: "file", type: "file", options });
   assert.deepEqual([enabled.data, enabled.warnings], [undefined, []]);
-  const shown = { file_path: file("a.log"), hmac_accessor: "false" };
+  const visible = { file_path: file("a.log"), hmac_accessor: "false" };
   assert.deepEqual((await call("listAuditDevices")).data, {
     "file/": {
       type: "file",
       description: "",
-      options: shown,
+      options: visible,
       local: false,
       path: "file/",
       declared: false,
@@ -79,10 +79,10 @@ test("log_raw is warned of, when enabled and whenever listed", async (t) => {
 
 test("unknown options and types are refused by name", async (t) => {
   const { call, file } = await served(t);
-  const given = { path: "file", type: "file", options: { file_path: file("a.log"), colour: 1 } };
-  await assert.rejects(call("enableAuditDevice", given), /unknown option colour/);
+  const input = { path: "file", type: "file", options: { file_path: file("a.log"), colour: 1 } };
+  await assert.rejects(call("enableAuditDevice", input), /unknown option colour/);
   await assert.rejects(
-    call("enableAuditDevice", { ...given, type: "http" }),
+    call("enableAuditDevice", { ...input, type: "http" }),
     /^Failure: type must be/,
   );
   await assert.rejects(call("enableAuditDevice", { path: "x" }), Failure);

@@ -27,7 +27,7 @@ const options = wire.body("options").object("Options of the type, by name").opti
 const optionsField: Field<OptionTexts> = {
   ...options,
   canonical: canonicalOptions,
-  read: (given) => canonicalOptions(given ?? null),
+  read: (value) => canonicalOptions(value ?? null),
 };
 
 export const auditApi = [
@@ -42,13 +42,13 @@ export const auditApi = [
     output: out.mapOf(device, "Devices by name"),
     handler(audit) {
       const devices = audit.list();
-      const shown = Object.fromEntries(
+      const fields = Object.fromEntries(
         devices.map(({ path, type, description, options, local, declared, healthy }) => {
           const name = `${path}/`;
           return [name, { type, description, options, local, path: name, declared, healthy }];
         }),
       );
-      return reply(shown, { warnings: devices.flatMap(rawWarning) });
+      return reply(fields, { warnings: devices.flatMap(rawWarning) });
     },
   }),
 
@@ -80,11 +80,11 @@ export const auditApi = [
         .default(false),
     },
     output: out.nothing,
-    async handler(audit, given) {
-      await audit.enable(given);
+    async handler(audit, input) {
+      await audit.enable(input);
       const warnings = audit
         .list()
-        .filter(({ path }) => path === given.path)
+        .filter(({ path }) => path === input.path)
         .flatMap(rawWarning);
       return reply(undefined, { warnings });
     },

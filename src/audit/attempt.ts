@@ -7,7 +7,7 @@ export class Attempt {
   readonly #lost: () => void;
   #left: number;
   #taken = false;
-  #toldTaken: (() => void)[] | null = null;
+  #onTaken: (() => void)[] | null = null;
 
   /** `lost` is called before the refusal. */
   constructor(devices: number, lost: () => void = () => {}) {
@@ -23,12 +23,12 @@ export class Attempt {
   taken(): void {
     this.#taken = true;
     this.#settled.resolve();
-    if (this.#toldTaken !== null) for (const call of this.#toldTaken.splice(0)) call();
+    if (this.#onTaken !== null) for (const call of this.#onTaken.splice(0)) call();
   }
 
   /** For a device that has not got round to it. */
   whenTaken(call: () => void): void {
-    (this.#toldTaken ??= []).push(call);
+    (this.#onTaken ??= []).push(call);
   }
 
   failed(): void {

@@ -71,7 +71,7 @@ function wholeRecords(file: string): number {
 /** Files whose disk can be told to be full or to hang. */
 function badDisk() {
   const files = new SystemAppendFiles();
-  const told = { state: "works" as "works" | "full" | "hangs", only: "", hanging: 0 };
+  const disk = { state: "works" as "works" | "full" | "hangs", only: "", hanging: 0 };
   const open = files.open.bind(files);
   files.open = async (path, options) => {
     const file = await open(path, options);
@@ -82,9 +82,9 @@ function badDisk() {
       read: (at, length) => file.read(at, length),
       close: () => file.close(),
       append: (bytes) => {
-        if (!path.includes(told.only) || told.state === "works") return file.append(bytes);
-        if (told.state === "hangs") {
-          told.hanging++;
+        if (!path.includes(disk.only) || disk.state === "works") return file.append(bytes);
+        if (disk.state === "hangs") {
+          disk.hanging++;
           return new Promise(() => {});
         }
         return Promise.reject(new AppendError("ENOSPC: no space left on device", 0));
@@ -92,7 +92,7 @@ function badDisk() {
     };
     return bad;
   };
-  return { files, told };
+  return { files, disk };
 }
 
 test("without a device nothing is waited for, and the log warns", async (t) => {
@@ -235,10 +235,10 @@ test("the same value has one hash in a device and another in the next", async (t
   const two = await enableFile(made, "two");
   await made.audit.request(aRequest(), "");
   await Promise.all([one, two].map((path) => holds(path, 1)));
-  const shown = (file: string) => recordsOf(file)[0].request.data.data.password;
-  assert.equal(shown(one), made.audit.hash("one", "hunter2"));
-  assert.equal(shown(two), made.audit.hash("two", "hunter2"));
-  assert.notEqual(shown(one), shown(two));
+  const passwordIn = (file: string) => recordsOf(file)[0].request.data.data.password;
+  assert.equal(passwordIn(one), made.audit.hash("one", "hunter2"));
+  assert.equal(passwordIn(two), made.audit.hash("two", "hunter2"));
+  assert.notEqual(passwordIn(one), passwordIn(two));
   assert.equal(recordsOf(one)[0].auth.client_token, made.audit.hash("one", "token-of-ci"));
 });
 
@@ -300,11 +300,11 @@ test("T-G03: a directory, a pipe and a device node are no audit files", async (t
 });
 
 test("T-G04: the only device fails: requests are refused at once, and go on when it is back", async (t) => {
-  const { files, told } = badDisk();
+  const { files, disk } = badDisk();
   const made = await madeAudit(t, { files });
   await made.audit.open();
   await enableFile(made);
-  told.state = "full";
+  disk.state = "full";
   const refused = await refusal(() => made.audit.request(aRequest(), ""));
   assert.deepEqual({ kind: refused.kind, code: refused.code, message: refused.message }, LOST);
   for (let i = 0; i < 100; i++) await refusal(() => made.audit.response(aRequest(), ANSWER));
@@ -313,7 +313,7 @@ test("T-G04: the only device fails: requests are refused at once, and go on when
   assert.equal(told1.length, 1); // not a line for each request
   const fell = made.world.lines.find((line) => line.includes("an audit device fails")) ?? "";
   assert.match(fell, /device="?file"? file="?\/\S+/, "the file is named, for whoever moved it");
-  told.state = "works";
+  disk.state = "works";
   await made.world.timers.advance(5n * SECOND);
   await until(() => made.health.healthy.at(-1) === 1);
   await made.audit.request(aRequest(), "");
@@ -321,13 +321,13 @@ test("T-G04: the only device fails: requests are refused at once, and go on when
 });
 
 test("T-G04: the only device hangs: requests fail after its time-out", async (t) => {
-  const { files, told } = badDisk();
+  const { files, disk } = badDisk();
   const made = await madeAudit(t, { files });
   await made.audit.open();
   await enableFile(made);
-  told.state = "hangs";
+  disk.state = "hangs";
   const waiting = refusal(() => made.audit.request(aRequest(), ""));
-  await until(() => told.hanging === 1);
+  await until(() => disk.hanging === 1);
   await made.world.timers.advance(10n * SECOND);
   assert.equal((await waiting).code, "audit-failed");
   assert.equal((await refusal(() => made.audit.request(aRequest(), ""))).code, "audit-failed");
@@ -338,13 +338,13 @@ test("T-G04: the only device hangs: requests fail after its time-out", async (t)
 
 test("T-G04: of two devices one suffices, at once, whether the other is full or hangs", async (t) => {
   for (const state of ["full", "hangs"] as const) {
-    const { files, told } = badDisk();
-    told.only = "bad";
+    const { files, disk } = badDisk();
+    disk.only = "bad";
     const made = await madeAudit(t, { files });
     await made.audit.open();
     await enableFile(made, "bad");
     const good = await enableFile(made, "good");
-    told.state = state;
+    disk.state = state;
     for (let i = 0; i < 20; i++) {
       await made.audit.request(aRequest(), ""); // no time passes
       await made.audit.response(aRequest(), ANSWER);
@@ -379,14 +379,14 @@ test("a device that takes no test record is not enabled, unless the test is skip
 });
 
 test("opening: one device that opens is enough, none is refused, and nothing is left open", async (t) => {
-  const { files, told } = badDisk();
+  const { files, disk } = badDisk();
   const made = await madeAudit(t, { files });
   await made.audit.open();
   await enableFile(made, "bad");
   await enableFile(made, "good");
   await made.audit.close();
-  told.state = "full";
-  told.only = "bad";
+  disk.state = "full";
+  disk.only = "bad";
   const one = new Audit(made.options);
   await one.open();
   assert.deepEqual(
@@ -397,7 +397,7 @@ test("opening: one device that opens is enough, none is refused, and nothing is 
     ],
   );
   await one.close();
-  told.only = "";
+  disk.only = "";
   const none = new Audit(made.options);
   assert.equal((await refusal(() => none.open())).code, "audit-no-device");
   assert.deepEqual(none.list(), []);

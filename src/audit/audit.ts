@@ -61,7 +61,7 @@ export class Audit {
   #open = false;
   #unwatch: () => void = () => {};
   #lostRecords = 0;
-  #toldOfLoss: Nanos | null = null;
+  #lossLogged: Nanos | null = null;
 
   constructor(options: AuditOptions) {
     const { views, metrics = NO_METRICS, log, clock, declared } = options;
@@ -200,8 +200,8 @@ export class Audit {
     return [...usable, ...unusable].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  async enable(given: NewDevice): Promise<void> {
-    const { path, type, description, options, local, skipTest = false } = given;
+  async enable(input: NewDevice): Promise<void> {
+    const { path, type, description, options, local, skipTest = false } = input;
     this.#set.assertFree(path);
     readOptions(type, options, this.#parts); // its refusals come before a key is made
     const id = this.#parts.random.uuid();
@@ -254,12 +254,12 @@ export class Audit {
   #tellLoss(requestId: string): void {
     this.#lostRecords++;
     const now = this.#parts.clock.elapsed();
-    if (this.#toldOfLoss !== null && now - this.#toldOfLoss < LOG_PERIOD) return;
+    if (this.#lossLogged !== null && now - this.#lossLogged < LOG_PERIOD) return;
     this.#log.error("no audit device took a record: requests are refused", {
       request_id: requestId,
       records: this.#lostRecords,
     });
-    this.#toldOfLoss = now;
+    this.#lossLogged = now;
     this.#lostRecords = 0;
   }
 }

@@ -97,7 +97,7 @@ export class Device {
       device: record.path,
       ...(file === null ? {} : { file }),
       source: {
-        mostBytes: source.mostBytes,
+        maxBytes: source.maxBytes,
         open: async () => {
           await predecessor?.close();
           predecessor = null;

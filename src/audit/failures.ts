@@ -78,8 +78,8 @@ export function pathInvalid(): Failure {
  * @code audit-too-many-devices There are as many audit devices as there may be.
  * @remedy Disable one first.
  */
-export function tooManyDevices(most: number): Failure {
-  const message = `there are ${most} audit devices already, which is the most`;
+export function tooManyDevices(max: number): Failure {
+  const message = `there are ${max} audit devices already, which is the most`;
   return new Failure("invalid", "audit-too-many-devices", message);
 }
 
@@ -92,7 +92,7 @@ export function typeInvalid(types: readonly string[]): Failure {
  * @remedy Leave it out, or use one of those that the text lists.
  */
 export function optionUnknown(name: string, known: readonly string[]): Failure {
-  const message = `unknown option ${shown(name)}; accepted are ${known.join(", ")}`;
+  const message = `unknown option ${quoteName(name)}; accepted are ${known.join(", ")}`;
   return new Failure("invalid", "audit-option-unknown", message);
 }
 
@@ -185,6 +185,6 @@ export function notChained(path: string): Failure {
   return new Failure("invalid", "audit-not-chained", message);
 }
 
-function shown(name: string): string {
+function quoteName(name: string): string {
   return /^[\w.-]{1,64}$/.test(name) ? name : "(unprintable or too long)";
 }

@@ -34,7 +34,7 @@ export class HeaderList {
   /** Names in small letters, here and below: that is how the path gives them. */
   find(name: string): HeaderRule {
     const rule = this.#rules.find((one) => one.name === name);
-    if (rule === undefined) throw headerUnknown(shown(name));
+    if (rule === undefined) throw headerUnknown(quoteName(name));
     return rule;
   }
 
@@ -51,6 +51,6 @@ export class HeaderList {
   }
 }
 
-function shown(name: string): string {
+function quoteName(name: string): string {
   return NAME.test(name) ? name : "(not a name)";
 }

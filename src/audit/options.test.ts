@@ -113,13 +113,13 @@ test("T-G02: a mode with an execute bit, or writable by others, is refused", () 
 });
 
 test("T-G02: a prefix is refused unless the server allows it, and can never open a record", () => {
-  const given = { file_path: "/a", prefix: "#!/bin/sh " };
-  assert.throws(() => read("file", given), /only where the server's configuration allows it/);
+  const options = { file_path: "/a", prefix: "#!/bin/sh " };
+  assert.throws(() => read("file", options), /only where the server's configuration allows it/);
   const open = { allowPrefix: true };
-  assert.equal(readOptions("file", { ...given, prefix: "@cee: " }, open).format.prefix, "@cee: ");
+  assert.equal(readOptions("file", { ...options, prefix: "@cee: " }, open).format.prefix, "@cee: ");
   for (const prefix of ["{", "a\nb", "\u001b[1m", "x".repeat(65), "é"]) {
     assert.throws(
-      () => readOptions("file", { ...given, prefix }, open),
+      () => readOptions("file", { ...options, prefix }, open),
       /^Failure: prefix must be/,
     );
   }

@@ -48,10 +48,10 @@ export interface DeviceOptions {
 }
 
 /** Texts, numbers and booleans are one and the same here: command lines give text. */
-export function optionTexts(given: JsonValue | undefined): OptionTexts {
-  if (given === undefined || given === null) return {};
-  if (!isObject(given)) throw optionInvalid("options", "must be an object of names and values");
-  const texts: [string, string][] = Object.entries(given).map(([name, value]) => {
+export function optionTexts(input: JsonValue | undefined): OptionTexts {
+  if (input === undefined || input === null) return {};
+  if (!isObject(input)) throw optionInvalid("options", "must be an object of names and values");
+  const texts: [string, string][] = Object.entries(input).map(([name, value]) => {
     if (typeof value === "string") return [name, value];
     if (typeof value === "number" || typeof value === "boolean") return [name, String(value)];
     if (isRawNumber(value)) return [name, value.rawJSON];
@@ -62,17 +62,17 @@ export function optionTexts(given: JsonValue | undefined): OptionTexts {
 
 /** Each in its one spelling, by its name: those of a name mean the same for every type. What cannot be read
  *  stays as it is, and is refused where it is used. */
-export function canonicalOptions(given: JsonValue): OptionTexts {
-  const texts = optionTexts(given);
+export function canonicalOptions(value: JsonValue): OptionTexts {
+  const texts = optionTexts(value);
   const reader = new Reader(texts);
-  const shown = Object.entries(texts).map(([name, text]) => {
+  const options = Object.entries(texts).map(([name, text]) => {
     try {
       return [name, SPELLINGS.get(name)?.(reader, name) ?? text];
     } catch {
       return [name, text];
     }
   });
-  return Object.fromEntries(shown);
+  return Object.fromEntries(options);
 }
 
 type Spelling = (reader: Reader, name: string) => string | undefined;

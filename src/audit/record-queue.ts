@@ -14,9 +14,9 @@ export interface QueueOptions {
   readonly device: string;
   readonly log: Log;
   /** A larger record is refused. */
-  readonly mostRecordBytes: number;
+  readonly maxRecordBytes: number;
   /** From here on nothing more is made; the record that goes beyond it may. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 export interface Entry {
@@ -51,7 +51,7 @@ export class RecordQueue {
       attempt.failed();
       return false;
     }
-    if (this.#line.length === 0 && this.#bytes < this.#options.mostBytes) {
+    if (this.#line.length === 0 && this.#bytes < this.#options.maxBytes) {
       return this.#put(make(), due, attempt);
     }
     const unmade: Unmade = { due, make, attempt };
@@ -81,7 +81,7 @@ export class RecordQueue {
   /** Lets in who stands in line: about as many bytes as were taken out. */
   letIn(): void {
     let count = 0;
-    while (count < this.#line.length && this.#bytes < this.#options.mostBytes) {
+    while (count < this.#line.length && this.#bytes < this.#options.maxBytes) {
       const { make, due, attempt } = this.#line[count++]!;
       if (attempt === null) continue;
       try {
@@ -109,7 +109,7 @@ export class RecordQueue {
   }
 
   #put(record: string, due: Nanos, attempt: Attempt): boolean {
-    if (record.length > this.#options.mostRecordBytes) {
+    if (record.length > this.#options.maxRecordBytes) {
       attempt.failed();
       return false;
     }

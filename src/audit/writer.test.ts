@@ -11,9 +11,9 @@ const SECOND = 1_000_000_000n;
 type Behaviour = "works" | "fails" | "hangs";
 
 /** A way out that does as it is told. */
-function setUp({ most = 1_000_000, mostQueuedBytes = 1_000_000 } = {}) {
+function setUp({ max = 1_000_000, maxQueuedBytes = 1_000_000 } = {}) {
   const world = fakeWorld();
-  const told = { open: "works" as Behaviour, write: "works" as Behaviour };
+  const behaviours = { open: "works" as Behaviour, write: "works" as Behaviour };
   const batches: string[][] = [];
   const counts = { opened: 0, closed: 0, abandoned: 0 };
   let release: (() => void)[] = [];
@@ -22,14 +22,14 @@ function setUp({ most = 1_000_000, mostQueuedBytes = 1_000_000 } = {}) {
     if (behaviour === "hangs") await new Promise<void>((resolve) => release.push(resolve));
   };
   const source = {
-    mostBytes: most,
+    maxBytes: max,
     async open(): Promise<Sink> {
       counts.opened++;
-      await does(told.open);
+      await does(behaviours.open);
       return {
         broken: false,
         async write(records) {
-          const { write } = told;
+          const { write } = behaviours;
           await does(write);
           batches.push([...records]);
         },
@@ -44,7 +44,7 @@ function setUp({ most = 1_000_000, mostQueuedBytes = 1_000_000 } = {}) {
     device: "one",
     source,
     timeout: 10n * SECOND,
-    mostQueuedBytes,
+    maxQueuedBytes,
     wrote: (_, ok) => void writes.push(ok),
   });
   const made: string[] = []; // records, in the order of their making
@@ -62,17 +62,17 @@ function setUp({ most = 1_000_000, mostQueuedBytes = 1_000_000 } = {}) {
     for (const one of release) one();
     release = [];
   };
-  return { ...world, told, batches, counts, writer, writes, made, push, letGo };
+  return { ...world, behaviours, batches, counts, writer, writes, made, push, letGo };
 }
 
 test("what comes while a write is under way goes out together in the next one", async () => {
-  const { writer, told, push, batches, letGo, writes } = setUp();
+  const { writer, behaviours, push, batches, letGo, writes } = setUp();
   assert.equal(await writer.start(), true);
-  told.write = "hangs";
+  behaviours.write = "hangs";
   const first = push("a");
   await until(() => writer.pending === 1);
   await nextTurn();
-  told.write = "works";
+  behaviours.write = "works";
   const rest = [push("b"), push("c"), push("d")];
   letGo();
   assert.deepEqual(await Promise.all([first, ...rest]), ["taken", "taken", "taken", "taken"]);
@@ -90,9 +90,9 @@ test("records of one turn go out in one write, in their order", async () => {
 });
 
 test("a write that hangs fails its records at the time-out, and what follows at once", async () => {
-  const { writer, told, push, timers, counts, lines, letGo } = setUp();
+  const { writer, behaviours, push, timers, counts, lines, letGo } = setUp();
   await writer.start();
-  told.write = "hangs";
+  behaviours.write = "hangs";
   const stuck = push("a");
   await nextTurn();
   const waiting = push("b");
@@ -104,7 +104,7 @@ test("a write that hangs fails its records at the time-out, and what follows at 
   assert.equal(counts.abandoned, 1);
   assert.equal(await push("c"), "failed");
   assert.ok(lines.some((line) => line.includes("hangs")));
-  told.write = "works";
+  behaviours.write = "works";
   letGo(); // the disk is back
   await until(() => writer.healthy);
   assert.equal(await push("d"), "taken");
@@ -112,9 +112,9 @@ test("a write that hangs fails its records at the time-out, and what follows at 
 });
 
 test("T-G06: what waits for a stalled device is bounded in number, and goes when it is given up", async () => {
-  const { writer, told, push, timers } = setUp();
+  const { writer, behaviours, push, timers } = setUp();
   await writer.start();
-  told.write = "hangs";
+  behaviours.write = "hangs";
   const first = push("x");
   await nextTurn();
   let failed = 0;
@@ -136,9 +136,9 @@ test("T-G06: what waits for a stalled device is bounded in number, and goes when
 
 /** A device that is writing, with as many bytes waiting as may, and five requests in line. */
 async function full() {
-  const made = setUp({ mostQueuedBytes: 100 });
+  const made = setUp({ maxQueuedBytes: 100 });
   await made.writer.start();
-  made.told.write = "hangs";
+  made.behaviours.write = "hangs";
   const before = [made.push("x")];
   await nextTurn();
   for (let i = 0; i < 4; i++) before.push(made.push("q".repeat(30)));
@@ -147,10 +147,10 @@ async function full() {
 }
 
 test("T-G06: without room a request waits with its record unmade, and goes on as the device does", async () => {
-  const { writer, told, push, before, inLine, made, batches, letGo } = await full();
+  const { writer, behaviours, push, before, inLine, made, batches, letGo } = await full();
   assert.equal(made.length, 5);
   const small = push("s"); // there is room for none, however small: they keep their order
-  told.write = "works";
+  behaviours.write = "works";
   letGo();
   const ends = await Promise.all([...before, ...inLine, small]);
   assert.deepEqual(new Set(ends), new Set(["taken"]));
@@ -175,12 +175,12 @@ test("T-G06: whoever waits for room has the time-out of the device, and fails wi
 });
 
 test("T-G06: a request that another device has does not wait for room in this one", async () => {
-  const { writer, told, push, made, batches, letGo } = await full();
+  const { writer, behaviours, push, made, batches, letGo } = await full();
   const attempt = new Attempt(2);
   const both = push("both", attempt);
   attempt.taken();
   assert.equal(await both, "taken");
-  told.write = "works";
+  behaviours.write = "works";
   letGo();
   assert.equal(await push("last"), "taken");
   assert.ok(!made.includes("both") && !batches.flat().includes("both"));
@@ -188,13 +188,13 @@ test("T-G06: a request that another device has does not wait for room in this on
 });
 
 test("a record in line that cannot be made fails alone", async () => {
-  const { writer, told, push, inLine, lines, letGo } = await full();
+  const { writer, behaviours, push, inLine, lines, letGo } = await full();
   const attempt = new Attempt(1);
   writer.push(() => {
     throw new Error("odd");
   }, attempt);
   const after = push("after");
-  told.write = "works";
+  behaviours.write = "works";
   letGo();
   await assert.rejects(attempt.done);
   assert.equal(await after, "taken");
@@ -204,9 +204,9 @@ test("a record in line that cannot be made fails alone", async () => {
 });
 
 test("a device that is slow, but gets on, is not given up; what waited too long fails alone", async () => {
-  const { writer, told, push, timers, letGo } = setUp({ mostQueuedBytes: 100 });
+  const { writer, behaviours, push, timers, letGo } = setUp({ maxQueuedBytes: 100 });
   await writer.start();
-  told.write = "hangs";
+  behaviours.write = "hangs";
   const first = push("1");
   await nextTurn();
   const second = push("2".repeat(200)); // a write of its own, and no room behind it
@@ -218,7 +218,7 @@ test("a device that is slow, but gets on, is not given up; what waited too long 
   assert.equal(writer.healthy, true);
   assert.deepEqual(await Promise.all([second, third]), ["failed", "failed"]);
   const fourth = push("4");
-  told.write = "works";
+  behaviours.write = "works";
   letGo();
   assert.equal(await fourth, "taken");
   await writer.close();
@@ -235,24 +235,24 @@ test("T-G05: those whose records went out together do not all go on in one stret
     }),
   );
   await Promise.all(ends);
-  const most = Math.max(...turnsAt.map((turn) => turnsAt.filter((other) => other === turn).length));
-  assert.ok(most <= 8, `${most} in one turn`);
+  const max = Math.max(...turnsAt.map((turn) => turnsAt.filter((other) => other === turn).length));
+  assert.ok(max <= 8, `${max} in one turn`);
   await writer.close();
 });
 
 test("a failed write is tried once more on a new way, then the device is down until it opens", async () => {
-  const { writer, told, push, counts, timers } = setUp();
+  const { writer, behaviours, push, counts, timers } = setUp();
   await writer.start();
-  told.write = "fails";
+  behaviours.write = "fails";
   assert.equal(await push("a"), "failed");
   assert.equal(counts.opened, 2);
   assert.equal(writer.healthy, false);
   assert.equal(await push("b"), "failed");
   assert.equal(counts.opened, 2); // refused at once
-  told.open = "fails";
+  behaviours.open = "fails";
   await timers.advance(30n * SECOND);
   assert.ok(counts.opened > 4 && counts.opened < 12, `${counts.opened} openings in 30 s`);
-  told.open = told.write = "works";
+  behaviours.open = behaviours.write = "works";
   await timers.advance(5n * SECOND);
   assert.equal(writer.healthy, true);
   assert.equal(await push("c"), "taken");
@@ -260,15 +260,15 @@ test("a failed write is tried once more on a new way, then the device is down un
 });
 
 test("a device that does not open, or hangs while opening, is down, and is tried one at a time", async () => {
-  const { writer, told, push, counts, timers, letGo } = setUp();
-  told.open = "hangs";
+  const { writer, behaviours, push, counts, timers, letGo } = setUp();
+  behaviours.open = "hangs";
   const started = writer.start();
   await timers.advance(10n * SECOND);
   assert.equal(await started, false);
   assert.equal(await push("a"), "failed");
   await timers.advance(60n * SECOND);
   assert.equal(counts.opened, 1); // a second one would hold a second thread
-  told.open = "works";
+  behaviours.open = "works";
   letGo();
   await timers.advance(15n * SECOND);
   assert.equal(writer.healthy, true);
@@ -277,7 +277,7 @@ test("a device that does not open, or hangs while opening, is down, and is tried
 });
 
 test("a record that is too large for the device fails alone", async () => {
-  const { writer, push } = setUp({ most: 10 });
+  const { writer, push } = setUp({ max: 10 });
   await writer.start();
   const ends = await Promise.all([push("small"), push("x".repeat(11)), push("fits")]);
   assert.deepEqual(ends, ["taken", "failed", "taken"]);
@@ -297,11 +297,11 @@ test("closing lets out what is queued; after that nothing is taken", async () =>
 });
 
 test("opening anew happens behind what is queued, and keeps the old way if it fails", async () => {
-  const { writer, told, push, counts, lines } = setUp();
+  const { writer, behaviours, push, counts, lines } = setUp();
   await writer.start();
   assert.equal(await writer.reopen(), true);
   assert.deepEqual([counts.opened, counts.closed], [2, 1]);
-  told.open = "fails";
+  behaviours.open = "fails";
   await writer.reopen();
   assert.ok(lines.some((line) => line.includes("goes on as it was")));
   assert.equal(await push("a"), "taken");

@@ -14,7 +14,7 @@ const FIRST_RETRY: Nanos = SECOND;
 const LAST_RETRY: Nanos = 5n * SECOND; // space was freed, the peer is back: noticed within this
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 // What follows a record runs in the microtasks behind it, a handful of them one after the other.
-const TOLD_AT_ONCE = 4;
+const REPORTED_AT_ONCE = 4;
 const FOLLOWING_STEPS = 8;
 const STRETCH: Nanos = 5_000_000n;
 
@@ -26,7 +26,7 @@ export interface WriterOptions {
   /** For a record to be taken, and for the device to open. */
   readonly timeout: Nanos;
   /** Of records that wait. Default 16 MiB. */
-  readonly mostQueuedBytes?: number;
+  readonly maxQueuedBytes?: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -60,9 +60,9 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    const { device, log, source, mostQueuedBytes = MAX_QUEUED_BYTES } = options;
-    const mostRecordBytes = source.mostBytes;
-    this.#queue = new RecordQueue({ device, log, mostRecordBytes, mostBytes: mostQueuedBytes });
+    const { device, log, source, maxQueuedBytes = MAX_QUEUED_BYTES } = options;
+    const maxRecordBytes = source.maxBytes;
+    this.#queue = new RecordQueue({ device, log, maxRecordBytes, maxBytes: maxQueuedBytes });
   }
 
   get healthy(): boolean {
@@ -174,7 +174,7 @@ export class Writer {
       const entry = batch[at]!;
       entry.attempt?.taken();
       entry.attempt = null;
-      if (at % TOLD_AT_ONCE !== TOLD_AT_ONCE - 1 || at === batch.length - 1) continue;
+      if (at % REPORTED_AT_ONCE !== REPORTED_AT_ONCE - 1 || at === batch.length - 1) continue;
       for (let step = 0; step < FOLLOWING_STEPS; step++) await Promise.resolve();
       if (clock.elapsed() - began < STRETCH) continue;
       await timers.turn();

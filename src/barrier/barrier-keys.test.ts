@@ -154,7 +154,7 @@ test("a rotation that the store refuses after the fact leaves the old key in use
 });
 
 test("a key that a crash has brought to its limit is replaced within five minutes", async () => {
-  const made = await madeBarrier({ leastMargin: 1_000_000 });
+  const made = await madeBarrier({ minMargin: 1_000_000 });
   const rotation = { enabled: true, maxOperations: 1_000_000, interval: 0n };
   await made.barrier.configureRotation(rotation);
   const { barrier, world, store } = await crashed(made); // the margin counts as used
@@ -270,7 +270,7 @@ test("after a crash at any moment the count is never below what was sealed", asy
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-      const options = { leastMargin: 10 };
+      const options = { minMargin: 10 };
       let made = await madeBarrier(options);
       const truth = new Map<number, number>(); // by term, over all lives
       let open = made.engine.hold();
@@ -321,8 +321,8 @@ test("after a crash at any moment the count is never below what was sealed", asy
 });
 
 test("while the count cannot be stored nothing is sealed that it does not cover", async () => {
-  const made = await madeBarrier({ leastMargin: 10 });
-  const again = await crashed(made, { leastMargin: 10 });
+  const made = await madeBarrier({ minMargin: 10 });
+  const again = await crashed(made, { minMargin: 10 });
   again.world.random.failing = true; // the count of the new life cannot be stored
   assert.ok(unsealed(again.barrier));
   await nextTurn();
@@ -335,7 +335,7 @@ test("while the count cannot be stored nothing is sealed that it does not cover"
 });
 
 test("a long run of writes renews the count by itself, and is never refused for it", async () => {
-  const made = await madeBarrier({ leastMargin: 50 });
+  const made = await madeBarrier({ minMargin: 50 });
   for (let i = 0; i < 200; i++) {
     await put(made, `${i}`);
     await made.world.timers.advance(1n);
@@ -349,7 +349,7 @@ test("a long run of writes renews the count by itself, and is never refused for 
 });
 
 test("the count is stored every five minutes with a margin of the period's rate", async () => {
-  const made = await madeBarrier({ leastMargin: 10 });
+  const made = await madeBarrier({ minMargin: 10 });
   for (let i = 0; i < 40; i++) {
     await put(made, `${i}`);
     await made.world.timers.advance(1n);

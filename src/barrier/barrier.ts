@@ -50,7 +50,7 @@ export interface BarrierOptions {
   /** Bytes of decrypted entries to keep. Default 32 MiB; 0 keeps none. */
   readonly cacheBytes?: number;
   /** The least number of entries that may be sealed before the count is stored again. Default 10⁶. */
-  readonly leastMargin?: number;
+  readonly minMargin?: number;
 }
 
 export interface KeyStatus {
@@ -70,7 +70,7 @@ export class Barrier {
   readonly #log: Log;
   readonly #cache: EntryCache;
   readonly #sealer: Sealer;
-  readonly #leastMargin: number;
+  readonly #minMargin: number;
   readonly #armed = new Set<Timer>();
   readonly #periods: Recurring;
   /** What it writes by itself, until that is over. */
@@ -91,7 +91,7 @@ export class Barrier {
     this.#random = options.random;
     this.#log = options.log;
     this.#cache = new EntryCache(options.cacheBytes ?? 32 * 1024 * 1024);
-    this.#leastMargin = options.leastMargin ?? 1_000_000;
+    this.#minMargin = options.minMargin ?? 1_000_000;
     this.#periods = new Recurring({
       trouble: "could not look after the data keys",
       period: PERIOD,
@@ -157,7 +157,7 @@ export class Barrier {
       this.#install(keyring);
       this.#active = true;
       begun = true;
-      this.#putKeyring(raw, keyring, this.#leastMargin);
+      this.#putKeyring(raw, keyring, this.#minMargin);
       this.#putTreeKey(raw, keyring.rootKey, keys.treeKey);
       return fn(this.view("core/").within(raw), raw);
     });
@@ -258,7 +258,7 @@ export class Barrier {
       raw.control({ type: KEYRING_UPDATE, body: this.#keyringUpdate(after) });
       // From here on later transactions seal under the new term: they commit after this one.
       this.#install(after);
-      this.#putKeyring(raw, after, this.#leastMargin);
+      this.#putKeyring(raw, after, this.#minMargin);
       return after.newest.term;
     });
     this.#expireUpgrades(term);
@@ -456,7 +456,7 @@ export class Barrier {
   #margin(): number {
     const { encryptions } = this.#unsealed().newest;
     const inPeriod = encryptions - this.#countAtPeriod;
-    return Math.max(this.#leastMargin, 2 * inPeriod);
+    return Math.max(this.#minMargin, 2 * inPeriod);
   }
 
   #persistSoon(): void {

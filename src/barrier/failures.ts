@@ -71,7 +71,7 @@ export function keyringDamaged(): Failure {
  * @code rotation-out-of-range The terms for rotating the encryption key are out of range.
  * @remedy Use the range that the text gives.
  */
-export function rotationOutOfRange(least: number, most: number): Failure {
-  const message = `max_operations must be from ${least} to ${most}, and interval 0 or at least 24h`;
+export function rotationOutOfRange(min: number, max: number): Failure {
+  const message = `max_operations must be from ${min} to ${max}, and interval 0 or at least 24h`;
   return new Failure("invalid", "rotation-out-of-range", message);
 }

@@ -26,7 +26,7 @@ function ring(terms: number, counts: readonly number[] = []): Keyring {
   return keyring;
 }
 
-interface Shown {
+interface View {
   version: number;
   active_term: number;
   keys: { term: number; value: string; installed: string; encryptions: number }[];
@@ -35,13 +35,13 @@ interface Shown {
   root_key: string;
 }
 
-function shown(keyring: Keyring, margin = 0): Shown {
-  return JSON.parse(keyring.encode(margin).toString()) as Shown;
+function viewOf(keyring: Keyring, margin = 0): View {
+  return JSON.parse(keyring.encode(margin).toString()) as View;
 }
 
 test("the document has its pinned form", () => {
   const keyring = ring(3, [10, 20, 30]);
-  assert.deepEqual(shown(keyring, 5), {
+  assert.deepEqual(viewOf(keyring, 5), {
     version: 1,
     active_term: 3,
     keys: [10, 20, 30].map((encryptions, i) => ({
@@ -80,7 +80,7 @@ test("a keyring survives the round trip; the margin of a crash is counted in", (
         for (let term = 1; term <= list.length; term++) {
           assert.ok(read.key(term)!.equals(keyring.key(term)!));
         }
-        const older = shown(read).keys.slice(0, -1);
+        const older = viewOf(read).keys.slice(0, -1);
         assert.deepEqual(
           older.map(({ encryptions }) => encryptions),
           list.slice(0, -1),
@@ -102,13 +102,13 @@ test("decode() wipes the bytes, well-formed or not", () => {
 
 test("a malformed document is null, whatever is wrong with it", () => {
   const whole = ring(2, [1, 2]);
-  const changed = (change: (document: Shown) => unknown) => {
-    const document = shown(whole);
+  const changed = (change: (document: View) => unknown) => {
+    const document = viewOf(whole);
     const other = change(document);
     return Buffer.from(JSON.stringify(other ?? document));
   };
   assert.ok(Keyring.decode(changed(() => undefined)));
-  const bad: ((document: Shown) => unknown)[] = [
+  const bad: ((document: View) => unknown)[] = [
     (d) => ({ ...d, version: 2 }),
     (d) => ({ ...d, version: undefined }),
     (d) => ({ ...d, active_term: 1 }),
@@ -162,7 +162,7 @@ test("rotation adds a key of its own; old ones stay readable and keep their coun
   assert.ok(!second.key(2)!.equals(first.key(1)!));
   assert.equal(second.key(3), null);
   assert.equal(first.size, 1, "the keyring before is what it was");
-  assert.equal(shown(second).keys[0]?.encryptions, 7);
+  assert.equal(viewOf(second).keys[0]?.encryptions, 7);
 });
 
 test("another root key leaves the data keys alone", () => {
@@ -171,7 +171,7 @@ test("another root key leaves the data keys alone", () => {
   const replaced = keyring.withRootKey(other);
   assert.ok(replaced.rootKey.equals(other));
   assert.ok(replaced.key(2)!.equals(keyring.key(2)!));
-  assert.equal(shown(replaced).root_key, base64(other));
+  assert.equal(viewOf(replaced).root_key, base64(other));
 });
 
 test("a rotation is due by count or by age, and never when switched off", () => {

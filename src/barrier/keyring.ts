@@ -131,8 +131,8 @@ export class Keyring {
       separator = ",";
     }
     const { enabled, maxOperations, interval } = this.rotation;
-    const shown = { enabled, max_operations: maxOperations, interval: showDuration(interval) };
-    parts.push(utf8(`],"rotation":${JSON.stringify(shown)},"margin":${margin},"root_key":"`));
+    const view = { enabled, max_operations: maxOperations, interval: showDuration(interval) };
+    parts.push(utf8(`],"rotation":${JSON.stringify(view)},"margin":${margin},"root_key":"`));
     secret(this.rootKey);
     parts.push(utf8(`"}`));
     const whole = concat(...parts);
@@ -146,11 +146,11 @@ export class Keyring {
     try {
       // Key texts are cut out of the bytes before anything becomes a string.
       for (const at of keyPlaces(bytes)) {
-        const shown = bytes.subarray(at, at + 44);
-        const raw = keyFromText(shown, KEY_BYTES);
+        const keyText = bytes.subarray(at, at + 44);
+        const raw = keyFromText(keyText, KEY_BYTES);
         if (raw === null) return null;
         keys.push(secretKey(raw));
-        shown.fill("A");
+        keyText.fill("A");
       }
       const document: unknown = JSON.parse(text(bytes));
       const rootKey = keys.pop();

@@ -121,8 +121,8 @@ export class View implements ViewReads {
     });
   }
 
-  onIndex(least: bigint, call: () => void): () => void {
-    return this.#store.onIndex(least, call);
+  onIndex(index: bigint, call: () => void): () => void {
+    return this.#store.onIndex(index, call);
   }
 
   /** This view inside a transaction that is already running. */

@@ -101,18 +101,18 @@ export class Histogram {
 /** Counters of things that operators have named, with those names as labels: for names of a fixed form
  *  which only they choose, and no caller by a request. So many of them at most; the others count as one. */
 export class NamedCounters {
-  readonly #most: number;
+  readonly #max: number;
   readonly #counts = new Map<string, { readonly at: readonly string[]; value: number }>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   add(...at: readonly string[]): void {
     const key = JSON.stringify(at);
     const count = this.#counts.get(key);
     if (count !== undefined) count.value++;
-    else if (this.#counts.size < this.#most) this.#counts.set(key, { at, value: 1 });
+    else if (this.#counts.size < this.#max) this.#counts.set(key, { at, value: 1 });
     else if (at.length > 0) this.add(); // without a name: "other"
     else this.#counts.set(key, { at, value: 1 });
   }
@@ -261,19 +261,19 @@ export class Registry {
   readsNamed(
     about: About,
     label: string,
-    most: number,
+    max: number,
     read: () => readonly { readonly at: string; readonly value: number }[],
   ): void {
     this.#add(about, "gauge", () =>
       read()
-        .slice(0, most)
+        .slice(0, max)
         .map(({ at, value }) => ({ labels: [[label, at]], value })),
     );
   }
 
   /** See NamedCounters. */
-  namedCounters(about: About, labels: readonly string[], most: number): NamedCounters {
-    const counters = new NamedCounters(most);
+  namedCounters(about: About, labels: readonly string[], max: number): NamedCounters {
+    const counters = new NamedCounters(max);
     this.#add(about, "counter", () =>
       counters.entries().map(({ at, value }) => {
         return { labels: labels.map((name, i) => [name, at[i] ?? OTHER]), value };

@@ -95,10 +95,10 @@ class Scale {
       this.#atom(1);
       return;
     }
-    const [, least = "", comma, most = ""] = found;
+    const [, min = "", comma, max = ""] = found;
     // Copies, and for those that may be missing a branch each.
-    const open = comma !== undefined && most === "";
-    const times = Number(most === "" ? least : most) + (open ? 1 : 0);
+    const open = comma !== undefined && max === "";
+    const times = Number(max === "" ? min : max) + (open ? 1 : 0);
     this.#repeat(Math.max(times, 1), comma === undefined ? 0 : 2);
   }
 

@@ -78,7 +78,7 @@ test("without a period when it opens and when it is woken; woken during a run, o
 });
 
 test("a run that fails is told and comes again after a pause that grows until one ends well", async () => {
-  const pause = { first: SECOND, most: 3n * SECOND };
+  const pause = { first: SECOND, max: 3n * SECOND };
   const stage = new Stage({ period: 100n * SECOND, pause });
   stage.failing = true;
   stage.job.open();

@@ -18,7 +18,7 @@ export interface RecurringOptions {
   /** Whether the first run comes at once when it opens. Default true. */
   readonly atOnce?: boolean;
   /** After the first failure, and at most. Default: half a minute, always. */
-  readonly pause?: { readonly first: Nanos; readonly most: Nanos };
+  readonly pause?: { readonly first: Nanos; readonly max: Nanos };
   readonly timers: Timers;
   readonly log: Log;
 }
@@ -96,9 +96,9 @@ export class Recurring {
   }
 
   #nextPause(): Nanos {
-    const { first, most } = this.#options.pause ?? { first: PAUSE, most: PAUSE };
+    const { first, max } = this.#options.pause ?? { first: PAUSE, max: PAUSE };
     const pause = this.#pause ?? first;
-    this.#pause = pause * 2n < most ? pause * 2n : most;
+    this.#pause = pause * 2n < max ? pause * 2n : max;
     return pause;
   }
 

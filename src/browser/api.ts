@@ -56,7 +56,7 @@ export const browserApi = [
         .param("allowed_headers")
         .list("Request headers that may be sent beside the standard ones", {
           max: 64,
-          shown: fold,
+          show: fold,
           caseless: true,
         })
         .default([]),

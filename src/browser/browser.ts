@@ -74,8 +74,8 @@ export class Browser {
     return settings === null ? null : new Cors(settings, []);
   }
 
-  async setCors(asked: CorsSettings): Promise<void> {
-    const settings = makeCors(asked);
+  async setCors(cors: CorsSettings): Promise<void> {
+    const settings = makeCors(cors);
     await this.#view.write((tx) => tx.put(CORS, settings, corsCodec));
   }
 

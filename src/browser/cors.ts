@@ -47,18 +47,18 @@ const EXPOSED = [
   "Retry-After",
 ].join(", ");
 
-export function makeCors(asked: CorsSettings): CorsSettings {
-  const origins = [...new Set(asked.allowedOrigins)];
+export function makeCors(settings: CorsSettings): CorsSettings {
+  const origins = [...new Set(settings.allowedOrigins)];
   if (origins.length === 0) throw failures.originsMissing();
   const everyone = origins.includes("*");
   if (everyone ? origins.length > 1 : !origins.every(isOrigin)) throw failures.originMalformed();
-  if (everyone && asked.allowCredentials) throw failures.credentialsForAll();
-  if (!asked.allowedHeaders.every(isHeaderName)) throw failures.corsHeaderMalformed();
+  if (everyone && settings.allowCredentials) throw failures.credentialsForAll();
+  if (!settings.allowedHeaders.every(isHeaderName)) throw failures.corsHeaderMalformed();
   const standard = new Set(STANDARD_HEADERS.map((name) => name.toLowerCase()));
   return {
     allowedOrigins: origins,
-    allowedHeaders: asked.allowedHeaders.filter((name) => !standard.has(name.toLowerCase())),
-    allowCredentials: asked.allowCredentials,
+    allowedHeaders: settings.allowedHeaders.filter((name) => !standard.has(name.toLowerCase())),
+    allowCredentials: settings.allowCredentials,
   };
 }
 

@@ -84,7 +84,7 @@ export function headerValueMalformed(): Failure {
  * @code console-headers-too-many There are as many console headers as there may be.
  * @remedy Delete one first.
  */
-export function tooManyHeaders(most: number): Failure {
-  const message = `there are ${most} console headers already, which is the most; delete one first`;
+export function tooManyHeaders(max: number): Failure {
+  const message = `there are ${max} console headers already, which is the most; delete one first`;
   return new Failure("invalid", "console-headers-too-many", message);
 }

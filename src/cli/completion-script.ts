@@ -2,7 +2,7 @@
 // flag or an argument takes. Only what a server alone knows is asked for, by this program and for a second
 // at most, so that Tab is never slow.
 
-import type { AskedWords } from "./line/argument.ts";
+import type { ServerWords } from "./line/argument.ts";
 import { EQUAL_NAMES, SERVER } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import { flagName, type Flag } from "./line/flag.ts";
@@ -24,7 +24,7 @@ interface Node {
   readonly next: readonly (readonly [word: string, summary: string])[];
   readonly flags: readonly (readonly [name: string, flag: Flag<unknown>])[];
   /** What its first argument is, where a server knows. */
-  readonly asked: AskedWords | null;
+  readonly completes: ServerWords | null;
 }
 
 const VALUES = "completion values -timeout 1s -non-interactive";
@@ -55,15 +55,20 @@ function nodesOf(declared: readonly Command[]): Node[] {
   }
   const own = new Set(commands.map(({ name }) => name));
   return [
-    { words: "", next: [...tops], flags: [], asked: null },
-    ...Array.from(groups, ([words, next]) => ({ words, next: [...next], flags: [], asked: null }))
+    { words: "", next: [...tops], flags: [], completes: null },
+    ...Array.from(groups, ([words, next]) => ({
+      words,
+      next: [...next],
+      flags: [],
+      completes: null,
+    }))
       // A command with others below it is one place.
       .filter(({ words }) => !own.has(words)),
     ...commands.map(({ name, flags, args }) => {
       const [first] = Object.values(args);
       const choices = (first?.choices ?? []).map((choice) => [choice, ""] as const);
       const next = [...choices, ...(groups.get(name) ?? [])];
-      return { words: name, next, flags: flagsOf(flags), asked: first?.words ?? null };
+      return { words: name, next, flags: flagsOf(flags), completes: first?.words ?? null };
     }),
   ];
 }
@@ -77,16 +82,16 @@ const globalFlags = flagsOf(GLOBAL_FLAGS);
 function bash(commands: readonly Command[]): string {
   const nodes = nodesOf(commands);
   const cases = nodes.map(
-    ({ words, next, flags, asked }) =>
+    ({ words, next, flags, completes }) =>
       `    ${quoted(words)}) next=${quoted(next.map(([word]) => word).join(" "))}; ` +
-      `asked=${quoted(asked ?? "")}; ` +
+      `asked=${quoted(completes ?? "")}; ` +
       `flags=${quoted(flags.map(([name]) => `-${name}`).join(" "))} ;;`,
   );
   const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
   const values = takingValues(nodes, {
     choices: (words) => `COMPREPLY=($(compgen -W ${quoted(words)} -- "$current"))`,
     files: 'COMPREPLY=($(compgen -f -- "$current"))',
-    asked: (kind) => `_holdfast_asked ${kind}`,
+    serverWords: (kind) => `_holdfast_asked ${kind}`,
   });
   return `# bash completion for holdfast
 _holdfast_asked() {
@@ -132,15 +137,15 @@ function zsh(commands: readonly Command[]): string {
   const described = (rows: readonly (readonly [string, string])[]) =>
     rows.map(([word, text]) => quoted(`${word.replace(/:/g, "\\:")}:${text}`)).join(" ");
   const cases = nodes.map(
-    ({ words, next, flags, asked }) =>
-      `    ${quoted(words)}) next=(${described(next)}); asked=${quoted(asked ?? "")}; ` +
+    ({ words, next, flags, completes }) =>
+      `    ${quoted(words)}) next=(${described(next)}); asked=${quoted(completes ?? "")}; ` +
       `flags=(${described(flags.map(([name, { help }]) => [`-${name}`, help]))}) ;;`,
   );
   const paths = nodes.filter(({ words }) => words !== "").map(({ words }) => quoted(words));
   const values = takingValues(nodes, {
     choices: (words) => `compadd -- ${words}`,
     files: "_files",
-    asked: (kind) => `_holdfast_asked ${kind}`,
+    serverWords: (kind) => `_holdfast_asked ${kind}`,
   });
   return `#compdef holdfast
 # zsh completion for holdfast
@@ -218,13 +223,15 @@ function fish(commands: readonly Command[]): string {
       lines.push(`complete -c holdfast -n ${fishQuoted(when)} -a ${word}${text}`);
     }
   }
-  const askedWords = (kind: AskedWords) =>
+  const serverWords = (kind: ServerWords) =>
     fishQuoted(
       `(command -sq holdfast; and holdfast ${VALUES} ${kind} -- (commandline -ct) 2>/dev/null)`,
     );
-  for (const { words, asked } of below) {
-    if (asked === null) continue;
-    lines.push(`complete -c holdfast -n ${fishQuoted(seenAll(words))} -a ${askedWords(asked)}`);
+  for (const { words, completes } of below) {
+    if (completes === null) continue;
+    lines.push(
+      `complete -c holdfast -n ${fishQuoted(seenAll(words))} -a ${serverWords(completes)}`,
+    );
   }
   const flagLine = (condition: string, name: string, flag: Flag<unknown>) => {
     const values =
@@ -232,7 +239,7 @@ function fish(commands: readonly Command[]): string {
         ? ` -x -a ${fishQuoted(flag.choices.join(" "))}`
         : flag.words === undefined
           ? ""
-          : ` -x -a ${askedWords(flag.words)}`;
+          : ` -x -a ${serverWords(flag.words)}`;
     const takes = flag.placeholder === null ? "" : flag.isFile ? " -r -F" : values || " -x";
     return `complete -c holdfast${condition} -o ${name} -l ${name}${takes} -d ${fishQuoted(flag.help)}`;
   };
@@ -250,16 +257,19 @@ interface Completers {
   readonly choices: (words: string) => string;
   readonly files: string;
   /** From what the server knows. */
-  readonly asked: (kind: AskedWords) => string;
+  readonly serverWords: (kind: ServerWords) => string;
 }
 
 /**
  * Branches of a case over "words of the command -flag": a flag such as -type takes other values with
  * another command, so that those of a command come before those of all.
  */
-function takingValues(nodes: readonly Node[], { choices, files, asked }: Completers): string[] {
+function takingValues(
+  nodes: readonly Node[],
+  { choices, files, serverWords }: Completers,
+): string[] {
   const branch = (pattern: string, flag: Flag<unknown>) => {
-    if (flag.words !== undefined) return `    ${pattern}) ${asked(flag.words)}; return ;;`;
+    if (flag.words !== undefined) return `    ${pattern}) ${serverWords(flag.words)}; return ;;`;
     if (flag.choices.length > 0)
       return `    ${pattern}) ${choices(flag.choices.join(" "))}; return ;;`;
     return flag.isFile ? `    ${pattern}) ${files}; return ;;` : `    ${pattern}) return ;;`;

@@ -1,7 +1,7 @@
 // Help, out of the declarations.
 
 import { ENVIRONMENT_HELP } from "@holdfast/client/node/environment";
-import { shownAs, type Argument } from "./line/argument.ts";
+import { displayName, type Argument } from "./line/argument.ts";
 import { COMMAND_NAMES, GROUPS, loadCommand, SERVER, type Group } from "./catalogue.ts";
 import type { Command } from "./command.ts";
 import { flagName, type Flags } from "./line/flag.ts";
@@ -57,7 +57,9 @@ export function commandHelp(command: Command, width: number): string {
   const { name, summary, description, examples, flags, args } = command;
   const words = ["holdfast", name, ...Object.entries(args).map(argumentForm)];
   if (Object.keys(flags).length > 0) words.splice(2, 0, "[FLAGS]");
-  const argumentRows = Object.entries(args).map(([key, { help }]) => [shownAs(key), help] as const);
+  const argumentRows = Object.entries(args).map(
+    ([key, { help }]) => [displayName(key), help] as const,
+  );
   const section = (title: string, text: string) => (text === "" ? "" : `\n${title}:\n${text}`);
   return [
     `Usage: ${words.join(" ")}\n\n`,
@@ -75,7 +77,7 @@ function summaryRow({ name, summary }: Command): readonly [string, string] {
 }
 
 function argumentForm([key, { form }]: readonly [string, Argument<unknown>]): string {
-  const name = shownAs(key);
+  const name = displayName(key);
   return form === "required" ? name : form === "optional" ? `[${name}]` : `[${name} …]`;
 }
 
@@ -107,8 +109,8 @@ function continued(example: string, width: number): string {
 }
 
 function list(rows: readonly (readonly [name: string, text: string])[], columns: number): string {
-  const most = Math.max(16, Math.floor(columns * 0.35));
-  const width = Math.min(most, Math.max(0, ...rows.map(([name]) => name.length)));
+  const max = Math.max(16, Math.floor(columns * 0.35));
+  const width = Math.min(max, Math.max(0, ...rows.map(([name]) => name.length)));
   return rows
     .map(([name, text]) => {
       const [first = "", ...more] = wrap(text, columns - width - 4);

@@ -7,7 +7,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { SystemFs } from "../system/fs.ts";
 import { SystemTimers } from "../system/timers.ts";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Told } from "@holdfast/client/node/environment";
+import type { Setting } from "@holdfast/client/node/environment";
 import { adviceFor } from "./advice/advice.ts";
 import { readArguments } from "./line/argument.ts";
 import { findCommand, loadCommand, type Group } from "./catalogue.ts";
@@ -82,17 +82,17 @@ class Invocation {
     const command = await loadCommand(found.name);
     const known = new Map([...globals, ...byName(command.flags)]);
     const line = readLine(front.rest.slice(found.words), known);
-    const given = mergeNeeds(front.given, line.given);
-    this.#settings = settingsOf(given, this.#io.env);
-    if (given.has("help") || given.has("h")) {
+    const flags = mergeNeeds(front.flags, line.flags);
+    this.#settings = settingsOf(flags, this.#io.env);
+    if (flags.has("help") || flags.has("h")) {
       const { commandHelp, helpWidth } = await import("./help.ts");
       return this.#print(commandHelp(command, helpWidth(this.#io.stdout)));
     }
-    return this.#execute(command, { given, rest: line.rest });
+    return this.#execute(command, { flags, rest: line.rest });
   }
 
-  async #execute(command: Command, { given, rest }: Line): Promise<number> {
-    const input = { ...readFlags(command.flags, given), ...readArguments(command.args, rest) };
+  async #execute(command: Command, { flags, rest }: Line): Promise<number> {
+    const input = { ...readFlags(command.flags, flags), ...readArguments(command.args, rest) };
     this.#running = new Running(this.#io, this.#world, this.#settings);
     return command.run(this.#running, input);
   }
@@ -109,9 +109,9 @@ class Invocation {
   }
 
   /** For messages, so that one that cannot be read is none. */
-  #namespace(): Told<string> | null {
+  #namespace(): Setting<string> | null {
     try {
-      return this.#settings.namespaceTold;
+      return this.#settings.namespaceSetting;
     } catch {
       return null;
     }
@@ -154,13 +154,13 @@ class Invocation {
   }
 }
 
-function settingsOf(given: Line["given"], env: CliIo["env"]): Settings {
-  const flags = readFlags(GLOBAL_FLAGS, given);
+function settingsOf(values: Line["flags"], env: CliIo["env"]): Settings {
+  const flags = readFlags(GLOBAL_FLAGS, values);
   // Read by the declarations that the type is derived from.
   return new Settings(flags as FlagValues<typeof GLOBAL_FLAGS>, env);
 }
 
-function mergeNeeds(front: Line["given"], back: Line["given"]): Line["given"] {
+function mergeNeeds(front: Line["flags"], back: Line["flags"]): Line["flags"] {
   const merged = new Map(front);
   for (const [name, values] of back) merged.set(name, [...(merged.get(name) ?? []), ...values]);
   return merged;

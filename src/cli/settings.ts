@@ -9,10 +9,10 @@ import {
   ClientEnvironment,
   DEFAULT_TIMEOUT,
   positive,
-  toldBy,
+  settingFrom,
   type ClientSetting,
   type Environment,
-  type Told,
+  type Setting,
 } from "@holdfast/client/node/environment";
 import {
   DEFAULT_ADDRESS,
@@ -57,23 +57,23 @@ export const GLOBAL_FLAGS = {
 
 export class Settings {
   readonly env: Environment;
-  readonly #told: ClientEnvironment;
+  readonly #environment: ClientEnvironment;
   readonly #flags: FlagValues<typeof GLOBAL_FLAGS>;
 
   constructor(flags: FlagValues<typeof GLOBAL_FLAGS>, env: Environment) {
     this.#flags = flags;
     this.env = env;
-    this.#told = new ClientEnvironment(env);
+    this.#environment = new ClientEnvironment(env);
   }
 
   get format(): Format {
     const { format, json } = this.#flags;
     if (format !== undefined) return format;
     if (json) return "json";
-    const told = this.#told.text("FORMAT");
-    if (told === null) return "table";
-    const known = FORMATS.find((one) => one === told.value);
-    if (known === undefined) throw new UsageError(`${told.from} must be ${FORMATS.join(", ")}`);
+    const setting = this.#environment.text("FORMAT");
+    if (setting === null) return "table";
+    const known = FORMATS.find((one) => one === setting.value);
+    if (known === undefined) throw new UsageError(`${setting.from} must be ${FORMATS.join(", ")}`);
     return known;
   }
 
@@ -93,28 +93,31 @@ export class Settings {
   colours(isTerminal: boolean): boolean {
     if (this.#flags.noColor) return false;
     if (this.#flags.forceColor) return true;
-    const refused = toldBy(this.env, "NO_COLOR") !== null || this.env["TERM"] === "dumb";
+    const refused = settingFrom(this.env, "NO_COLOR") !== null || this.env["TERM"] === "dumb";
     return isTerminal && !refused;
   }
 
-  get address(): Told<ServerAddress> {
-    const told = this.#flag("address", "address") ?? this.#told.address;
-    return { value: parseServerAddress(told.value), from: told.from };
+  get address(): Setting<ServerAddress> {
+    const setting = this.#flag("address", "address") ?? this.#environment.address;
+    return { value: parseServerAddress(setting.value), from: setting.from };
   }
 
   get namespace(): string {
-    return this.namespaceTold?.value ?? "";
+    return this.namespaceSetting?.value ?? "";
   }
 
   /** Null for the root namespace, which may be given as "/" or "root" (no other may be called so). */
-  get namespaceTold(): Told<string> | null {
-    const given = this.#flags.namespace;
-    const told = given === undefined ? this.#told.namespace : { value: given, from: "-namespace" };
-    return told === null || /^(?:\/*|\/?root\/?)$/i.test(told.value) ? null : told;
+  get namespaceSetting(): Setting<string> | null {
+    const fromFlag = this.#flags.namespace;
+    const setting =
+      fromFlag === undefined
+        ? this.#environment.namespace
+        : { value: fromFlag, from: "-namespace" };
+    return setting === null || /^(?:\/*|\/?root\/?)$/i.test(setting.value) ? null : setting;
   }
 
   get region(): string {
-    return this.#flags.region ?? this.#told.text("REGION")?.value ?? "";
+    return this.#flags.region ?? this.#environment.text("REGION")?.value ?? "";
   }
 
   get policyOverride(): boolean {
@@ -122,8 +125,8 @@ export class Settings {
   }
 
   get timeout(): Nanos {
-    const given = this.#flags.timeout;
-    return given === undefined ? this.#told.timeout : positive(given, "-timeout");
+    const fromFlag = this.#flags.timeout;
+    return fromFlag === undefined ? this.#environment.timeout : positive(fromFlag, "-timeout");
   }
 
   get tokenFile(): string {
@@ -131,9 +134,9 @@ export class Settings {
   }
 
   /** Null when there is none anywhere, or none that is for this server. */
-  token(fs: Fs): Told<Secret<string>> | null {
-    const told = this.#told.token;
-    if (told !== null) return told;
+  token(fs: Fs): Setting<Secret<string>> | null {
+    const setting = this.#environment.token;
+    if (setting !== null) return setting;
     const value = readTokenFile(fs, this.tokenFile);
     if (value === null || this.#withheld(fs, value) !== null) return null;
     return { value, from: this.tokenFile };
@@ -147,28 +150,28 @@ export class Settings {
     const next = "`holdfast login` at this address gets one, or takes the same one for both";
     if (known === null) {
       return (
-        `the token in ${this.tokenFile} is not sent to ${address.shown} (from ${from}): it is not ` +
+        `the token in ${this.tokenFile} is not sent to ${address.display} (from ${from}): it is not ` +
         `known to be for that server; ${next}`
       );
     }
     const whose = known.join(", ");
     return (
-      `the token in ${this.tokenFile} is for ${whose} and is not sent to ${address.shown} ` +
+      `the token in ${this.tokenFile} is for ${whose} and is not sent to ${address.display} ` +
       `(from ${from}); ${next}`
     );
   }
 
   /** The variable that a token comes from, which goes before the file; null where none is set. */
   get tokenVariable(): string | null {
-    return this.#told.token?.from ?? null;
+    return this.#environment.token?.from ?? null;
   }
 
   /** What is there of address and token and not used. */
   unused(fs: Fs): readonly string[] {
-    this.#told.check();
-    const address = this.#flags.address === undefined ? this.#told.unused("ADDR") : null;
-    const token = this.#told.unused("TOKEN");
-    const kept = this.#told.token === null ? readTokenFile(fs, this.tokenFile) : null;
+    this.#environment.check();
+    const address = this.#flags.address === undefined ? this.#environment.unused("ADDR") : null;
+    const token = this.#environment.unused("TOKEN");
+    const kept = this.#environment.token === null ? readTokenFile(fs, this.tokenFile) : null;
     const withheld = kept === null ? null : this.#withheld(fs, kept);
     return [address, token, withheld].filter((one) => one !== null);
   }
@@ -185,19 +188,19 @@ export class Settings {
       certificate: pem(certificate),
       key: pem(key),
       serverName: this.#text("tlsServerName", "TLS_SERVER_NAME"),
-      skipVerify: this.#flags.tlsSkipVerify || this.#told.skipVerify,
+      skipVerify: this.#flags.tlsSkipVerify || this.#environment.skipVerify,
     };
   }
 
   /** A file goes before a text, and that before a directory; flags before all of them. */
   #authorities(files: UserFiles): string | null {
     const { caCert, caPath } = this.#flags;
-    const given = caCert !== undefined || caPath !== undefined;
-    const file = caCert ?? (given ? undefined : this.#told.text("CACERT")?.value);
+    const caChosen = caCert !== undefined || caPath !== undefined;
+    const file = caCert ?? (caChosen ? undefined : this.#environment.text("CACERT")?.value);
     if (file !== undefined) return certificatesIn(files.text(file, MAX_PEM), file);
-    const bytes = given ? null : this.#told.text("CACERT_BYTES");
+    const bytes = caChosen ? null : this.#environment.text("CACERT_BYTES");
     if (bytes !== null) return certificatesIn(bytes.value, bytes.from);
-    const directory = caPath ?? this.#told.text("CAPATH")?.value;
+    const directory = caPath ?? this.#environment.text("CAPATH")?.value;
     if (directory === undefined) return null;
     const all = files.names(directory, MAX_AUTHORITIES).map((name) => {
       const path = join(directory, name);
@@ -208,10 +211,10 @@ export class Settings {
   }
 
   #text(key: TextFlag, name: Exclude<ClientSetting, "ADDR" | "TOKEN">): string | null {
-    return this.#flags[key] ?? this.#told.text(name)?.value ?? null;
+    return this.#flags[key] ?? this.#environment.text(name)?.value ?? null;
   }
 
-  #flag(key: "address", name: string): Told<string> | null {
+  #flag(key: "address", name: string): Setting<string> | null {
     const value = this.#flags[key];
     return value === undefined ? null : { value, from: `-${name}` };
   }

@@ -14,7 +14,7 @@ import type { SETTINGS } from "./settings.ts";
 
 export interface Making extends Complaints {
   readonly hostname: string;
-  readonly shown: JsonObject;
+  readonly effective: JsonObject;
   /** The first file, for what no line is to blame for. */
   readonly whole: Place | null;
 }
@@ -27,8 +27,8 @@ export function makeConfig(top: Top, making: Making): Config {
   const { values } = top;
   checkNames(top, making);
   checkLifetimes(top, making);
-  const path = (given: string) => resolve(making.directory, given);
-  const orNull = (given: string | null) => (given === null ? null : path(given));
+  const path = (file: string) => resolve(making.directory, file);
+  const orNull = (file: string | null) => (file === null ? null : path(file));
   const directories = directoriesOf(top, path);
   const storage = values.storage.at(-1);
   const config: Config = {
@@ -81,7 +81,7 @@ export function makeConfig(top: Top, making: Making): Config {
     clouds: cloudsOf(top, making),
     pidFile: orNull(values.pid_file),
     shutdownTimeout: values.shutdown_timeout,
-    shown: making.shown,
+    effective: making.effective,
   };
   for (const text of overlaps(areasOf(config), writtenFiles(config))) {
     making.problems.push({ place: making.whole, text });
@@ -91,8 +91,8 @@ export function makeConfig(top: Top, making: Making): Config {
 
 function checkNames(top: Top, making: Making): void {
   for (const key of ["cluster_name", "region", "node_id"] as const) {
-    const given = top.values[key];
-    if (given === null || NAME.test(given)) continue;
+    const name = top.values[key];
+    if (name === null || NAME.test(name)) continue;
     complain(top, key, making, "expected letters, digits, dots, dashes and underscores, up to 128");
   }
 }
@@ -113,9 +113,9 @@ function checkLifetimes(top: Top, making: Making): void {
 }
 
 function urlOf(top: Top, key: "api_addr" | "cluster_addr", making: Making): string | null {
-  const given = top.values[key];
-  if (given === null) return null;
-  const url = baseUrl(given);
+  const text = top.values[key];
+  if (text === null) return null;
+  const url = baseUrl(text);
   if (url === null) {
     complain(
       top,
@@ -127,13 +127,18 @@ function urlOf(top: Top, key: "api_addr" | "cluster_addr", making: Making): stri
   return url;
 }
 
-function directoriesOf({ values }: Top, path: (given: string) => string): Directories {
+function directoriesOf({ values }: Top, path: (file: string) => string): Directories {
   const data = path(values.data_dir);
   const storage = values.storage.at(-1);
-  const given = storage?.type === "sqlite" ? storage.body.values.path : null;
+  const databaseFile = storage?.type === "sqlite" ? storage.body.values.path : null;
   return {
     data,
-    store: storage?.type === "memory" ? null : given === null ? join(data, "store") : path(given),
+    store:
+      storage?.type === "memory"
+        ? null
+        : databaseFile === null
+          ? join(data, "store")
+          : path(databaseFile),
     server: join(data, "server"),
     audit: join(data, "audit"),
     snapshots: join(data, "snapshots"),
@@ -160,7 +165,7 @@ function listenersOf({ values }: Top, making: Making): Config["listeners"] {
   });
 }
 
-function sealOf({ values }: Top, path: (given: string) => string, making: Making): SealSettings {
+function sealOf({ values }: Top, path: (file: string) => string, making: Making): SealSettings {
   const block = values.seal.at(-1);
   if (block === undefined || block.type === "shamir") return { type: "shamir" };
   const { key, key_file: file } = block.body.values;
@@ -190,7 +195,7 @@ const DEVICE_PATH = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\/[A-Za-z0-9][A-Za-z0-9
 
 function devicesOf(
   { values }: Top,
-  path: (given: string) => string,
+  path: (file: string) => string,
   making: Making,
 ): AuditDeviceConfig[] {
   return values.audit.map(({ type, name, body, place }) => {
@@ -211,13 +216,13 @@ function devicesOf(
 }
 
 function outboundOf(top: Top, making: Making): readonly string[] {
-  const { outbound_allow: given } = top.values;
-  if (!given.every((one) => isAllowable(one) || isHost(one))) {
+  const { outbound_allow: rules } = top.values;
+  if (!rules.every((one) => isAllowable(one) || isHost(one))) {
     const text =
       "expected hosts, addresses and networks that are no wider than 10.0.0.0/8 and fc00::/7";
     complain(top, "outbound_allow", making, text);
   }
-  return given;
+  return rules;
 }
 
 /** Wider ones lie within no range that could be opened, and would be without effect. */

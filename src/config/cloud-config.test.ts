@@ -9,8 +9,8 @@ const LISTENER = 'listener "tcp" { tls_disable = true }\n';
 async function cloudsOf(text: string, more = "") {
   const files = memoryFiles({ "/a.hcl": LISTENER + text, "/b.hcl": more });
   const paths = ["/a.hcl", "/b.hcl"];
-  const given = { paths, env: {}, files, directory: "/", hostname: "h" };
-  return (await loadConfig(given)).config.clouds;
+  const sources = { paths, env: {}, files, directory: "/", hostname: "h" };
+  return (await loadConfig(sources)).config.clouds;
 }
 
 test("both engines are mounted by default, names begin with service-, endpoints are the provider's", async () => {

@@ -34,9 +34,9 @@ export function cloudsOf(top: Top, making: Making): CloudConfig {
 function endpointsOf(top: Top, making: Making): CloudConfig["cloudbEndpoints"] {
   const section = top.values.cloudb_endpoints;
   const { authority, graph, arm } = section.values;
-  const given = { authority, graph, arm };
+  const urls = { authority, graph, arm };
   const keys = ["authority", "graph", "arm"] as const;
-  const first = keys.find((key) => given[key] !== null);
+  const first = keys.find((key) => urls[key] !== null);
   if (first === undefined) return null;
   const complain = (key: (typeof keys)[number], text: string) => {
     const place = section.place(key) ?? section.place(first) ?? making.whole;
@@ -44,7 +44,7 @@ function endpointsOf(top: Top, making: Making): CloudConfig["cloudbEndpoints"] {
     return "";
   };
   const read = (key: (typeof keys)[number]): string => {
-    const text = given[key];
+    const text = urls[key];
     if (text === null) return complain(key, `is missing; give all of ${keys.join(", ")}, or none`);
     return endpointUrl(text) ?? complain(key, EXPECTED);
   };

@@ -52,7 +52,7 @@ export interface Config {
   readonly pidFile: string | null;
   readonly shutdownTimeout: Nanos;
   /** The same as JSON with the names of the files, without secrets and whatever was substituted. */
-  readonly shown: JsonObject;
+  readonly effective: JsonObject;
 }
 
 export interface CloudConfig {

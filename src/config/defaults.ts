@@ -34,25 +34,25 @@ const HIDDEN = "[hidden]";
 
 /** What was given or holds by default, as it could be written in a file; nothing substituted. */
 export function showSettings(fields: Fields, found: FoundBody): JsonObject {
-  const shown = new Map<string, JsonValue>();
+  const visible = new Map<string, JsonValue>();
   for (const [key, entry] of Object.entries(fields)) {
     if (entry.kind === "field") {
-      const given = found.values.get(key);
-      const value = given?.value ?? entry.initial;
-      if (value !== null) shown.set(key, given?.hidden === true ? HIDDEN : showValue(value));
+      const setting = found.values.get(key);
+      const value = setting?.value ?? entry.initial;
+      if (value !== null) visible.set(key, setting?.hidden === true ? HIDDEN : showValue(value));
     } else if (entry.kind === "section") {
       const inner = showSettings(entry.fields, found.sections.get(key) ?? NOTHING);
-      if (Object.keys(inner).length > 0) shown.set(key, inner);
+      if (Object.keys(inner).length > 0) visible.set(key, inner);
     } else if (entry.kind === "blocks") {
       const blocks = (found.blocks.get(key) ?? []).map(({ type, name, body }) => {
         const kind = entry.kinds[type];
         const inner = kind?.kind === "section" ? showSettings(kind.fields, body) : {};
         return { type, ...(name === "" ? {} : { path: name }), ...inner };
       });
-      shown.set(key, blocks);
+      visible.set(key, blocks);
     }
   }
-  return Object.fromEntries(shown);
+  return Object.fromEntries(visible);
 }
 
 function showValue(value: unknown): JsonValue {

@@ -9,7 +9,7 @@ import { SETTINGS } from "./settings.ts";
 
 /** Names such as `listener.address`, each once. Hidden values are not compared: they cannot be seen. */
 export function needRestart(before: Config, after: Config): string[] {
-  return [...new Set(changed(SETTINGS, before.shown, after.shown, ""))];
+  return [...new Set(changed(SETTINGS, before.effective, after.effective, ""))];
 }
 
 function changed(fields: Fields, before: JsonObject, after: JsonObject, prefix: string): string[] {

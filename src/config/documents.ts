@@ -31,8 +31,8 @@ export function filesOf(
   files: Files,
   problems: Problem[],
 ): string[] {
-  return paths.flatMap((given) => {
-    const path = resolve(directory, given);
+  return paths.flatMap((typed) => {
+    const path = resolve(directory, typed);
     try {
       const info = files.info(path);
       if (info === null) throw new OwnError("there is no such file or directory");

@@ -19,7 +19,7 @@ interface Traits {
 interface Declared<T> extends Traits {
   readonly form: string;
   readonly initial: T;
-  readonly shown: string;
+  readonly display: string;
   readonly appends?: boolean;
   readonly read: (value: Value, texts: Texts) => T;
 }
@@ -29,15 +29,15 @@ function field<T>(help: string, declared: Declared<T>): Field<T> {
   return { kind: "field", help, ...declared, env, reloads, appends };
 }
 
-/** Text that may be left out; `shown` says what happens then. */
-export function text(help: string, shown: string, traits: Traits = {}): Field<string | null> {
+/** Text that may be left out; `display` says what happens then. */
+export function text(help: string, display: string, traits: Traits = {}): Field<string | null> {
   const read = (value: Value, texts: Texts) => needText(value, texts, "text").text;
-  return field<string | null>(help, { form: "text", initial: null, shown, read, ...traits });
+  return field<string | null>(help, { form: "text", initial: null, display, read, ...traits });
 }
 
 export function textOr(help: string, initial: string, traits: Traits = {}): Field<string> {
   const read = (value: Value, texts: Texts) => needText(value, texts, "text").text;
-  return field(help, { form: "text", initial, shown: `\`${initial}\``, read, ...traits });
+  return field(help, { form: "text", initial, display: `\`${initial}\``, read, ...traits });
 }
 
 /** A value that must come from the environment or a file, and is kept from being printed. */
@@ -50,7 +50,7 @@ export function secret(help: string): Field<Secret<string> | null> {
       "a secret does not belong in this file; put ${env:NAME} or ${file:/path} in its place";
     throw new Refusal(value.position, problem);
   };
-  return field<Secret<string> | null>(help, { form, initial: null, shown: "none", read });
+  return field<Secret<string> | null>(help, { form, initial: null, display: "none", read });
 }
 
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
@@ -61,7 +61,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 export function flag(help: string, initial: boolean, traits?: Traits): Field<boolean>;
-export function flag(help: string, initial: null, shown: string): Field<boolean | null>;
+export function flag(help: string, initial: null, display: string): Field<boolean | null>;
 export function flag(
   help: string,
   initial: boolean | null,
@@ -76,9 +76,9 @@ export function flag(
     if (found === undefined) throw new Refusal(value.position, "expected true or false");
     return found;
   };
-  const shown = typeof more === "string" ? more : `\`${initial}\``;
+  const display = typeof more === "string" ? more : `\`${initial}\``;
   const traits = typeof more === "string" ? {} : more;
-  return field(help, { form: "boolean", initial, shown, read, ...traits });
+  return field(help, { form: "boolean", initial, display, read, ...traits });
 }
 
 export interface Range {
@@ -95,7 +95,7 @@ export function count(help: string, initial: number, range: Range): Field<number
     if (number >= range.from && number <= range.to) return number;
     throw new Refusal(value.position, `expected ${accepted}`);
   };
-  return field(help, { form, initial, shown: `\`${initial}\``, read });
+  return field(help, { form, initial, display: `\`${initial}\``, read });
 }
 
 const SIZES: ReadonlyMap<string, number> = new Map([
@@ -116,7 +116,7 @@ export function size(help: string, initial: number, range: Range): Field<number>
     const bounds = `from ${showSize(range.from)} to ${showSize(range.to)}`;
     throw new Refusal(value.position, `expected ${accepted}, ${bounds}`);
   };
-  return field(help, { form: "size", initial, shown: `\`${showSize(initial)}\``, read });
+  return field(help, { form: "size", initial, display: `\`${showSize(initial)}\``, read });
 }
 
 export function showSize(bytes: number): string {
@@ -147,7 +147,7 @@ export function duration(
   return field(help, {
     form,
     initial: parseDuration(initial),
-    shown: `\`${initial}\``,
+    display: `\`${initial}\``,
     read,
     ...traits,
   });
@@ -171,7 +171,7 @@ export function oneOf<const T extends string>(
   help: string,
   choices: readonly T[],
   initial: null,
-  shown: string,
+  display: string,
 ): Field<T | null>;
 export function oneOf<const T extends string>(
   help: string,
@@ -186,23 +186,23 @@ export function oneOf<const T extends string>(
     if (choice !== undefined) return choice;
     throw new Refusal(value.position, `expected one of ${choices.map(showName).join(", ")}`);
   };
-  const shown = typeof more === "string" ? more : `\`${initial}\``;
+  const display = typeof more === "string" ? more : `\`${initial}\``;
   const traits = typeof more === "string" ? {} : more;
-  return field<T | null>(help, { form: names.join(", "), initial, shown, read, ...traits });
+  return field<T | null>(help, { form: names.join(", "), initial, display, read, ...traits });
 }
 
 const LIST = "list of text";
 
 /** A list of texts, or one text. Lists of several files are joined. */
-export function list(help: string, shown: string, traits: Traits = {}): Field<readonly string[]> {
+export function list(help: string, display: string, traits: Traits = {}): Field<readonly string[]> {
   const initial: readonly string[] = [];
-  return field(help, { form: LIST, initial, shown, read: textsOf, appends: true, ...traits });
+  return field(help, { form: LIST, initial, display, read: textsOf, appends: true, ...traits });
 }
 
 /** One that may be emptied: of several files the last counts. */
 export function listOr(help: string, initial: readonly string[]): Field<readonly string[]> {
-  const shown = initial.map((one) => `\`${one}\``).join(", ");
-  return field(help, { form: LIST, initial, shown, read: textsOf });
+  const display = initial.map((one) => `\`${one}\``).join(", ");
+  return field(help, { form: LIST, initial, display, read: textsOf });
 }
 
 function textsOf(value: Value, texts: Texts): readonly string[] {
@@ -222,7 +222,7 @@ export function table(help: string, traits: Traits = {}): Field<Table> {
       ]),
     );
   const initial: Table = new Map();
-  return field(help, { form: "object of text", initial, shown: "none", read, ...traits });
+  return field(help, { form: "object of text", initial, display: "none", read, ...traits });
 }
 
 /** By status, header and value: `{ "4xx" = { "X-Name" = ["value"] } }`. */
@@ -245,7 +245,7 @@ export function headers(help: string, traits: Traits = {}): Field<HeaderTable> {
     );
   const initial: HeaderTable = new Map();
   const form = "object by status of headers";
-  return field(help, { form, initial, shown: "none", read, ...traits });
+  return field(help, { form, initial, display: "none", read, ...traits });
 }
 
 function members(value: Value, accepted: string): { name: string; value: Value }[] {

@@ -19,23 +19,23 @@ export interface Complaints {
   readonly warnings: Problem[];
 }
 
-export function listenerOf(block: ListenerBlock, told: Complaints): ListenerConfig {
-  return block.type === "tcp" ? tcpListener(block, told) : unixListener(block, told);
+export function listenerOf(block: ListenerBlock, complaints: Complaints): ListenerConfig {
+  return block.type === "tcp" ? tcpListener(block, complaints) : unixListener(block, complaints);
 }
 
-function tcpListener({ body, place }: TcpBlock, told: Complaints): ListenerConfig {
+function tcpListener({ body, place }: TcpBlock, complaints: Complaints): ListenerConfig {
   const { values } = body;
-  const complain = complainer(body, place, told);
+  const complain = complainer(body, place, complaints);
   let at = parseHostPort(values.address);
   if (at === null) {
     complain("address", "expected host:port, such as 127.0.0.1:8200 or [::1]:8200");
     at = { host: "127.0.0.1", port: 0 };
   }
   const loopback = isLoopback(at.host);
-  const tls = tlsOf(body, place, told);
+  const tls = tlsOf(body, place, complaints);
   if (tls === null && !loopback && values.tls_disable) {
     const text = "tls_disable: tokens and secrets cross the network in clear on this listener";
-    told.warnings.push({ place: body.place("tls_disable") ?? place, text });
+    complaints.warnings.push({ place: body.place("tls_disable") ?? place, text });
   }
   if (values.http2 && tls === null) complain("http2", "HTTP/2 needs TLS on this listener");
   for (const network of values.x_forwarded_for_authorized_addrs) {
@@ -58,13 +58,13 @@ function tcpListener({ body, place }: TcpBlock, told: Complaints): ListenerConfi
   };
 }
 
-function unixListener({ body, place }: UnixBlock, told: Complaints): ListenerConfig {
+function unixListener({ body, place }: UnixBlock, complaints: Complaints): ListenerConfig {
   const { values } = body;
-  const complain = complainer(body, place, told);
+  const complain = complainer(body, place, complaints);
   if (values.address === null) complain("address", "expected the path of the socket");
   return {
     kind: "unix",
-    path: resolve(told.directory, values.address ?? "."),
+    path: resolve(complaints.directory, values.address ?? "."),
     tls: null,
     http2: false,
     forwardedForFrom: [],
@@ -132,9 +132,9 @@ function limitsOf(values: Omit<CommonValues, "address">) {
   };
 }
 
-function tlsOf(body: TcpBlock["body"], place: Place, told: Complaints): TlsConfig | null {
+function tlsOf(body: TcpBlock["body"], place: Place, complaints: Complaints): TlsConfig | null {
   const { values } = body;
-  const complain = complainer(body, place, told);
+  const complain = complainer(body, place, complaints);
   const { tls_cert_file: cert, tls_key_file: key, tls_client_ca_file: ca } = values;
   const needs = needless(body, cert, key, ca);
   if (values.tls_disable) {
@@ -143,13 +143,13 @@ function tlsOf(body: TcpBlock["body"], place: Place, told: Complaints): TlsConfi
   }
   if (cert === null || key === null) {
     const text = "a listener needs tls_cert_file and tls_key_file, or tls_disable = true";
-    told.problems.push({ place, text });
+    complaints.problems.push({ place, text });
     return null;
   }
   if (values.tls_require_and_verify_client_cert && ca === null) {
     complain("tls_require_and_verify_client_cert", "needs tls_client_ca_file");
   }
-  const path = (given: string) => resolve(told.directory, given);
+  const path = (file: string) => resolve(complaints.directory, file);
   return {
     certFile: path(cert),
     keyFile: path(key),

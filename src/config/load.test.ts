@@ -42,7 +42,7 @@ test("a listener is all that must be said, and everything else has its default",
   const { config, warnings, files } = await load({ "/etc/h.hcl": LISTENER });
   assert.deepEqual(warnings, []);
   assert.deepEqual(files, ["/etc/h.hcl"]);
-  const { listeners, shown, ...rest } = config;
+  const { listeners, effective, ...rest } = config;
   assert.deepEqual(rest, {
     apiAddr: null,
     clusterAddr: null,
@@ -121,7 +121,7 @@ test("a listener is all that must be said, and everything else has its default",
       },
     },
   ]);
-  assert.equal(shown["region"], "global");
+  assert.equal(effective["region"], "global");
 });
 
 const FULL_HCL = `
@@ -336,7 +336,7 @@ test("the key of a static seal comes from the environment or a file, and is neve
   const { seal } = inline.config;
   assert.ok(seal.type === "static" && seal.key instanceof Secret);
   assert.equal(seal.key.reveal(), "s3cr3t");
-  assert.ok(!JSON.stringify(inline.config.shown).includes("s3cr3t"));
+  assert.ok(!JSON.stringify(inline.config.effective).includes("s3cr3t"));
   const file = await load({ "/etc/h.hcl": `${LISTENER} seal "static" { key_file = "k" }` });
   assert.deepEqual(file.config.seal, { type: "static", key: { file: "/srv/k" } });
   const problems = await problemsOf(`${LISTENER}seal "static" { key = "s3cr3t" }`);
@@ -356,7 +356,7 @@ test("substituted values are hidden in what the server shows of its configuratio
     { env: { X: "canary" } },
   );
   assert.equal(config.clusterName, "a-canary");
-  assert.ok(!JSON.stringify(config.shown).includes("canary"));
+  assert.ok(!JSON.stringify(config.effective).includes("canary"));
 });
 
 test("every problem of every file is told at once, with file, line and column", async () => {

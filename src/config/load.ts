@@ -40,7 +40,7 @@ export async function loadConfig(sources: Sources): Promise<Loaded> {
   const warnings: Problem[] = [];
   const put = new Set<string>();
   const texts = new Texts(sources.env, sources.files, put);
-  const told = { texts, lenient: sources.lenient ?? false, problems, warnings };
+  const reading = { texts, lenient: sources.lenient ?? false, problems, warnings };
   const shape = shapeOf(SETTINGS);
   const files = filesOf(sources.paths, sources.directory, sources.files, problems);
 
@@ -48,12 +48,12 @@ export async function loadConfig(sources: Sources): Promise<Loaded> {
   for (const file of files) {
     const document = await readDocument(file, sources.files, shape, problems);
     if (document === null) continue;
-    found = merge(SETTINGS, found, readBody(SETTINGS, document.body, { file, ...told }));
+    found = merge(SETTINGS, found, readBody(SETTINGS, document.body, { file, ...reading }));
   }
   const { inline } = sources;
   if (inline !== undefined) {
     const body = await parse(inline.name, inline.text, shape);
-    found = merge(SETTINGS, found, readBody(SETTINGS, body, { file: inline.name, ...told }));
+    found = merge(SETTINGS, found, readBody(SETTINGS, body, { file: inline.name, ...reading }));
   }
   found = merge(SETTINGS, found, overrides(sources, texts, problems));
 
@@ -62,8 +62,8 @@ export async function loadConfig(sources: Sources): Promise<Loaded> {
   const [first] = files;
   const whole: Place | null = first === undefined ? null : { name: first, position: null };
   const { directory, hostname } = sources;
-  const shown = showSettings(SETTINGS, found);
-  const making = { problems, warnings, directory, hostname, shown, whole };
+  const effective = showSettings(SETTINGS, found);
+  const making = { problems, warnings, directory, hostname, effective, whole };
   const config = makeConfig(settle(SETTINGS, found), making);
   if (problems.length > 0) throw new ConfigFailure(problems);
   return { config, warnings, files: [...files, ...put] };

@@ -47,7 +47,7 @@ function tablesOf(title: string, help: string, fields: Fields): ManualTable[] {
   const inner: ManualTable[] = [];
   for (const [key, entry] of Object.entries(fields)) {
     const name = title === "" ? key : `${title} ${key}`;
-    if (entry.kind === "field") rows.push([`\`${key}\``, entry.form, entry.shown, helpOf(entry)]);
+    if (entry.kind === "field") rows.push([`\`${key}\``, entry.form, entry.display, helpOf(entry)]);
     if (entry.kind === "section") inner.push(...tablesOf(name, entry.help, entry.fields));
     if (entry.kind !== "blocks") continue;
     for (const [type, kind] of Object.entries(entry.kinds)) {

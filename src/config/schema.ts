@@ -14,7 +14,7 @@ export interface Field<T> {
   readonly help: string;
   readonly initial: T;
   /** The default as the manual shows it. */
-  readonly shown: string;
+  readonly display: string;
   /** The variable of the environment that overrides it; only at top level. */
   readonly env: string | null;
   /** Whether a new value is taken over on SIGHUP, or only at the next start. */

@@ -17,7 +17,7 @@ const MANAGEMENT: Decision = {
 export function decisionOn(
   state: RequestState,
   decisions: Decisions,
-  asked: RequestContext,
+  context: RequestContext,
   sudo: boolean,
 ): Decision | Promise<Decision> {
   const { caller, namespace, meant, incoming } = state;
@@ -40,14 +40,14 @@ export function decisionOn(
       fields: state.endpoint?.byName,
       wrapTtl: incoming.wrapTtl,
     });
-  const capability = capabilityOn(state, asked);
+  const capability = capabilityOn(state, context);
   return capability instanceof Promise ? capability.then(decide) : decide(capability);
 }
 
 /** What the request is in the words of policies: a write is `create` where nothing is there yet. */
 export function capabilityOn(
   state: RequestState,
-  asked: RequestContext,
+  context: RequestContext,
 ): Exclude<Capability, "sudo"> | Promise<Exclude<Capability, "sudo">> {
   const { endpoint, meant } = state;
   if (meant?.scans === true) return "scan";
@@ -55,7 +55,7 @@ export function capabilityOn(
   const looks = operation === "update" ? (endpoint?.exists ?? null) : null;
   if (looks === null) return capabilityFor(operation, false);
   if (state.exists !== null) return capabilityFor(operation, !state.exists);
-  const found = looks(state.pathValues, asked);
+  const found = looks(state.pathValues, context);
   const judgedBy = (exists: boolean) => {
     state.exists = exists;
     return capabilityFor(operation, !exists);

@@ -75,8 +75,8 @@ export class Finding {
       state.path = CanonicalPath.of(reached.segments, path.folder);
       state.respelled = true;
     }
-    const asked = state.meant?.operation === "help" && reached.route.methods.size === 0;
-    if (!asked || reached.mount === null || namespace === null) return;
+    const helpOnly = state.meant?.operation === "help" && reached.route.methods.size === 0;
+    if (!helpOnly || reached.mount === null || namespace === null) return;
     const found = this.#parts.mounts.find(namespace, path.segments);
     if (found?.taken === path.segments.length) state.below = found.endpoints.endpoints;
   }

@@ -9,7 +9,7 @@ import type { RequestState } from "./request-state.ts";
 
 export async function governedRequest(
   state: RequestState,
-  asked: RequestContext,
+  context: RequestContext,
   now: Instant,
 ): Promise<GovernedRequest> {
   const { incoming, caller, home } = state;
@@ -18,7 +18,7 @@ export async function governedRequest(
     id: incoming.id,
     namespace: state.namespace ?? ROOT_NAMESPACE,
     path: state.policyPath,
-    operation: await capabilityOn(state, asked),
+    operation: await capabilityOn(state, context),
     data: state.data,
     remote: incoming.remote,
     header: (name) => incoming.header(name),

@@ -81,9 +81,9 @@ const declared = [
     rootOnly: true,
     input: {},
     output: any,
-    handler: async (_, __, asked) => ({
-      caller: asked.caller?.name ?? null,
-      can: await asked.isPrivileged(),
+    handler: async (_, __, context) => ({
+      caller: context.caller?.name ?? null,
+      can: await context.isPrivileged(),
     }),
   }),
   endpoint({
@@ -139,7 +139,7 @@ test("the stages come in their order", async () => {
   const small = house();
   small.grants.add("create |sys/things/x");
   assert.equal(
-    await small.told("POST", "/sys/things/x", { token: "client", body: { size: 1 } }),
+    await small.answer("POST", "/sys/things/x", { token: "client", body: { size: 1 } }),
     "ok",
   );
   assert.deepEqual(small.trace, [
@@ -157,7 +157,7 @@ test("RGPs, then EGPs, come after the ACL and before the record", async () => {
   const small = house();
   small.carry("client", ["office"]);
   for (const one of ["rgp office", "egp sys/things/x"]) small.failing.add(one);
-  const write = () => small.told("POST", "/sys/things/x", { token: "client", body: { size: 1 } });
+  const write = () => small.answer("POST", "/sys/things/x", { token: "client", body: { size: 1 } });
   assert.equal(await write(), "denied permission-denied");
   assert.deepEqual(small.trace.slice(3), [
     "decide create |sys/things/x",
@@ -196,10 +196,10 @@ test("management is not governed, and nobody is where no token is known", async 
   const small = house();
   for (const path of ["sys/things/x", "sys/health", "sys/ceremony"])
     small.failing.add(`egp ${path}`);
-  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "ok");
-  assert.equal(await small.told("GET", "/sys/health"), "ok");
-  assert.equal(await small.told("POST", "/sys/ceremony"), "ok");
-  assert.equal(await small.told("POST", "/sys/ceremony", { token: "client" }), "ok");
+  assert.equal(await small.answer("GET", "/sys/things/x", { token: "root" }), "ok");
+  assert.equal(await small.answer("GET", "/sys/health"), "ok");
+  assert.equal(await small.answer("POST", "/sys/ceremony"), "ok");
+  assert.equal(await small.answer("POST", "/sys/ceremony", { token: "client" }), "ok");
 });
 
 test("a login is governed though nobody is known, and tells nothing", async () => {
@@ -209,7 +209,7 @@ test("a login is governed though nobody is known, and tells nothing", async () =
   assert.ok(result instanceof Failure);
   assert.deepEqual(result.texts, ["permission denied"]);
   small.failing.clear();
-  assert.equal(await small.told("POST", "/sys/login", { body: {} }), "ok");
+  assert.equal(await small.answer("POST", "/sys/login", { body: {} }), "ok");
 });
 
 test("who may act on a path where there is nothing is governed before it learns so", async () => {
@@ -217,13 +217,13 @@ test("who may act on a path where there is nothing is governed before it learns 
   small.grants.add("read |secret/x");
   small.grants.add("delete |sys/things/x");
   assert.equal(
-    await small.told("GET", "/secret/x", { token: "client" }),
+    await small.answer("GET", "/secret/x", { token: "client" }),
     "not-found unsupported-path",
   );
   for (const path of ["secret/x", "sys/things/x"]) small.failing.add(`egp ${path}`);
-  assert.equal(await small.told("GET", "/secret/x", { token: "client" }), "denied policy-denied");
+  assert.equal(await small.answer("GET", "/secret/x", { token: "client" }), "denied policy-denied");
   assert.equal(
-    await small.told("DELETE", "/sys/things/x", { token: "client" }),
+    await small.answer("DELETE", "/sys/things/x", { token: "client" }),
     "denied policy-denied",
   );
 });
@@ -232,15 +232,15 @@ test("a restricted endpoint is refused as such, governed or not", async () => {
   const small = house();
   small.failing.add("egp sys/rotate");
   const options = { token: "team-client", namespace: "team", body: {} };
-  assert.equal(await small.told("POST", "/sys/rotate", options), "denied restricted-endpoint");
+  assert.equal(await small.answer("POST", "/sys/rotate", options), "denied restricted-endpoint");
 });
 
 test("who has no right gets a refusal and no word about the fields", async () => {
   const small = house();
   const options = { token: "client", body: { size: "not a number" } };
-  assert.equal(await small.told("POST", "/sys/things/x", options), "denied permission-denied");
+  assert.equal(await small.answer("POST", "/sys/things/x", options), "denied permission-denied");
   assert.equal(
-    await small.told("POST", "/sys/things/x", { ...options, token: "root" }),
+    await small.answer("POST", "/sys/things/x", { ...options, token: "root" }),
     "invalid field-invalid",
   );
   assert.deepEqual(
@@ -259,13 +259,13 @@ test("rights that must be worked out first are waited for, and nothing goes on w
   small.grants.add("create |sys/things/x");
   const { promise, resolve } = Promise.withResolvers<void>();
   small.rights = promise;
-  const asked = ["x", "y"].map((id) =>
-    small.told("POST", `/sys/things/${id}`, { token: "client", body: { size: 1 } }),
+  const answers = ["x", "y"].map((id) =>
+    small.answer("POST", `/sys/things/${id}`, { token: "client", body: { size: 1 } }),
   );
   await new Promise((turn) => setImmediate(turn));
   assert.deepEqual(small.trace, ["quota", "token", "quota", "token", "body", "body"]);
   resolve();
-  assert.deepEqual(await Promise.all(asked), ["ok", "denied permission-denied"]);
+  assert.deepEqual(await Promise.all(answers), ["ok", "denied permission-denied"]);
 });
 
 test("rights that cannot be worked out are a refusal, recorded as such", async () => {
@@ -273,7 +273,7 @@ test("rights that cannot be worked out are a refusal, recorded as such", async (
   small.rights = Promise.reject(new Failure("damaged", "policy-damaged", "it cannot be read"));
   const body = { size: 1 };
   assert.equal(
-    await small.told("POST", "/sys/things/x", { token: "client", body }),
+    await small.answer("POST", "/sys/things/x", { token: "client", body }),
     "damaged policy-damaged",
   );
   assert.deepEqual(small.trace.slice(-2), ["audit request refused", "audit response refused"]);
@@ -286,18 +286,18 @@ test("rights that cannot be worked out are a refusal, recorded as such", async (
 test("a body is not read before there is a valid token", async () => {
   const small = house();
   assert.equal(
-    await small.told("POST", "/sys/things/x", { body: { size: 1 } }),
+    await small.answer("POST", "/sys/things/x", { body: { size: 1 } }),
     "denied missing-token",
   );
   const unknown = { token: "nobody", body: { size: 1 } };
-  assert.equal(await small.told("POST", "/sys/things/x", unknown), "denied invalid-token");
+  assert.equal(await small.answer("POST", "/sys/things/x", unknown), "denied invalid-token");
   assert.equal(small.trace.includes("body"), false);
 });
 
 test("what exists asks for update, what does not for create", async () => {
   const small = house();
   small.grants.add("update |sys/things/x");
-  const write = () => small.told("POST", "/sys/things/x", { token: "client", body: { size: 1 } });
+  const write = () => small.answer("POST", "/sys/things/x", { token: "client", body: { size: 1 } });
   assert.equal(await write(), "denied permission-denied");
   small.room.present = true;
   assert.equal(await write(), "ok");
@@ -306,25 +306,25 @@ test("what exists asks for update, what does not for create", async () => {
 test("PUT is POST, and GET with list=true is LIST; a scan is neither, and only where it is declared", async () => {
   const small = house();
   assert.equal(
-    await small.told("PUT", "/sys/things/x", { token: "root", body: { size: 1 } }),
+    await small.answer("PUT", "/sys/things/x", { token: "root", body: { size: 1 } }),
     "ok",
   );
   small.grants.add("list |sys/things/");
   for (const target of ["/sys/things?list=true", "/sys/things/?list=true"]) {
-    assert.equal(await small.told("GET", target, { token: "client" }), "ok");
+    assert.equal(await small.answer("GET", target, { token: "client" }), "ok");
   }
-  assert.equal(await small.told("LIST", "/sys/things", { token: "client" }), "ok");
+  assert.equal(await small.answer("LIST", "/sys/things", { token: "client" }), "ok");
   for (const verb of ["GET", "LIST"]) {
-    const told = (token: string) => small.told(verb, "/sys/things?scan=true", { token });
-    assert.match(await told("client"), /denied/);
-    assert.match(await told("root"), /unsupported/);
+    const answerTo = (token: string) => small.answer(verb, "/sys/things?scan=true", { token });
+    assert.match(await answerTo("client"), /denied/);
+    assert.match(await answerTo("root"), /unsupported/);
   }
 });
 
 test("only lists end in a slash", async () => {
   const small = house();
   assert.equal(
-    await small.told("GET", "/sys/things/x/", { token: "root" }),
+    await small.answer("GET", "/sys/things/x/", { token: "root" }),
     "invalid trailing-slash",
   );
 });
@@ -333,7 +333,7 @@ test("T-A14: without a token all paths look alike, whether or not there is somet
   const small = house();
   for (const target of ["/sys/things/x", "/sys/nothing", "/secret/x", "/team/sys/rotate"]) {
     for (const verb of ["GET", "POST", "DELETE", "PATCH", "LIST"]) {
-      assert.equal(await small.told(verb, target), "denied missing-token", `${verb} ${target}`);
+      assert.equal(await small.answer(verb, target), "denied missing-token", `${verb} ${target}`);
     }
   }
 });
@@ -342,31 +342,31 @@ test("T-A14 on /acl/ : one refusal for everybody, in the words of the ACL API", 
   const small = house();
   small.expired.add("old");
   for (const options of [{}, { token: "nobody" }, { token: "client" }]) {
-    assert.equal(await small.told("GET", "/acl/x", options), "denied permission_denied");
+    assert.equal(await small.answer("GET", "/acl/x", options), "denied permission_denied");
     const { result } = await small.ask("GET", "/acl/x", options);
     assert.ok(result instanceof Failure);
     assert.deepEqual(result.texts, ["Permission denied"]);
   }
-  assert.equal(await small.told("GET", "/acl/x", { token: "old" }), "denied token_expired");
+  assert.equal(await small.answer("GET", "/acl/x", { token: "old" }), "denied token_expired");
 });
 
 test("a path without an endpoint is told as such only to those who may act there", async () => {
   const small = house();
   assert.equal(
-    await small.told("GET", "/sys/nothing", { token: "client" }),
+    await small.answer("GET", "/sys/nothing", { token: "client" }),
     "denied permission-denied",
   );
   small.grants.add("read |sys/nothing");
   assert.equal(
-    await small.told("GET", "/sys/nothing", { token: "client" }),
+    await small.answer("GET", "/sys/nothing", { token: "client" }),
     "not-found unsupported-path",
   );
   assert.equal(
-    await small.told("GET", "/sys/nothing", { token: "root" }),
+    await small.answer("GET", "/sys/nothing", { token: "root" }),
     "not-found unsupported-path",
   );
   assert.equal(
-    await small.told("DELETE", "/sys/things/x", { token: "root" }),
+    await small.answer("DELETE", "/sys/things/x", { token: "root" }),
     "unsupported unsupported-operation",
   );
 });
@@ -375,7 +375,7 @@ test("T-A18: kinds of work that are not on the wire cannot be named", async () =
   const small = house();
   for (const verb of ["REVOKE", "RENEW", "ROLLBACK", "HELP", "get", "LINK", "SCAN", ""]) {
     assert.equal(
-      await small.told(verb, "/sys/things/x", { token: "root" }),
+      await small.answer(verb, "/sys/things/x", { token: "root" }),
       "unsupported unsupported-operation",
     );
   }
@@ -384,17 +384,17 @@ test("T-A18: kinds of work that are not on the wire cannot be named", async () =
 test("an endpoint of the root namespace does not exist in a child", async () => {
   const small = house();
   const child = { token: "root", namespace: "team" };
-  assert.equal(await small.told("POST", "/sys/rotate", child), "denied restricted-endpoint");
+  assert.equal(await small.answer("POST", "/sys/rotate", child), "denied restricted-endpoint");
   assert.equal(
-    await small.told("POST", "/team/sys/rotate", { token: "root" }),
+    await small.answer("POST", "/team/sys/rotate", { token: "root" }),
     "denied restricted-endpoint",
   );
   assert.equal(
-    await small.told("GET", "/team/sys/health", { token: "root" }),
+    await small.answer("GET", "/team/sys/health", { token: "root" }),
     "denied restricted-endpoint",
   );
-  assert.equal(await small.told("GET", "/team/sys/health"), "denied missing-token");
-  assert.equal(await small.told("GET", "/sys/health"), "ok");
+  assert.equal(await small.answer("GET", "/team/sys/health"), "denied missing-token");
+  assert.equal(await small.answer("GET", "/sys/health"), "ok");
 });
 
 test("header and path prefix name one namespace together", async () => {
@@ -409,7 +409,7 @@ test("header and path prefix name one namespace together", async () => {
     ["team/deep/", "/sys/things/x"],
   ] as const) {
     assert.equal(
-      await small.told("GET", target, { token: "client", namespace }),
+      await small.answer("GET", target, { token: "client", namespace }),
       "ok",
       namespace + target,
     );
@@ -419,15 +419,15 @@ test("header and path prefix name one namespace together", async () => {
 test("a namespace that does not exist is a refusal, whoever asks", async () => {
   const small = house();
   assert.equal(
-    await small.told("GET", "/sys/things/x", { namespace: "nope" }),
+    await small.answer("GET", "/sys/things/x", { namespace: "nope" }),
     "denied missing-token",
   );
   const options = { token: "root", namespace: "nope" };
-  assert.equal(await small.told("GET", "/sys/things/x", options), "denied permission-denied");
+  assert.equal(await small.answer("GET", "/sys/things/x", options), "denied permission-denied");
   for (const namespace of ["a//b", "..", "a/../b", "a b/", "te%61m", "*"]) {
-    const told = await small.told("GET", "/sys/things/x", { token: "root", namespace });
+    const answer = await small.answer("GET", "/sys/things/x", { token: "root", namespace });
     assert.ok(
-      ["invalid namespace-malformed", "denied permission-denied"].includes(told),
+      ["invalid namespace-malformed", "denied permission-denied"].includes(answer),
       namespace,
     );
   }
@@ -436,7 +436,7 @@ test("a namespace that does not exist is a refusal, whoever asks", async () => {
 test("a token works in its namespace and below, nowhere else", async () => {
   const small = house();
   const read = (namespace: string) =>
-    small.told("GET", "/sys/things/x", { token: "team-admin", namespace });
+    small.answer("GET", "/sys/things/x", { token: "team-admin", namespace });
   assert.equal(await read("team"), "ok");
   assert.equal(await read("team/deep"), "ok");
   assert.equal(await read(""), "denied permission-denied");
@@ -447,27 +447,27 @@ test("a token works in its namespace and below, nowhere else", async () => {
 test("a sealed node answers what is declared for every state, and nothing else", async () => {
   const small = house();
   small.node = { ...small.node, sealed: true };
-  assert.equal(await small.told("GET", "/sys/health"), "ok");
-  assert.equal(await small.told("HEAD", "/sys/health"), "ok");
+  assert.equal(await small.answer("GET", "/sys/health"), "ok");
+  assert.equal(await small.answer("HEAD", "/sys/health"), "ok");
   for (const target of ["/sys/things/x", "/sys/nothing", "/team/x"]) {
-    assert.equal(await small.told("GET", target, { token: "root" }), "sealed sealed");
+    assert.equal(await small.answer("GET", target, { token: "root" }), "sealed sealed");
   }
-  assert.equal(await small.told("POST", "/sys/ceremony"), "sealed sealed");
+  assert.equal(await small.answer("POST", "/sys/ceremony"), "sealed sealed");
   assert.deepEqual(small.records, []);
   assert.equal(small.trace.includes("token"), false);
   small.node = { ...small.node, initialised: false };
-  assert.equal(await small.told("GET", "/sys/things/x"), "uninitialised not-initialised");
-  assert.equal(await small.told("POST", "/sys/ceremony"), "invalid seal-not-initialised");
+  assert.equal(await small.answer("GET", "/sys/things/x"), "uninitialised not-initialised");
+  assert.equal(await small.answer("POST", "/sys/ceremony"), "invalid seal-not-initialised");
 });
 
 test("a DR secondary answers only what is declared for it", async () => {
   const small = house();
   small.node = { ...small.node, drSecondary: true };
   assert.equal(
-    await small.told("GET", "/sys/things/x", { token: "root" }),
+    await small.answer("GET", "/sys/things/x", { token: "root" }),
     "unavailable dr-secondary",
   );
-  assert.equal(await small.told("GET", "/sys/health"), "ok");
+  assert.equal(await small.answer("GET", "/sys/health"), "ok");
 });
 
 test("a standby refuses what is not about itself, before it looks at anything but the path", async () => {
@@ -484,7 +484,7 @@ test("a standby refuses what is not about itself, before it looks at anything bu
     ["POST", "/sys/login", { body: {} }],
     ["GET", "/team/sys/things/x", { token: "unknown" }],
   ] as const) {
-    assert.equal(await small.told(verb, target, options), "unavailable not-active", target);
+    assert.equal(await small.answer(verb, target, options), "unavailable not-active", target);
   }
   const { result } = await small.ask("GET", "/sys/things/x", root);
   assert.ok(result instanceof Failure);
@@ -492,7 +492,7 @@ test("a standby refuses what is not about itself, before it looks at anything bu
   assert.match(result.message, /^no active node: this node is a standby/);
   for (const stage of ["quota", "token", "body"]) assert.ok(!small.trace.includes(stage), stage);
   assert.equal(small.attempts, 0, "a login that was not looked at is no attempt");
-  assert.equal(await small.told("GET", "/sys/health"), "ok");
+  assert.equal(await small.answer("GET", "/sys/health"), "ok");
 });
 
 test("a standby that answers reads leaves writes, logins and wrapped answers to the active node", async () => {
@@ -500,22 +500,22 @@ test("a standby that answers reads leaves writes, logins and wrapped answers to 
   small.node = { ...small.node, role: "performance-standby" };
   const root = { token: "root" };
   const elsewhere = "unavailable not-active";
-  assert.equal(await small.told("GET", "/sys/things/x", root), "ok");
-  assert.equal(await small.told("GET", "/sys/things/x?help=1", root), "ok");
-  assert.equal(await small.told("GET", "/sys/things/x"), "denied missing-token");
-  assert.equal(await small.told("GET", "/sys/nothing", root), elsewhere);
-  assert.equal(await small.told("POST", "/sys/login", { body: {} }), elsewhere);
+  assert.equal(await small.answer("GET", "/sys/things/x", root), "ok");
+  assert.equal(await small.answer("GET", "/sys/things/x?help=1", root), "ok");
+  assert.equal(await small.answer("GET", "/sys/things/x"), "denied missing-token");
+  assert.equal(await small.answer("GET", "/sys/nothing", root), elsewhere);
+  assert.equal(await small.answer("POST", "/sys/login", { body: {} }), elsewhere);
   assert.equal(
-    await small.told("POST", "/sys/things/x", { ...root, body: { size: 1 } }),
+    await small.answer("POST", "/sys/things/x", { ...root, body: { size: 1 } }),
     elsewhere,
   );
-  assert.equal(await small.told("POST", "/sys/rotate", root), elsewhere);
+  assert.equal(await small.answer("POST", "/sys/rotate", root), elsewhere);
 });
 
 test("a sealed standby says first that it is sealed", async () => {
   const small = house();
   small.node = { ...small.node, role: "standby", sealed: true };
-  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "sealed sealed");
+  assert.equal(await small.answer("GET", "/sys/things/x", { token: "root" }), "sealed sealed");
 });
 
 test("HEAD is for endpoints that declare it", async () => {
@@ -523,13 +523,13 @@ test("HEAD is for endpoints that declare it", async () => {
   assert.equal((await small.ask("HEAD", "/sys/health")).headOnly, true);
   // As every other verb that a path does not have: told to those who may know of the path.
   for (const verb of ["HEAD", "TRACE", "REVOKE"]) {
-    assert.equal(await small.told(verb, "/sys/things/x"), "denied missing-token");
-    const told = await small.told(verb, "/sys/things/x", { token: "root" });
-    assert.equal(told, "unsupported unsupported-operation");
+    assert.equal(await small.answer(verb, "/sys/things/x"), "denied missing-token");
+    const answer = await small.answer(verb, "/sys/things/x", { token: "root" });
+    assert.equal(answer, "unsupported unsupported-operation");
     const { headers } = await small.ask(verb, "/sys/things/x", { token: "root" });
     assert.match(String(headers["Allow"]), /GET/);
     assert.equal(
-      await small.told(verb, "/sys/nothing", { token: "root" }),
+      await small.answer(verb, "/sys/nothing", { token: "root" }),
       "not-found unsupported-path",
     );
   }
@@ -558,15 +558,15 @@ test("key ceremonies are open, need a token or are off, as the listener says", a
 
 test("metrics are open where the listener says so, and a listener can be for them alone", async () => {
   const small = house();
-  assert.equal(await small.told("GET", "/sys/metrics"), "denied missing-token");
+  assert.equal(await small.answer("GET", "/sys/metrics"), "denied missing-token");
   const open = { listener: { openings: { metrics: true } } };
-  assert.equal(await small.told("GET", "/sys/metrics", open), "ok");
-  assert.equal(await small.told("GET", "/sys/metrics", { ...open, token: "nobody" }), "ok");
+  assert.equal(await small.answer("GET", "/sys/metrics", open), "ok");
+  assert.equal(await small.answer("GET", "/sys/metrics", { ...open, token: "nobody" }), "ok");
   const only = { listener: { metricsOnly: true, openings: { metrics: true } } };
-  assert.equal(await small.told("GET", "/sys/metrics", only), "ok");
-  assert.equal(await small.told("GET", "/sys/health", only), "not-found metrics-only");
+  assert.equal(await small.answer("GET", "/sys/metrics", only), "ok");
+  assert.equal(await small.answer("GET", "/sys/health", only), "not-found metrics-only");
   assert.equal(
-    await small.told("GET", "/sys/things/x", { ...only, token: "root" }),
+    await small.answer("GET", "/sys/things/x", { ...only, token: "root" }),
     "not-found metrics-only",
   );
 });
@@ -575,14 +575,14 @@ test("a request that cannot be recorded does not run", async () => {
   const small = house();
   small.auditFails = "request";
   assert.equal(
-    await small.told("GET", "/sys/things/x", { token: "root" }),
+    await small.answer("GET", "/sys/things/x", { token: "root" }),
     "internal audit-failed",
   );
   assert.equal(
     small.trace.some((step) => step.startsWith("run")),
     false,
   );
-  assert.equal(await small.told("GET", "/sys/things/x"), "internal audit-failed");
+  assert.equal(await small.answer("GET", "/sys/things/x"), "internal audit-failed");
 });
 
 test("an answer that cannot be recorded does not leave", async () => {
@@ -598,7 +598,7 @@ test("an answer made while the node waits for it is recorded and leaves; later i
     small.node = { ...small.node, sealed: true };
     return {};
   };
-  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "ok");
+  assert.equal(await small.answer("GET", "/sys/things/x", { token: "root" }), "ok");
   assert.deepEqual(
     small.records.map(({ kind }) => kind),
     ["request", "response"],
@@ -608,13 +608,13 @@ test("an answer made while the node waits for it is recorded and leaves; later i
     small.auditOpen = false;
     return {};
   };
-  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "sealed sealed");
+  assert.equal(await small.answer("GET", "/sys/things/x", { token: "root" }), "sealed sealed");
 });
 
 test("T-A04: a request refused for its path is recorded with the path as it came", async () => {
   const small = house();
   assert.equal(
-    await small.told("GET", "/sys/%2e%2e/x", { token: "root" }),
+    await small.answer("GET", "/sys/%2e%2e/x", { token: "root" }),
     "invalid path-malformed",
   );
   assert.deepEqual(
@@ -630,28 +630,28 @@ test("refusals of a quota are recorded only where that is asked for, and come be
   const small = house();
   small.overQuota = true;
   assert.equal(
-    await small.told("GET", "/sys/things/x", { token: "root" }),
+    await small.answer("GET", "/sys/things/x", { token: "root" }),
     "rate-limited rate-limited",
   );
   assert.deepEqual(small.trace, ["quota"]);
   small.auditRefusals = true;
-  await small.told("GET", "/sys/things/x", { token: "root" });
+  await small.answer("GET", "/sys/things/x", { token: "root" });
   assert.equal(small.records.length, 2);
 });
 
 test("whoever tries out secrets is slowed down; whoever has one is not", async () => {
   const small = house();
   small.loopback = false;
-  const told = [];
+  const answers = [];
   for (let i = 0; i < 5; i++)
-    told.push(await small.told("GET", "/sys/things/x", { token: "guess" }));
-  assert.deepEqual(told.slice(2), [
+    answers.push(await small.answer("GET", "/sys/things/x", { token: "guess" }));
+  assert.deepEqual(answers.slice(2), [
     "denied invalid-token",
     "rate-limited too-often",
     "rate-limited too-often",
   ]);
-  assert.equal(await small.told("GET", "/sys/things/x", { token: "root" }), "ok");
-  assert.equal(await small.told("GET", "/sys/health"), "ok");
+  assert.equal(await small.answer("GET", "/sys/things/x", { token: "root" }), "ok");
+  assert.equal(await small.answer("GET", "/sys/health"), "ok");
 });
 
 test("T-O02: a fault of ours is told as such, and neither answer nor log quotes what it failed on", async () => {
@@ -681,11 +681,11 @@ test("fields that an endpoint does not know are ignored and told", async () => {
 
 test("help needs a valid token, except where the endpoint is open", async () => {
   const small = house();
-  assert.equal(await small.told("GET", "/sys/health?help=1"), "ok");
-  assert.equal(await small.told("GET", "/sys/things/x?help=1"), "denied missing-token");
-  assert.equal(await small.told("GET", "/sys/things/x?help=1", { token: "client" }), "ok");
+  assert.equal(await small.answer("GET", "/sys/health?help=1"), "ok");
+  assert.equal(await small.answer("GET", "/sys/things/x?help=1"), "denied missing-token");
+  assert.equal(await small.answer("GET", "/sys/things/x?help=1", { token: "client" }), "ok");
   assert.equal(
-    await small.told("GET", "/sys/nothing?help=1", { token: "client" }),
+    await small.answer("GET", "/sys/nothing?help=1", { token: "client" }),
     "denied permission-denied",
   );
 });
@@ -702,7 +702,7 @@ test("each request of a counted token takes a use, and the last one ends the tok
   const caller = small.add("counted", "management");
   small.tokens.set("counted", { ...caller, counted: true });
   small.uses.set("counted", 2);
-  const ask = (path: string) => small.told("GET", path, { token: "counted" });
+  const ask = (path: string) => small.answer("GET", path, { token: "counted" });
   assert.equal(await ask("/sys/things/x"), "ok");
   assert.equal(small.trace.includes("spent counted"), false);
   assert.equal(await ask("/sys/nothing"), "not-found unsupported-path");
@@ -714,8 +714,8 @@ test("each request of a counted token takes a use, and the last one ends the tok
 test("a body is overwritten unless it is known to hold no secret", async () => {
   const wiped = async (body: string, token = "root") => {
     const small = house();
-    const told = await small.told("POST", "/sys/keep", { token, body });
-    return [told, small.trace.filter((word) => word === "wipe").length];
+    const answer = await small.answer("POST", "/sys/keep", { token, body });
+    return [answer, small.trace.filter((word) => word === "wipe").length];
   };
   assert.deepEqual(await wiped('{"note":"n"}'), ["ok", 0]);
   assert.deepEqual(await wiped('{"note":"n","secret":null}'), ["ok", 0]);

@@ -53,8 +53,8 @@ export class Pipeline implements Core {
   readonly #finding: Finding;
   readonly #recording: Recording;
   readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
-  readonly #again = (state: RequestState, asked: RequestContext) =>
-    this.#govern(state, asked, this.#parts.clock.now());
+  readonly #again = (state: RequestState, context: RequestContext) =>
+    this.#govern(state, context, this.#parts.clock.now());
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -109,29 +109,29 @@ export class Pipeline implements Core {
     await this.#readBody(state); // JSON, within its limits
     const large = state.bytes > LARGE;
     if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
-    const asked = new HandlerContext(state, this.#asking, entry, this.#again);
-    const decided = this.#decide(state, asked);
+    const context = new HandlerContext(state, this.#asking, entry, this.#again);
+    const decided = this.#decide(state, context);
     // Rights that are worked out already are not waited for: that is nearly every request.
     state.decision = decided instanceof Promise ? await decided : decided;
     authorise(state); // ACL
-    const governed = this.#govern(state, asked, state.time); // RGP, EGP
+    const governed = this.#govern(state, context, state.time); // RGP, EGP
     if (governed !== null) await governed;
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
-    this.#admitWrapping(state, asked, endpoint);
+    this.#admitWrapping(state, context, endpoint);
     await this.#recording.request(state, endpoint);
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(state);
     const { input, warnings } = readInput(state);
-    const told = advised(state, warnings);
-    if (endpoint.issues) this.#parts.leases.admit(asked); // lease-count quotas
+    const advice = advised(state, warnings);
+    if (endpoint.issues) this.#parts.leases.admit(context); // lease-count quotas
     const result = await (endpoint.exists === null
-      ? endpoint.run(input, asked)
-      : this.#runAsJudged(state, asked, input));
-    const answered = withWarnings(passed(state, result), told);
+      ? endpoint.run(input, context)
+      : this.#runAsJudged(state, context, input));
+    const answered = withWarnings(passed(state, result), advice);
     const largeAnswer = isLarge(answered.data);
     if (largeAnswer) await this.#parts.timers.turn(); // making, recording and sending it are three steps
-    const reply = await this.#settle(state, asked, answered); // lease or token; wrapping
+    const reply = await this.#settle(state, context, answered); // lease or token; wrapping
     await this.#recording.response(state, reply);
     if (largeAnswer) await this.#parts.timers.turn();
     return reply;
@@ -141,20 +141,20 @@ export class Pipeline implements Core {
    *  has changed nothing, and the request is judged by that, as if it had come a moment later. */
   async #runAsJudged(
     state: RequestState,
-    asked: RequestContext,
+    context: RequestContext,
     input: ReadInput["input"],
   ): Promise<unknown> {
     for (let tries = 1; ; tries++) {
       try {
-        return await state.endpoint?.run(input, asked);
+        return await state.endpoint?.run(input, context);
       } catch (error) {
         if (!(error instanceof failures.ChangedMeanwhile) || tries === MAX_TRIES) throw error;
         state.exists = error.exists;
       }
-      state.decision = await this.#decide(state, asked);
+      state.decision = await this.#decide(state, context);
       this.#recording.judgedAgain(state);
       authorise(state);
-      await this.#govern(state, asked, this.#parts.clock.now());
+      await this.#govern(state, context, this.#parts.clock.now());
       this.#recording.judgedAgain(state);
     }
   }
@@ -281,24 +281,24 @@ export class Pipeline implements Core {
   }
 
   /** What the caller's policies say; null where they are not asked. */
-  #decide(state: RequestState, asked: RequestContext): Decision | Promise<Decision> | null {
+  #decide(state: RequestState, context: RequestContext): Decision | Promise<Decision> | null {
     const { endpoint, route } = state;
     const { decisions } = this.#parts;
     if (state.restricted || asksForHelp(state)) return null;
     if (endpoint === null) {
       // Only who may do it there learns whether there is something there.
-      return isPublic(route) ? null : decisionOn(state, decisions, asked, false);
+      return isPublic(route) ? null : decisionOn(state, decisions, context, false);
     }
     const { access } = endpoint;
     if (endpoint.unwraps && state.caller?.wrapping !== undefined) return null;
     const decides = access.kind === "capability" || (access.kind === "ceremony" && access.starts);
     if (!decides || needOf(state) !== "required") return null;
-    return decisionOn(state, decisions, asked, access.kind === "capability" && access.sudo);
+    return decisionOn(state, decisions, context, access.kind === "capability" && access.sudo);
   }
 
   /** By the RGPs of the caller and the EGPs on the path. Null where none applies, which is nearly
    *  every request: then nothing is waited for. */
-  #govern(state: RequestState, asked: RequestContext, now: Instant): Promise<void> | null {
+  #govern(state: RequestState, context: RequestContext, now: Instant): Promise<void> | null {
     const { caller, namespace, endpoint } = state;
     if (namespace === null) return null;
     if (caller === null && endpoint?.login !== true) return null;
@@ -306,12 +306,12 @@ export class Pipeline implements Core {
     const path = endpoint?.access.kind === "ceremony" ? null : state.policyPath;
     const policies = this.#parts.governance.applying(caller, namespace, path);
     const none = !(policies instanceof Promise) && policies.length === 0;
-    return none ? null : this.#judge(state, asked, now, policies);
+    return none ? null : this.#judge(state, context, now, policies);
   }
 
   async #judge(
     state: RequestState,
-    asked: RequestContext,
+    context: RequestContext,
     now: Instant,
     found: ReturnType<seams.Governance["applying"]>,
   ): Promise<void> {
@@ -321,8 +321,9 @@ export class Pipeline implements Core {
     if (policies.length === 0) return;
     const mayOverride =
       incoming.policyOverride &&
-      (!governance.overrideNeedsSudo || (await decisionOn(state, decisions, asked, true)).allowed);
-    const request = await governedRequest(state, asked, now);
+      (!governance.overrideNeedsSudo ||
+        (await decisionOn(state, decisions, context, true)).allowed);
+    const request = await governedRequest(state, context, now);
     const input = programInput(request, governance.headers());
     const judgement = await governance.judge(policies, { input, override: mayOverride });
     state.judgement = judgement;
@@ -332,17 +333,17 @@ export class Pipeline implements Core {
 
   /** What the handler leaves to the server: the lease of a secret, the token of a login, and whether
    *  the answer goes to the caller or into a wrapping. */
-  async #settle(state: RequestState, asked: RequestContext, answered: Reply): Promise<Reply> {
+  async #settle(state: RequestState, context: RequestContext, answered: Reply): Promise<Reply> {
     const { leases, logins, wrapping } = this.#parts;
     let reply = answered;
     const { wrapTtl } = state.incoming;
-    if (reply.lease !== null) reply = reply.with(await leases.issue(reply.lease, asked));
+    if (reply.lease !== null) reply = reply.with(await leases.issue(reply.lease, context));
     if (reply.login !== null) {
-      if (wrapTtl !== null) wrapping.admitLogin(logins.originOf(reply.login, asked), asked);
-      reply = reply.with(await logins.login(reply.login, asked));
+      if (wrapTtl !== null) wrapping.admitLogin(logins.originOf(reply.login, context), context);
+      reply = reply.with(await logins.login(reply.login, context));
     }
     if (wrapTtl === null || reply.wrapInfo !== null || !isWrappable(state, reply)) return reply;
-    const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, asked));
+    const wrapped = new Reply(undefined, await wrapping.wrap(reply, wrapTtl, context));
     // Where the next page begins, and as of when: the headers of the ACL API hold nothing to be kept.
     const { headers, index } = reply;
     const seen = index === null ? { headers } : { headers, index };
@@ -352,7 +353,7 @@ export class Pipeline implements Core {
   /** Whoever asks for a wrapping never gets the secret itself: it is kept, or nothing is done. */
   #admitWrapping(
     { incoming, meant }: RequestState,
-    asked: RequestContext,
+    context: RequestContext,
     endpoint: Served | null,
   ): void {
     const { wrapTtl } = incoming;
@@ -362,7 +363,7 @@ export class Pipeline implements Core {
     if (endpoint === null || !kept) throw failures.notWrapped();
     // It would be kept for longer than its maker was let, and count for a token that ends with this.
     if (endpoint.unwraps) throw failures.wrappedAlready();
-    this.#parts.wrapping.admit(wrapTtl, asked);
+    this.#parts.wrapping.admit(wrapTtl, context);
   }
 }
 

@@ -105,8 +105,8 @@ function allowed(
   { route, caller, restricted }: RequestState,
   { kind }: Failure,
 ): Record<string, string> {
-  const told = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
-  if (!told || route.methods.size === 0) return {};
+  const explained = kind === "unsupported" && (caller !== null || isPublic(route)) && !restricted;
+  if (!explained || route.methods.size === 0) return {};
   const verbs = [...route.methods].flatMap(([method, { head }]) =>
     method === "POST" ? ["POST", "PUT"] : head ? [method, "HEAD"] : [method],
   );

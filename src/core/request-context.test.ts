@@ -27,7 +27,7 @@ class Waiting {
   /** Who was judged, and how each judgement ends. */
   readonly judged: { readonly who: Caller | null; end(problem?: Failure): void }[] = [];
   readonly state = new RequestState({ credential: "secret" } as Partial<Incoming> as Incoming, 0n);
-  readonly #asked: HandlerContext;
+  readonly #context: HandlerContext;
 
   constructor() {
     const sealed = () => this.sealed;
@@ -40,7 +40,7 @@ class Waiting {
       },
     };
     this.state.namespace = TEAM;
-    this.#asked = new HandlerContext(
+    this.#context = new HandlerContext(
       this.state,
       parts as Partial<Record<keyof Parts, unknown>> as Parts,
       {} as Partial<Entry> as Entry,
@@ -55,7 +55,7 @@ class Waiting {
   }
 
   recheck(): Promise<Caller | null> {
-    return Promise.resolve(this.#asked.recheck());
+    return Promise.resolve(this.#context.recheck());
   }
 }
 

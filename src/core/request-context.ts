@@ -44,7 +44,7 @@ interface Parts {
 }
 
 /** By RGPs and EGPs, as of now; null where none applies. */
-type JudgeAgain = (state: RequestState, asked: RequestContext) => Promise<void> | null;
+type JudgeAgain = (state: RequestState, context: RequestContext) => Promise<void> | null;
 
 export class HandlerContext implements RequestContext {
   readonly #state: RequestState;
@@ -92,14 +92,14 @@ export class HandlerContext implements RequestContext {
   async may(
     capability: Exclude<Capability, "sudo">,
     path: string,
-    given: JsonObject = {},
+    data: JsonObject = {},
   ): Promise<boolean> {
     const { caller, namespace: base } = this.#state;
     if (caller === null || base === null) return false;
     const { decisions, governance, clock } = this.#parts;
     const { namespace, place, home, route } = this.#at(base, path);
     const endpoint = route.methods.get(methodFor(capability));
-    const judged = { namespace, path: place, data: dataFor(endpoint, route, given), wrapTtl: null };
+    const judged = { namespace, path: place, data: dataFor(endpoint, route, data), wrapTtl: null };
     const sudo = endpoint?.access.kind === "capability" && endpoint.access.sudo;
     const question = { ...judged, capability, sudo, fields: endpoint?.byName };
     const free = caller.type === "management";
@@ -107,8 +107,8 @@ export class HandlerContext implements RequestContext {
     const policies = await governance.applying(caller, namespace, place);
     if (policies.length === 0) return true;
     const own = await governedRequest(this.#state, this, clock.now());
-    const asked = { ...judged, operation: capability, home, override: false };
-    const input = programInput({ ...own, ...asked }, governance.headers());
+    const query = { ...judged, operation: capability, home, override: false };
+    const input = programInput({ ...own, ...query }, governance.headers());
     // Whoever overrides a policy does so for a request that names the place.
     return (await governance.judge(policies, { input, override: false })).allowed;
   }
@@ -208,7 +208,7 @@ export class HandlerContext implements RequestContext {
 }
 
 /** Fields as the endpoint there would read them: judged in the one form of their values. */
-function dataFor(endpoint: Served | undefined, route: Route, given: JsonObject): JsonObject {
-  if (endpoint === undefined) return given;
-  return describedInput(endpoint, namedValues(endpoint, route), given).data;
+function dataFor(endpoint: Served | undefined, route: Route, data: JsonObject): JsonObject {
+  if (endpoint === undefined) return data;
+  return describedInput(endpoint, namedValues(endpoint, route), data).data;
 }

@@ -52,7 +52,7 @@ export class Running {
   }
 
   /** Resolves when nothing runs at the mount, or when the time is over or the signal says so. */
-  async left(mount: string, most: Nanos, signal: AbortSignal): Promise<void> {
+  async left(mount: string, max: Nanos, signal: AbortSignal): Promise<void> {
     const runs = () => this.#now.keys().some((request) => request.mount === mount);
     if (!runs()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -61,18 +61,18 @@ export class Running {
     };
     this.#looking.add(look);
     signal.addEventListener("abort", () => resolve(), { once: true });
-    const timer = this.#timers.after(most, resolve);
+    const timer = this.#timers.after(max, resolve);
     await promise;
     timer.cancel();
     this.#looking.delete(look);
   }
 
   /** Resolves when nothing runs, or when the time is over. Gives the number that still run. */
-  async drained(most: Nanos): Promise<number> {
+  async drained(max: Nanos): Promise<number> {
     if (this.#now.size === 0) return 0;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
-    const timer = this.#timers.after(most, resolve);
+    const timer = this.#timers.after(max, resolve);
     await promise;
     timer.cancel();
     return this.#now.size;

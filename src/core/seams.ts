@@ -73,10 +73,10 @@ export interface FoundMount {
 /** Where an answer with a secret that ends becomes a lease. */
 export interface Leasing {
   /** Before the secret is made. Throws a Failure of kind "rate-limited" where a quota is full. */
-  admit(asked: RequestContext): void;
+  admit(context: RequestContext): void;
   issue(
     offer: LeaseOffer,
-    asked: RequestContext,
+    context: RequestContext,
   ): Promise<{ leased: Leased; warnings: readonly string[] }>;
 }
 
@@ -84,22 +84,22 @@ export interface Leasing {
 export interface Logins {
   login(
     offer: LoginOffer,
-    asked: RequestContext,
+    context: RequestContext,
   ): Promise<{ auth: AuthBlock; warnings: readonly string[] }>;
   /** Who the token will belong to. */
-  originOf(offer: LoginOffer, asked: RequestContext): Origin;
+  originOf(offer: LoginOffer, context: RequestContext): Origin;
 }
 
 export interface Wrapping {
   /** Before the handler runs: refuses where the answer could not be kept. */
-  admit(ttl: Nanos, asked: RequestContext): void;
+  admit(ttl: Nanos, context: RequestContext): void;
   /** Before whoever has logged in gets a token, in the same way. */
-  admitLogin(origin: Origin, asked: RequestContext): void;
+  admitLogin(origin: Origin, context: RequestContext): void;
   /** Keeps the answer for one who unwraps it. */
   wrap(
     reply: Reply,
     ttl: Nanos,
-    asked: RequestContext,
+    context: RequestContext,
   ): Promise<{ wrapInfo: WrapInfo; warnings: readonly string[] }>;
 }
 

@@ -48,8 +48,8 @@ const HELD = { token: "wrapping" };
 
 test("what takes wrapping tokens gets them without a rule, and spends them itself", async () => {
   const made = house();
-  assert.equal(await made.told("POST", "/sys/unwrap", HELD), "ok");
-  assert.equal(await made.told("POST", "/sys/look", HELD), "ok");
+  assert.equal(await made.answer("POST", "/sys/unwrap", HELD), "ok");
+  assert.equal(await made.answer("POST", "/sys/look", HELD), "ok");
   assert.ok(made.trace.includes("for wrapping"));
   assert.equal(made.uses.get("wrapping"), 1);
   assert.ok(!made.trace.some((word) => word.startsWith("spent")));
@@ -59,11 +59,11 @@ test("T-E02: a wrapping token opens nothing else, and is not used up by the atte
   const made = house();
   made.grants.add("read |sys/granted");
   for (const path of ["granted", "any", "managed", "nothing", "granted?help=1", "any?help=1"]) {
-    const told = await made.told("GET", `/sys/${path}`, HELD);
-    assert.equal(told, "denied permission-denied", path);
+    const answer = await made.answer("GET", `/sys/${path}`, HELD);
+    assert.equal(answer, "denied permission-denied", path);
   }
   made.trace.length = 0;
-  assert.equal(await made.told("GET", "/sys/open", HELD), "ok");
+  assert.equal(await made.answer("GET", "/sys/open", HELD), "ok");
   assert.ok(made.trace.includes("for nobody"));
   assert.equal(made.uses.get("wrapping"), 1);
 });
@@ -71,10 +71,10 @@ test("T-E02: a wrapping token opens nothing else, and is not used up by the atte
 test("programs judge an unwrap, and what they or the audit refuse has not run", async () => {
   const made = house();
   made.failing.add("egp sys/unwrap");
-  assert.equal(await made.told("POST", "/sys/unwrap", HELD), "denied policy-denied");
+  assert.equal(await made.answer("POST", "/sys/unwrap", HELD), "denied policy-denied");
   made.failing.clear();
   made.auditFails = "request";
-  assert.match(await made.told("POST", "/sys/unwrap", HELD), /^internal/);
+  assert.match(await made.answer("POST", "/sys/unwrap", HELD), /^internal/);
   assert.ok(!made.trace.includes("run unwrap"));
 });
 
@@ -82,12 +82,12 @@ test("whoever may unwrap needs the right, and whoever has no token at all is tol
   const made = house();
   made.add("client", "client");
   assert.equal(
-    await made.told("POST", "/sys/unwrap", { token: "client" }),
+    await made.answer("POST", "/sys/unwrap", { token: "client" }),
     "denied permission-denied",
   );
   made.grants.add("update |sys/unwrap");
-  assert.equal(await made.told("POST", "/sys/unwrap", { token: "client" }), "ok");
-  assert.equal(await made.told("POST", "/sys/unwrap"), "denied missing-token");
+  assert.equal(await made.answer("POST", "/sys/unwrap", { token: "client" }), "ok");
+  assert.equal(await made.answer("POST", "/sys/unwrap"), "denied missing-token");
 });
 
 test("an unknown wrapping token is told so, counted and on record, in namespaces that are not there too", async () => {
@@ -106,22 +106,22 @@ test("an unknown wrapping token is told so, counted and on record, in namespaces
   ] as const) {
     made.attempts = 0;
     made.records.length = 0;
-    const told = await made.told("POST", "/sys/unwrap", { token, namespace });
-    assert.equal(told, "invalid wrapping-token-invalid", `${token} in ${namespace}`);
+    const answer = await made.answer("POST", "/sys/unwrap", { token, namespace });
+    assert.equal(answer, "invalid wrapping-token-invalid", `${token} in ${namespace}`);
     assert.equal(made.attempts, token === "unknown" ? 1 : 0);
     assert.equal(made.records.length, 2);
   }
   assert.equal(
-    await made.told("POST", "/sys/unwrap", { token: "of team", namespace: "team" }),
+    await made.answer("POST", "/sys/unwrap", { token: "of team", namespace: "team" }),
     "ok",
   );
 });
 
 test("a body that is the word null is no body", async () => {
   const made = house();
-  assert.equal(await made.told("POST", "/sys/unwrap", { ...HELD, body: "null" }), "ok");
-  assert.equal(await made.told("POST", "/sys/unwrap", { ...HELD, body: "null\n" }), "ok");
+  assert.equal(await made.answer("POST", "/sys/unwrap", { ...HELD, body: "null" }), "ok");
+  assert.equal(await made.answer("POST", "/sys/unwrap", { ...HELD, body: "null\n" }), "ok");
   for (const body of ["nul", "nullx", "[]", "1", '"a"']) {
-    assert.match(await made.told("POST", "/sys/unwrap", { ...HELD, body }), /^invalid /, body);
+    assert.match(await made.answer("POST", "/sys/unwrap", { ...HELD, body }), /^invalid /, body);
   }
 });

@@ -142,10 +142,10 @@ function fromArmor(armored: string): Buffer {
   return bytes;
 }
 
-/** How many packets there are (RFC 9580, 4.2), not counting further than one beyond `most`. */
-function packetCount(bytes: Buffer, most: number): number {
+/** How many packets there are (RFC 9580, 4.2), not counting further than one beyond `max`. */
+function packetCount(bytes: Buffer, max: number): number {
   let count = 0;
-  for (let at = 0; at < bytes.length && count <= most; count++) at = packetEnd(bytes, at);
+  for (let at = 0; at < bytes.length && count <= max; count++) at = packetEnd(bytes, at);
   return count;
 }
 

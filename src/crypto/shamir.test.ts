@@ -13,7 +13,7 @@ const random = new SystemRandom();
 
 /** Hands out the given bytes in order and keeps every Buffer, to look at what became of it. */
 class ScriptedRandom implements Random {
-  readonly given: Buffer[] = [];
+  readonly issued: Buffer[] = [];
   readonly #left: Buffer;
   #at = 0;
 
@@ -25,7 +25,7 @@ class ScriptedRandom implements Random {
     assert.ok(this.#at + length <= this.#left.length, "the script is used up");
     const out = Buffer.alloc(length);
     this.#left.copy(out, 0, this.#at, (this.#at += length));
-    this.given.push(out);
+    this.issued.push(out);
     return out;
   }
 
@@ -168,25 +168,25 @@ test("a single share is a copy of the secret without x, and draws nothing", () =
 test("the polynomials are wiped when the shares are made", () => {
   const source = new ScriptedRandom(Buffer.alloc(5 + 32 * 2, 1));
   splitSecret(source, Buffer.alloc(32, 1), 5, 3);
-  assert.equal(source.given.at(-1)?.length, 64);
-  for (const given of source.given) assert.deepEqual(given, Buffer.alloc(given.length));
+  assert.equal(source.issued.at(-1)?.length, 64);
+  for (const bytes of source.issued) assert.deepEqual(bytes, Buffer.alloc(bytes.length));
 });
 
 test("a source that fails or gives too little fails the split and leaves no polynomial", () => {
   const failing = new ScriptedRandom(Buffer.alloc(5 + 32 * 2 - 1, 1));
   assert.throws(() => splitSecret(failing, Buffer.alloc(32, 1), 5, 3), /used up/);
 
-  const given: Buffer[] = [];
+  const issued: Buffer[] = [];
   const short: Random = {
     bytes(length) {
       const out = Buffer.alloc(Math.min(length, 63), 1);
-      given.push(out);
+      issued.push(out);
       return out;
     },
     uuid: () => failing.uuid(),
   };
   assert.throws(() => splitSecret(short, Buffer.alloc(32, 1), 5, 3), InvariantError);
-  assert.deepEqual(given.at(-1), Buffer.alloc(63));
+  assert.deepEqual(issued.at(-1), Buffer.alloc(63));
 });
 
 test("counts outside the rules are refused, and the message says what is accepted", () => {

@@ -142,8 +142,8 @@ function checkCounts(shares: number, threshold: number): void {
   if (!Number.isInteger(shares) || shares < 1 || shares > MAX_SHARES) {
     throw sharesOutOfRange(`the number of shares is ${shares}; it must be 1 to ${MAX_SHARES}`);
   }
-  const least = shares === 1 ? 1 : 2;
-  if (!Number.isInteger(threshold) || threshold < least || threshold > shares) {
+  const min = shares === 1 ? 1 : 2;
+  if (!Number.isInteger(threshold) || threshold < min || threshold > shares) {
     const accepted = shares === 1 ? "1" : `2 to ${shares}`;
     const message = `the threshold is ${threshold}; for shares = ${shares} it must be ${accepted}`;
     throw thresholdOutOfRange(message);

@@ -62,7 +62,7 @@ function run(own: string, config: string, ...flags: readonly string[]): Ended {
   return { code: status, text: stdout + stderr };
 }
 
-function told(own: string, config: string, closed: string, check: string): void {
+function report(own: string, config: string, closed: string, check: string): void {
   const validated = run(own, config, "--validate");
   const started = run(own, config);
   for (const { code, text } of [validated, started]) {
@@ -77,14 +77,14 @@ function told(own: string, config: string, closed: string, check: string): void 
 test("a data directory of another user", (t) => {
   const { own, closed } = places(t);
   close(closed);
-  told(own, `data_dir = "${closed}"\n${PLAIN}`, closed, "directories");
+  report(own, `data_dir = "${closed}"\n${PLAIN}`, closed, "directories");
 });
 
 test("a data directory inside one that may not be entered", (t) => {
   const { own, closed } = places(t);
   mkdirSync(join(closed, "data"));
   close(closed);
-  told(own, `data_dir = "${closed}/data"\n${PLAIN}`, closed, "directories");
+  report(own, `data_dir = "${closed}/data"\n${PLAIN}`, closed, "directories");
 });
 
 test("certificates in a directory that may not be entered", async (t) => {
@@ -98,17 +98,17 @@ test("certificates in a directory that may not be entered", async (t) => {
     tls_cert_file = "${closed}/cert.pem"
     tls_key_file = "${closed}/key.pem"
   }`;
-  told(own, `data_dir = "${own}/data"\n${listener}\n`, closed, "certificate");
+  report(own, `data_dir = "${own}/data"\n${listener}\n`, closed, "certificate");
 });
 
 test("a socket in a directory that may not be entered, or only read", (t) => {
   const { own, closed } = places(t);
   const config = `data_dir = "${own}/data"\nlistener "unix" { address = "${closed}/api.sock" }\n`;
   chmodSync(closed, asRoot ? 0o755 : 0o500);
-  told(own, config, closed, "listener");
+  report(own, config, closed, "listener");
   chmodSync(closed, 0o700);
   close(closed);
-  told(own, config, closed, "listener");
+  report(own, config, closed, "listener");
 });
 
 test("the key of a static seal, the log and the file for the process number", (t) => {
@@ -116,7 +116,7 @@ test("the key of a static seal, the log and the file for the process number", (t
   writeFileSync(join(closed, "key"), "ab".repeat(32), { mode: 0o600 });
   close(closed);
   const data = `data_dir = "${own}/data"\n${PLAIN}`;
-  told(own, `${data}seal "static" { key_file = "${closed}/key" }\n`, closed, "seal");
-  told(own, `${data}log_file = "${closed}/h.log"\n`, closed, "log_file");
-  told(own, `${data}pid_file = "${closed}/h.pid"\n`, closed, "pid_file");
+  report(own, `${data}seal "static" { key_file = "${closed}/key" }\n`, closed, "seal");
+  report(own, `${data}log_file = "${closed}/h.log"\n`, closed, "log_file");
+  report(own, `${data}pid_file = "${closed}/h.pid"\n`, closed, "pid_file");
 });

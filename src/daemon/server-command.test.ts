@@ -170,9 +170,9 @@ test("--dev-clouds is refused where there is no checkout, and where a stand-in d
     daemon.host.helpers.set(a, JSON.stringify({ url: "http://127.0.0.1:1", ...keys }));
     if (says !== null) daemon.host.helpers.set(b, says);
     assert.equal(await ends(daemon, "--dev", "--dev-clouds"), 1);
-    const told = daemon.host.errors.join("");
-    assert.match(told, /the stand-ins for the clouds could not be started/);
-    assert.doesNotMatch(told, /very-secret/);
+    const output = daemon.host.errors.join("");
+    assert.match(output, /the stand-ins for the clouds could not be started/);
+    assert.doesNotMatch(output, /very-secret/);
     assert.ok(daemon.host.stopped.includes(a), "the other one is ended");
     assert.equal(daemon.opened.length, 0);
   }

@@ -70,18 +70,18 @@ export function wrongShape(position: Position, problem: string): DocumentFailure
   return new DocumentFailure("document-shape", problem, position);
 }
 
-const SHOWN = 64;
+const MAX_QUOTED = 64;
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** A key in quotes: at most 64 characters, and nothing that could steer a terminal or a log. */
 export function showName(text: string): string {
-  const characters = Array.from(text.slice(0, 2 * SHOWN + 2)); // a character has at most two units
+  const characters = Array.from(text.slice(0, 2 * MAX_QUOTED + 2)); // a character has at most two units
   let out = "";
-  for (const character of characters.slice(0, SHOWN)) {
+  for (const character of characters.slice(0, MAX_QUOTED)) {
     if (character === '"' || character === "\\") out += `\\${character}`;
     else out += PRINTABLE.test(character) ? character : showCharacter(character);
   }
-  return `"${out}${characters.length > SHOWN ? "..." : ""}"`;
+  return `"${out}${characters.length > MAX_QUOTED ? "..." : ""}"`;
 }
 
 /** `U+00A0`. */

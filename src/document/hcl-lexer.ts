@@ -160,9 +160,9 @@ export class HclLexer {
 
   #unexpected(offset: number): Error {
     const character = String.fromCodePoint(this.#text.codePointAt(offset) ?? 0);
-    const shown = /[!-~]/.test(character) ? character : showCharacter(character);
+    const display = /[!-~]/.test(character) ? character : showCharacter(character);
     const problem =
-      `unexpected ${shown}; outside comments and double quotes accepted are ` +
+      `unexpected ${display}; outside comments and double quotes accepted are ` +
       'names of a-z A-Z 0-9 _ - ., numbers, and { } [ ] , = : " # // /* <<';
     return syntaxError(this.#source.positionAt(offset), problem);
   }

@@ -353,10 +353,10 @@ test("lists count as levels, alone and between objects", () => {
 });
 
 test("10,000 blocks are accepted at top level and 10,001 are refused", () => {
-  const most = 'p""{}\n'.repeat(10_000);
-  assert.equal(parse(`a = 1\n${most}`).items.length, 10_001);
+  const max = 'p""{}\n'.repeat(10_000);
+  assert.equal(parse(`a = 1\n${max}`).items.length, 10_001);
   assert.equal(
-    refusal(() => parse(`${most}p""{}`)).message,
+    refusal(() => parse(`${max}p""{}`)).message,
     "At 10001:1: policy is too large: at most 10000 blocks are accepted",
   );
 });

@@ -29,8 +29,8 @@ function query<T>(
     secret: false,
     required: false,
     schema: { ...schema, description: help },
-    canonical: (given) => show(read(typeof given === "string" ? given : "")),
-    read: (given: JsonValue | undefined) => read(typeof given === "string" ? given : ""),
+    canonical: (value) => show(read(typeof value === "string" ? value : "")),
+    read: (value: JsonValue | undefined) => read(typeof value === "string" ? value : ""),
   };
 }
 
@@ -87,18 +87,18 @@ export const stale = boolean(
 
 /** A bare name is true, and so is one with nothing behind its sign: encoders of other clients write a
  *  switch so. */
-function switchOf(given: JsonValue): boolean | undefined {
-  if (typeof given === "boolean") return given;
-  if (typeof given !== "string") return undefined;
-  return given === "" ? true : parseBoolean(given);
+function switchOf(value: JsonValue): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (typeof value !== "string") return undefined;
+  return value === "" ? true : parseBoolean(value);
 }
 
 function boolean(name: string, help: string, absent = false): Field<boolean> {
   return {
     ...query(name, help, { type: "boolean", default: absent }, () => absent),
-    read: (given) => {
-      if (given === undefined || given === null) return absent;
-      const value = switchOf(given);
+    read: (input) => {
+      if (input === undefined || input === null) return absent;
+      const value = switchOf(input);
       if (value === undefined) throw failures.notABoolean(name);
       return value;
     },
@@ -183,11 +183,11 @@ export const cas: Field<bigint | null> = {
     { type: "integer", minimum: 0 },
     () => null,
   ),
-  canonical: (given) =>
-    typeof given === "string" && /^\d{1,20}$/.test(given) ? String(BigInt(given)) : undefined,
-  read: (given) => {
-    if (given === undefined || given === null) return null;
-    if (typeof given !== "string" || !/^\d{1,20}$/.test(given)) throw failures.notANumber("cas");
-    return BigInt(given);
+  canonical: (value) =>
+    typeof value === "string" && /^\d{1,20}$/.test(value) ? String(BigInt(value)) : undefined,
+  read: (value) => {
+    if (value === undefined || value === null) return null;
+    if (typeof value !== "string" || !/^\d{1,20}$/.test(value)) throw failures.notANumber("cas");
+    return BigInt(value);
   },
 };

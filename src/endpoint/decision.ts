@@ -10,7 +10,7 @@ import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
 export interface Reading {
   readonly name: string;
   readonly aliases?: readonly string[] | undefined;
-  readonly canonical?: ((given: JsonValue) => JsonValue | undefined) | undefined;
+  readonly canonical?: ((value: JsonValue) => JsonValue | undefined) | undefined;
   /** Case says nothing to whoever reads it: what is denied is denied in every case. */
   readonly caseless?: boolean | undefined;
   /** A map that may be written as a list of name=value: each pair counts as an element. */

@@ -111,7 +111,7 @@ function describeField(field: Field<unknown>): string {
     PLACES[source],
     ...(required ? ["required"] : []),
     ...(secret ? ["secret"] : []),
-    ...(schema.default === undefined ? [] : [`default ${shown(schema.default)}`]),
+    ...(schema.default === undefined ? [] : [`default ${showValue(schema.default)}`]),
   ];
   return `    ${name} (${traits.join(", ")})\n${indent(sentence(field.help), 6)}`;
 }
@@ -159,7 +159,7 @@ function plainType({ type, format, enum: values, items, oneOf, ...schema }: Sche
   return type ?? "any value";
 }
 
-function shown(value: JsonValue): string {
+function showValue(value: JsonValue): string {
   return typeof value === "string" && value !== "" ? value : JSON.stringify(value);
 }
 

@@ -288,8 +288,8 @@ describe("what browsers see", () => {
         assert.ok(!/innerHTML|eval\(|https?:\/\//.test(answer.body));
       }
       const script = await once(get("/ui/page.js"));
-      const asked = Array.from(script.body.matchAll(/ask\("([^"]+)"\)/g), (match) => match[1]);
-      assert.deepEqual(asked, ["/v1/sys/health", "/v1/sys/seal-status"]);
+      const requests = Array.from(script.body.matchAll(/ask\("([^"]+)"\)/g), (match) => match[1]);
+      assert.deepEqual(requests, ["/v1/sys/health", "/v1/sys/seal-status"]);
     });
 
     test("it is read only, and gone when it is switched off or the listener is for metrics", async () => {

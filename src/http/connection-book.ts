@@ -40,9 +40,9 @@ export class ConnectionBook {
    * are missed least has to go: so 200 that never ask anything do not keep out the one that does.
    */
   enter(place: string | null, loopback: boolean, limits: ListenerLimits): Seat | null {
-    const most = loopback ? limits.connectionsPerLocalAddress : limits.connectionsPerAddress;
+    const max = loopback ? limits.connectionsPerLocalAddress : limits.connectionsPerAddress;
     const near = place === null ? null : (this.#byPlace.get(place) ?? null);
-    if (near !== null && near.size >= most && !this.#makeRoom(near)) return null;
+    if (near !== null && near.size >= max && !this.#makeRoom(near)) return null;
     if (this.#seats.size >= limits.connections && !this.#makeRoom(this.#seats)) return null;
     const seat = new Seat(place);
     this.#seats.add(seat);

@@ -66,8 +66,8 @@ export function chunkExtensionTooLong(): Failure {
  * @code chunks-too-small The body comes in many very small chunks.
  * @remedy Let the client send larger ones.
  */
-export function chunksTooSmall(least: number): Failure {
-  const message = `the body comes in too many small chunks; send ${least} bytes or more in each`;
+export function chunksTooSmall(min: number): Failure {
+  const message = `the body comes in too many small chunks; send ${min} bytes or more in each`;
   return new Failure("too-large", "chunks-too-small", message);
 }
 

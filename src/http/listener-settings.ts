@@ -85,20 +85,20 @@ export interface FullSettings extends Required<Omit<ListenerSettings, "limits">>
   readonly limits: ListenerLimits;
 }
 
-export function withDefaults(given: ListenerSettings): FullSettings {
+export function withDefaults(partial: ListenerSettings): FullSettings {
   const settings: FullSettings = {
     http2: false,
     maxRequestSize: MEBIBYTE,
     maxRequestDuration: 90n * SECOND,
-    keyCeremonies: isLoopback(given) ? "open" : "token",
+    keyCeremonies: isLoopback(partial) ? "open" : "token",
     openMetrics: false,
     metricsOnly: false,
     requireRequestHeader: false,
     allowedHosts: [],
     forwardedForAuthorized: [],
     responseHeaders: {},
-    ...given,
-    limits: limitsOf(given.limits ?? {}),
+    ...partial,
+    limits: limitsOf(partial.limits ?? {}),
   };
   const { maxRequestSize } = settings;
   if (!Number.isSafeInteger(maxRequestSize) || maxRequestSize < 1) {
@@ -117,9 +117,9 @@ export function withDefaults(given: ListenerSettings): FullSettings {
 }
 
 /** Everything that runs on this machine is one address: it has ten times what others have. */
-function limitsOf(given: Partial<ListenerLimits>): ListenerLimits {
-  const limits = { ...DEFAULT_LIMITS, ...given };
-  return given.connectionsPerLocalAddress === undefined
+function limitsOf(partial: Partial<ListenerLimits>): ListenerLimits {
+  const limits = { ...DEFAULT_LIMITS, ...partial };
+  return partial.connectionsPerLocalAddress === undefined
     ? { ...limits, connectionsPerLocalAddress: 10 * limits.connectionsPerAddress }
     : limits;
 }

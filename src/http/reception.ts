@@ -151,9 +151,9 @@ export class Reception {
     const path = http1 === null ? target : this.#pathOf(target);
     const api = apiTarget(path);
     if ((announced.length ?? 0) > maxRequestSize) {
-      const asked = { verb, target: api ?? "", namespace: headers.namespace };
-      const most = api === null ? 0 : this.#options.core.streams(asked);
-      if ((announced.length ?? 0) > most) throw bodyTooLarge(Math.max(most, maxRequestSize));
+      const request = { verb, target: api ?? "", namespace: headers.namespace };
+      const max = api === null ? 0 : this.#options.core.streams(request);
+      if ((announced.length ?? 0) > max) throw bodyTooLarge(Math.max(max, maxRequestSize));
     }
     if (api === null) return this.#elsewhere(exchange, path);
     if (requireRequestHeader && !headers.marked) throw requestHeaderMissing();

@@ -121,8 +121,8 @@ test("a record with the members of a text is a record", () => {
   for (const family of ["bare", "enveloped"] as const) {
     const { contentType, body } = answer(new Reply(record), { family });
     assert.equal(contentType, "application/json");
-    const told = JSON.parse(body) as { data?: unknown };
-    assert.deepEqual(family === "bare" ? told : told.data, record);
+    const parsed = JSON.parse(body) as { data?: unknown };
+    assert.deepEqual(family === "bare" ? parsed : parsed.data, record);
   }
 });
 
@@ -189,14 +189,14 @@ test("every kind of failure has its status, and its code and texts are told", ()
     const refused = answer(failure);
     assert.equal(refused.status, status);
     assert.equal(header(refused, "X-Service-Error"), "some_code");
-    const told = status === 500 ? { request_id: ID } : {};
-    assert.deepEqual(JSON.parse(refused.body), { errors: ["what was wrong"], ...told });
+    const extra = status === 500 ? { request_id: ID } : {};
+    assert.deepEqual(JSON.parse(refused.body), { errors: ["what was wrong"], ...extra });
   }
 });
 
 test("a failure may have several texts or none", () => {
-  const texts = (given: readonly string[]) =>
-    JSON.parse(answer(new Failure("denied", "x", "m", { texts: given })).body).errors;
+  const texts = (warnings: readonly string[]) =>
+    JSON.parse(answer(new Failure("denied", "x", "m", { texts: warnings })).body).errors;
   assert.deepEqual(texts(["permission denied", "invalid token"]), [
     "permission denied",
     "invalid token",

@@ -114,12 +114,12 @@ function envelope(
   id: string,
 ): string {
   const text = data === undefined ? "null" : JSON.stringify(data);
-  const told = warnings.length === 0 ? "null" : JSON.stringify(warnings);
+  const warningsText = warnings.length === 0 ? "null" : JSON.stringify(warnings);
   const token = auth === null ? "null" : JSON.stringify(auth);
   const repeated = flat && text.startsWith("{") ? members(data, text) : "";
   return (
     `{"request_id":"${id}",${leased === null ? NO_LEASE : leaseMembers(leased)},"data":${text},` +
-    `"wrap_info":${wrapInfo === null ? "null" : JSON.stringify(wrapInfo)},"warnings":${told},"auth":${token},"mount_type":${JSON.stringify(mountType)}${repeated}}`
+    `"wrap_info":${wrapInfo === null ? "null" : JSON.stringify(wrapInfo)},"warnings":${warningsText},"auth":${token},"mount_type":${JSON.stringify(mountType)}${repeated}}`
   );
 }
 

@@ -22,10 +22,10 @@ export class SendingPace {
     this.#bytes = bytes;
   }
 
-  /** `most` is what it may take without reading anything. */
-  isKept(now: Nanos, most: Nanos): boolean {
+  /** `max` is what it may take without reading anything. */
+  isKept(now: Nanos, max: Nanos): boolean {
     if (this.#since === null) return true;
     const stretch = now - this.#since;
-    return stretch <= most && this.#waited + stretch <= most + timeFor(this.#bytes);
+    return stretch <= max && this.#waited + stretch <= max + timeFor(this.#bytes);
   }
 }

@@ -40,8 +40,8 @@ export class HttpServer {
     return this.#book.all;
   }
 
-  async listen(given: ListenerSettings): Promise<Bound> {
-    const settings = withDefaults(given);
+  async listen(options: ListenerSettings): Promise<Bound> {
+    const settings = withDefaults(options);
     const listener = new HttpListener(this.#options, settings, this.#book, this.#sweep);
     const address = await listener.listen();
     this.#listeners.push(listener);

@@ -31,7 +31,7 @@ function swept(count: number) {
   return { clock, timers, sweep, looks, ends, add, all };
 }
 
-function most(times: readonly Nanos[]): number {
+function max(times: readonly Nanos[]): number {
   const counts = Map.groupBy(times, (at) => at);
   return Math.max(...counts.values().map((some) => some.length));
 }
@@ -48,7 +48,7 @@ test("a few connections are looked at twice a second, by one timer, and none wit
 test("of thousands each is looked at once in half a second, a part of them at a time", async () => {
   const { timers, looks } = swept(5000);
   await timers.advance(4010n * MILLISECOND);
-  assert.ok(most(looks.map(({ at }) => at)) <= 250);
+  assert.ok(max(looks.map(({ at }) => at)) <= 250);
   const own = looks.filter(({ i }) => i === 777).map(({ at }) => at);
   assert.ok(own.length >= 7 && own.length <= 9, `${own.length} looks in four seconds`);
 });
@@ -61,7 +61,7 @@ test("T-N03: thousands that are over together end a few at a time, within second
     const { timers, ends } = swept(count);
     await timers.advance(LIMIT + 500n * MILLISECOND + seconds * SECOND);
     assert.equal(ends.length, count);
-    assert.ok(most(ends) <= atOnce, `${most(ends)} at once`);
+    assert.ok(max(ends) <= atOnce, `${max(ends)} at once`);
     assert.ok(ends.every((at) => at > LIMIT));
   }
 });

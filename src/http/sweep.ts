@@ -64,10 +64,10 @@ export class Sweep {
   #step(): void {
     const now = this.#clock.elapsed();
     const { size } = this.#all;
-    const most = Math.max(ENDED_AT_ONCE, Math.ceil(size / ENDED_SHARE)) * this.#stepsSince(now);
+    const max = Math.max(ENDED_AT_ONCE, Math.ceil(size / ENDED_SHARE)) * this.#stepsSince(now);
     // What was left over last time comes on top, but nobody is looked at twice.
     this.#owed = Math.min(size, this.#owed + Math.ceil(size / this.#steps));
-    for (let ended = 0; this.#owed > 0 && ended < most; this.#owed--) {
+    for (let ended = 0; this.#owed > 0 && ended < max; this.#owed--) {
       const swept = this.#next();
       if (swept === null) break;
       if (swept.check(now)) ended++;

@@ -268,14 +268,14 @@ describe("TLS", () => {
       assert.match(answer.body, /this port speaks HTTPS.*https:\/\//);
       client.destroy();
     }
-    const told = () => front.world.lines.filter((line) => line.includes("plain HTTP came"));
-    assert.equal(told().length, 1);
+    const warnings = () => front.world.lines.filter((line) => line.includes("plain HTTP came"));
+    assert.equal(warnings().length, 1);
     await front.world.timers.advance(61n * SECOND);
     const late = await front.client();
     assert.equal((await late.ask(get("/v1/sys/a"))).status, 400);
     late.destroy();
-    assert.equal(told().length, 2);
-    assert.match(told()[1] ?? "", /times=5/);
+    assert.equal(warnings().length, 2);
+    assert.match(warnings()[1] ?? "", /times=5/);
     const secured = await secure();
     assert.equal((await secured.ask(get("/v1/sys/a"))).status, 200, "and TLS goes on");
     secured.destroy();

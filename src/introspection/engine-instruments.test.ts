@@ -49,12 +49,12 @@ test("what a type declares is counted by type of mount, labels in the declared o
 });
 
 test("types that declare the same number share it, with the words of both", () => {
-  const given = (word: string): MetricDeclarations => ({
+  const declaring = (word: string): MetricDeclarations => ({
     given_total: { kind: "counter", help: "Given.", labels: { type: [word] } },
   });
   const { engines, lines } = instruments([
-    { type: "one", metrics: given("key") },
-    { type: "two", metrics: given("lock") },
+    { type: "one", metrics: declaring("key") },
+    { type: "two", metrics: declaring("lock") },
     { type: "mute" },
   ]);
   engines.of({ type: "one", accessor: "one_1" }).count("given_total", { type: "key" });

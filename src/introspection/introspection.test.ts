@@ -228,15 +228,15 @@ test("T-N02: whoever sees the same gets the same text, made once, and few of the
 
 test("generic mount paths are asked for where the declarations are, and new ones are seen", async () => {
   let all = served;
-  const asked: boolean[] = [];
+  const requested: boolean[] = [];
   const declarations = (_caller: unknown, _namespace: unknown, generic: boolean) => {
-    asked.push(generic);
+    requested.push(generic);
     return all;
   };
   const { ask } = await room({ declarations });
   await ask("readOpenapi", { generic_mount_paths: "true" });
   const before = operations(await ask("readOpenapi")).length;
-  assert.deepEqual(asked, [true, false]);
+  assert.deepEqual(requested, [true, false]);
   all = [...served, { ...ceremony, name: "new", path: "/sys/new" }];
   assert.equal(operations(await ask("readOpenapi")).length, before + 1);
 });

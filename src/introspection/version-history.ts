@@ -16,7 +16,7 @@ export interface InstalledVersion {
 }
 
 const codec = jsonCodec<InstalledVersion>();
-const MOST = 10_000; // versions; no server sees so many
+const MAX_VERSIONS = 10_000; // versions; no server sees so many
 
 export interface VersionHistoryOptions {
   /** core/versions/ */
@@ -38,7 +38,7 @@ export class VersionHistory {
     if (view.get(version, codec) !== null) return;
     await view.write((tx) => {
       if (tx.get(version, codec) !== null) return;
-      const last = inOrder(tx.records("", codec, { limit: MOST })).at(-1);
+      const last = inOrder(tx.records("", codec, { limit: MAX_VERSIONS })).at(-1);
       const order = last === undefined ? 0 : last.order + 1;
       const previous = last?.version ?? null;
       const installed = showTime(tx.time);
@@ -48,7 +48,7 @@ export class VersionHistory {
 
   /** In the order in which they were installed. */
   list(): readonly InstalledVersion[] {
-    return inOrder(this.#options.view.records("", codec, { limit: MOST }));
+    return inOrder(this.#options.view.records("", codec, { limit: MAX_VERSIONS }));
   }
 }
 

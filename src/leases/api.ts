@@ -115,10 +115,10 @@ function emptyBelow(leases: Leases, path: string, { namespace }: RequestContext)
 function listed(leases: Leases, path: string, page: ListPage, { namespace }: RequestContext) {
   const { after, limit } = page;
   const keys = leases.list(namespace, path, { after, limit: limit + 1 });
-  const shown = keys.slice(0, limit);
-  const last = shown.at(-1) ?? "";
+  const visible = keys.slice(0, limit);
+  const last = visible.at(-1) ?? "";
   const warnings = keys.length > limit ? [`there are more; go on with after=${last}`] : [];
-  return reply({ keys: shown }, { warnings });
+  return reply({ keys: visible }, { warnings });
 }
 
 interface ListPage {
@@ -263,10 +263,10 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     later: true,
     handler: (leases, _input, { namespace }) => {
       const begun = leases.tidying.start(namespace);
-      const told = begun
+      const message = begun
         ? "tidying has begun and goes on in the background; the log tells when it is done"
         : "tidying is under way already";
-      return reply(undefined, { status: 202, warnings: [told] });
+      return reply(undefined, { status: 202, warnings: [message] });
     },
   }),
   endpoint({
@@ -313,14 +313,14 @@ export const leasesApi: readonly Endpoint<Leases>[] = [
     handler: async (leases, input, { namespace }) => {
       const limit = readLimit(input.limit);
       const { total, leases: stuck } = await leases.stuck.list(namespace, { ...input, limit });
-      const shown = stuck.map(({ id, mountAccessor, error }) => ({
+      const rows = stuck.map(({ id, mountAccessor, error }) => ({
         lease_id: id,
         mount_id: mountAccessor,
         error,
       }));
       const warnings =
         stuck.length < total ? [`${total - stuck.length} more are not shown; raise the limit`] : [];
-      return reply({ lease_count: total, leases: shown }, { warnings });
+      return reply({ lease_count: total, leases: rows }, { warnings });
     },
   }),
 ];

@@ -44,20 +44,20 @@ export class Issuing {
     this.#parts = parts;
   }
 
-  async issue(offer: LeaseOffer, asked: RequestContext): Promise<Issued> {
+  async issue(offer: LeaseOffer, context: RequestContext): Promise<Issued> {
     const { mounts, rows, limiting } = this.#parts;
-    invariant(asked.mount !== null, "only mounts give secrets that end");
-    const mount = mounts.byUuid(asked.mount.uuid);
+    invariant(context.mount !== null, "only mounts give secrets that end");
+    const mount = mounts.byUuid(context.mount.uuid);
     const granted = mount === null ? null : grantedAtIssue(offer, mount);
     const canRenew = (mount?.type.secrets?.[offer.secretType]?.renew ?? null) !== null;
     const renewable = canRenew && (offer.renewable ?? true);
-    const lease = this.#leaseOf({ ...offer, renewable }, asked, granted?.ttl ?? 0n);
+    const lease = this.#leaseOf({ ...offer, renewable }, context, granted?.ttl ?? 0n);
     try {
       if (granted === null) throw failures.mountGone();
       // Whoever asked for it is gone: the secret would live on with nobody who knows it.
-      if (asked.signal.aborted) throw failures.requestOver();
+      if (context.signal.aborted) throw failures.requestOver();
       const write = () => rows.local.write((tx) => this.#write(tx, lease, offer.settles ?? []));
-      await limiting.within(asked.mount, asked.path.text, write);
+      await limiting.within(context.mount, context.path.text, write);
       const { id } = lease;
       const leased = { id, renewable, seconds: inSeconds(granted.ttl) };
       return { leased, warnings: granted.warnings };
@@ -67,9 +67,9 @@ export class Issuing {
     }
   }
 
-  #leaseOf(offer: LeaseOffer, asked: RequestContext, ttl: bigint): Lease {
+  #leaseOf(offer: LeaseOffer, context: RequestContext, ttl: bigint): Lease {
     const { random } = this.#parts;
-    const { namespace, path, mount, caller } = asked;
+    const { namespace, path, mount, caller } = context;
     const now = this.#parts.now();
     const owner =
       caller === null ? null : { namespaceId: caller.namespace.id, accessor: caller.accessor };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Failure } from "@holdfast/shared/failure";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import {
-  askedFor,
+  contextFor,
   DAY,
   HOUR,
   isThere,
@@ -23,7 +23,7 @@ import { until } from "../../tests/support/until.ts";
 
 test("a lease lives as its role says, or else as its mount, and never beyond the least maximum", async () => {
   const made = await madeLeases();
-  made.mounts.set("short", providerMount(made.provider, "short", { usual: HOUR, most: 2n * HOUR }));
+  made.mounts.set("short", providerMount(made.provider, "short", { usual: HOUR, max: 2n * HOUR }));
   const seconds = async (ask: Parameters<typeof issue>[1]) => {
     const { seconds: granted, warnings } = await issue(made, ask);
     return [granted, ...warnings];
@@ -137,7 +137,7 @@ test("a secret whose lease cannot be written is ended at once, and its write-ahe
   // Rollback was quicker.
   await assert.rejects(issue(made, { name: "d", settles: ["w2"] }), refused("request timed out"));
 
-  assert.deepEqual(made.provider.asked, ["a", "b", "c", "d"]);
+  assert.deepEqual(made.provider.requests, ["a", "b", "c", "d"]);
   assert.deepEqual([...made.provider.alive], []);
   assert.deepEqual(made.leases.total, { leases: 0, irrevocable: 0 });
   assert.equal(wal(), 1);
@@ -265,9 +265,9 @@ test("lists show names one level down, in pages", async () => {
 
 test("only mounts can issue, and only for the caller's namespace", async () => {
   const made = await madeLeases();
-  const asked = askedFor(made, { namespace: TEAM });
+  const context = contextFor(made, { namespace: TEAM });
   const offer = { secretType: "name", internal: { name: "x" } };
-  const { leased } = await made.leases.issue(offer, asked);
+  const { leased } = await made.leases.issue(offer, context);
   assert.ok(leased.id.endsWith(".teamteam"));
-  await assert.rejects(made.leases.issue(offer, { ...asked, mount: null }));
+  await assert.rejects(made.leases.issue(offer, { ...context, mount: null }));
 });

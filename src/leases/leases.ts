@@ -91,8 +91,8 @@ export class Leases {
     const rows = new LeaseRows(options.local, log);
     const time = new LeaseTime(clock, log);
     const now = () => time.now();
-    const told: LeaseMetrics["revoked"] = (result) => options.metrics?.revoked(result);
-    const outcomes = new Outcomes({ rows, now, random, told });
+    const count: LeaseMetrics["revoked"] = (result) => options.metrics?.revoked(result);
+    const outcomes = new Outcomes({ rows, now, random, count });
     const revocations: Revocations = new Revocations({
       local: options.local,
       clock,
@@ -130,7 +130,7 @@ export class Leases {
     const isEnding = revocations.has.bind(revocations);
     this.renewing = new Renewing({ rows, mounts, now, isEnding });
     const { logins = { endBelow: async () => {} } } = options;
-    this.revoking = new Revoking({ rows, revocations, sweeps, now, timers, log, told, logins });
+    this.revoking = new Revoking({ rows, revocations, sweeps, now, timers, log, count, logins });
     this.stuck = new StuckLeases({ rows, mounts, namespaces, timers, now });
     this.tidying = new Tidying({ rows, owners, now, timers, log });
   }

@@ -21,7 +21,7 @@ export interface Granted {
 }
 
 export function grantedAtIssue(wished: Wished, mount: MountTtls): Granted {
-  return cut(said(wished.ttl) ?? mount.defaultTtl(), most(wished, mount));
+  return cut(said(wished.ttl) ?? mount.defaultTtl(), max(wished, mount));
 }
 
 /** From now on; null when there is no time left, counted from the issue. */
@@ -30,7 +30,7 @@ export function grantedAtRenewal(
   mount: MountTtls,
   { issued, now }: { readonly issued: Instant; readonly now: Instant },
 ): Granted | null {
-  const left = issued + most(wished, mount) - now;
+  const left = issued + max(wished, mount) - now;
   if (left <= 0n) return null;
   return cut(said(wished.increment) ?? said(wished.ttl) ?? mount.defaultTtl(), left);
 }
@@ -40,7 +40,7 @@ export function inSeconds(length: Nanos): number {
   return length <= 0n ? 0 : Number((length + SECOND / 2n) / SECOND);
 }
 
-function most({ maxTtl }: Wished, mount: MountTtls): Nanos {
+function max({ maxTtl }: Wished, mount: MountTtls): Nanos {
   const own = said(maxTtl);
   const all = mount.maxTtl();
   return own !== null && own < all ? own : all;
@@ -50,8 +50,8 @@ function cut(wanted: Nanos, longest: Nanos): Granted {
   const whole = wholeSeconds(wanted);
   if (whole <= longest) return { ttl: whole, warnings: [] };
   const ttl = wholeSeconds(longest);
-  const told = `the lifetime of ${showDuration(whole)} was cut to the maximum, ${showDuration(ttl)}`;
-  return { ttl, warnings: [told] };
+  const warning = `the lifetime of ${showDuration(whole)} was cut to the maximum, ${showDuration(ttl)}`;
+  return { ttl, warnings: [warning] };
 }
 
 function wholeSeconds(length: Nanos): Nanos {

@@ -38,10 +38,10 @@ export class Renewing {
     if (mount === null) throw failures.noEngine();
     const renew = mount.type.secrets?.[lease.secretType]?.renew ?? null;
     if (renew === null) throw failures.notRenewable();
-    const asked = increment === 0n ? null : increment;
-    const renewal = await renew(mount.ref.engine, factsOf(lease), asked);
+    const requested = increment === 0n ? null : increment;
+    const renewal = await renew(mount.ref.engine, factsOf(lease), requested);
     const { granted, renewable } = await rows.local.write((tx) =>
-      this.#write(tx, place, { mount, renewal, increment: asked }),
+      this.#write(tx, place, { mount, renewal, increment: requested }),
     );
     const leased = { id, renewable, seconds: inSeconds(granted.ttl) };
     return { leased, warnings: granted.warnings };
@@ -50,14 +50,14 @@ export class Renewing {
   #write(
     tx: Tx,
     place: LeasePlace,
-    asked: {
+    request: {
       readonly mount: LeaseMount;
       readonly renewal: Renewal;
       readonly increment: Nanos | null;
     },
   ): { readonly granted: Granted; readonly renewable: boolean } {
     const { rows } = this.#parts;
-    const { mount, renewal, increment } = asked;
+    const { mount, renewal, increment } = request;
     const before = this.#renewable(place, tx); // it may have ended while the engine was asked
     const now = this.#parts.now();
     const granted = grantedAtRenewal({ ...renewal, increment }, mount, {

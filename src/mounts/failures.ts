@@ -107,8 +107,8 @@ export function notMounted(kind: "secret" | "auth", path: string): Failure {
  * @code mounts-too-many There are as many mounts as there may be.
  * @remedy Disable one first.
  */
-export function tooMany(most: number): Failure {
-  const message = `there may be at most ${most} mounts; disable one first`;
+export function tooMany(max: number): Failure {
+  const message = `there may be at most ${max} mounts; disable one first`;
   return new Failure("invalid", "mounts-too-many", message);
 }
 
@@ -179,7 +179,12 @@ export function abandons(what: string): Failure {
 }
 
 /** Not faults of this server: somebody outside must be mended, asked again or told something else. */
-const TOLD: ReadonlySet<FailureKind> = new Set(["upstream", "invalid", "unavailable", "timed-out"]);
+const EXPLAINED: ReadonlySet<FailureKind> = new Set([
+  "upstream",
+  "invalid",
+  "unavailable",
+  "timed-out",
+]);
 
 /**
  * What has stopped it holds no secret: it is a Failure.
@@ -193,7 +198,7 @@ export function notDisabled(cause: Failure): Failure {
   const message =
     `the mount could not be disabled and stays closed: ${cause.message}; mend the cause (its configuration ` +
     "can still be written) and disable it again, or give the leases up with sys/leases/revoke-force";
-  return new Failure(TOLD.has(kind) ? kind : "internal", "mount-not-disabled", message, later);
+  return new Failure(EXPLAINED.has(kind) ? kind : "internal", "mount-not-disabled", message, later);
 }
 
 /**

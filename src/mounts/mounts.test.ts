@@ -42,7 +42,7 @@ test("thousands of mounts are there after a restart, each with its engine and it
   const paths = Array.from({ length: 300 }, (_, i) => `team${i % 7}/m${i}`);
   for (const path of paths) await before.mounts.enable(ROOT_NAMESPACE, toy(path));
   const { mounts } = await restartedMounts(before);
-  for (const path of paths) assert.equal(toyAt(mounts, `${path}/x`).given.mount.path(), `${path}/`);
+  for (const path of paths) assert.equal(toyAt(mounts, `${path}/x`).needs.mount.path(), `${path}/`);
   assert.equal(mounts.find(ROOT_NAMESPACE, ["team1"]), null);
 });
 
@@ -82,7 +82,7 @@ test("other options open the engine anew; what the type does not allow is refuse
   const second = toyAt(mounts, "a");
   assert.notEqual(second, first);
   assert.ok(first.closed);
-  assert.equal(second.given.options["level"], "2");
+  assert.equal(second.needs.options["level"], "2");
   assert.equal(await second.read("kept"), "yes");
   await assert.rejects(first.write("late", "no"), refused("mount-gone"));
   await assert.rejects(tune({ level: "1" }), refused("mount-options-fixed"));
@@ -109,7 +109,7 @@ test("an engine that is opened anew leads where the node does, and not after it 
 test("lifetimes are tuned for the engine that runs", async () => {
   const { mounts } = await madeMounts();
   await mounts.enable(ROOT_NAMESPACE, toy("a"));
-  const { mount } = toyAt(mounts, "a").given;
+  const { mount } = toyAt(mounts, "a").needs;
   assert.equal(mount.defaultTtl(), 3_600_000_000_000n);
   await mounts.tune(ROOT_NAMESPACE, "secret", "a", { config: { maxLeaseTtl: 60 } });
   assert.equal(mount.maxTtl(), 60_000_000_000n);
@@ -150,14 +150,14 @@ test("disabling rolls back, revokes, closes and wipes, in that order, and goes o
   const { uuid } = await before.mounts.enable(ROOT_NAMESPACE, toy("a"));
   const engine = toyAt(before.mounts, "a");
   for (let i = 0; i < 600; i++) await engine.write(`k${i}`, "x");
-  await engine.given.writeAhead.begin("thing", { name: "one" });
+  await engine.needs.writeAhead.begin("thing", { name: "one" });
   stage.leases.set(uuid, 3);
   stage.revoking = () => new Promise(() => {}); // the process dies meanwhile
   const wait = { abandon: false, wait: 0n };
-  const asked = before.mounts.disable(ROOT_NAMESPACE, "secret", "a", wait);
+  const disabling = before.mounts.disable(ROOT_NAMESPACE, "secret", "a", wait);
   await until(() => stage.order.includes("revoke"));
   await before.world.timers.advance(1n);
-  assert.deepEqual(await asked, { done: false, leasesLeft: 3, warnings: [] });
+  assert.deepEqual(await disabling, { done: false, leasesLeft: 3, warnings: [] });
   const left = before.mounts.find(ROOT_NAMESPACE, ["a"])?.endpoints.endpoints ?? [];
   for (const one of left) assert.throws(() => one.run({}, {} as never), /is being disabled/);
   assert.ok(before.mounts.byUuid(uuid) !== null, "revocations still reach it");
@@ -199,7 +199,7 @@ test("a mount moves across namespaces with everything in it, also when the proce
   await until(() => mounts.find(team, ["b", "c"])?.ref.engine !== null);
   const moved = toyAt(mounts, "b/c", team);
   for (let i = 0; i < 300; i++) assert.equal(await moved.read(`k${i}`), `v${i}`);
-  assert.equal(moved.given.mount.accessor, accessor);
+  assert.equal(moved.needs.mount.accessor, accessor);
   assert.equal(mounts.find(ROOT_NAMESPACE, ["a"]), null);
   await mounts.enable(ROOT_NAMESPACE, toy("a"));
 });

@@ -22,7 +22,7 @@ import { readKnownPath } from "./table/mount-path.ts";
 import type { MountKind, MountRecord } from "./table/mount-record.ts";
 import { MountRows } from "./table/mount-rows.ts";
 import { Table } from "./table/mount-table.ts";
-import type { DisableProgress, MountChange, MountsOptions, NewMount, ShownMount } from "./ports.ts";
+import type { DisableProgress, MountChange, MountsOptions, NewMount, MountView } from "./ports.ts";
 import { changedOptions, checkVersion, MountTypes } from "./table/mount-types.ts";
 import { Moves } from "./moves.ts";
 import type { FoundMount, Mount, MountWorld, OpenMount } from "./open-mount.ts";
@@ -173,36 +173,36 @@ export class Mounts implements PathsTaken, NamespaceContents {
   // --- reading ---
 
   /** In the order of their paths. */
-  list(namespace: NamespaceRef, kind: MountKind): ShownMount[] {
+  list(namespace: NamespaceRef, kind: MountKind): MountView[] {
     const own = this.#table.of(namespace.id).filter(({ record }) => record.kind === kind);
     const fixed = this.#fixed.records(namespace, kind);
-    const all = [...own.map((mount) => this.#shown(mount)), ...fixed.map(shownFixed)];
+    const all = [...own.map((mount) => this.#view(mount)), ...fixed.map(fixedView)];
     return all.toSorted((a, b) => (a.record.path < b.record.path ? -1 : 1));
   }
 
-  read(namespace: NamespaceRef, kind: MountKind, path: string): ShownMount {
+  read(namespace: NamespaceRef, kind: MountKind, path: string): MountView {
     const whole = readKnownPath(path, kind);
     const fixed = this.#fixed.records(namespace, kind).find((record) => record.path === whole);
-    if (fixed !== undefined) return shownFixed(fixed);
+    if (fixed !== undefined) return fixedView(fixed);
     const mount = this.#table.at(namespace.id, whole);
     if (mount === null) throw failures.notMounted(kind, whole);
-    return this.#shown(mount);
+    return this.#view(mount);
   }
 
   /** The one that serves the path, by whatever is in the table. */
-  serving(namespace: NamespaceRef, segments: readonly string[]): ShownMount | null {
+  serving(namespace: NamespaceRef, segments: readonly string[]): MountView | null {
     const found = this.find(namespace, segments);
     if (found === null) return null;
     const mount = this.#table.byUuid(found.ref.uuid) ?? this.#fixed.byUuid(found.ref.uuid);
-    return mount === null ? null : this.#shown(mount);
+    return mount === null ? null : this.#view(mount);
   }
 
   /** Whether something is at the path, above or below it; also what is being disabled or moved. */
   isMounted(namespace: NamespaceRef, path: string): boolean {
-    const asked = `${path.replace(/\/$/, "")}/`;
+    const prefix = `${path.replace(/\/$/, "")}/`;
     const mounts = [...this.list(namespace, "secret"), ...this.list(namespace, "auth")];
     return mounts.some(
-      ({ record }) => asked.startsWith(record.path) || record.path.startsWith(asked),
+      ({ record }) => prefix.startsWith(record.path) || record.path.startsWith(prefix),
     );
   }
 
@@ -229,10 +229,10 @@ export class Mounts implements PathsTaken, NamespaceContents {
   /** `check` is told, before anything is changed, that there is no such mount: else it is refused. */
   async enable(
     namespace: NamespaceRef,
-    given: NewMount,
+    input: NewMount,
     check?: (exists: boolean) => void,
   ): Promise<MountRecord> {
-    const record = this.#types.newRecord(namespace, given, this.#accessors());
+    const record = this.#types.newRecord(namespace, input, this.#accessors());
     await this.#options.shared.write((tx) => {
       this.#add(tx, namespace, record);
       check?.(false);
@@ -316,11 +316,11 @@ export class Mounts implements PathsTaken, NamespaceContents {
   created(tx: Tx): void {
     for (const { path, type, options, description } of this.#options.defaults ?? []) {
       if (this.typeOf("secret", type) === null) continue;
-      const given = { kind: "secret", path, type, options, description } as const;
+      const mount = { kind: "secret", path, type, options, description } as const;
       this.#add(
         tx,
         ROOT_NAMESPACE,
-        this.#types.newRecord(ROOT_NAMESPACE, given, this.#accessors()),
+        this.#types.newRecord(ROOT_NAMESPACE, mount, this.#accessors()),
       );
     }
   }
@@ -337,8 +337,8 @@ export class Mounts implements PathsTaken, NamespaceContents {
   }
 
   #add(tx: Tx, namespace: NamespaceRef, record: MountRecord): void {
-    const { namespaces, most = MAX_MOUNTS } = this.#options;
-    if (this.#table.size >= most) throw failures.tooMany(most);
+    const { namespaces, maxMounts = MAX_MOUNTS } = this.#options;
+    if (this.#table.size >= maxMounts) throw failures.tooMany(maxMounts);
     this.rows.checkFree(tx, namespaces, namespace, record.path);
     this.rows.claim(tx, record, namespace.id, record.path);
     this.rows.put(tx, { ...record, created: tx.index });
@@ -352,7 +352,7 @@ export class Mounts implements PathsTaken, NamespaceContents {
     return mount;
   }
 
-  #shown(mount: Mount): ShownMount {
+  #view(mount: Mount): MountView {
     const { record, type, trouble } = mount;
     const job = this.#disabling.jobOf(record.uuid);
     const disabling = record.state.kind === "disabling";
@@ -385,6 +385,6 @@ function awaited(): PromiseWithResolvers<void> {
   return made;
 }
 
-function shownFixed(record: MountRecord): ShownMount {
+function fixedView(record: MountRecord): MountView {
   return { record, version: "v1.0.0+builtin", trouble: null, leasesLeft: null };
 }

@@ -81,8 +81,8 @@ export class Moves {
   }
 
   /** Where a path given in a body leads. */
-  placeOf(base: NamespaceRef, given: string): Place {
-    const text = withoutSlashes(given);
+  placeOf(base: NamespaceRef, target: string): Place {
+    const text = withoutSlashes(target);
     const segments = text.split("/");
     const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
     const rest = segments.slice(taken).join("/");
@@ -92,7 +92,7 @@ export class Moves {
   }
 
   /** Begins it; gives its id. */
-  async start(asked: NamespaceRef, from: Place, to: Place): Promise<string> {
+  async start(namespace: NamespaceRef, from: Place, to: Place): Promise<string> {
     const { rows, table, namespaces, random } = this.#options;
     if ([from, to].some(({ path, kind }) => isProtected(path, kind))) {
       throw failures.moveRefused("neither from nor to may be a protected path");
@@ -115,7 +115,7 @@ export class Moves {
       rows.put(tx, { ...record, state: { kind: "moving", id, ...target } });
       this.#put(tx.on(rows.local), {
         id,
-        namespaceId: asked.id,
+        namespaceId: namespace.id,
         source: from.whole,
         target: to.whole,
         status: "in-progress",
@@ -127,9 +127,9 @@ export class Moves {
     return id;
   }
 
-  read(asked: NamespaceRef, id: string): MoveRecord {
+  read(namespace: NamespaceRef, id: string): MoveRecord {
     const found = this.#options.rows.local.get(FOLDER + id, moveCodec);
-    if (found === null || found.namespaceId !== asked.id) throw failures.moveUnknown();
+    if (found === null || found.namespaceId !== namespace.id) throw failures.moveUnknown();
     return found;
   }
 

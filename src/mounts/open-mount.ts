@@ -138,7 +138,7 @@ export class Mount {
     const { type } = this;
     invariant(type !== null && this.#engine === null, "it is opened once");
     const life = { ended: false };
-    const value = type.open(this.#given(life));
+    const value = type.open(this.#needs(life));
     invariant(!(value instanceof Promise), "an engine of every namespace opens at once");
     this.#life = life;
     this.#engine = { value };
@@ -231,7 +231,7 @@ export class Mount {
     const missed = new Set<string>();
     this.#missed = missed;
     try {
-      const opened = type.open(this.#given(life));
+      const opened = type.open(this.#needs(life));
       this.#engine = { value: opened instanceof Promise ? await opened : opened };
       this.#trouble = null;
     } catch (error) {
@@ -266,7 +266,7 @@ export class Mount {
     }
   }
 
-  #given(life: Life): EngineNeeds {
+  #needs(life: Life): EngineNeeds {
     const { clock, timers, random, log } = this.#world;
     const { options, type, kind } = this.#record;
     const facts = this.#facts();

@@ -41,7 +41,7 @@ export interface MountsOptions {
   readonly random: Random;
   readonly log: Log;
   /** Default 20,000. */
-  readonly most?: number;
+  readonly maxMounts?: number;
   /** Of the engine of a mount, asked for when it is opened. Default: nothing outside is reached. */
   readonly services?: (mount: ServicesFor) => EngineServices;
 }
@@ -88,7 +88,7 @@ export interface MountChange {
 }
 
 /** A mount as lists show it. */
-export interface ShownMount {
+export interface MountView {
   readonly record: MountRecord;
   readonly version: string;
   /** Why it does not answer. */

@@ -7,7 +7,7 @@ import { MountSight, type MountSightOptions } from "./api/mount-sight.ts";
 import { Mounts } from "./mounts.ts";
 import type { MountsOptions } from "./ports.ts";
 
-export interface MountsNeeds extends Required<Omit<MountsOptions, "most">> {
+export interface MountsNeeds extends Required<Omit<MountsOptions, "maxMounts">> {
   readonly sight: MountSightOptions["sight"];
 }
 

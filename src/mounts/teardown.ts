@@ -34,7 +34,7 @@ export interface EvacuationParts {
   readonly requestsLeft: RequestsLeft;
 }
 
-export type RequestsLeft = (uuid: string, most: Nanos, signal: AbortSignal) => Promise<void>;
+export type RequestsLeft = (uuid: string, max: Nanos, signal: AbortSignal) => Promise<void>;
 
 /** Requests that were running have so long to settle what they have begun, and what one of them makes
  *  afterwards nobody would undo: the longest that a path declares is 180 s, and what fails

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { serve } from "@holdfast/shared/endpoint/endpoint";
 import { type NamespaceRef } from "@holdfast/shared/endpoint/request";
-import { asked, call, madeNamespaces, refused } from "../../tests/support/made/made-namespaces.ts";
+import {
+  contextIn,
+  call,
+  madeNamespaces,
+  refused,
+} from "../../tests/support/made/made-namespaces.ts";
 import { namespacesApi } from "./api.ts";
 import type { Namespaces } from "./namespaces.ts";
 
@@ -60,12 +65,12 @@ test("POST needs create for what is not there and update for what is", async () 
   const { namespaces } = await madeNamespaces();
   const post = serve(namespaces, namespacesApi).find(({ method }) => method === "POST");
   assert.ok(post?.exists);
-  assert.equal(post.exists({ path: "team" }, asked()), false);
+  assert.equal(post.exists({ path: "team" }, contextIn()), false);
   await call(namespaces, "POST", { path: "team" });
-  assert.equal(post.exists({ path: "team" }, asked()), true);
-  assert.equal(post.exists({ path: "team" }, asked(ref(namespaces, "team"))), false);
-  assert.equal(post.exists({ path: "../.." }, asked()), false);
-  assert.equal(post.exists({ path: "a/".repeat(5000) }, asked()), false);
+  assert.equal(post.exists({ path: "team" }, contextIn()), true);
+  assert.equal(post.exists({ path: "team" }, contextIn(ref(namespaces, "team"))), false);
+  assert.equal(post.exists({ path: "../.." }, contextIn()), false);
+  assert.equal(post.exists({ path: "a/".repeat(5000) }, contextIn()), false);
 });
 
 test("PATCH merges, null removes one or all, and anything but texts is refused", async () => {

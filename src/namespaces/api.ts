@@ -40,7 +40,7 @@ const metadataPatch: Field<MetadataPatch | undefined> = {
   schema: { type: "object", additionalProperties: { type: "string", nullable: true } },
   clears: true,
   // Null is not "not given" here: as in every merge patch it takes everything away.
-  read: (given: JsonValue | undefined) => (given === undefined ? undefined : readPatch(given)),
+  read: (value: JsonValue | undefined) => (value === undefined ? undefined : readPatch(value)),
 };
 
 export const namespacesApi = [
@@ -66,7 +66,7 @@ export const namespacesApi = [
         limit,
       });
       const keys = records.map((child) => `${nameOf(child.path)}/`);
-      const info = records.map(({ uuid: _uuid, ...child }) => shownInList(child));
+      const info = records.map(({ uuid: _uuid, ...child }) => showListed(child));
       return reply(
         { keys, key_info: Object.fromEntries(keys.map((key, i) => [key, info[i] ?? {}])) },
         { warnings: next === null ? [] : [`there are more; go on with after=${next}`] },
@@ -81,7 +81,8 @@ export const namespacesApi = [
     access: access.capability,
     input: { path },
     output: record,
-    handler: (namespaces, input, { namespace }) => shown(namespaces.read(namespace, input.path)),
+    handler: (namespaces, input, { namespace }) =>
+      showNamespace(namespaces.read(namespace, input.path)),
   }),
   endpoint({
     name: "writeNamespace",
@@ -101,10 +102,10 @@ export const namespacesApi = [
         .optional(),
     },
     output: record,
-    exists: (namespaces, given, { namespace }) => namespaces.has(namespace, given["path"] ?? ""),
+    exists: (namespaces, params, { namespace }) => namespaces.has(namespace, params["path"] ?? ""),
     handler: async (namespaces, { path: at, metadata }, context) => {
       const check = (exists: boolean) => context.confirmExists(exists);
-      return shown(await namespaces.write(context.namespace, at, metadata, check));
+      return showNamespace(await namespaces.write(context.namespace, at, metadata, check));
     },
   }),
   endpoint({
@@ -116,7 +117,7 @@ export const namespacesApi = [
     input: { path, patch: metadataPatch },
     output: record,
     handler: async (namespaces, input, { namespace }) =>
-      shown(
+      showNamespace(
         await namespaces.patch(namespace, input.path, input.patch === undefined ? {} : input.patch),
       ),
   }),
@@ -141,10 +142,10 @@ export const namespacesApi = [
   }),
 ];
 
-function shown(namespace: NamespaceRecord) {
-  return { ...shownInList(namespace), uuid: namespace.uuid };
+function showNamespace(namespace: NamespaceRecord) {
+  return { ...showListed(namespace), uuid: namespace.uuid };
 }
 
-function shownInList({ id, path: whole, metadata }: Omit<NamespaceRecord, "uuid">) {
+function showListed({ id, path: whole, metadata }: Omit<NamespaceRecord, "uuid">) {
   return { id, path: `${whole}/`, custom_metadata: metadata };
 }

@@ -31,11 +31,11 @@ export function checkMetadata(metadata: Metadata): Metadata {
   return metadata;
 }
 
-export function readPatch(given: JsonValue): MetadataPatch {
-  if (given === null) return null;
-  if (!isObject(given)) throw failures.metadataRefused(ACCEPTED);
+export function readPatch(input: JsonValue): MetadataPatch {
+  if (input === null) return null;
+  if (!isObject(input)) throw failures.metadataRefused(ACCEPTED);
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
+    Object.entries(input).map(([name, value]) => {
       if (typeof value !== "string" && value !== null) throw failures.metadataRefused(ACCEPTED);
       return [name, value];
     }),

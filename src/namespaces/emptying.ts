@@ -53,7 +53,7 @@ export class Emptying {
       trouble: "a namespace could not be emptied; it will be tried again",
       about: { id, path },
       run: (isOpen) => this.#run(doomed, task, isOpen),
-      pause: { first: FIRST_PAUSE, most: LONGEST_PAUSE },
+      pause: { first: FIRST_PAUSE, max: LONGEST_PAUSE },
       timers,
       log,
     });

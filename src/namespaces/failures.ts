@@ -14,8 +14,8 @@ export function nameRefused(what: string): Failure {
  * @code namespace-too-deep Namespaces would be nested too deep.
  * @remedy Create it nearer to the root.
  */
-export function tooDeep(most: number): Failure {
-  const message = `namespaces may be nested at most ${most} deep`;
+export function tooDeep(max: number): Failure {
+  const message = `namespaces may be nested at most ${max} deep`;
   return new Failure("invalid", "namespace-too-deep", message);
 }
 
@@ -23,8 +23,8 @@ export function tooDeep(most: number): Failure {
  * @code namespace-path-too-long The path of the namespace would be too long.
  * @remedy Use shorter names.
  */
-export function pathTooLong(most: number): Failure {
-  const message = `the path of a namespace, from root, may have at most ${most} characters`;
+export function pathTooLong(max: number): Failure {
+  const message = `the path of a namespace, from root, may have at most ${max} characters`;
   return new Failure("invalid", "namespace-path-too-long", message);
 }
 
@@ -32,8 +32,8 @@ export function pathTooLong(most: number): Failure {
  * @code namespaces-too-many There are as many namespaces as there may be.
  * @remedy Delete one first.
  */
-export function tooMany(most: number): Failure {
-  const message = `there may be at most ${most} namespaces; delete one first`;
+export function tooMany(max: number): Failure {
+  const message = `there may be at most ${max} namespaces; delete one first`;
   return new Failure("invalid", "namespaces-too-many", message);
 }
 

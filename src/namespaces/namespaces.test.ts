@@ -139,7 +139,7 @@ test("T-D05: nesting and length of paths have an end", async () => {
 });
 
 test("the number of namespaces has an end", async () => {
-  const { namespaces } = await madeNamespaces({ most: 3 });
+  const { namespaces } = await madeNamespaces({ maxNamespaces: 3 });
   for (const name of ["a", "b", "c"]) await namespaces.write(root, name);
   await assert.rejects(namespaces.write(root, "d"), refused("namespaces-too-many"));
   await namespaces.write(root, "a", { still: "updated" });

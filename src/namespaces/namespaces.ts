@@ -49,7 +49,7 @@ export interface NamespacesOptions {
   readonly timers: Timers;
   readonly log: Log;
   /** Default 10,000. */
-  readonly most?: number;
+  readonly maxNamespaces?: number;
 }
 
 export interface NamespacesAfter {
@@ -166,9 +166,9 @@ export class Namespaces implements PathsTaken {
     const left = this.#tree
       .childrenOf(base)
       .filter(({ name }) => from === undefined || name.toLowerCase() > from);
-    const shown = left.slice(0, limit);
-    const next = left.length > limit ? (shown.at(-1)?.name ?? null) : null;
-    return { records: shown.map(({ record }) => record), next };
+    const page = left.slice(0, limit);
+    const next = left.length > limit ? (page.at(-1)?.name ?? null) : null;
+    return { records: page.map(({ record }) => record), next };
   }
 
   // --- changing ---
@@ -228,11 +228,11 @@ export class Namespaces implements PathsTaken {
   // --- inside a transaction ---
 
   #create(tx: Tx, { parent, name, row }: Claim, metadata: Metadata): NamespaceRecord {
-    const { pathsTaken = [], most = MAX_NAMESPACES } = this.#options;
+    const { pathsTaken = [], maxNamespaces = MAX_NAMESPACES } = this.#options;
     const path = parent.path === "" ? name : `${parent.path}/${name}`;
     if (path.split("/").length > MAX_DEPTH) throw failures.tooDeep(MAX_DEPTH);
     if (path.length > MAX_PATH) throw failures.pathTooLong(MAX_PATH);
-    if (this.#tree.size >= most) throw failures.tooMany(most);
+    if (this.#tree.size >= maxNamespaces) throw failures.tooMany(maxNamespaces);
     for (const other of pathsTaken) {
       const by = other.takenBy(tx, parent, name);
       if (by !== null) throw failures.pathTaken(by);

@@ -67,10 +67,10 @@ export class Dialling {
     for (const address of found) {
       const why = allowed.refusal(address, to);
       if (why === null) continue;
-      const told = isIP(host) === 0 ? "its name stands for" : "it is";
+      const reason = isIP(host) === 0 ? "its name stands for" : "it is";
       throw new OutboundError(
         "forbidden",
-        `${host}:${to.port} may not be called: ${told} ${why}, which outbound_allow of the ` +
+        `${host}:${to.port} may not be called: ${reason} ${why}, which outbound_allow of the ` +
           `server's configuration does not list`,
       );
     }

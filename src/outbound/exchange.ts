@@ -24,11 +24,11 @@ const BODILESS = new Set(["GET", "HEAD"]);
 
 /** The whole answer. Throws OutboundError and nothing else. */
 export async function exchange(
-  asked: OutboundRequest,
+  outbound: OutboundRequest,
   connections: Connections,
   timers: Timers,
 ): Promise<OutboundAnswer> {
-  const call = new Call(asked, connections, timers, { renewed: isStream(asked.body) });
+  const call = new Call(outbound, connections, timers, { renewed: isStream(outbound.body) });
   const { status, headers, body } = await call.open();
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(part);
@@ -37,21 +37,21 @@ export async function exchange(
 
 /** The answer's head, and its body as it comes. */
 export function open(
-  asked: OutboundRequest,
+  outbound: OutboundRequest,
   connections: Connections,
   timers: Timers,
 ): Promise<OpenedAnswer> {
-  return new Call(asked, connections, timers, { renewed: true }).open();
+  return new Call(outbound, connections, timers, { renewed: true }).open();
 }
 
 class Call {
-  readonly #asked: OutboundRequest;
+  readonly #outbound: OutboundRequest;
   readonly #host: string;
   readonly #connections: Connections;
   readonly #timers: Timers;
   /** Whether its time begins anew whenever something goes on. */
   readonly #renewed: boolean;
-  readonly #given = Promise.withResolvers<never>(); // rejected when it is given up
+  readonly #abandoned = Promise.withResolvers<never>(); // rejected when it is given up
   #request: ClientRequest | null = null;
   #timer: Timer | null = null;
   #end: (() => void) | null = null;
@@ -60,25 +60,25 @@ class Call {
     this.#giveUp(new OutboundError("aborted", `a call to ${this.#host} was given up`));
 
   constructor(
-    asked: OutboundRequest,
+    outbound: OutboundRequest,
     connections: Connections,
     timers: Timers,
     { renewed }: { readonly renewed: boolean },
   ) {
-    this.#asked = asked;
-    this.#host = asked.url.hostname;
+    this.#outbound = outbound;
+    this.#host = outbound.url.hostname;
     this.#connections = connections;
     this.#timers = timers;
     this.#renewed = renewed;
-    this.#given.promise.catch(() => {}); // nobody may be waiting at that moment
+    this.#abandoned.promise.catch(() => {}); // nobody may be waiting at that moment
   }
 
   async open(): Promise<OpenedAnswer> {
-    const { signal, body } = this.#asked;
+    const { signal, body } = this.#outbound;
     if (signal.aborted) {
       throw new OutboundError("aborted", `a call to ${this.#host} was given up`);
     }
-    const request = begin(this.#asked, this.#connections);
+    const request = begin(this.#outbound, this.#connections);
     this.#request = request;
     const answered = Promise.withResolvers<IncomingMessage>();
     request.once("socket", () => {
@@ -98,9 +98,9 @@ class Call {
     try {
       if (isStream(body)) void this.#feed(request, body);
       else request.end(bytesOf(body) ?? undefined);
-      response = await Promise.race([answered.promise, this.#given.promise]);
+      response = await Promise.race([answered.promise, this.#abandoned.promise]);
       this.#progress();
-      const headers = checkedHeaders(response, this.#asked);
+      const headers = checkedHeaders(response, this.#outbound);
       return { status: response.statusCode ?? 0, headers, body: this.#body(response) };
     } catch (error) {
       response?.destroy(); // first: ending the request would read the rest and keep the connection
@@ -119,7 +119,7 @@ class Call {
         bytes += chunk.length;
         if (bytes > length) throw new Error("longer than announced");
         if (!request.write(chunk)) {
-          await Promise.race([drained(request), this.#given.promise]);
+          await Promise.race([drained(request), this.#abandoned.promise]);
         }
         this.#progress();
       }
@@ -136,13 +136,13 @@ class Call {
   }
 
   async *#body(response: IncomingMessage): AsyncGenerator<Uint8Array, void, void> {
-    const { maxBytes = MAX_BYTES } = this.#asked;
+    const { maxBytes = MAX_BYTES } = this.#outbound;
     let length = 0;
     let whole = false;
     const parts = response[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await Promise.race([parts.next(), this.#given.promise]);
+        const next = await Promise.race([parts.next(), this.#abandoned.promise]);
         if (next.done === true) break;
         this.#progress();
         const part: unknown = next.value;
@@ -170,7 +170,7 @@ class Call {
   }
 
   #restart(): void {
-    const { within = WITHIN_MS } = this.#asked;
+    const { within = WITHIN_MS } = this.#outbound;
     this.#timer?.cancel();
     this.#timer = this.#timers.after(BigInt(within) * MILLISECOND, () =>
       this.#giveUp(this.#broken("it took too long")),
@@ -178,7 +178,7 @@ class Call {
   }
 
   #giveUp(error: OutboundError): void {
-    this.#given.reject(error);
+    this.#abandoned.reject(error);
     this.#request?.destroy();
   }
 
@@ -187,7 +187,7 @@ class Call {
     this.#timer = null;
     this.#end?.();
     this.#end = null;
-    this.#asked.signal.removeEventListener("abort", this.#abort);
+    this.#outbound.signal.removeEventListener("abort", this.#abort);
   }
 
   #broken(why: string): OutboundError {
@@ -214,15 +214,15 @@ async function drained(request: ClientRequest): Promise<void> {
   request.off("close", resolve);
 }
 
-function begin(asked: OutboundRequest, connections: Connections): ClientRequest {
-  const { method, url, body } = asked;
+function begin(outbound: OutboundRequest, connections: Connections): ClientRequest {
+  const { method, url, body } = outbound;
   const refuse = (what: string): never => {
     throw new OutboundError("forbidden", `a request to ${url.hostname} may not be sent: ${what}`);
   };
   if (!METHOD.test(method)) refuse("its method is none");
   if (body !== undefined && BODILESS.has(method)) refuse(`a ${method} has no body`);
   const length = isStream(body) ? body.length : (bytesOf(body)?.length ?? null);
-  const headers = sentHeaders(asked, length ?? (BODILESS.has(method) ? null : 0));
+  const headers = sentHeaders(outbound, length ?? (BODILESS.has(method) ? null : 0));
   try {
     const request = ask({
       agent: connections,

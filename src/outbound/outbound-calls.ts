@@ -84,9 +84,9 @@ export class OutboundCalls {
   #checkAddress(field: string, to: Destination): void {
     const why = this.#allowed.refusal(to.host, to);
     if (why === null) return;
-    const told = `${to.host}:${to.port} may not be called: it is ${why}`;
+    const message = `${to.host}:${to.port} may not be called: it is ${why}`;
     const cure = "which outbound_allow of the server's configuration does not list";
-    throw endpointInvalid(field, `${told}, ${cure}`);
+    throw endpointInvalid(field, `${message}, ${cure}`);
   }
 
   #connectionsFor(mountUuid: string, request: OutboundRequest): Connections {

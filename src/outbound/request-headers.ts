@@ -29,8 +29,8 @@ export function sentHeaders(
   };
   const sent = new Map<string, string>();
   let bytes = 0;
-  for (const [given, value] of Object.entries(headers)) {
-    const name = given.toLowerCase();
+  for (const [original, value] of Object.entries(headers)) {
+    const name = original.toLowerCase();
     if (!TOKEN.test(name)) refuse("a header has no name");
     if (!VALUE.test(value)) refuse(`the header ${name} holds a character that no header may hold`);
     if (OURS.has(name)) refuse(`the header ${name} is not for the caller to set`);

@@ -28,7 +28,7 @@ export interface AclPolicyDesk {
 
 const endpoint = endpointsOf<AclPolicyDesk>();
 
-const MOST = 10_000;
+const MAX_LISTED = 10_000;
 const MAX_DESCRIPTION = 256;
 /** What callers without a token are judged by elsewhere: anybody may know it. */
 const ANONYMOUS = "anonymous";
@@ -46,18 +46,18 @@ const stub = out.object(members);
 const record = out.object({ ...members, Rules: out.string("The document.") });
 
 const { region, stale } = query;
-const shown = { stale, region, index: refusedUnless0(query.index), wait: query.wait };
+const options = { stale, region, index: refusedUnless0(query.index), wait: query.wait };
 const paged = { perPage: query.perPage, nextToken: query.nextToken, reverse: query.reverse };
 const listed = {
   prefix: wire.query("prefix").string("Only names that begin so.").default(""),
   ...paged,
-  ...shown,
+  ...options,
   filter: refusedUnlessEmpty(query.filter),
 };
 const name = wire
   .path("name", { folds: "case", called: "policy name" })
   .string("Name of the policy.");
-const given = {
+const fields = {
   name: wire.body("Name").string("Name of the policy, as in the path.").default(""),
   description: wire.body("Description").string("For people.", { max: MAX_DESCRIPTION }).default(""),
   rules: decoded(wire.body("Rules").string("The document: an ACL policy.").default("")),
@@ -107,7 +107,7 @@ export const aclViewsApi = [
     summary: "Read an ACL policy: for management, and for tokens that carry it.",
     access: access.token,
     folderText: "Missing Policy Name",
-    input: { name, ...shown },
+    input: { name, ...options },
     output: record,
     handler: (room, input, context) => read(room, context, input),
   }),
@@ -117,7 +117,7 @@ export const aclViewsApi = [
     path: "/acl/policy/:name+",
     summary: "Write an ACL policy.",
     description: WRITES,
-    input: { path: name, ...given },
+    input: { path: name, ...fields },
     output: out.nothing,
     handler: (room, input, context) => write(room, context, input.path, input),
   }),
@@ -136,7 +136,7 @@ export const aclViewsApi = [
     path: `/acl/policy/${ANONYMOUS}`,
     summary: "Read the ACL policy for callers without a token; everybody may.",
     access: access.openWithCaller,
-    input: shown,
+    input: options,
     output: record,
     handler: (room, input, context) => read(room, context, { ...input, name: ANONYMOUS }),
   }),
@@ -146,7 +146,7 @@ export const aclViewsApi = [
     path: `/acl/policy/${ANONYMOUS}`,
     summary: "Write the ACL policy for callers without a token.",
     description: WRITES,
-    input: given,
+    input: fields,
     output: out.nothing,
     handler: (room, input, context) => write(room, context, ANONYMOUS, input),
   }),
@@ -179,7 +179,7 @@ async function list(room: AclPolicyDesk, input: InputOf<typeof listed>, context:
   const next = from[page.keys.length];
   const cursor = next === undefined ? {} : { "X-Service-NextToken": next };
   const cut = perPage === 0 && next !== undefined;
-  return reply(Object.values(page.shown), {
+  return reply(Object.values(page.documents), {
     headers: { ...READ_HEADERS, ...cursor },
     warnings: cut ? ["there are more than one answer shows; go on with next_token"] : [],
   });
@@ -204,7 +204,7 @@ function read(
 function namesFor(policies: Policies, context: RequestContext): readonly string[] {
   const { id } = context.namespace;
   if (context.caller?.type === "management") {
-    return policies.names(id, { limit: MOST }).names.filter((one) => one !== ROOT);
+    return policies.names(id, { limit: MAX_LISTED }).names.filter((one) => one !== ROOT);
   }
   return [...carried(context)].filter((one) => policies.read(id, one) !== null).toSorted();
 }
@@ -232,7 +232,7 @@ async function write(
   room: AclPolicyDesk,
   { namespace }: RequestContext,
   path: string,
-  input: InputOf<typeof given>,
+  input: InputOf<typeof fields>,
 ) {
   query.checkRegion(input.region, room.region);
   const { rules, description, jobs } = input;

@@ -7,7 +7,7 @@ import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import { listing, prefix } from "./policy-fields.ts";
-import { more, openPage, SHOWN } from "./policy-pages.ts";
+import { more, openPage, PAGE_BOUNDS } from "./policy-pages.ts";
 import type { NamePage, Names } from "./policy-rows.ts";
 
 /** The policies of one kind, as lists need them. */
@@ -35,9 +35,9 @@ export function listEndpoints<Room, R extends { readonly text: string }>(of: Lis
   const detailed = async (room: Room, namespaceId: string, names: Names, folder: string) => {
     await shelf(room).turn?.();
     const open = (name: string) => shelf(room).read(namespaceId, folder + name);
-    const shown = (record: R, name: string) => show(folder + name, record);
-    const page = atOnce(openPage(names, open, shown, SHOWN));
-    return reply({ keys: page.keys, key_info: page.shown }, more(page.next));
+    const showRecord = (record: R, name: string) => show(folder + name, record);
+    const page = atOnce(openPage(names, open, showRecord, PAGE_BOUNDS));
+    return reply({ keys: page.keys, key_info: page.documents }, more(page.next));
   };
   return [
     endpoint({
@@ -70,8 +70,8 @@ export function listEndpoints<Room, R extends { readonly text: string }>(of: Lis
       access: access.capability,
       input: { prefix, ...listing },
       output: out.keys("Names below the folder, and what a read would give for each."),
-      handler: (room, { prefix: given, ...page }, { namespace: { id } }) => {
-        const folder = `${given}/`;
+      handler: (room, { prefix: typed, ...page }, { namespace: { id } }) => {
+        const folder = `${typed}/`;
         return detailed(room, id, shelf(room).below(id, folder, page), folder);
       },
     }),

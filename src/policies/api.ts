@@ -150,8 +150,8 @@ function read(
 
 async function write(policies: Policies, { namespace }: RequestContext, change: PolicyChange) {
   const { name, record, warnings } = await policies.write(namespace.id, change);
-  const shown = change.trial === true ? aclOf(name, record) : undefined;
-  return reply(shown, { warnings });
+  const acl = change.trial === true ? aclOf(name, record) : undefined;
+  return reply(acl, { warnings });
 }
 
 async function remove(

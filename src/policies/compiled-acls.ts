@@ -207,8 +207,8 @@ export class CompiledAcls {
 /** Folded, with the built-in default unless the token was made without it. `root` on a client token means nothing (T-B10). */
 function namesOf(caller: Caller): Set<string> {
   const names = new Set(caller.withoutDefault === true ? [] : [DEFAULT]);
-  for (const given of caller.policies) {
-    const name = policyName(given);
+  for (const policy of caller.policies) {
+    const name = policyName(policy);
     if (name !== null && name !== ROOT) names.add(name);
   }
   return names;

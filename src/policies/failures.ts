@@ -32,8 +32,8 @@ export function notWritable(name: string): Failure {
 }
 
 export function notDeletable(name: string): Failure {
-  const shown = name === "default" ? name : `"${name}"`;
-  return new Failure("invalid", "policy-built-in", `cannot delete ${shown} policy`);
+  const display = name === "default" ? name : `"${name}"`;
+  return new Failure("invalid", "policy-built-in", `cannot delete ${display} policy`);
 }
 
 /**
@@ -95,9 +95,9 @@ export function levelMissing(): Failure {
  * @code policy-level-invalid There is no such enforcement level.
  * @remedy Use one that the text lists.
  */
-export function levelInvalid(given: string, accepted: readonly string[]): Failure {
+export function levelInvalid(text: string, accepted: readonly string[]): Failure {
   const words = accepted.map((level) => `"${level}"`).join(", ");
-  const message = `invalid enforcement_level ${showName(given)}: must be one of ${words}`;
+  const message = `invalid enforcement_level ${showName(text)}: must be one of ${words}`;
   return new Failure("invalid", "policy-level-invalid", message);
 }
 

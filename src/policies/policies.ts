@@ -93,9 +93,9 @@ export class Policies {
   }
 
   /** What a name on a token stands for; null when for nothing. */
-  kindOf(namespaceId: string, given: string): "acl" | "rgp" | null {
-    if (builtIn.isAlwaysThere(given)) return "acl"; // as of most tokens: nothing needs to be read
-    const name = policyName(given);
+  kindOf(namespaceId: string, policy: string): "acl" | "rgp" | null {
+    if (builtIn.isAlwaysThere(policy)) return "acl"; // as of most tokens: nothing needs to be read
+    const name = policyName(policy);
     if (name !== null && this.read(namespaceId, name) !== null) return "acl";
     return name === null || this.#rgps.get(namespaceId, name) === null ? null : "rgp";
   }
@@ -130,14 +130,14 @@ export class Policies {
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
     const { text } = change;
-    const given =
+    const policy =
       text === undefined ? null : await this.inSlices(slicedPolicyText(text, readAclDocument));
     const end = endOf(change, this.#clock);
     const next = (tx: Tx | null) => {
       const before = this.#rows.get(namespaceId, name, tx);
       if (this.#rgps.get(namespaceId, name, tx) !== null) throw failures.nameShared();
       const moment = tx ?? { index: this.#shared.index + 1n, time: this.#clock.now() };
-      return successor(before, change, { text: given?.text, end }, moment);
+      return successor(before, change, { text: policy?.text, end }, moment);
     };
     const put = (tx: Tx) => {
       const record = next(tx);
@@ -147,8 +147,8 @@ export class Policies {
       return record;
     };
     const record = change.trial === true ? next(null) : await this.#shared.write(put);
-    if (given !== null) {
-      const { rules } = given.document;
+    if (policy !== null) {
+      const { rules } = policy.document;
       warnings.push(...(await this.inSlices(warningsOf(rules))));
       if (this.#places !== null) {
         warnings.push(...(await this.inSlices(placeWarnings(rules, namespaceId, this.#places))));

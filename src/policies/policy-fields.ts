@@ -50,7 +50,7 @@ const expires: Field<Instant | null | undefined> = {
   schema: { type: "string", format: "date-time", nullable: true, description: EXPIRATION },
   clears: true,
   canonical: canonicalTime,
-  read: (given) => (given === undefined ? undefined : parseTime(given)),
+  read: (value) => (value === undefined ? undefined : parseTime(value)),
 };
 
 const ttl = orNull(
@@ -116,33 +116,33 @@ export const prefix = wire
 export function decoded(field: Field<string>): Field<string> {
   return {
     ...fieldOf(field),
-    canonical: (given) => (typeof given === "string" ? plainPolicyText(given) : undefined),
-    read: (given) => plainPolicyText(field.read(given)),
+    canonical: (value) => (typeof value === "string" ? plainPolicyText(value) : undefined),
+    read: (value) => plainPolicyText(field.read(value)),
   };
 }
 
 /** Absent and null are as empty, which the room refuses in its words. */
 function orEmpty(field: Field<string>): Field<string> {
-  return { ...fieldOf(field), read: (given) => (isNone(given) ? "" : field.read(given)) };
+  return { ...fieldOf(field), read: (value) => (isNone(value) ? "" : field.read(value)) };
 }
 
 function orNone(field: Field<readonly string[]>): Field<readonly string[]> {
-  return { ...fieldOf(field), read: (given) => (isNone(given) ? [] : field.read(given)) };
+  return { ...fieldOf(field), read: (value) => (isNone(value) ? [] : field.read(value)) };
 }
 
 /** As in every merge patch, null takes the value away. */
 function orNull<T>(field: Field<T>): Field<T | null> {
-  const read = (given: JsonValue | undefined) => (given === null ? null : field.read(given));
+  const read = (value: JsonValue | undefined) => (value === null ? null : field.read(value));
   return { ...fieldOf(field), clears: true, read };
 }
 
 /** Null would take it away, which the room refuses. */
 function ifNeeds<T>(field: Field<T>): Field<T | undefined> {
-  const read = (given: JsonValue | undefined) =>
-    given === undefined ? undefined : field.read(given);
+  const read = (value: JsonValue | undefined) =>
+    value === undefined ? undefined : field.read(value);
   return { ...fieldOf(field), required: false, clears: true, read };
 }
 
-function isNone(given: JsonValue | undefined): boolean {
-  return given === undefined || given === null;
+function isNone(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null;
 }

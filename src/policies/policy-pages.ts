@@ -11,13 +11,13 @@ export interface PageBounds {
 }
 
 /** Where the answer holds the documents, which it is written and recorded with. */
-export const SHOWN: PageBounds = { characters: 256 * 1024, documents: 1_000 };
+export const PAGE_BOUNDS: PageBounds = { characters: 256 * 1024, documents: 1_000 };
 /** Where they are only looked at. */
 export const LOOKED_AT: PageBounds = { characters: 4 * 1024 * 1024, documents: 10_000 };
 
 interface OpenedPage<T> {
   readonly keys: readonly string[];
-  readonly shown: Readonly<Record<string, T>>;
+  readonly documents: Readonly<Record<string, T>>;
   readonly next: string | null;
 }
 
@@ -26,22 +26,22 @@ export function* openPage<R extends { readonly text: string }, T>(
   { names, next }: Names,
   open: (name: string) => R | null,
   show: (record: R, name: string) => T,
-  most: PageBounds,
+  bounds: PageBounds,
 ): Sliced<OpenedPage<T>> {
   const keys: string[] = [];
-  const shown: [string, T][] = [];
+  const documents: [string, T][] = [];
   const page = (following: string | null) => {
-    return { keys, shown: Object.fromEntries(shown), next: following };
+    return { keys, documents: Object.fromEntries(documents), next: following };
   };
   let read = 0;
   for (const name of names) {
     yield;
     const record = name.endsWith("/") ? null : open(name);
     read += record?.text.length ?? 0;
-    const full = read > most.characters || shown.length >= most.documents;
+    const full = read > bounds.characters || documents.length >= bounds.documents;
     if (full && keys.length > 0) return page(keys.at(-1) ?? null);
     keys.push(name);
-    if (record !== null) shown.push([name, show(record, name)]);
+    if (record !== null) documents.push([name, show(record, name)]);
   }
   return page(next);
 }

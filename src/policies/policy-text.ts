@@ -5,15 +5,15 @@ import { fromBase64, text, utf8 } from "@holdfast/shared/bytes";
 import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 import { textMissing } from "./failures.ts";
 
-export interface GivenPolicy<D> {
+export interface ParsedPolicy<D> {
   readonly text: string;
   readonly document: D;
 }
 
 /** Throws what is wrong with the text. */
-export function readPolicyText<D>(given: string, parse: (text: string) => D): GivenPolicy<D> {
+export function readPolicyText<D>(sent: string, parse: (text: string) => D): ParsedPolicy<D> {
   return atOnce(
-    slicedPolicyText(given, function* (text) {
+    slicedPolicyText(sent, function* (text) {
       yield;
       return parse(text);
     }),
@@ -22,14 +22,14 @@ export function readPolicyText<D>(given: string, parse: (text: string) => D): Gi
 
 /** The same in slices. */
 export function* slicedPolicyText<D>(
-  given: string,
+  sent: string,
   parse: (text: string) => Sliced<D>,
-): Sliced<GivenPolicy<D>> {
-  if (given.trim() === "") throw textMissing();
+): Sliced<ParsedPolicy<D>> {
+  if (sent.trim() === "") throw textMissing();
   try {
-    return { text: given, document: yield* parse(given) };
+    return { text: sent, document: yield* parse(sent) };
   } catch (asSent) {
-    const decoded = decodedText(given);
+    const decoded = decodedText(sent);
     if (decoded === null) throw asSent;
     try {
       return { text: decoded, document: yield* parse(decoded) };
@@ -41,8 +41,8 @@ export function* slicedPolicyText<D>(
 }
 
 /** The text that will be read, however often it was encoded: rules on parameters and programs look at this. */
-export function plainPolicyText(given: string): string {
-  let text = given;
+export function plainPolicyText(policy: string): string {
+  let text = policy;
   for (;;) {
     const decoded = decodedText(text); // a quarter shorter each time
     // Nothing that is written for people has these; base64 of anything else is text as it stands.
@@ -58,10 +58,10 @@ const LONGEST_ENCODED = 512 * 1024;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 
-function decodedText(given: string): string | null {
+function decodedText(encoded: string): string | null {
   // Nearly every document has a blank or a brace.
-  if (given.length > LONGEST_ENCODED || /[^A-Za-z0-9+/=\r\n]/.test(given)) return null;
-  const written = withoutLineEnds(given); // commands wrap it and end it with a line
+  if (encoded.length > LONGEST_ENCODED || /[^A-Za-z0-9+/=\r\n]/.test(encoded)) return null;
+  const written = withoutLineEnds(encoded); // commands wrap it and end it with a line
   if (written.length % 4 !== 0) return null; // padded, as other servers want it
   const bytes = fromBase64(written);
   if (bytes === null) return null;

@@ -47,28 +47,28 @@ export const olderList = out.object({
   policies: out.list(out.string("Name of a policy."), "The same."),
 });
 
-type Shown<K extends keyof typeof shapes> = OutputOf<(typeof shapes)[K]>;
+type View<K extends keyof typeof shapes> = OutputOf<(typeof shapes)[K]>;
 
-export function aclOf(called: string, record: PolicyRecord): Shown<"acl"> {
+export function aclOf(called: string, record: PolicyRecord): View<"acl"> {
   return { name: called, policy: record.text, ...versionOf(record) };
 }
 
-export function olderOf(called: string, record: PolicyRecord): Shown<"older"> {
+export function olderOf(called: string, record: PolicyRecord): View<"older"> {
   return { name: called, rules: record.text, ...versionOf(record) };
 }
 
-export function rgpOf(called: string, record: GoverningRecord): Shown<"rgp"> {
+export function rgpOf(called: string, record: GoverningRecord): View<"rgp"> {
   const { text, level: enforcement_level } = record;
   return { name: called, policy: text, enforcement_level, ...versionOf(record) };
 }
 
-export function egpOf(called: string, record: GoverningRecord): Shown<"egp"> {
+export function egpOf(called: string, record: GoverningRecord): View<"egp"> {
   return { ...rgpOf(called, record), paths: record.paths };
 }
 
 /** As lists show them: `secret/*` is the path `secret/` and a glob. */
-export function guardedBy({ paths: given }: GoverningRecord): OutputOf<typeof guarded> {
-  return readEgpPaths(given);
+export function guardedBy({ paths: texts }: GoverningRecord): OutputOf<typeof guarded> {
+  return readEgpPaths(texts);
 }
 
 function versionOf({ version: count, modified, casRequired, expires }: PolicyRecord) {

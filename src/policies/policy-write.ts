@@ -57,13 +57,13 @@ export function endOf({ expires, ttl }: PolicyChange, clock: Clock): Instant | n
 export function successor(
   before: PolicyRecord | null,
   change: PolicyChange,
-  given: { readonly text: string | undefined; readonly end: Instant | null | undefined },
+  sent: { readonly text: string | undefined; readonly end: Instant | null | undefined },
   { index, time }: Moment,
 ): PolicyRecord {
   const base = change.partial === true ? before : null;
   if (change.partial === true && before === null) throw failures.absent();
   checkVersion(before, change.cas);
-  const text = given.text ?? base?.text;
+  const text = sent.text ?? base?.text;
   if (text === undefined) throw failures.textMissing();
   const description = change.description ?? before?.description ?? "";
   return {
@@ -73,7 +73,7 @@ export function successor(
     created: before?.created ?? index,
     written: index,
     casRequired: change.casRequired ?? base?.casRequired ?? false,
-    expires: given.end === undefined ? (base?.expires ?? null) : given.end,
+    expires: sent.end === undefined ? (base?.expires ?? null) : sent.end,
     ...(description === "" ? {} : { description }),
   };
 }

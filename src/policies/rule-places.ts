@@ -5,7 +5,7 @@ import type { Sliced } from "@holdfast/shared/sliced";
 import type { AclRule } from "../acl/rule.ts";
 import { showName } from "../document/document-failure.ts";
 
-const MOST = 100; // an answer is read by people
+const MAX_WARNINGS = 100; // an answer is read by people
 
 /** What is mounted, as far as rules are concerned. */
 export interface RulePlaces {
@@ -28,7 +28,7 @@ export function* placeWarnings(
       places.problemOf(namespaceId, knownSegments(rule));
     if (problem === null) continue;
     warnings.push(`path ${showName(rule.label)} on line ${rule.position.line}: ${problem}`);
-    if (warnings.length >= MOST) break;
+    if (warnings.length >= MAX_WARNINGS) break;
   }
   return warnings;
 }

@@ -82,8 +82,8 @@ test("patterns that make others backtrack are answered, and large ones are paid 
     const constant = judge(`request.data.s.matches("${pattern}")`, { s: text });
     assert.deepEqual([constant.passed, constant.error], [false, null], pattern);
     assert.ok(constant.steps < MAX_STEPS);
-    const given = judge("request.data.s.matches(request.data.p)", { s: text, p: pattern });
-    assert.deepEqual([given.passed, given.error], [false, null], pattern);
+    const verdict = judge("request.data.s.matches(request.data.p)", { s: text, p: pattern });
+    assert.deepEqual([verdict.passed, verdict.error], [false, null], pattern);
   }
   const heavy = { s: "a".repeat(60_000), p: "(a?){100}a{100}" };
   assert.match(judge("request.data.s.matches(request.data.p)", heavy).error ?? "", /budget/);

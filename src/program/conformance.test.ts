@@ -30,20 +30,20 @@ function* rowsOf(suite: Suite, path: string): Generator<{ path: string; row: Row
 function literal(value: JsonValue | undefined): string | null {
   if (value === undefined) return "true";
   if (!isObject(value)) return null;
-  const [[kind, given] = ["", null]] = Object.entries(value);
-  const plain = typeof given === "object" ? "" : `${given}`;
+  const [[kind, content] = ["", null]] = Object.entries(value);
+  const plain = typeof content === "object" ? "" : `${content}`;
   if (kind === "boolValue") return plain;
   if (kind === "nullValue") return "null";
   if (kind === "int64Value") return `(${plain})`;
   if (kind === "uint64Value") return `${plain}u`;
-  if (kind === "stringValue") return JSON.stringify(given);
-  if (kind === "doubleValue" && typeof given === "number") return `double("${given}")`;
-  if (kind === "bytesValue" && typeof given === "string") {
-    const bytes = Array.from(Buffer.from(given, "base64"));
+  if (kind === "stringValue") return JSON.stringify(content);
+  if (kind === "doubleValue" && typeof content === "number") return `double("${content}")`;
+  if (kind === "bytesValue" && typeof content === "string") {
+    const bytes = Array.from(Buffer.from(content, "base64"));
     return `b"${bytes.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("")}"`;
   }
-  if (kind !== "listValue" || !isObject(given)) return null;
-  const values = given["values"] ?? [];
+  if (kind !== "listValue" || !isObject(content)) return null;
+  const values = content["values"] ?? [];
   const items = Array.isArray(values) ? values.map((item: JsonValue) => literal(item)) : [null];
   return items.includes(null) ? null : `[${items.join(", ")}]`;
 }

@@ -402,10 +402,10 @@ test("whatever the document and the request, there is a refusal or a verdict, an
   });
   let ran = 0;
   fc.assert(
-    fc.property(fc.array(pieces, { maxLength: 14 }), data, (parts, given) => {
+    fc.property(fc.array(pieces, { maxLength: 14 }), data, (parts, values) => {
       try {
         const program = parseProgram(parts.join(""));
-        const verdict = program.evaluate(testInput({ request: { data: given } }));
+        const verdict = program.evaluate(testInput({ request: { data: values } }));
         assert.equal(typeof verdict.passed, "boolean");
         assert.ok(verdict.error === null || !verdict.passed);
         ran += 1;

@@ -88,8 +88,8 @@ export const leaseQuotasApi = [
         .optional(),
     },
     output: out.nothing,
-    async handler(quotas, { name: called, ...asked }, context) {
-      await quotas.set(called, asked, (exists) => context.confirmExists(exists));
+    async handler(quotas, { name: called, ...quota }, context) {
+      await quotas.set(called, quota, (exists) => context.confirmExists(exists));
       return undefined;
     },
   }),

@@ -85,7 +85,7 @@ test("a rate is required, and out-of-range intervals are refused with their boun
 test("whether a quota exists is known before it is written, for create or update", async () => {
   const { ask, quotas } = await served();
   const write = quotasApi.find(({ name }) => name === "writeRateLimitQuota");
-  const exists = (name: string) => write?.exists?.(quotas, { name }, ask.asked);
+  const exists = (name: string) => write?.exists?.(quotas, { name }, ask.context);
   assert.equal(exists("a"), false);
   await ask("writeRateLimitQuota", { name: "a", rate: 1 });
   assert.equal(exists("a"), true);

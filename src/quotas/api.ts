@@ -162,8 +162,8 @@ export const quotasApi = [
         .optional(),
     },
     output: out.nothing,
-    async handler(quotas, { name: called, ...asked }, context) {
-      await quotas.set(called, asked, (exists) => context.confirmExists(exists));
+    async handler(quotas, { name: called, ...quota }, context) {
+      await quotas.set(called, quota, (exists) => context.confirmExists(exists));
       return undefined;
     },
   }),

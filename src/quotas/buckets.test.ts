@@ -61,12 +61,12 @@ test("the verdict says what is left and when all of it is back", () => {
 test("10⁶ addresses do not grow the memory beyond its bound", () => {
   const meters = new Meters();
   const quotas = [1, 2, 3].map((rate) => meters.meter({ rate, interval: SECOND, block: 0 }));
-  let most = 0;
+  let max = 0;
   for (let i = 0; i < 1_000_000; i++) {
     quotas[i % 3]!.take(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, i);
-    if (i % 10_000 === 0) most = Math.max(most, meters.size);
+    if (i % 10_000 === 0) max = Math.max(max, meters.size);
   }
-  assert.ok(most > 65_536 && most <= 131_072, String(most));
+  assert.ok(max > 65_536 && max <= 131_072, String(max));
 });
 
 test("a client that keeps asking is not forgotten among many others", () => {

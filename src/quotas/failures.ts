@@ -110,8 +110,8 @@ export function pathTaken(name: string): Failure {
  * @code quota-too-many There are as many quotas as there may be.
  * @remedy Delete one first.
  */
-export function tooMany(most: number): Failure {
-  const message = `there are ${most} quotas already, which is the most; delete one first`;
+export function tooMany(max: number): Failure {
+  const message = `there are ${max} quotas already, which is the most; delete one first`;
   return new Failure("invalid", "quota-too-many", message);
 }
 

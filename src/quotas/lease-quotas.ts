@@ -74,11 +74,11 @@ export class LeaseQuotas {
 
   async set(
     name: string,
-    asked: quotas.LeaseQuotaAsked,
+    input: quotas.LeaseQuotaInput,
     check?: (exists: boolean) => void,
   ): Promise<void> {
     quotas.checkName(name);
-    const spelt = { ...asked, path: this.#options.spelling?.(asked.path) ?? asked.path };
+    const spelt = { ...input, path: this.#options.spelling?.(input.path) ?? input.path };
     await this.#records.set(name, quotas.makeLeaseQuota(spelt, this.#options.classify), check);
   }
 

@@ -6,7 +6,7 @@ import type { View } from "../barrier/view.ts";
 import * as failures from "./failures.ts";
 import { checkName } from "./quota.ts";
 
-const MOST = 1000; // patterns among them are tried one by one
+const MAX_QUOTAS = 1000; // patterns among them are tried one by one
 
 export class QuotaRecords<Q extends { readonly path: string }> {
   readonly #view: View;
@@ -19,7 +19,7 @@ export class QuotaRecords<Q extends { readonly path: string }> {
   }
 
   names(): string[] {
-    return this.#view.list("", { limit: MOST });
+    return this.#view.list("", { limit: MAX_QUOTAS });
   }
 
   /** Null when there is none. */
@@ -39,13 +39,13 @@ export class QuotaRecords<Q extends { readonly path: string }> {
   async set(name: string, quota: Q, check?: (exists: boolean) => void): Promise<void> {
     checkName(name);
     await this.#view.write((tx) => {
-      const stored = tx.records("", this.#codec, { limit: MOST + 1 });
+      const stored = tx.records("", this.#codec, { limit: MAX_QUOTAS + 1 });
       const others = stored.filter(({ key }) => key !== name);
       check?.(others.length < stored.length);
       // Two on one path would leave it to chance which of them applies.
       const same = others.find(({ value }) => value.path === quota.path);
       if (same !== undefined) throw failures.pathTaken(same.key);
-      if (others.length >= MOST) throw failures.tooMany(MOST);
+      if (others.length >= MAX_QUOTAS) throw failures.tooMany(MAX_QUOTAS);
       tx.put(name, quota, this.#codec);
     });
   }

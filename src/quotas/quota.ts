@@ -39,7 +39,7 @@ export const quotaCodec = jsonCodec<Quota>();
 export const leaseQuotaCodec = jsonCodec<LeaseQuota>();
 export const configCodec = jsonCodec<QuotaConfig>();
 
-export interface QuotaAsked {
+export interface QuotaInput {
   readonly path: string;
   readonly rate: number;
   readonly interval: Nanos;
@@ -48,7 +48,7 @@ export interface QuotaAsked {
   readonly inheritable: boolean | undefined;
 }
 
-export interface LeaseQuotaAsked {
+export interface LeaseQuotaInput {
   readonly path: string;
   readonly maxLeases: number;
   readonly role: string;
@@ -61,38 +61,38 @@ export function checkName(name: string): void {
 
 /** `classify` says what the segments of a path lead to; null for nothing. */
 export function makeQuota(
-  asked: QuotaAsked,
+  quota: QuotaInput,
   classify: (segments: readonly string[]) => PlaceKind | null,
 ): Quota {
-  if (!(asked.rate > 0)) throw failures.rateNotPositive();
-  if (asked.role !== "") throw failures.roleUnsupported();
-  const path = canonicalPlace(asked.path, classify);
+  if (!(quota.rate > 0)) throw failures.rateNotPositive();
+  if (quota.role !== "") throw failures.roleUnsupported();
+  const path = canonicalPlace(quota.path, classify);
   return {
     path,
-    rate: asked.rate,
+    rate: quota.rate,
     // Both are bounded by their fields, far below what a number holds exactly.
-    interval: Number(asked.interval),
-    blockInterval: Number(asked.blockInterval),
-    inheritable: inheritance(path, asked.inheritable, classify),
+    interval: Number(quota.interval),
+    blockInterval: Number(quota.blockInterval),
+    inheritable: inheritance(path, quota.inheritable, classify),
   };
 }
 
 export function makeLeaseQuota(
-  asked: LeaseQuotaAsked,
+  quota: LeaseQuotaInput,
   classify: (segments: readonly string[]) => PlaceKind | null,
 ): LeaseQuota {
-  if (asked.role !== "") throw failures.roleUnsupported();
-  const path = canonicalPlace(asked.path, classify);
-  const inheritable = inheritance(path, asked.inheritable, classify);
-  return { path, maxLeases: asked.maxLeases, inheritable };
+  if (quota.role !== "") throw failures.roleUnsupported();
+  const path = canonicalPlace(quota.path, classify);
+  const inheritable = inheritance(path, quota.inheritable, classify);
+  return { path, maxLeases: quota.maxLeases, inheritable };
 }
 
 function canonicalPlace(
-  given: string,
+  text: string,
   classify: (segments: readonly string[]) => PlaceKind | null,
 ): string {
-  if (given === "" || given === "/") return "";
-  const { segments, star, partial } = splitPattern(given, failures.pathMalformed);
+  if (text === "" || text === "/") return "";
+  const { segments, star, partial } = splitPattern(text, failures.pathMalformed);
   const kind = classify(segments);
   if (kind === null) throw failures.pathUnknown();
   if (kind !== "inside") {
@@ -103,8 +103,8 @@ function canonicalPlace(
 }
 
 /** The one spelling of an exempt path: segments, and a star or none. */
-export function exemptPath(given: string): string {
-  const { segments, star, partial } = splitPattern(given, failures.exemptPathMalformed);
+export function exemptPath(text: string): string {
+  const { segments, star, partial } = splitPattern(text, failures.exemptPathMalformed);
   return `${segments.join("/")}${star && !partial ? "/" : ""}${star ? "*" : ""}`;
 }
 
@@ -120,9 +120,9 @@ interface Pattern {
   readonly partial: boolean;
 }
 
-function splitPattern(given: string, refusal: () => Error): Pattern {
-  const star = given.endsWith("*");
-  const text = star ? given.slice(0, -1) : given;
+function splitPattern(path: string, refusal: () => Error): Pattern {
+  const star = path.endsWith("*");
+  const text = star ? path.slice(0, -1) : path;
   const partial = star && !text.endsWith("/");
   const segments = withoutSlashes(text).split("/");
   // Also refuses a star elsewhere: no segment has one.
@@ -132,14 +132,14 @@ function splitPattern(given: string, refusal: () => Error): Pattern {
 
 function inheritance(
   path: string,
-  given: boolean | undefined,
+  requested: boolean | undefined,
   classify: (segments: readonly string[]) => PlaceKind | null,
 ): boolean {
   if (path === "") {
-    if (given === false) throw failures.alwaysInherited();
+    if (requested === false) throw failures.alwaysInherited();
     return true;
   }
-  if (given !== true) return false;
+  if (requested !== true) return false;
   const namespace = path.endsWith("/") && classify(path.slice(0, -1).split("/")) === "namespace";
   if (!namespace) throw failures.notInheritable();
   return true;

@@ -5,7 +5,7 @@ import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { ROOT_NAMESPACE } from "@holdfast/shared/endpoint/request";
 import { Failure } from "@holdfast/shared/failure";
-import type { PlaceKind, QuotaAsked } from "./quota.ts";
+import type { PlaceKind, QuotaInput } from "./quota.ts";
 import { Quotas } from "./quotas.ts";
 
 const NAMESPACES = ["team", "team/apps", "team/apps/web"];
@@ -37,7 +37,7 @@ async function opened() {
   return { ...made, quotas: make(), make, refusals: () => refusals };
 }
 
-const asked: QuotaAsked = {
+const input: QuotaInput = {
   path: "",
   rate: 1,
   interval: SECOND,
@@ -90,7 +90,7 @@ test("without a quota nothing is counted, refused or said", async () => {
 
 test("T-N14: a quota is in force with the answer that made it, and gone with its deletion", async () => {
   const { quotas, world, refusals } = await opened();
-  await quotas.set("all", { ...asked, rate: 3 });
+  await quotas.set("all", { ...input, rate: 3 });
   assert.equal(passing(quotas, "sys/mounts"), 3);
   assert.equal(refusals(), 7);
   world.clock.pass(SECOND);
@@ -101,7 +101,7 @@ test("T-N14: a quota is in force with the answer that made it, and gone with its
 
 test("a refusal is of its own kind, says when to come back and repeats nothing", async () => {
   const { quotas } = await opened();
-  await quotas.set("all", { ...asked, rate: 0.25 });
+  await quotas.set("all", { ...input, rate: 0.25 });
   admit(quotas, "secret/data/canary");
   assert.throws(
     () => admit(quotas, "secret/data/canary"),
@@ -118,7 +118,7 @@ test("a refusal is of its own kind, says when to come back and repeats nothing",
 
 test("the wall clock may be set without giving anybody a new allowance", async () => {
   const { quotas, world } = await opened();
-  await quotas.set("all", { ...asked, rate: 1 });
+  await quotas.set("all", { ...input, rate: 1 });
   assert.equal(passing(quotas, "sys/mounts"), 1);
   world.clock.jump(world.clock.now() + 3600n * SECOND);
   assert.equal(passing(quotas, "sys/mounts"), 0);
@@ -126,7 +126,7 @@ test("the wall clock may be set without giving anybody a new allowance", async (
 
 test("T-N14: folder and file, header and prefix, both spellings of an address share one counter", async () => {
   const { quotas } = await opened();
-  await quotas.set("inside", { ...asked, path: "team/secret/data/x", rate: 4 });
+  await quotas.set("inside", { ...input, path: "team/secret/data/x", rate: 4 });
   admit(quotas, "secret/data/x", { namespace: "team" });
   admit(quotas, "secret/data/x/", { namespace: "team" });
   admit(quotas, "secret/data/x", { namespace: "team", address: "::ffff:192.0.2.1" });
@@ -135,7 +135,7 @@ test("T-N14: folder and file, header and prefix, both spellings of an address sh
     () => admit(quotas, "secret/data/x/", { namespace: "team" }),
     /rate limit quota exceeded/,
   );
-  await quotas.set("v6", { ...asked, path: "secret/", rate: 2 });
+  await quotas.set("v6", { ...input, path: "secret/", rate: 2 });
   admit(quotas, "secret/a", { address: "2001:db8::1" });
   admit(quotas, "secret/a", { address: "2001:db8::2:0:0:1" });
   assert.throws(
@@ -148,7 +148,7 @@ test("T-N14: folder and file, header and prefix, both spellings of an address sh
 test("the most specific quota applies alone", async () => {
   const { quotas } = await opened();
   const on = async (path: string, rate: number, inheritable?: boolean) =>
-    quotas.set(`q${rate}`, { ...asked, path, rate, inheritable });
+    quotas.set(`q${rate}`, { ...input, path, rate, inheritable });
   await on("", 1);
   await on("team", 2, true);
   await on("team/apps/", 3);
@@ -172,20 +172,20 @@ test("the most specific quota applies alone", async () => {
 test("a namespace inherits from the nearest one above that lets it, else from all", async () => {
   const { quotas } = await opened();
   const web = { namespace: "team/apps/web" };
-  await quotas.set("all", { ...asked, rate: 1 });
-  await quotas.set("team", { ...asked, path: "team/", rate: 2, inheritable: true });
-  await quotas.set("apps", { ...asked, path: "team/apps/", rate: 3 });
+  await quotas.set("all", { ...input, rate: 1 });
+  await quotas.set("team", { ...input, path: "team/", rate: 2, inheritable: true });
+  await quotas.set("apps", { ...input, path: "team/apps/", rate: 3 });
   assert.equal(passing(quotas, "sys/mounts", web), 2);
-  await quotas.set("apps", { ...asked, path: "team/apps/", rate: 3, inheritable: true });
+  await quotas.set("apps", { ...input, path: "team/apps/", rate: 3, inheritable: true });
   assert.equal(passing(quotas, "sys/mounts", web), 3);
   await quotas.delete("apps");
-  await quotas.set("team", { ...asked, path: "team/", rate: 2 });
+  await quotas.set("team", { ...input, path: "team/", rate: 2 });
   assert.equal(passing(quotas, "sys/mounts", web), 1);
 });
 
 test("what a declaration exempts is never counted, and what operators exempt is not either", async () => {
   const { quotas } = await opened();
-  await quotas.set("all", asked);
+  await quotas.set("all", input);
   assert.equal(passing(quotas, "sys/health", { exempt: true }), 10);
   assert.equal(passing(quotas, "secret/a"), 1);
   await quotas.configure({
@@ -203,7 +203,7 @@ test("what a declaration exempts is never counted, and what operators exempt is 
 
 test("headers are sent when they are switched on, with the refusal too", async () => {
   const { quotas } = await opened();
-  await quotas.set("all", { ...asked, rate: 2, interval: 10n * SECOND });
+  await quotas.set("all", { ...input, rate: 2, interval: 10n * SECOND });
   await quotas.configure({ exemptPaths: undefined, auditRefusals: true, headers: true });
   assert.equal(quotas.auditRefusals, true);
   assert.deepEqual(admit(quotas, "sys/mounts"), {
@@ -233,26 +233,26 @@ test("settings change one by one and are off to begin with", async () => {
 test("quotas and settings are there after a restart, and at another reader of the store", async () => {
   const { quotas, make } = await opened();
   const other = make();
-  await quotas.set("all", { ...asked, rate: 2 });
+  await quotas.set("all", { ...input, rate: 2 });
   assert.equal(passing(other, "sys/mounts"), 2); // by watching
   const later = make();
   assert.equal(passing(later, "sys/mounts"), 2); // by loading
   assert.equal(later.has("all"), true);
   later.close();
   assert.equal(passing(later, "sys/mounts"), 10);
-  await quotas.set("all", { ...asked, rate: 1 });
+  await quotas.set("all", { ...input, rate: 1 });
   assert.equal(later.has("all"), false); // it follows no more
 });
 
 test("the count of one quota goes on when another changes", async () => {
   const { quotas } = await opened();
-  await quotas.set("all", asked);
+  await quotas.set("all", input);
   assert.equal(passing(quotas, "sys/mounts"), 1);
-  await quotas.set("other", { ...asked, path: "secret/" });
+  await quotas.set("other", { ...input, path: "secret/" });
   assert.equal(passing(quotas, "sys/mounts"), 0);
 });
 
-const refused: readonly [string, Partial<QuotaAsked>, RegExp][] = [
+const refused: readonly [string, Partial<QuotaInput>, RegExp][] = [
   ["a rate of 0", { rate: 0 }, /rate must be a number above 0/],
   ["a negative rate", { rate: -1 }, /rate must be a number above 0/],
   ["a role", { role: "ci" }, /role is not supported/],
@@ -272,7 +272,7 @@ const refused: readonly [string, Partial<QuotaAsked>, RegExp][] = [
 for (const [what, change, text] of refused) {
   test(`${what} is refused, with what would be accepted`, async () => {
     const { quotas } = await opened();
-    await assert.rejects(quotas.set("q", { ...asked, ...change }), (error) => {
+    await assert.rejects(quotas.set("q", { ...input, ...change }), (error) => {
       assert.ok(error instanceof Failure);
       assert.equal(error.kind, "invalid");
       assert.match(error.message, text);
@@ -285,22 +285,22 @@ for (const [what, change, text] of refused) {
 test("two quotas cannot be on one path, in whatever spelling, even when made at once", async () => {
   const { quotas } = await opened();
   const results = await Promise.allSettled([
-    quotas.set("a", { ...asked, path: "team" }),
-    quotas.set("b", { ...asked, path: "/team/" }),
+    quotas.set("a", { ...input, path: "team" }),
+    quotas.set("b", { ...input, path: "/team/" }),
   ]);
   assert.deepEqual(
     results.map(({ status }) => status),
     ["fulfilled", "rejected"],
   );
-  await assert.rejects(quotas.set("b", { ...asked, path: "team/" }), /the quota a is on this path/);
-  await quotas.set("a", { ...asked, path: "team/", rate: 9 }); // itself is no obstacle
+  await assert.rejects(quotas.set("b", { ...input, path: "team/" }), /the quota a is on this path/);
+  await quotas.set("a", { ...input, path: "team/", rate: 9 }); // itself is no obstacle
   assert.equal(quotas.get("a").rate, 9);
 });
 
 test("names that are no names are refused, unknown ones not found, and deletion repeats", async () => {
   const { quotas } = await opened();
   for (const name of ["", "-a", "a/b", "a b", "a".repeat(129)]) {
-    await assert.rejects(quotas.set(name, asked), /name of a quota/);
+    await assert.rejects(quotas.set(name, input), /name of a quota/);
   }
   assert.throws(
     () => quotas.get("none"),
@@ -324,6 +324,6 @@ test("there are at most a thousand quotas", async () => {
       tx.put(`rate-limit/q${i}`, quota, quotaCodec);
     }
   });
-  await assert.rejects(quotas.set("one-more", asked), /1000 quotas already/);
-  await quotas.set("q7", asked);
+  await assert.rejects(quotas.set("one-more", input), /1000 quotas already/);
+  await quotas.set("q7", input);
 });

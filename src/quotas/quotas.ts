@@ -148,11 +148,11 @@ export class Quotas {
   /** Creates the quota or puts this one in its place; its counting begins anew. */
   async set(
     name: string,
-    asked: quotas.QuotaAsked,
+    input: quotas.QuotaInput,
     check?: (exists: boolean) => void,
   ): Promise<void> {
     quotas.checkName(name);
-    const spelt = { ...asked, path: this.#options.spelling?.(asked.path) ?? asked.path };
+    const spelt = { ...input, path: this.#options.spelling?.(input.path) ?? input.path };
     await this.#records.set(name, quotas.makeQuota(spelt, this.#options.classify), check);
   }
 

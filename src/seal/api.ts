@@ -206,7 +206,7 @@ export const sealApi = [
       recovery_keys_base64: out.optional(out.list(out.secret("Share"), "The same in base64")),
       root_token: out.optional(out.secret("The first management token")),
     }),
-    handler: async ({ keeper }, input) => shownInit(await keeper.init(input)),
+    handler: async ({ keeper }, input) => showInit(await keeper.init(input)),
   }),
 
   endpoint({
@@ -218,7 +218,7 @@ export const sealApi = [
     rateLimited: false,
     input: {},
     output: sealStatusOutput,
-    handler: ({ keeper }) => shownStatus(keeper.status()),
+    handler: ({ keeper }) => showStatus(keeper.status()),
   }),
 
   endpoint({
@@ -250,7 +250,7 @@ export const sealApi = [
     },
     output: sealStatusOutput,
     handler: async ({ keeper }, { key, ...rest }, { remote }) =>
-      shownStatus(await keeper.unseal({ ...rest, key: key?.reveal(), local: remote.loopback })),
+      showStatus(await keeper.unseal({ ...rest, key: key?.reveal(), local: remote.loopback })),
   }),
 
   endpoint({
@@ -295,7 +295,7 @@ export const sealApi = [
   ...rotationApi("/sys/rotate/keyring", "Keyring"),
 ];
 
-function shownStatus(status: SealStatus) {
+function showStatus(status: SealStatus) {
   return {
     type: status.type,
     initialized: status.initialized,
@@ -316,7 +316,7 @@ function shownStatus(status: SealStatus) {
   };
 }
 
-function shownInit(made: Initialised) {
+function showInit(made: Initialised) {
   const recovery = made.recoveryKeys.reveal();
   return {
     keys: made.keys.reveal(),

@@ -126,7 +126,7 @@ const refused: readonly [number | undefined, number | undefined, pgp: number, sa
 ];
 for (const [shares, threshold, pgp, says] of refused) {
   test(`${shares} shares, threshold ${threshold} and ${pgp} PGP keys are refused`, () => {
-    const asked = { shares, threshold, pgpKeys: keys(pgp) };
-    assert.throws(() => checkShares(asked, RECOVERY_FIELDS), failure("invalid", says));
+    const request = { shares, threshold, pgpKeys: keys(pgp) };
+    assert.throws(() => checkShares(request, RECOVERY_FIELDS), failure("invalid", says));
   });
 }

@@ -48,7 +48,7 @@ export function schemeOf(config: SealConfig): Scheme {
 
 // --- the numbers that an operator may ask for ---
 
-export interface SharesAsked {
+export interface SharesRequest {
   /** Default 5. */
   readonly shares: number | undefined;
   /** Default 3, or all shares when there are fewer. */
@@ -82,23 +82,23 @@ export interface SharesPlan {
   readonly pgpKeys: readonly string[];
 }
 
-export function checkShares(asked: SharesAsked, fields: ShareFields): SharesPlan {
-  const shares = asked.shares ?? DEFAULT_SHARES;
+export function checkShares(request: SharesRequest, fields: ShareFields): SharesPlan {
+  const shares = request.shares ?? DEFAULT_SHARES;
   if (!fits(shares, 1, MAX_SHARES)) throw failures.sharesOutOfRange(fields.shares, MAX_SHARES);
-  const threshold = asked.threshold ?? Math.min(DEFAULT_THRESHOLD, shares);
+  const threshold = request.threshold ?? Math.min(DEFAULT_THRESHOLD, shares);
   // One of several shares would be the key itself: whoever holds it needs nobody.
   if (!fits(threshold, shares === 1 ? 1 : 2, shares)) {
     throw failures.thresholdOutOfRange(fields.threshold, shares);
   }
-  const pgpKeys = asked.pgpKeys ?? [];
+  const pgpKeys = request.pgpKeys ?? [];
   if (pgpKeys.length !== 0 && pgpKeys.length !== shares) {
     throw failures.pgpCountMismatch(fields.pgpKeys, pgpKeys.length, shares);
   }
   return { shares, threshold, pgpKeys };
 }
 
-function fits(value: number, least: number, most: number): boolean {
-  return Number.isInteger(value) && value >= least && value <= most;
+function fits(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
 }
 
 // --- the row ---

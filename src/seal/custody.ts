@@ -135,10 +135,10 @@ export async function recognises(
 }
 
 function isKey(key: KeyObject, bytes: Uint8Array): boolean {
-  const given = exportKey(key);
+  const exported = exportKey(key);
   try {
-    return sameBytes(given, bytes);
+    return sameBytes(exported, bytes);
   } finally {
-    wipe(given);
+    wipe(exported);
   }
 }

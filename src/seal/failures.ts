@@ -51,8 +51,8 @@ export function keyringMismatch(): Failure {
  * @code seal-shares-out-of-range The number of shares is out of range.
  * @remedy Use the range that the text gives.
  */
-export function sharesOutOfRange(field: string, most: number): Failure {
-  const message = `${field} must be a whole number from 1 to ${most}`;
+export function sharesOutOfRange(field: string, max: number): Failure {
+  const message = `${field} must be a whole number from 1 to ${max}`;
   return new Failure("invalid", "seal-shares-out-of-range", message);
 }
 
@@ -70,8 +70,8 @@ export function thresholdOutOfRange(field: string, shares: number): Failure {
  * @code seal-pgp-count There are not as many PGP keys as shares.
  * @remedy Give one for each share, or none.
  */
-export function pgpCountMismatch(field: string, given: number, shares: number): Failure {
-  const message = `${field} has ${given} keys; give none, or one for each of the ${shares} shares`;
+export function pgpCountMismatch(field: string, count: number, shares: number): Failure {
+  const message = `${field} has ${count} keys; give none, or one for each of the ${shares} shares`;
   return new Failure("invalid", "seal-pgp-count", message);
 }
 

@@ -44,8 +44,8 @@ test("an empty request makes 5 shares with threshold 3, a root token, and a seal
 test("everything is in the first transaction: config, keys, copies, cluster, hook and token", async () => {
   const codec = jsonCodec<string>();
   const hooks = { created: (tx: Tx) => tx.put("from-the-hook", "yes", codec) };
-  const asked = { secretShares: 1, secretThreshold: 1 };
-  const { node, shares } = await opened(asked, { clusterName: "north", hooks });
+  const request = { secretShares: 1, secretThreshold: 1 };
+  const { node, shares } = await opened(request, { clusterName: "north", hooks });
   const core = node.barrier.view("core/");
   const rows = node.engine.commits[0]?.filter((key) => !key.startsWith("shared/tokens/"));
   assert.deepEqual(rows?.sort(), [
@@ -81,8 +81,8 @@ test("the root token comes encrypted when a key is given for it", async () => {
 test("shares come encrypted to the operators' keys, and unseal when decrypted", async () => {
   const operators = [await makeOperator(), await makeOperator(), await makeOperator()];
   const pgpKeys = operators.map((operator) => operator.publicKey);
-  const asked = { secretShares: 3, secretThreshold: 2, pgpKeys };
-  const { node, made } = await initialised(asked);
+  const request = { secretShares: 3, secretThreshold: 2, pgpKeys };
+  const { node, made } = await initialised(request);
   const hex = made.keys.reveal();
   assert.deepEqual(
     made.keysBase64.reveal().map((text) => Buffer.from(text, "base64").toString("hex")),
@@ -227,8 +227,8 @@ for (const when of ["before", "after"] as const) {
 }
 
 test("with a static seal, init gives recovery shares and the node goes on to open", async () => {
-  const asked = { recoveryShares: 4, recoveryThreshold: 2 };
-  const { node, made } = await initialised(asked, { staticKey });
+  const request = { recoveryShares: 4, recoveryThreshold: 2 };
+  const { node, made } = await initialised(request, { staticKey });
   assert.deepEqual(made.keys.reveal(), []);
   assert.equal(made.recoveryKeys.reveal().length, 4);
   assert.equal(made.recoveryKeysBase64.reveal().length, 4);

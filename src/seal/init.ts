@@ -140,7 +140,7 @@ export async function makeMaterial(
 
 export function answerOf(material: Material, rootToken: string | null): Initialised {
   const none = new Secret<readonly string[]>([]);
-  const { keys, keysBase64 } = material.shared.shown;
+  const { keys, keysBase64 } = material.shared.printed;
   const token = rootToken === null ? null : new Secret(rootToken);
   return material.custody.config.type === "shamir"
     ? { keys, keysBase64, recoveryKeys: none, recoveryKeysBase64: none, rootToken: token }

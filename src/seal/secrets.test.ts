@@ -23,13 +23,13 @@ const TWO = { secretShares: 2, secretThreshold: 2 };
 
 /** Remembers every draw that is long enough to be key material, and the Buffer it went out in. */
 class RecordingRandom implements Random {
-  readonly drawn: { readonly copy: Buffer; readonly given: Buffer }[] = [];
+  readonly drawn: { readonly copy: Buffer; readonly bytes: Buffer }[] = [];
   readonly #source = new SystemRandom();
 
   bytes(length: number): Buffer {
-    const given = this.#source.bytes(length);
-    if (length >= KEY_BYTES) this.drawn.push({ copy: Buffer.from(given), given });
-    return given;
+    const bytes = this.#source.bytes(length);
+    if (length >= KEY_BYTES) this.drawn.push({ copy: Buffer.from(bytes), bytes });
+    return bytes;
   }
 
   uuid(): string {
@@ -99,7 +99,7 @@ class Witness {
 
   /** Of the draws: keys of every kind, and the coefficients of the sharing. */
   assertWiped(): void {
-    for (const { given } of this.random.drawn) assert.ok(given.every((byte) => byte === 0));
+    for (const { bytes } of this.random.drawn) assert.ok(bytes.every((byte) => byte === 0));
   }
 }
 
@@ -119,7 +119,7 @@ test("the witness recognises a key in every form it may be printed in", () => {
   const witness = new Witness();
   const key = witness.random.bytes(KEY_BYTES);
   const hex = key.toString("hex");
-  for (const shown of [
+  for (const text of [
     hex,
     hex.toUpperCase(),
     key.toString("base64"),
@@ -127,8 +127,8 @@ test("the witness recognises a key in every form it may be printed in", () => {
     inspect([...key]),
   ]) {
     assert.ok(
-      witness.secrets.some((secret) => shown.replaceAll(/\s+/g, " ").includes(secret)),
-      shown,
+      witness.secrets.some((secret) => text.replaceAll(/\s+/g, " ").includes(secret)),
+      text,
     );
   }
 });
@@ -328,8 +328,8 @@ test("key bytes that leave a key object are wiped", async (t) => {
     exported.push(bytes);
     return bytes;
   });
-  const asked = { recoveryShares: 2, recoveryThreshold: 2, recoveryUnseal: false };
-  const { node, shares } = await initialised(asked, { staticKey: freshKey(new SystemRandom()) });
+  const request = { recoveryShares: 2, recoveryThreshold: 2, recoveryUnseal: false };
+  const { node, shares } = await initialised(request, { staticKey: freshKey(new SystemRandom()) });
   const { nonce } = await node.keeper.rekeyRecovery.start(TWO);
   for (const key of shares) await node.keeper.rekeyRecovery.update({ key, nonce });
   await node.keeper.seal();
@@ -339,15 +339,15 @@ test("key bytes that leave a key object are wiped", async (t) => {
 });
 
 test("shares are wiped once they are shown", async (t) => {
-  const shown: Buffer[] = [];
+  const copies: Buffer[] = [];
   const { toString } = Buffer.prototype;
   t.mock.method(Buffer.prototype, "toString", function (this: Buffer, ...args: unknown[]) {
-    if (this.length === KEY_BYTES + 1) shown.push(this);
+    if (this.length === KEY_BYTES + 1) copies.push(this);
     return Reflect.apply(toString, this, args);
   });
   await initialised();
-  assert.equal(new Set(shown).size, 5);
-  for (const share of shown) assert.ok(share.every((byte) => byte === 0));
+  assert.equal(new Set(copies).size, 5);
+  for (const share of copies) assert.ok(share.every((byte) => byte === 0));
 });
 
 test("a key that could not be shared out is wiped", async () => {
@@ -362,7 +362,7 @@ test("a key that could not be shared out is wiped", async () => {
   await assert.rejects(node.keeper.rekey.update({ key: shares[1] ?? "", nonce }), /is expired/);
   const drawn = random.drawn.slice(before);
   assert.equal(drawn.length, 2); // the key and the coefficients of its sharing
-  for (const { given } of drawn) assert.ok(given.every((byte) => byte === 0));
+  for (const { bytes } of drawn) assert.ok(bytes.every((byte) => byte === 0));
 });
 
 /** Every Buffer of the length of a share that a text is decoded into from now on. */

@@ -81,16 +81,16 @@ export function sealKeyOf(
   files: Pick<Fs, "read">,
 ): { readonly type: "static"; readonly key: KeyObject } | undefined {
   if (seal.type === "shamir") return undefined;
-  const given =
+  const bytes =
     "file" in seal.key ? files.read(seal.key.file, MAX_KEY_FILE) : textKey(seal.key.reveal());
-  if (given === null) {
+  if (bytes === null) {
     const message = "the key file of the static seal cannot be read";
     throw sealKeyUnreadable(message);
   }
   try {
-    return { type: "static", key: readStaticKey(given) };
+    return { type: "static", key: readStaticKey(bytes) };
   } finally {
-    wipe(given);
+    wipe(bytes);
   }
 }
 

@@ -6,19 +6,19 @@ import type { Fs } from "@holdfast/shared/world";
 import type { Config } from "../config/config.ts";
 
 /** As it could be written in a file, without secrets. Blocks that were left out are there as well. */
-export function inEffect({ shown, storage, seal, audit, directories }: Config): JsonObject {
+export function inEffect({ effective, storage, seal, audit, directories }: Config): JsonObject {
   const { store } = directories;
   return {
-    ...shown,
-    storage: given(shown["storage"]) ?? [
+    ...effective,
+    storage: orNull(effective["storage"]) ?? [
       { type: storage.type, ...(store === null ? {} : { path: store }) },
     ],
-    seal: given(shown["seal"]) ?? [{ type: seal.type }],
+    seal: orNull(effective["seal"]) ?? [{ type: seal.type }],
     audit_file_roots: [...audit.fileRoots],
   };
 }
 
-function given(blocks: JsonObject[string] | undefined): JsonObject[string] | null {
+function orNull(blocks: JsonObject[string] | undefined): JsonObject[string] | null {
   return Array.isArray(blocks) && blocks.length > 0 ? blocks : null;
 }
 

@@ -78,14 +78,14 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
       policies: {
         kindOf: (namespaceId, name) => rooms.policies.policies.kindOf(namespaceId, name),
       },
-      lifetimes: { least: acl.tokenMinExpirationTtl, most: acl.tokenMaxExpirationTtl },
+      lifetimes: { min: acl.tokenMinExpirationTtl, max: acl.tokenMaxExpirationTtl },
       gcThreshold: acl.tokenGcThreshold,
       bootstrap: acl.bootstrap,
       resetFile: { fs, path: join(config.directories.server, BOOTSTRAP_RESET) },
       turns,
       region,
       anonymousSelf: acl.anonymousSelf,
-      life: { usual: config.defaultLeaseTtl, most: acl.tokenMaxExpirationTtl },
+      life: { usual: config.defaultLeaseTtl, max: acl.tokenMaxExpirationTtl },
       mounts: { byUuid: (uuid) => rooms.mounts.mounts.byUuid(uuid) },
       stillKnows: async (uuid, metadata) => {
         const mount = rooms.mounts.mounts.byUuid(uuid);
@@ -132,9 +132,9 @@ export function whoGetsWhat(rooms: Rooms, ground: Ground): Table {
           return closing.close(uuid, (token) => leases.revokeOwner(token, signal), signal);
         },
       },
-      requestsLeft: (uuid, most, signal) => running.left(uuid, most, signal),
+      requestsLeft: (uuid, max, signal) => running.left(uuid, max, signal),
       routes: (endpoints) => new Router(endpoints),
-      ttls: { usual: config.defaultLeaseTtl, most: config.maxLeaseTtl },
+      ttls: { usual: config.defaultLeaseTtl, max: config.maxLeaseTtl },
       services: engineServices(rooms, ground),
       clock,
       timers,

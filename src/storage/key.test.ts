@@ -92,7 +92,7 @@ const page = fc.record(
 test("rangeOf() is the page below the prefix, wherever the cursor lies", () => {
   fc.assert(
     fc.property(keySet, prefixes, page, (keys, prefix, { after, limit, reverse }) => {
-      const asked: Page = {
+      const question: Page = {
         limit,
         ...(after === undefined ? {} : { after }),
         ...(reverse === undefined ? {} : { reverse }),
@@ -101,7 +101,7 @@ test("rangeOf() is the page below the prefix, wherever the cursor lies", () => {
       const side = reverse ? -1 : 1;
       const beyond = below.filter((each) => after === undefined || byBytes(each, after) * side > 0);
       const expected = (reverse ? beyond.toReversed() : beyond).slice(0, limit);
-      assert.deepEqual(inRange(keys, rangeOf(prefix, asked)), expected);
+      assert.deepEqual(inRange(keys, rangeOf(prefix, question)), expected);
     }),
     { numRuns: 2000 },
   );

@@ -19,7 +19,7 @@ const CLASS_OF_ROOT: ReadonlyMap<string, Class> = new Map([
 ]);
 
 export const MAX_KEY_BYTES = 4096;
-const MAX_ASKED = 256; // keys in one look of a listing
+const MAX_LOOK = 256; // keys in one look of a listing
 
 /** Refuses whatever is not `/`-joined non-empty segments of printable text under a declared root. */
 export function checkKey(key: string): void {
@@ -119,7 +119,7 @@ export function listNames(
   const end = afterPrefix(prefix);
   let from = prefix;
   if (page.after !== undefined) from = afterName(prefix, page.after);
-  let ask = MAX_ASKED;
+  let ask = MAX_LOOK;
   while (names.length < page.limit) {
     const before = names.length;
     const found = keys({ from, to: end, limit: Math.min(page.limit - before, ask) });
@@ -133,7 +133,7 @@ export function listNames(
     }
     // Among full folders a look gives one name however much it asks for: ask for less then, so that
     // the cost grows with the names and not with what lies below them.
-    ask = Math.min(2 * (names.length - before), MAX_ASKED);
+    ask = Math.min(2 * (names.length - before), MAX_LOOK);
   }
   return names;
 }

@@ -37,7 +37,7 @@ export interface Opened {
   /** Rows that differ from what is stored and have to be written. */
   readonly mendedSums: readonly SumRow[];
   /** The log cannot be used: everything below is to be removed, and this is the tail from then on. */
-  readonly givenUp: { readonly below: bigint; readonly tail: Tail } | null;
+  readonly abandoned: { readonly below: bigint; readonly tail: Tail } | null;
   /** What was found wrong and mended, in words. */
   readonly mended: readonly string[];
 }
@@ -53,12 +53,12 @@ export function openTip(engine: StorageEngine, treeKey: KeyObject, repair: boole
   const wrong = wrongEnd(engine, head) ?? (repair ? wrongTail(engine) : null);
   if (wrong !== null && !repair) throw headDamaged(wrong);
   if (wrong !== null) mended.push(`log given up: ${wrong}`);
-  const givenUp = wrong === null ? null : logGivenUp(engine, head);
+  const abandoned = wrong === null ? null : logAbandoned(engine, head);
 
   const stored = storedSums(engine);
   if (mended.length === 0 && addUp(stored, head)) {
     const durable = stored.copy();
-    return { tip: new Tip(treeKey, head, stored), durable, mendedSums: [], givenUp, mended };
+    return { tip: new Tip(treeKey, head, stored), durable, mendedSums: [], abandoned, mended };
   }
   const recomputed = sumsOfLeaves(engine);
   if (!addUp(recomputed, head)) {
@@ -70,7 +70,7 @@ export function openTip(engine: StorageEngine, treeKey: KeyObject, repair: boole
   const mendedSums = wrongSlots.map((slot) => recomputed.of(slot).row(slot));
   if (mendedSums.length > 0) mended.push("sums recomputed from the leaves");
   const durable = recomputed.copy();
-  return { tip: new Tip(treeKey, head, recomputed), durable, mendedSums, givenUp, mended };
+  return { tip: new Tip(treeKey, head, recomputed), durable, mendedSums, abandoned, mended };
 }
 
 /**
@@ -122,7 +122,7 @@ function tailOf(engine: Reads): Tail | null {
 }
 
 /** The head stands; the entries before it are removed, and secondaries are repaired by diff. */
-function logGivenUp(engine: Reads, head: Head): Opened["givenUp"] {
+function logAbandoned(engine: Reads, head: Head): Opened["abandoned"] {
   const last = engine.lastLog() ?? 0n;
   const below = (last > head.index ? last : head.index) + 1n;
   const { chain, logBytes } = head;

@@ -21,18 +21,18 @@ const range: fc.Arbitrary<Range> = fc.record({
   reverse: fc.boolean(),
 });
 
-function page(rows: readonly Row[], asked: Range): Row[] {
-  const found = rows.filter((each) => inRange(asked, each.key));
+function page(rows: readonly Row[], asking: Range): Row[] {
+  const found = rows.filter((each) => inRange(asking, each.key));
   found.sort((a, b) => compareKeys(a.key, b.key));
-  return (asked.reverse ? found.toReversed() : found).slice(0, asked.limit);
+  return (asking.reverse ? found.toReversed() : found).slice(0, asking.limit);
 }
 
-function changesIn(changes: ReadonlyMap<string, Row | null>, asked: Range) {
-  const sign = asked.reverse ? -1 : 1;
+function changesIn(changes: ReadonlyMap<string, Row | null>, asking: Range) {
+  const sign = asking.reverse ? -1 : 1;
   return [...changes]
-    .filter(([each]) => inRange(asked, each))
+    .filter(([each]) => inRange(asking, each))
     .toSorted(([a], [b]) => sign * compareKeys(a, b))
-    .slice(0, asked.limit);
+    .slice(0, asking.limit);
 }
 
 test("mergeRange() is the page of the rows with the changes made", () => {
@@ -42,7 +42,7 @@ test("mergeRange() is the page of the rows with the changes made", () => {
     maxLength: 25,
   });
   fc.assert(
-    fc.property(rows, changes, range, (below, made, asked) => {
+    fc.property(rows, changes, range, (below, made, asking) => {
       const over = new Map<string, Row | null>(
         made.map(([each, value]) => [each, value === null ? null : { key: each, value }]),
       );
@@ -52,30 +52,30 @@ test("mergeRange() is the page of the rows with the changes made", () => {
         else merged.set(each, changed);
       }
       const found = mergeRange(
-        asked,
+        asking,
         (part) => page(below, part),
         (each) => each.key,
         (part) => changesIn(over, part),
       );
-      assert.deepEqual(found, page([...merged.values()], asked));
+      assert.deepEqual(found, page([...merged.values()], asking));
     }),
     { numRuns: 3000 },
   );
 });
 
 test("inRange() includes the start and excludes the end", () => {
-  const asked = { from: "b", to: "d", limit: 1 };
+  const asking = { from: "b", to: "d", limit: 1 };
   assert.deepEqual(
-    ["a", "b", "c", "d"].map((each) => inRange(asked, each)),
+    ["a", "b", "c", "d"].map((each) => inRange(asking, each)),
     [false, true, true, false],
   );
   assert.ok(inRange({ from: "", to: null, limit: 1 }, "\u{10ffff}"));
 });
 
 test("without changes the rows are asked for once, with the limit as it is", () => {
-  const asked: Range[] = [];
+  const ranges: Range[] = [];
   const below = (part: Range) => {
-    asked.push(part);
+    ranges.push(part);
     return ["a"];
   };
   const range = { from: "", to: null, limit: 3 };
@@ -86,7 +86,7 @@ test("without changes the rows are asked for once, with the limit as it is", () 
     () => [],
   );
   assert.deepEqual(found, ["a"]);
-  assert.deepEqual(asked, [range]);
+  assert.deepEqual(ranges, [range]);
 });
 
 test("thousands of hidden rows cost a few looks, not one each", () => {

@@ -37,8 +37,8 @@ export function mergeRange<T>(
   return out;
 }
 
-const MIN_ASKED_AGAIN = 8;
-const MAX_ASKED_AGAIN = 256;
+const MIN_REFETCH = 8;
+const MAX_REFETCH = 256;
 
 /** Walks a range page by page. */
 class Pages<R> {
@@ -47,7 +47,7 @@ class Pages<R> {
   #rest: Range;
   #page: readonly R[] = [];
   #at = 0;
-  #least = 1;
+  #min = 1;
   #exhausted = false;
 
   constructor(range: Range, ask: (range: Range) => readonly R[], keyOf: (row: R) => string) {
@@ -60,8 +60,8 @@ class Pages<R> {
   peek(wanted: number): R | undefined {
     if (this.#at === this.#page.length && !this.#exhausted) {
       // Twice as many each time, so that thousands of hidden rows do not cost a look each.
-      const limit = Math.max(wanted, this.#least);
-      this.#least = Math.min(Math.max(2 * this.#least, MIN_ASKED_AGAIN), MAX_ASKED_AGAIN);
+      const limit = Math.max(wanted, this.#min);
+      this.#min = Math.min(Math.max(2 * this.#min, MIN_REFETCH), MAX_REFETCH);
       this.#page = this.#ask({ ...this.#rest, limit });
       this.#at = 0;
       this.#exhausted = this.#page.length < limit;

@@ -29,7 +29,7 @@ export class SpaceGuard {
   #free: number | null = null;
   #owed = 0; // accepted since the look, or before it and not durable then
   #lookAgainAt: Nanos | null = null;
-  #told = false; // that writes are refused
+  #reported = false; // that writes are refused
 
   constructor(engine: StorageEngine, clock: Clock, log: Log, reserveBytes: number) {
     this.#engine = engine;
@@ -48,7 +48,7 @@ export class SpaceGuard {
       this.#free = this.#engine.freeBytes();
       this.#owed = pendingBytes;
       this.#lookAgainAt = now + LOOK_EVERY;
-      if (this.#told) this.#tellEnd();
+      if (this.#reported) this.#tellEnd();
     }
     if (this.#free === null) return;
     const left = Math.max(0, this.#free - this.#owed);
@@ -65,8 +65,8 @@ export class SpaceGuard {
   }
 
   #tellBegin(left: number): void {
-    if (this.#told || left >= this.#reserveBytes * FULL_MARGIN) return;
-    this.#told = true;
+    if (this.#reported || left >= this.#reserveBytes * FULL_MARGIN) return;
+    this.#reported = true;
     this.#log.error(
       "the disk is nearly full: writes are refused, but for deletions and revocations",
       {
@@ -79,7 +79,7 @@ export class SpaceGuard {
   #tellEnd(): void {
     const left = (this.#free ?? Infinity) - this.#owed;
     if (left < this.#reserveBytes * ROOM_MARGIN) return;
-    this.#told = false;
+    this.#reported = false;
     this.#log.info("there is room on the disk again: writes are taken", { free_bytes: this.#free });
   }
 }

@@ -145,11 +145,11 @@ test("when a commit fails it and all that wait are refused, and the cause is ann
 test("a refusal after a failure does not show the cause to callers", async () => {
   const { store, engine } = await madeStore();
   engine.failCommit = new EngineError("disk /dev/secret-name");
-  const shown = (error: unknown) =>
+  const matches = (error: unknown) =>
     error instanceof Failure &&
     error.kind === "unavailable" &&
     !error.message.includes("secret-name");
-  await assert.rejects(put(store, "shared/a"), shown);
+  await assert.rejects(put(store, "shared/a"), matches);
 });
 
 test("a failed read stops the store, outside a transaction and inside one", async () => {
@@ -334,21 +334,21 @@ test("a nearly full disk takes deletions and essential writes only, until there 
   assert.equal(store.get("shared/lease") === null, false);
   engine.free = 20_000;
   await assert.rejects(put(store, "shared/b"), full, "the disk is looked at now and then only");
-  const told = () =>
+  const reported = () =>
     world.lines.filter((line) => /disk is nearly full|room on the disk/.test(line));
-  assert.equal(told().length, 1, "one line, however many are refused");
-  assert.match(told()[0] ?? "", /ERROR.*writes are refused.*free_bytes=5400/);
+  assert.equal(reported().length, 1, "one line, however many are refused");
+  assert.match(reported()[0] ?? "", /ERROR.*writes are refused.*free_bytes=5400/);
   pass();
   await put(store, "shared/b");
-  assert.equal(told().length, 2);
-  assert.match(told()[1] ?? "", /room on the disk again/);
+  assert.equal(reported().length, 2);
+  assert.match(reported()[1] ?? "", /room on the disk again/);
   engine.free = 10_000;
   pass();
   await assert.rejects(
     store.write((tx) => tx.put("shared/c", Buffer.alloc(6000))),
     full,
   );
-  assert.equal(told().length, 2, "what is too large by itself says nothing of the disk");
+  assert.equal(reported().length, 2, "what is too large by itself says nothing of the disk");
 });
 
 test("a burst between two looks at the disk does not use up the reserve", async () => {

@@ -174,13 +174,13 @@ test("beyond what may be pending writers wait, and go through later in order", a
   const open = engine.hold();
   const order: number[] = [];
   let ran = 0;
-  let most = 0;
+  let max = 0;
   const value = Buffer.alloc(4 * 1024 * 1024);
   const writes = Array.from({ length: 40 }, (_, i) =>
     store
       .write((tx) => {
         ran++;
-        most = Math.max(most, ran - order.length);
+        max = Math.max(max, ran - order.length);
         tx.put(`shared/${i}`, value);
         tx.put("shared/last", bytes(`${i}`));
         return tx.index;
@@ -209,7 +209,7 @@ test("beyond what may be pending writers wait, and go through later in order", a
   );
   assert.equal(read(store, "shared/last"), "small");
   // Those of one group are told after the next ones are let in.
-  assert.ok(most <= 2 * atOnce, `${most} at once: not all that wait are let in together`);
+  assert.ok(max <= 2 * atOnce, `${max} at once: not all that wait are let in together`);
 });
 
 test("thousands that waited are let in by and by: others have their turn in between", async () => {

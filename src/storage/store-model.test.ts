@@ -163,12 +163,12 @@ test("a store that follows any history, in any portions, holds what its leader h
 async function send(
   { store }: MadeStore,
   leader: MadeStore,
-  most: number,
+  max: number,
   proven: boolean,
 ): Promise<void> {
   const from = store.index + 1n;
   const left = Number(leader.store.index - store.index);
-  const count = store.locked && most > 0 ? left : Math.min(most, left);
+  const count = store.locked && max > 0 ? left : Math.min(max, left);
   if (count === 0) return;
   const key = proven || store.locked ? TREE_KEY : null;
   const head = key !== null && count === left ? leader.engine.meta(HEAD_ROW) : null;

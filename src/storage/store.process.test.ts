@@ -139,7 +139,7 @@ test("a snapshot is not disturbed by writes and trims beside it", async () => {
     await store.write((tx) => {
       for (let i = 0; i < 40; i++) tx.put(`shared/${i}`, bytes("changed"));
     });
-    await trimLog(store, world, { leastEntries: 2n });
+    await trimLog(store, world, { minEntries: 2n });
   }
   assert.deepEqual(
     rows,

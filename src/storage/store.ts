@@ -198,13 +198,13 @@ export class Store implements StoreReads {
     return this.#watchers.onKeys(place, call);
   }
 
-  /** Calls once, when an index of at least `least` is durable; at once if it is already. */
-  onIndex(least: bigint, call: () => void): () => void {
-    if (this.index >= least) {
+  /** Calls once, when `index`, or one above it, is durable; at once if it is already. */
+  onIndex(index: bigint, call: () => void): () => void {
+    if (this.index >= index) {
       call();
       return () => {};
     }
-    return this.#watchers.onIndex(least, call);
+    return this.#watchers.onIndex(index, call);
   }
 
   /** For caches: called with what each commit has changed before anybody else is woken. */

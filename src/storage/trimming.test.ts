@@ -52,16 +52,16 @@ async function assertWhole({ store, engine }: MadeStore): Promise<void> {
 
 test("with nobody to wait for, all but the least number of entries goes", async () => {
   const made = await withEntries(100);
-  assert.equal(await trimLog(made.store, made.world, { leastEntries: 30n }), 70);
+  assert.equal(await trimLog(made.store, made.world, { minEntries: 30n }), 70);
   assert.equal(firstKept(made), 71n);
   assert.equal(made.store.index, 100n);
   await assertWhole(made);
-  assert.equal(await trimLog(made.store, made.world, { leastEntries: 30n }), 0);
+  assert.equal(await trimLog(made.store, made.world, { minEntries: 30n }), 0);
 });
 
 test("the last entry can go too, and the store still opens", async () => {
   const made = await withEntries(3);
-  assert.equal(await trimLog(made.store, made.world, { leastEntries: 0n }), 3);
+  assert.equal(await trimLog(made.store, made.world, { minEntries: 0n }), 3);
   assert.equal(firstKept(made), 4n);
   await assertWhole(made);
   await made.store.write((tx) => tx.put("shared/b", bytes("1")));
@@ -77,18 +77,18 @@ test("by default 16,384 entries are kept whatever else is said", async () => {
 
 test("what a known secondary has not acknowledged is kept", async () => {
   const made = await withEntries(100);
-  const retention = { leastEntries: 10n, acknowledged: 42n };
+  const retention = { minEntries: 10n, acknowledged: 42n };
   assert.equal(await trimLog(made.store, made.world, retention), 42);
   assert.equal(firstKept(made), 43n);
   await assertWhole(made);
-  assert.equal(await trimLog(made.store, made.world, { leastEntries: 10n, acknowledged: 0n }), 0);
+  assert.equal(await trimLog(made.store, made.world, { minEntries: 10n, acknowledged: 0n }), 0);
 });
 
 test("but never more than the bytes", async () => {
   const made = await withEntries(100);
   const { head } = made.store;
   const one = BigInt(made.store.logs(100n, 1)[0]!.entry.length);
-  const retention = { leastEntries: 10n, acknowledged: 0n, bytes: one * 25n };
+  const retention = { minEntries: 10n, acknowledged: 0n, bytes: one * 25n };
   await trimLog(made.store, made.world, retention);
   const kept = head!.logBytes - made.store.tail!.logBytesBefore;
   assert.ok(kept <= one * 25n, "not above");
@@ -99,7 +99,7 @@ test("but never more than the bytes", async () => {
 
 test("nor older than the age", async () => {
   const made = await withEntries(100); // entry i was made 100 − (i − 1) seconds ago
-  const retention = { leastEntries: 10n, acknowledged: 0n, age: 40n * SECOND };
+  const retention = { minEntries: 10n, acknowledged: 0n, age: 40n * SECOND };
   await trimLog(made.store, made.world, retention);
   assert.equal(firstKept(made), 61n);
   await assertWhole(made);
@@ -107,14 +107,14 @@ test("nor older than the age", async () => {
 
 test("and never less than the least number, even if too large and too old", async () => {
   const made = await withEntries(100);
-  const retention = { leastEntries: 33n, bytes: 0n, age: 0n, acknowledged: null };
+  const retention = { minEntries: 33n, bytes: 0n, age: 0n, acknowledged: null };
   await trimLog(made.store, made.world, retention);
   assert.equal(firstKept(made), 68n);
 });
 
 test("rows and tail go in one commit, in small ones in a row", async () => {
   const made = await withEntries(200);
-  await trimLog(made.store, made.world, { leastEntries: 0n });
+  await trimLog(made.store, made.world, { minEntries: 0n });
   assert.ok(made.engine.batches.length >= 3);
   for (const batch of made.engine.batches) {
     assert.ok(batch.trimLogBelow !== null);
@@ -132,7 +132,7 @@ test("large entries go about a megabyte at a time: commits wait for each step", 
     await made.store.write((tx) => tx.put("shared/a", new Uint8Array(400 * 1024)));
   }
   made.engine.batches.length = 0;
-  assert.equal(await trimLog(made.store, made.world, { leastEntries: 1n }), 8);
+  assert.equal(await trimLog(made.store, made.world, { minEntries: 1n }), 8);
   const ends = made.engine.batches.map(({ trimLogBelow }) => trimLogBelow);
   assert.deepEqual(ends, [4n, 7n, 9n]);
   await assertWhole(made);
@@ -140,19 +140,19 @@ test("large entries go about a megabyte at a time: commits wait for each step", 
 
 test("trimming goes on beside writes, and the log stays whole", async () => {
   const made = await withEntries(150);
-  const trimming = trimLog(made.store, made.world, { leastEntries: 20n });
+  const trimming = trimLog(made.store, made.world, { minEntries: 20n });
   const writes = Array.from({ length: 30 }, (_, i) =>
     made.store.write((tx) => tx.put(`local/${i}`, bytes("1"))),
   );
   await Promise.all([trimming, ...writes]);
-  await trimLog(made.store, made.world, { leastEntries: 20n });
+  await trimLog(made.store, made.world, { minEntries: 20n });
   assert.equal(firstKept(made), 161n);
   await assertWhole(made);
 });
 
 test("a new store, and one that is not created, have nothing to trim", async () => {
   const made = await madeStore();
-  assert.equal(await trimLog(made.store, made.world, { leastEntries: 0n }), 0);
+  assert.equal(await trimLog(made.store, made.world, { minEntries: 0n }), 0);
   const { store, world } = openedStore(new WatchedEngine());
   assert.equal(await trimLog(store, world), 0);
 });
@@ -176,7 +176,7 @@ test("the trimmer works by itself every 1,024 entries until it is stopped", asyn
   const trimmer = new Trimmer({
     store: made.store,
     ...made.world,
-    retention: () => ({ leastEntries: 100n }),
+    retention: () => ({ minEntries: 100n }),
   });
   trimmer.open();
   trimmer.open(); // a second time is none
@@ -204,7 +204,7 @@ test("the trimmer reports an error and tries again later", async () => {
   const trimmer = new Trimmer({
     store: made.store,
     ...made.world,
-    retention: () => ({ leastEntries: 10n }),
+    retention: () => ({ minEntries: 10n }),
   });
   trimmer.open();
   await write(made, 1024);

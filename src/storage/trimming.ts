@@ -22,7 +22,7 @@ export interface Retention {
   /** Default 24 h. */
   readonly age?: Nanos;
   /** Default 16,384. */
-  readonly leastEntries?: bigint;
+  readonly minEntries?: bigint;
   /** The last index that every known secondary has made durable; null when there is none. */
   readonly acknowledged?: bigint | null;
 }
@@ -93,18 +93,18 @@ export class Trimmer {
 }
 
 function nextTail(store: Store, head: Head, tail: Tail, now: Instant, retention: Retention): Tail {
-  const least = retention.leastEntries ?? 16_384n;
-  const most = retention.bytes ?? 2n * 1024n ** 3n;
+  const min = retention.minEntries ?? 16_384n;
+  const max = retention.bytes ?? 2n * 1024n ** 3n;
   const age = retention.age ?? 24n * HOUR;
   const acknowledged = retention.acknowledged ?? head.index;
   let { first, chainBefore, logBytesBefore } = tail;
   // Entries may have megabytes: those that stay whatever they hold are not read.
-  const beyond = head.index - tail.first - least + 1n;
+  const beyond = head.index - tail.first - min + 1n;
   const limit = beyond < CHUNK ? Number(beyond) : CHUNK;
   for (const { index, entry: bytes } of oldest(store, tail.first, limit)) {
-    if (head.index - index < least) break; // the log has a gap
+    if (head.index - index < min) break; // the log has a gap
     const entry = decodeEntryHeader(bytes);
-    const tooLarge = head.logBytes - logBytesBefore > most;
+    const tooLarge = head.logBytes - logBytesBefore > max;
     const tooOld = now - entry.time > age;
     if (index > acknowledged && !tooLarge && !tooOld) break;
     first = index + 1n;

@@ -46,7 +46,7 @@ test("a watch on a key, a folder or everything hears of exactly what changes the
 
 test("index waiters are called once, when their index is reached, like in a naive list", () => {
   const step = fc.oneof(
-    fc.record({ kind: fc.constant("wait" as const), least: fc.bigInt({ min: 0n, max: 50n }) }),
+    fc.record({ kind: fc.constant("wait" as const), min: fc.bigInt({ min: 0n, max: 50n }) }),
     fc.record({ kind: fc.constant("cancel" as const), pick: fc.nat() }),
     fc.record({ kind: fc.constant("publish" as const), index: fc.bigInt({ min: 0n, max: 50n }) }),
   );
@@ -56,20 +56,20 @@ test("index waiters are called once, when their index is reached, like in a naiv
       const called: number[] = [];
       const expected: number[] = [];
       const cancels: (() => void)[] = [];
-      let naive: { id: number; least: bigint }[] = [];
+      let naive: { id: number; min: bigint }[] = [];
       for (const each of steps) {
         if (each.kind === "wait") {
           const id = cancels.length;
-          cancels.push(watch.onIndex(each.least, () => called.push(id)));
-          naive.push({ id, least: each.least });
+          cancels.push(watch.onIndex(each.min, () => called.push(id)));
+          naive.push({ id, min: each.min });
         } else if (each.kind === "cancel" && cancels.length > 0) {
           const id = each.pick % cancels.length;
           cancels[id]!();
           naive = naive.filter((waiter) => waiter.id !== id);
         } else if (each.kind === "publish") {
-          const woken = naive.filter(({ least }) => least <= each.index);
+          const woken = naive.filter(({ min }) => min <= each.index);
           expected.push(...woken.map(({ id }) => id));
-          naive = naive.filter(({ least }) => least > each.index);
+          naive = naive.filter(({ min }) => min > each.index);
           watch.publish(each.index, []);
         }
         assert.equal(watch.parked, naive.length);
@@ -84,7 +84,7 @@ test("index waiters are called once, when their index is reached, like in a naiv
 test("waiters for lower indexes are called first", () => {
   const { watch } = watchers();
   const order: bigint[] = [];
-  for (const least of [5n, 1n, 9n, 3n]) watch.onIndex(least, () => order.push(least));
+  for (const min of [5n, 1n, 9n, 3n]) watch.onIndex(min, () => order.push(min));
   watch.publish(6n, []);
   assert.deepEqual(order, [1n, 3n, 5n]);
 });

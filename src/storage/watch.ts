@@ -38,9 +38,9 @@ export class Watchers {
     };
   }
 
-  /** Calls once, as soon as an index of at least `least` is published. */
-  onIndex(least: bigint, call: () => void): () => void {
-    return this.#byIndex.add(least, call);
+  /** Calls once, as soon as `index`, or one above it, is published. */
+  onIndex(index: bigint, call: () => void): () => void {
+    return this.#byIndex.add(index, call);
   }
 
   publish(index: bigint, keys: Iterable<string>): void {
@@ -106,7 +106,7 @@ export class Watchers {
 }
 
 interface Waiter {
-  readonly least: bigint;
+  readonly index: bigint;
   call: (() => void) | null; // null when no longer wanted
   parked: boolean;
 }
@@ -120,8 +120,8 @@ class IndexHeap {
     return this.#heap.length - this.#gone;
   }
 
-  add(least: bigint, call: () => void): () => void {
-    const waiter: Waiter = { least, call, parked: true };
+  add(index: bigint, call: () => void): () => void {
+    const waiter: Waiter = { index, call, parked: true };
     this.#push(waiter);
     return () => {
       if (waiter.call === null) return;
@@ -134,7 +134,7 @@ class IndexHeap {
 
   takeUpTo(index: bigint): Waiter[] {
     const taken: Waiter[] = [];
-    while (this.#heap.length > 0 && this.#heap[0]!.least <= index) {
+    while (this.#heap.length > 0 && this.#heap[0]!.index <= index) {
       const waiter = this.#pop();
       waiter.parked = false;
       if (waiter.call === null) this.#gone--;
@@ -155,7 +155,7 @@ class IndexHeap {
     let at = heap.length;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (heap[parent]!.least <= waiter.least) break;
+      if (heap[parent]!.index <= waiter.index) break;
       heap[at] = heap[parent]!;
       at = parent;
     }
@@ -172,8 +172,8 @@ class IndexHeap {
     for (;;) {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && heap[child + 1]!.least < heap[child]!.least) child++;
-      if (heap[child]!.least >= last.least) break;
+      if (child + 1 < heap.length && heap[child + 1]!.index < heap[child]!.index) child++;
+      if (heap[child]!.index >= last.index) break;
       heap[at] = heap[child]!;
       at = child;
     }

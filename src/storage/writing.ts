@@ -126,12 +126,12 @@ export class Writing {
     else if (opened.mendedSums.length > 0 || opened.mended.length > 0) this.#pushMended(opened);
   }
 
-  #pushMended({ mendedSums, tip, givenUp }: Opened): void {
+  #pushMended({ mendedSums, tip, abandoned }: Opened): void {
     const sums = new Map(mendedSums.map((row) => [row.slot, row]));
     const mended = { ...NOTHING, sums, head: tip.head, sequence: this.#acceptance.waiters.next() };
-    if (givenUp === null) return this.#acceptance.push(mended);
-    const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(givenUp.tail)]]);
-    this.#acceptance.push({ ...mended, meta, trimLogBelow: givenUp.below });
+    if (abandoned === null) return this.#acceptance.push(mended);
+    const meta = new Map([[heads.TAIL_ROW, heads.encodeTail(abandoned.tail)]]);
+    this.#acceptance.push({ ...mended, meta, trimLogBelow: abandoned.below });
   }
 
   /** Takes nothing more that needs the key of the trees, waits for what was accepted, forgets it. */

@@ -25,7 +25,7 @@ test("elapsed() never goes back and has more than millisecond steps", () => {
 });
 
 /** Sets what the system's two clocks say, for one test. */
-function given(t: TestContext): (wallMs: number, monotonic: bigint) => void {
+function mockTimes(t: TestContext): (wallMs: number, monotonic: bigint) => void {
   let [wall, elapsed] = [0, 0n];
   t.mock.method(Date, "now", () => wall);
   t.mock.method(process.hrtime, "bigint", () => elapsed);
@@ -35,7 +35,7 @@ function given(t: TestContext): (wallMs: number, monotonic: bigint) => void {
 }
 
 test("within one millisecond of the wall, now() counts on with the monotonic clock", (t) => {
-  const set = given(t);
+  const set = mockTimes(t);
   const clock = new SystemClock();
   set(1_000, 50n);
   assert.equal(clock.now(), 1_000n * MILLI);
@@ -46,7 +46,7 @@ test("within one millisecond of the wall, now() counts on with the monotonic clo
 });
 
 test("now() follows a jump of the wall clock at once, in both directions", (t) => {
-  const set = given(t);
+  const set = mockTimes(t);
   const clock = new SystemClock();
   set(1_000, 50n);
   clock.now();

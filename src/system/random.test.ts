@@ -9,7 +9,7 @@ import { SystemRandom } from "./random.ts";
 import { isUuid } from "@holdfast/shared/text/uuid";
 
 /** Replaces the system's source for one test; named imports see it only after the sync. */
-function givenSource(t: TestContext, fill: (target: Buffer) => Buffer): void {
+function mockSource(t: TestContext, fill: (target: Buffer) => Buffer): void {
   const mocked = t.mock.method(crypto, "randomFillSync", fill);
   syncBuiltinESMExports();
   t.after(() => {
@@ -37,7 +37,7 @@ test("100,000 nonces of 12 bytes have no repeat", () => {
 test("small requests walk through each block once, and drop a rest that is too short", (t) => {
   // Every byte of the source is different from its neighbours, and each block from the one before.
   let block = 0;
-  givenSource(t, (target) => {
+  mockSource(t, (target) => {
     for (let i = 0; i < target.length; i += 2) target.writeUInt16BE(block * 4096 + i, i);
     block++;
     return target;
@@ -52,7 +52,7 @@ test("small requests walk through each block once, and drop a rest that is too s
 
 test("a request that ends exactly at the block's end still comes from it", (t) => {
   let fills = 0;
-  givenSource(t, (target) => target.fill(++fills));
+  mockSource(t, (target) => target.fill(++fills));
   const random = new SystemRandom();
   for (let i = 0; i < 64; i++) assert.equal(random.bytes(64)[63], 1);
   assert.equal(random.bytes(1)[0], 2);
@@ -61,7 +61,7 @@ test("a request that ends exactly at the block's end still comes from it", (t) =
 test("a failing source throws, and nothing of the old block is handed out afterwards", (t) => {
   let broken = false;
   let fills = 0;
-  givenSource(t, (target) => {
+  mockSource(t, (target) => {
     if (broken) throw new Error("no entropy");
     return target.fill(++fills);
   });

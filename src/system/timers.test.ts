@@ -59,11 +59,11 @@ test("after() honours a delay beyond the 24.8 days of one JavaScript timer", (t)
 });
 
 test("after() never asks for a timer that JavaScript would fire at once", (t) => {
-  const asked = t.mock.method(globalThis, "setTimeout", () => undefined);
+  const mocked = t.mock.method(globalThis, "setTimeout", () => undefined);
   new SystemTimers().after(BigInt(60 * DAY_MS) * MILLI, () => {});
   new SystemTimers().after(2n ** 63n, () => {});
   assert.deepEqual(
-    asked.mock.calls.map(({ arguments: given }) => (given as unknown[])[1]),
+    mocked.mock.calls.map(({ arguments: args }) => (args as unknown[])[1]),
     [2 ** 31 - 1, 2 ** 31 - 1],
   );
 });

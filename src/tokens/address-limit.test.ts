@@ -68,7 +68,7 @@ test("time that is set back by somebody changes nothing", () => {
 
 test("T-B25: a bounded number of addresses is remembered, whoever came last", () => {
   const clock = new FakeClock();
-  const limit = new AddressLimit({ clock, burst: 1, most: 100 });
+  const limit = new AddressLimit({ clock, burst: 1, maxAddresses: 100 });
   limit.take("hot");
   for (let i = 0; i < 10_000; i += 1) {
     limit.take(String(i));

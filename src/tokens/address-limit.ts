@@ -15,22 +15,22 @@ export interface AddressLimitOptions {
   /** How many at once, after a rest. Default 50. */
   readonly burst?: number;
   /** How many addresses are remembered. Default 65,536, about 12 MB. */
-  readonly most?: number;
+  readonly maxAddresses?: number;
 }
 
 export class AddressLimit {
   readonly #clock: Clock;
   readonly #step: Nanos;
   readonly #allowance: Nanos;
-  readonly #most: number;
+  readonly #maxAddresses: number;
   // By address, when its allowance will be whole again: each attempt puts that off by one step.
   readonly #wholeAt = new RecentMap<string, Nanos>();
 
-  constructor({ clock, perSecond = 10, burst = 50, most = 65_536 }: AddressLimitOptions) {
+  constructor({ clock, perSecond = 10, burst = 50, maxAddresses = 65_536 }: AddressLimitOptions) {
     this.#clock = clock;
     this.#step = SECOND / BigInt(perSecond);
     this.#allowance = this.#step * BigInt(burst);
-    this.#most = most;
+    this.#maxAddresses = maxAddresses;
   }
 
   get size(): number {
@@ -57,7 +57,8 @@ export class AddressLimit {
     this.#wholeAt.set(clientOf(address), this.#clock.elapsed() + kept);
     const { oldest } = this.#wholeAt;
     // Whoever comes from so many addresses has as many allowances to begin with.
-    if (oldest !== null && this.#wholeAt.size > this.#most) this.#wholeAt.delete(oldest.key);
+    if (oldest !== null && this.#wholeAt.size > this.#maxAddresses)
+      this.#wholeAt.delete(oldest.key);
   }
 
   #used(address: string): Nanos {

@@ -56,8 +56,8 @@ export function cannotDelete(accessor: string): Failure {
  * @code token_unknown A token that was to be changed or deleted does not exist.
  * @remedy Check the accessor; the token may have expired.
  */
-function unknownAccessor(message: string, told: string): Failure {
-  return new Failure("invalid", "token_unknown", message, { texts: [told] });
+function unknownAccessor(message: string, reason: string): Failure {
+  return new Failure("invalid", "token_unknown", message, { texts: [reason] });
 }
 
 /** Roles are not there yet, so whatever is named is none. */
@@ -129,7 +129,7 @@ export function secretInUse(): Failure {
 }
 
 /** Lists show accessors to everybody who may see them. */
-export function secretShown(): Failure {
+export function secretIsAccessor(): Failure {
   const message = "SecretID must not be the accessor of a token, nor AccessorID the secret of one";
   return new Failure("invalid", "invalid_token", message);
 }
@@ -150,8 +150,8 @@ export function alreadyBootstrapped(resetIndex: bigint): Failure {
   return new Failure("invalid", "already_bootstrapped", message);
 }
 
-export function resetIndexWrong(given: bigint, resetIndex: bigint): Failure {
-  const message = `Invalid bootstrap reset index (specified ${given}, reset index: ${resetIndex})`;
+export function resetIndexWrong(sent: bigint, resetIndex: bigint): Failure {
+  const message = `Invalid bootstrap reset index (specified ${sent}, reset index: ${resetIndex})`;
   return new Failure("invalid", "already_bootstrapped", message);
 }
 

@@ -34,7 +34,7 @@ export interface LookupParts {
   readonly salt: () => Salt;
   readonly clock: Clock;
   readonly log: Log;
-  readonly mostCached: number;
+  readonly maxCached: number;
 }
 
 export class TokenLookup {
@@ -45,7 +45,7 @@ export class TokenLookup {
 
   constructor(parts: LookupParts) {
     this.#parts = parts;
-    this.#cache = new TokenCache(parts.mostCached);
+    this.#cache = new TokenCache(parts.maxCached);
   }
 
   get cached(): number {
@@ -169,9 +169,9 @@ function callerOf(token: Token, namespace: NamespaceRef): Caller {
   const { usesLeft, period, longest, withoutDefault, wrapping } = terms;
   const boundTo = boundsOf(terms);
   const counted = usesLeft !== null;
-  const told = { usesLeft, period, longest, path: pathOf(token) };
+  const facts = { usesLeft, period, longest, path: pathOf(token) };
   const wraps = wrapping === undefined ? {} : { wrapping };
-  return { ...seen, withoutDefault, counted, boundTo, ...wraps, terms: told };
+  return { ...seen, withoutDefault, counted, boundTo, ...wraps, terms: facts };
 }
 
 /** Texts that are none any more bind to nowhere. */

@@ -160,13 +160,13 @@ test("a crash after an exchange was told leaves it spent, one before it was dura
   const whole = secretOf(await made.tokens.oneTime.upsert(other));
   await made.tokens.oneTime.exchange(spent, "root");
   made.engine.hold();
-  let told = false;
+  let notified = false;
   void made.tokens.oneTime
     .exchange(whole, "root")
-    .then(() => (told = true))
+    .then(() => (notified = true))
     .catch(() => {});
   await turns();
-  assert.equal(told, false); // nobody is told before it is durable
+  assert.equal(notified, false); // nobody is told before it is durable
   const { tokens } = await restarted(made);
   await assert.rejects(tokens.oneTime.exchange(spent, "root"), denied);
   assert.ok(await tokens.oneTime.exchange(whole, "root"));

@@ -12,7 +12,7 @@ import { AuthTokens, type AuthTokensOptions } from "./auth/auth-tokens.ts";
 import { LoginTokens, type LoginTokensOptions } from "./auth/login-tokens.ts";
 import { Tokens, type TokensOptions } from "./tokens.ts";
 
-export interface TokensNeeds extends Required<Omit<TokensOptions, "mostCached">> {
+export interface TokensNeeds extends Required<Omit<TokensOptions, "maxCached">> {
   readonly turns: FairTurns;
   /** Name of the own region. */
   readonly region: string;
@@ -50,12 +50,12 @@ export const tokensRoom: RoomPlan<TokensNeeds, TokensParts> = {
     const tokens = new Tokens(needs);
     const aclTokens = new AclTokens({ tokens, clock, timers, random, region, anonymousSelf });
     const { stillKnows, limits, isProgram } = needs;
-    const asked = { stillKnows, limits, isProgram };
+    const options = { stillKnows, limits, isProgram };
     return {
       tokens,
       aclTokens,
-      authTokens: new AuthTokens({ tokens, clock, life, turns, ...asked }),
-      logins: new LoginTokens({ tokens, mounts: needs.mounts, clock, most: life.most }),
+      authTokens: new AuthTokens({ tokens, clock, life, turns, ...options }),
+      logins: new LoginTokens({ tokens, mounts: needs.mounts, clock, max: life.max }),
       attempts: new AddressLimit({ clock }),
       created: (tx) => tokens.first.created(tx),
       open: () => {

@@ -12,10 +12,10 @@ export interface Known {
 export class TokenCache {
   readonly #byHash = new RecentMap<string, Known>();
   readonly #byAccessor = new Map<string, Known>();
-  readonly #most: number;
+  readonly #max: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   get size(): number {
@@ -32,7 +32,7 @@ export class TokenCache {
     this.#byHash.set(hash, known);
     this.#byAccessor.set(caller.accessor, known);
     const { oldest } = this.#byHash;
-    if (oldest !== null && this.#byHash.size > this.#most) this.drop(oldest.value.caller.accessor);
+    if (oldest !== null && this.#byHash.size > this.#max) this.drop(oldest.value.caller.accessor);
   }
 
   drop(accessor: string): void {

@@ -109,8 +109,8 @@ test("a TTL sets the expiry to the nanosecond, an expiry of its own leaves no TT
 
 test("of a TTL and an expiry the TTL counts", async () => {
   const { tokens } = await madeTokens();
-  const given = { ...CLIENT, ttl: HOUR, expires: START + 5n * HOUR };
-  assert.equal((await tokens.writes.create(given)).expires, START + HOUR);
+  const fields = { ...CLIENT, ttl: HOUR, expires: START + 5n * HOUR };
+  assert.equal((await tokens.writes.create(fields)).expires, START + HOUR);
 });
 
 test("management tokens may expire too, and no expiry is always allowed", async () => {
@@ -120,7 +120,7 @@ test("management tokens may expire too, and no expiry is always allowed", async 
 });
 
 test("the bounds are those of the configuration, and can be left away by whoever cuts by himself", async () => {
-  const { tokens } = await madeTokens({ lifetimes: { least: HOUR, most: 2n * HOUR } });
+  const { tokens } = await madeTokens({ lifetimes: { min: HOUR, max: 2n * HOUR } });
   const text = "expiration time cannot be less than 1h0m0s in the future (was 1m0s)";
   await assert.rejects(
     tokens.writes.create({ ...CLIENT, ttl: MINUTE }),

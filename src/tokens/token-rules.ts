@@ -82,8 +82,8 @@ export interface NewToken extends ShapeInput {
 
 /** The bounds of lifetimes, both included; they hold for whatever expires. */
 export interface Lifetimes {
-  readonly least: Nanos;
-  readonly most: Nanos;
+  readonly min: Nanos;
+  readonly max: Nanos;
 }
 
 export interface CheckedToken extends TokenShape {
@@ -132,14 +132,14 @@ function checkLifetime(
 ): void {
   if (expires < created) problems.push("expiration time cannot be before create time");
   if (lifetimes === null) return;
-  const { least, most } = lifetimes;
+  const { min, max } = lifetimes;
   const lifetime = expires - created;
   const was = `in the future (was ${showDuration(lifetime)})`;
-  if (lifetime > most) {
-    problems.push(`expiration time cannot be more than ${showDuration(most)} ${was}`);
+  if (lifetime > max) {
+    problems.push(`expiration time cannot be more than ${showDuration(max)} ${was}`);
   }
-  if (lifetime < least) {
-    problems.push(`expiration time cannot be less than ${showDuration(least)} ${was}`);
+  if (lifetime < min) {
+    problems.push(`expiration time cannot be less than ${showDuration(min)} ${was}`);
   }
 }
 

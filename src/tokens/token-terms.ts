@@ -43,7 +43,7 @@ export interface StoredTerms extends Omit<TokenTerms, "longest" | "period"> {
 }
 
 export function storedTerms(terms: TokenTerms): StoredTerms {
-  return { ...terms, longest: shown(terms.longest), period: shown(terms.period) };
+  return { ...terms, longest: textOf(terms.longest), period: textOf(terms.period) };
 }
 
 /** Undefined when it is nothing that this server writes. */
@@ -67,7 +67,7 @@ export function readTerms(stored: unknown): TokenTerms | undefined {
   return { parent, meta, withoutDefault, longest, period, usesLeft, ...rest };
 }
 
-function shown(nanos: Nanos | null): string | null {
+function textOf(nanos: Nanos | null): string | null {
   return nanos === null ? null : String(nanos);
 }
 

@@ -306,8 +306,8 @@ test("a renewal moves the expiry, never past the maximum counted from the creati
   assert.ok(renewed.modifyIndex > token.modifyIndex);
   assert.equal(tokens.find(secretOf(token))?.expires, renewed.expires);
   assert.equal(keysBelow(made, "local/tokens/by-expiry/").length, 1);
-  const most = await tokens.writes.renew("root", token.accessor, 100n * HOUR);
-  assert.equal(most.expires, START + 24n * HOUR);
+  const longest = await tokens.writes.renew("root", token.accessor, 100n * HOUR);
+  assert.equal(longest.expires, START + 24n * HOUR);
   world.clock.pass(24n * HOUR);
   const late = tokens.writes.renew("root", token.accessor, HOUR);
   await assert.rejects(late, refused(problemsText("token has expired")));

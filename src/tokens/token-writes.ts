@@ -86,9 +86,9 @@ export class TokenWrites {
     });
   }
 
-  /** Lets a renewable token live for `asked` from now, but never past the longest lifetime. Null for the
+  /** Lets a renewable token live for `requested` from now, but never past the longest lifetime. Null for the
    *  time it was made with. */
-  renew(namespaceId: string, accessor: string, asked: Nanos | null): Promise<Token> {
+  renew(namespaceId: string, accessor: string, requested: Nanos | null): Promise<Token> {
     const { rows, lookup, lifetimes } = this.#parts;
     return rows.shared.write((tx) => {
       const before = this.#stored(tx, namespaceId, accessor);
@@ -97,7 +97,7 @@ export class TokenWrites {
       if (!before.renewable || until === null) throw failures.notRenewable();
       if (lookup.isOver(before, tx)) throw failures.tokenInvalid(["token has expired"]);
       if (!lookup.isOpen(before)) throw failures.loginClosed();
-      const life = { now: tx.time, by: increment(before, asked), most: lifetimes.most };
+      const life = { now: tx.time, by: increment(before, requested), max: lifetimes.max };
       const expires = renewedUntil({ ...before, expires: until }, life);
       const after = { ...before, expires, modifyIndex: tx.index };
       rows.replace(tx, before, after);
@@ -160,10 +160,10 @@ export class TokenWrites {
     const { secret = "", type, cas } = change;
     const chosen = isUuid(accessor) && isUuid(secret) && isUsableSecret(secret);
     if (!chosen || type !== "client" || cas !== undefined) throw failures.cannotFind(accessor);
-    const shown = rows.byAccessor(namespaceId, secret.toLowerCase(), tx) !== null;
+    const isAccessor = rows.byAccessor(namespaceId, secret.toLowerCase(), tx) !== null;
     const same = accessor.toLowerCase() === secret.toLowerCase();
-    if (shown || same || rows.placeOf(salt().hashOf(accessor), tx) !== null) {
-      throw failures.secretShown();
+    if (isAccessor || same || rows.placeOf(salt().hashOf(accessor), tx) !== null) {
+      throw failures.secretIsAccessor();
     }
     return minting.mint(
       tx,

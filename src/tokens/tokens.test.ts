@@ -356,7 +356,7 @@ test("T-B22: unknown, deleted and expired secrets are told apart by nothing", as
 });
 
 test("T-B25: made-up secrets leave nothing in memory, and real ones no more than the bound", async () => {
-  const { tokens, world } = await madeTokens({ mostCached: 8 });
+  const { tokens, world } = await madeTokens({ maxCached: 8 });
   const hot = await tokens.writes.create(CLIENT);
   const found = tokens.find(secretOf(hot));
   for (let i = 0; i < 20_000; i += 1) assert.equal(tokens.find(world.random.uuid()), null);
@@ -390,8 +390,8 @@ test("the hash covers every part by itself", async () => {
 test("a token that is printed shows no secret", async () => {
   const { tokens } = await madeTokens();
   const token = await tokens.writes.create(CLIENT);
-  const shown = `${JSON.stringify({ ...token, created: 0, createIndex: 0, modifyIndex: 0 })}${String(token.secret)}`;
-  assert.ok(!shown.includes(secretOf(token)));
+  const text = `${JSON.stringify({ ...token, created: 0, createIndex: 0, modifyIndex: 0 })}${String(token.secret)}`;
+  assert.ok(!text.includes(secretOf(token)));
 });
 
 test("T-B13: nobody is let in by a token of a namespace that is going away, seen before or not", async () => {

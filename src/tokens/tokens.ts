@@ -33,7 +33,7 @@ export type { NamespacesById } from "./lookup.ts";
 
 const MAX_CACHED = 10_000;
 const ALL_OPEN: LoginMounts = { isOpen: () => true, at: () => [] };
-const LIFETIMES: Lifetimes = { least: MINUTE, most: 24n * HOUR };
+const LIFETIMES: Lifetimes = { min: MINUTE, max: 24n * HOUR };
 
 export interface KnownPolicies {
   /** What a name on a token stands for; null when for nothing. */
@@ -65,7 +65,7 @@ export interface TokensOptions {
   /** Default: bootstrap cannot be reset. */
   readonly resetFile?: ResetFile | undefined;
   /** How many callers are kept in memory. Default 10,000, about 10 MB. */
-  readonly mostCached?: number | undefined;
+  readonly maxCached?: number | undefined;
 }
 
 export class Tokens {
@@ -95,9 +95,9 @@ export class Tokens {
     const { shared, local, clock, timers, random, namespaces } = options;
     const { lifetimes = LIFETIMES, bootstrap: use = "open", firstToken = {} } = options;
     const {
-      ending: given = { ends: () => {} },
+      ending: onEnd = { ends: () => {} },
       gcThreshold = HOUR,
-      mostCached = MAX_CACHED,
+      maxCached = MAX_CACHED,
       logins: mounts = ALL_OPEN,
     } = options;
     const log = options.log.child("tokens");
@@ -106,10 +106,10 @@ export class Tokens {
     const oneTime = new OneTimeRows(local);
     const minting = new Minting(rows, random);
     const salt = () => this.#unsealed();
-    const lookup = new TokenLookup({ rows, namespaces, mounts, salt, clock, log, mostCached });
+    const lookup = new TokenLookup({ rows, namespaces, mounts, salt, clock, log, maxCached });
     const ending = new Cascade({
       rows,
-      ending: given,
+      ending: onEnd,
       readable: (place, tx) => lookup.readable(place, tx),
       remove: (tx, token) => writes.remove(tx, token),
       timers,

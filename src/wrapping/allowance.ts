@@ -35,7 +35,7 @@ export interface AllowanceRules {
 /** Where there is no room: whose limit it is, and what it is. */
 export interface Exhausted {
   readonly whose: "holder" | "owner" | "namespace";
-  readonly most: Amount;
+  readonly max: Amount;
 }
 
 /** Who wants to store. */
@@ -74,19 +74,21 @@ export class Allowance {
   ): Exhausted | null {
     const { ofHolder, ofOwner, ofNamespace } = this.#rules;
     const times = underWay ? UNDER_WAY.times : 1;
-    const exceeds = (key: string, most: Amount) => {
+    const exceeds = (key: string, max: Amount) => {
       const { entries, bytes } = local.get(key, amountCodec) ?? NOTHING;
-      return entries + more.entries > most.entries || bytes + more.bytes > most.bytes;
+      return entries + more.entries > max.entries || bytes + more.bytes > max.bytes;
     };
     if (holder !== null && exceeds(this.#holderKey(namespaceId, holder), part(ofHolder, times))) {
-      return { whose: "holder", most: ofHolder };
+      return { whose: "holder", max: ofHolder };
     }
     if (owner !== null && exceeds(this.#ownerKey(namespaceId, owner), part(ofOwner, times))) {
-      return { whose: "owner", most: ofOwner };
+      return { whose: "owner", max: ofOwner };
     }
     const ordinary = underWay ? UNDER_WAY.ordinaryShare : ORDINARY_SHARE;
-    const most = part(ofNamespace, management ? times : ordinary);
-    return exceeds(this.#namespaceKey(namespaceId), most) ? { whose: "namespace", most } : null;
+    const limit = part(ofNamespace, management ? times : ordinary);
+    return exceeds(this.#namespaceKey(namespaceId), limit)
+      ? { whose: "namespace", max: limit }
+      : null;
   }
 
   /** What the holder has there. */

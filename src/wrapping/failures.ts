@@ -29,8 +29,8 @@ export function closed(): Failure {
  * @code cubbyhole-full The token's private space is full.
  * @remedy Delete entries.
  */
-export function cubbyholeFull(most: number): Failure {
-  const message = `the cubbyhole of a token holds at most ${most} entries; delete one first`;
+export function cubbyholeFull(max: number): Failure {
+  const message = `the cubbyhole of a token holds at most ${max} entries; delete one first`;
   return new Failure("invalid", "cubbyhole-full", message);
 }
 
@@ -57,8 +57,8 @@ export function wrappingsFull(full: Exhausted): Failure {
   return new Failure("rate-limited", "wrappings-full", message);
 }
 
-function amount({ most }: Exhausted): string {
-  return `${most.entries} entries and ${most.bytes} bytes`;
+function amount({ max }: Exhausted): string {
+  return `${max.entries} entries and ${max.bytes} bytes`;
 }
 
 /**

@@ -34,8 +34,8 @@ for (const wrapForm of FORMS) {
     const leased = { id: "clouda/creds/ci/abc", seconds: 60, renewable: true };
     const data = { key: "value", number: rawNumber("1.50"), none: null, list: [1, "2"] };
     const reply = new Reply(data, { auth, leased, warnings: ["cut"] });
-    const asked = { ...ASKING, wrapForm };
-    const { wrapInfo, warnings } = await wrapping.wrap(reply, 90n * SECOND, asked);
+    const context = { ...ASKING, wrapForm };
+    const { wrapInfo, warnings } = await wrapping.wrap(reply, 90n * SECOND, context);
     assert.deepEqual(warnings, []);
     assert.equal(wrapInfo.ttl, 90);
     assert.equal(wrapInfo.creation_path, "kv/app");
@@ -54,10 +54,10 @@ for (const wrapForm of FORMS) {
   test(`${wrapForm}: of 64 unwraps at once one gets it`, async () => {
     const made = await madeWrapping();
     const { token } = await wrappedIn(made, { a: "b" }, { wrapForm });
-    const asked = holding(made, token);
+    const context = holding(made, token);
     const attempts = Array.from({ length: 64 }, (_, i) =>
       i % 2 === 0
-        ? made.wrapping.unwrap(asked, undefined)
+        ? made.wrapping.unwrap(context, undefined)
         : made.wrapping.unwrap(ASKING, named(token)),
     );
     const results = await Promise.allSettled(attempts);
@@ -87,9 +87,9 @@ for (const wrapForm of FORMS) {
     const made = await madeWrapping();
     const { token } = await wrappedIn(made, { a: "b" }, { wrapForm, ttl: MINUTE });
     const left = await wrappedIn(made, { a: "b" }, { wrapForm, ttl: HOUR });
-    const asked = holding(made, token);
+    const context = holding(made, token);
     made.world.clock.pass(MINUTE + SECOND);
-    await assert.rejects(made.wrapping.unwrap(asked, undefined), refused(INVALID));
+    await assert.rejects(made.wrapping.unwrap(context, undefined), refused(INVALID));
     assert.throws(() => made.wrapping.lookup(ASKING, named(token)), refused(INVALID));
     await made.world.timers.advance(MINUTE);
     await turns();
@@ -104,8 +104,9 @@ for (const wrapForm of FORMS) {
   test(`${wrapForm}: a rewrap has the same content, time and path, and ends the old one`, async () => {
     const made = await madeWrapping();
     const auth = { accessor: "inside" } as never;
-    const asked = { ...ASKING, wrapForm };
-    const old = (await made.wrapping.wrap(new Reply({ a: "b" }, { auth }), MINUTE, asked)).wrapInfo;
+    const context = { ...ASKING, wrapForm };
+    const old = (await made.wrapping.wrap(new Reply({ a: "b" }, { auth }), MINUTE, context))
+      .wrapInfo;
     made.world.clock.pass(30n * SECOND);
     const { wrapInfo } = await made.wrapping.rewrap(holding(made, old.token), undefined);
     assert.equal(made.wrapping.find(old.token), null);
@@ -162,9 +163,9 @@ test("what is no wrapping token cannot be unwrapped, and stays as it is", async 
 test("one wrapping token is no right to unwrap another", async () => {
   const made = await madeWrapping();
   const [one, other] = [await wrappedIn(made), await wrappedIn(made)];
-  const asked = holding(made, one.token);
-  await assert.rejects(made.wrapping.unwrap(asked, named(other.token)), refused(INVALID));
-  assert.deepEqual((await made.wrapping.unwrap(asked, named(one.token))).data, { a: "b" });
+  const context = holding(made, one.token);
+  await assert.rejects(made.wrapping.unwrap(context, named(other.token)), refused(INVALID));
+  assert.deepEqual((await made.wrapping.unwrap(context, named(one.token))).data, { a: "b" });
   assert.deepEqual((await made.wrapping.unwrap(ASKING, named(other.token))).data, { a: "b" });
 });
 
@@ -177,9 +178,9 @@ for (const wrapForm of ["token", "jwt"] as const) {
     const inOther = { ...ASKING, namespace: other };
     const wrap = await wrappedIn(made, { a: "b" }, { namespace: TEAM, wrapForm });
     assert.equal(wrap.creation_path, "team/kv/app");
-    for (const asked of [ASKING, inOther]) {
-      await assert.rejects(made.wrapping.unwrap(asked, named(wrap.token)), refused(INVALID));
-      assert.throws(() => made.wrapping.lookup(asked, named(wrap.token)), refused(INVALID));
+    for (const context of [ASKING, inOther]) {
+      await assert.rejects(made.wrapping.unwrap(context, named(wrap.token)), refused(INVALID));
+      assert.throws(() => made.wrapping.lookup(context, named(wrap.token)), refused(INVALID));
     }
     const { wrapInfo } = await made.wrapping.rewrap(inTeam, named(wrap.token));
     assert.equal(wrapInfo.creation_path, "team/kv/app");
@@ -229,8 +230,8 @@ test("the secret inside a JWT opens nothing by itself, nor does a changed one", 
 
 test("a JWT says where to go, and its maker is told when it cannot", async () => {
   const { wrapping } = await madeWrapping({ apiAddress: "" });
-  const asked = { ...ASKING, wrapForm: "jwt" } as const;
-  const { warnings } = await wrapping.wrap(new Reply({ a: "b" }), MINUTE, asked);
+  const context = { ...ASKING, wrapForm: "jwt" } as const;
+  const { warnings } = await wrapping.wrap(new Reply({ a: "b" }), MINUTE, context);
   assert.match(warnings.join(), /api_addr is not set/);
 });
 

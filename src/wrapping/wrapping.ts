@@ -139,23 +139,23 @@ export class Wrapping {
   }
 
   /** Keeps the answer, and gives what stands for it. */
-  async wrap(reply: Reply, ttl: Nanos, asked: RequestContext): Promise<Wrapped> {
-    const { namespace, path, wrapForm: form = "token", caller } = asked;
+  async wrap(reply: Reply, ttl: Nanos, context: RequestContext): Promise<Wrapped> {
+    const { namespace, path, wrapForm: form = "token", caller } = context;
     const kept = keptAnswer(reply);
-    const inside = accessorIn(reply, asked);
+    const inside = accessorIn(reply, context);
     const maker = caller === null ? this.#letIn(namespace, inside) : makerOf(caller);
     const making = { kept, ttl, path: path.text, form, namespaceId: namespace.id, ...maker };
     const token = await this.#options.local.write((tx) => this.#make(tx, making));
-    return this.#told(token, namespace, inside);
+    return this.#answerWith(token, namespace, inside);
   }
 
   /** The answer as it was; nobody gets it a second time. */
   async unwrap(
-    asked: RequestContext,
+    context: RequestContext,
     named: Secret<string> | undefined,
   ): Promise<Reply<Unwrapped>> {
     const { local } = this.#options;
-    const place = placeOf(this.#meant(asked, named));
+    const place = placeOf(this.#meant(context, named));
     // Decided after the commit: a throw inside would take the end of the token back.
     const kept = await local.write((tx) => this.#take(tx, place)?.kept ?? null, {
       essential: true,
@@ -166,8 +166,8 @@ export class Wrapping {
   }
 
   /** The same answer behind another token, for as long as it was wrapped before; the old one dies. */
-  async rewrap(asked: RequestContext, named: Secret<string> | undefined): Promise<Wrapped> {
-    const meant = this.#meant(asked, named);
+  async rewrap(context: RequestContext, named: Secret<string> | undefined): Promise<Wrapped> {
+    const meant = this.#meant(context, named);
     const place = placeOf(meant);
     const made = await this.#options.local.write((tx) => {
       const taken = this.#take(tx, place);
@@ -182,12 +182,12 @@ export class Wrapping {
     });
     if (made === null) throw wrappingInvalid();
     const inside = answerIn(made.kept)?.auth?.accessor ?? "";
-    return this.#told(made.token, meant.namespace, inside);
+    return this.#answerWith(made.token, meant.namespace, inside);
   }
 
   /** What it is, without using it up. */
-  lookup(asked: RequestContext, named: Secret<string> | undefined): WrappingFacts {
-    const { namespace, accessor } = this.#meant(asked, named);
+  lookup(context: RequestContext, named: Secret<string> | undefined): WrappingFacts {
+    const { namespace, accessor } = this.#meant(context, named);
     const token = this.#options.tokens.byAccessor(namespace.id, accessor);
     if (token === null) throw wrappingInvalid();
     return factsOf(token, namespace);
@@ -254,7 +254,7 @@ export class Wrapping {
     return token === null || found === null ? null : { token, kept: found.answer, by: found.by };
   }
 
-  async #told(token: Token, namespace: NamespaceRef, inside: string): Promise<Wrapped> {
+  async #answerWith(token: Token, namespace: NamespaceRef, inside: string): Promise<Wrapped> {
     const { ttl, path, created } = factsOf(token, namespace);
     const jwt = token.terms?.wrapping === "jwt";
     const { apiAddress } = this.#options;

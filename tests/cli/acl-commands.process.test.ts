@@ -40,8 +40,8 @@ function cli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
 const token = (args: readonly string[], options?: RunOptions) =>
   cli(["acl", "token", ...args], options);
 
-function client(given: Partial<FakeToken> = {}): FakeToken {
-  return server.tokens.add({ Name: "ci reader", Policies: ["readonly"], ...given });
+function client(fields: Partial<FakeToken> = {}): FakeToken {
+  return server.tokens.add({ Name: "ci reader", Policies: ["readonly"], ...fields });
 }
 
 test("acl bootstrap makes the first token, prints it once and sends no token of its own", async () => {
@@ -253,8 +253,8 @@ test("info and self hide the secret until it is asked for", async () => {
     const field = await token([...args, "-field", "SecretID"], { env });
     assert.equal(field.code, 2);
     assert.match(field.stderr, /-show-secret/);
-    const shown = await token([...args, "-show-secret", "-field", "SecretID"], { env });
-    assert.equal(shown.stdout, SecretID);
+    const printed = await token([...args, "-show-secret", "-field", "SecretID"], { env });
+    assert.equal(printed.stdout, SecretID);
   }
 });
 

@@ -116,10 +116,10 @@ test("list -watch prints the list, then each change and nothing else, until Ctrl
   tokens.remove(made.AccessorID);
   assert.equal(await watched.waiting(), `removed  ${made.AccessorID}  client      new\n`);
   assert.equal(await watched.stop(), 130);
-  const asked = server.seen.filter(({ path }) => path === "acl/tokens");
-  assert.equal(asked[0]?.query.get("index"), null, "the first is answered at once");
-  assert.ok(asked.slice(1).every(({ query }) => Number(query.get("index")) > 0));
-  assert.equal(asked[1]?.query.get("wait"), "1m0s");
+  const requests = server.seen.filter(({ path }) => path === "acl/tokens");
+  assert.equal(requests[0]?.query.get("index"), null, "the first is answered at once");
+  assert.ok(requests.slice(1).every(({ query }) => Number(query.get("index")) > 0));
+  assert.equal(requests[1]?.query.get("wait"), "1m0s");
 });
 
 test("list -watch gives programs one document for the list and one for each change", async () => {

@@ -112,10 +112,10 @@ test("operator unseal takes one share from standard input or from its argument",
   const piped = await cli(["operator", "unseal", "-"], { stdin: "share-a\n" });
   assert.equal(piped.code, 0);
   assert.match(piped.stdout, /^Unseal Progress +1\/2$/m);
-  const given = await cli(["operator", "unseal", "share-b"]);
+  const ran = await cli(["operator", "unseal", "share-b"]);
   assert.equal(server.sealed, false);
-  assert.match(given.stderr, /Warning: .*history/);
-  assert.ok(!given.all.includes("share-b"));
+  assert.match(ran.stderr, /Warning: .*history/);
+  assert.ok(!ran.all.includes("share-b"));
 });
 
 test("operator unseal without anybody to ask says so and sends nothing", async () => {
@@ -132,7 +132,7 @@ test("operator unseal without anybody to ask says so and sends nothing", async (
 test("operator unseal -reset drops what was given", async () => {
   server.opened();
   server.sealed = true;
-  server.given.add("share-a");
+  server.unsealShares.add("share-a");
   const { stdout } = await cli(["operator", "unseal", "-reset"]);
   assert.match(stdout, /^Unseal Progress +0\/2$/m);
 });
@@ -197,8 +197,8 @@ test("operator generate-root in steps: init, shares, decode, cancel", async () =
   const decode = ["operator", "generate-root", "-decode", encoded];
   const decoded = await cli([...decode, "-otp", "-", "-field", "token"], { stdin: otp });
   assert.equal(decoded.stdout, "made-by-generate-root-0123456789abcd");
-  const asked = await cli(decode, { typed: [otp] });
-  assert.match(asked.stdout, /made-by-generate-root/);
+  const ran = await cli(decode, { typed: [otp] });
+  assert.match(ran.stdout, /made-by-generate-root/);
   const wrong = await cli([...decode, "-otp", "-"], { stdin: "short" });
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /has 5 bytes; it must have 36/);
@@ -607,10 +607,10 @@ test("what is the node's is read outside of the namespace that the environment n
 
 test("doctor tells a namespace that is not there from a token that is not known", async () => {
   server.opened();
-  let asked = 0;
+  let requests = 0;
   server.instead.set("GET auth/token/lookup-self", () =>
     Promise.resolve(
-      asked++ === 0
+      requests++ === 0
         ? { status: 403, body: { errors: ["permission denied"] } }
         : enveloped({ display_name: "root" }),
     ),

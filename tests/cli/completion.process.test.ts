@@ -15,9 +15,9 @@ const { stdout: script } = await run(["completion", "bash"]);
 
 function complete(...words: readonly string[]): string[] {
   const quoted = words.map((word) => `'${word}'`).join(" ");
-  const asked = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _holdfast; echo "\${COMPREPLY[*]}"`;
+  const completing = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _holdfast; echo "\${COMPREPLY[*]}"`;
   // Without --norc it reads the machine's settings where it takes its pipe for a network connection.
-  const args = ["--norc", "-u", "-c", `${script}\n${asked}`];
+  const args = ["--norc", "-u", "-c", `${script}\n${completing}`];
   const { status, stdout, stderr } = spawnSync("bash", args, { encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);
   return stdout.trim().split(/\s+/).filter(Boolean);
@@ -78,7 +78,7 @@ test("fish completes by the words in front, where it is installed", async (t) =>
   const home = makeHome((call) => t.after(call));
   const file = join(home, "holdfast.fish");
   writeFileSync(file, (await run(["completion", "fish"])).stdout);
-  const asked = (line: string) => {
+  const completed = (line: string) => {
     const { error, stdout, stderr } = spawnSync(
       "fish",
       ["--no-config", "-c", `source ${file}; complete -C ${JSON.stringify(line)}`],
@@ -88,12 +88,12 @@ test("fish completes by the words in front, where it is installed", async (t) =>
     assert.equal(stderr.slice(0, 500), "");
     return stdout.split("\n").flatMap((one) => one.split("\t")[0] || []);
   };
-  if (asked("holdfast ") === null) return;
-  assert.deepEqual(asked("holdfast sta"), ["status"]);
-  assert.deepEqual(asked("holdfast -namespace x token rev"), ["revoke", "revoke-self"]);
-  assert.deepEqual(asked("holdfast acl bootstrap re"), ["reset"]);
-  assert.deepEqual(asked("holdfast policy read -ty"), ["-type"]);
-  assert.deepEqual(asked("holdfast read -ty"), [], "a word of another command is not its own");
+  if (completed("holdfast ") === null) return;
+  assert.deepEqual(completed("holdfast sta"), ["status"]);
+  assert.deepEqual(completed("holdfast -namespace x token rev"), ["revoke", "revoke-self"]);
+  assert.deepEqual(completed("holdfast acl bootstrap re"), ["reset"]);
+  assert.deepEqual(completed("holdfast policy read -ty"), ["-type"]);
+  assert.deepEqual(completed("holdfast read -ty"), [], "a word of another command is not its own");
 });
 
 test("mounts, policies and namespaces are asked of the server, and what a shell would obey is left out", async (t) => {
@@ -127,7 +127,7 @@ test("mounts, policies and namespaces are asked of the server, and what a shell 
   });
   server.instead.set("LIST secret/metadata/app", keys("db", "mail/"));
   const program = join(import.meta.dirname, "..", "..", "bin", "holdfast");
-  const asked = async (around: Record<string, string>, ...words: string[]) => {
+  const completed = async (around: Record<string, string>, ...words: string[]) => {
     const quoted = [program, ...words].map((word) => `'${word}'`).join(" ");
     const line = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _holdfast; echo "\${COMPREPLY[*]}"`;
     const path = process.env["PATH"] ?? "";
@@ -141,16 +141,16 @@ test("mounts, policies and namespaces are asked of the server, and what a shell 
     assert.equal(stderr, "");
     return stdout.trim().split(/\s+/).filter(Boolean);
   };
-  assert.deepEqual(await asked(env, "kv", "get", "s"), ["secret/", "shop/"]);
-  assert.deepEqual(await asked(env, "kv", "get", "secret/app/"), [
+  assert.deepEqual(await completed(env, "kv", "get", "s"), ["secret/", "shop/"]);
+  assert.deepEqual(await completed(env, "kv", "get", "secret/app/"), [
     "secret/app/db",
     "secret/app/mail/",
   ]);
-  assert.deepEqual(await asked(env, "secrets", "tune", ""), ["clouda/", "secret/", "shop/"]);
-  assert.deepEqual(await asked(env, "auth", "disable", "u"), ["userpass/"]);
-  assert.deepEqual(await asked(env, "policy", "read", ""), ["ops", "shop"]);
-  assert.deepEqual(await asked(env, "token", "create", "-policy", "o"), ["ops"]);
-  assert.deepEqual(await asked(env, "status", "-namespace", "t"), ["team/"]);
+  assert.deepEqual(await completed(env, "secrets", "tune", ""), ["clouda/", "secret/", "shop/"]);
+  assert.deepEqual(await completed(env, "auth", "disable", "u"), ["userpass/"]);
+  assert.deepEqual(await completed(env, "policy", "read", ""), ["ops", "shop"]);
+  assert.deepEqual(await completed(env, "token", "create", "-policy", "o"), ["ops"]);
+  assert.deepEqual(await completed(env, "status", "-namespace", "t"), ["team/"]);
   await server.stop();
-  assert.deepEqual(await asked(env, "policy", "read", ""), [], "nothing, and not a word");
+  assert.deepEqual(await completed(env, "policy", "read", ""), [], "nothing, and not a word");
 });

@@ -44,8 +44,8 @@ async function fakeFor(t: TestContext) {
   server.instead.set("GET clouda/creds/ci", credentials(KEYS));
   server.leases.add(LEASE);
   const cli = (args: readonly string[], options: RunOptions = {}) => run(args, { env, ...options });
-  const asked = () => server.seen.map(({ method, path }) => `${method} ${path}`);
-  return { server, env, cli, asked };
+  const requests = () => server.seen.map(({ method, path }) => `${method} ${path}`);
+  return { server, env, cli, asked: requests };
 }
 
 /** The whole program, as a user starts it. */
@@ -65,7 +65,7 @@ function started(args: readonly string[], env: Readonly<Record<string, string>>)
   return { child, texts, ended, says };
 }
 
-const SHOWN = `
+const OUTPUT = `
 $ holdfast read clouda/creds/ci
 Key                Value
 ---                -----
@@ -86,7 +86,7 @@ s/+1
 
 test("credentials of a cloud are shown with their lease and once more as lines to paste", async (t) => {
   const { env, cli } = await fakeFor(t);
-  await runTranscript("credentials", SHOWN, env);
+  await runTranscript("credentials", OUTPUT, env);
   const json = await cli(["read", "-format", "json", "clouda/creds/ci"]);
   assert.deepEqual(JSON.parse(json.stdout).data, KEYS, "programs get the answer alone");
 });
@@ -130,7 +130,7 @@ test("names follow the type of the mount, and only whole credentials get any", (
 });
 
 test("exec hands credentials to the command by its environment alone, and ends the lease", async (t) => {
-  const { server, env, asked } = await fakeFor(t);
+  const { server, env, asked: requests } = await fakeFor(t);
   const script =
     'echo "$AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY [$AWS_SESSION_TOKEN] [$HOLDFAST_TOKEN$NODE_COMPILE_CACHE] $1"; ' +
     "tr '\\0' ' ' < /proc/$PPID/cmdline; exit 7";
@@ -142,7 +142,7 @@ test("exec hands credentials to the command by its environment alone, and ends t
   assert.ok(commandLine.includes("exec clouda/creds/ci"));
   assert.ok(!commandLine.includes("s/+1"));
   assert.equal(texts.err, "");
-  assert.deepEqual(asked(), ["GET clouda/creds/ci", "POST sys/leases/revoke"]);
+  assert.deepEqual(requests(), ["GET clouda/creds/ci", "POST sys/leases/revoke"]);
   assert.deepEqual(server.seen.at(-1)?.body, { lease_id: LEASE, sync: true });
 });
 
@@ -160,7 +160,7 @@ test("exec gives members of any answer under names of one's own, with parameters
 });
 
 test("exec -kv gives every member of secrets, under names that follow from theirs", async (t) => {
-  const { server, env, cli, asked } = await fakeFor(t);
+  const { server, env, cli, asked: requests } = await fakeFor(t);
   const mount = (version: string, path: string) => ({
     status: 200,
     body: { request_id: "r", data: { path, type: "kv", options: { version } } },
@@ -183,7 +183,7 @@ test("exec -kv gives every member of secrets, under names that follow from their
   const { ended, texts } = started(["exec", ...both, "--", "sh", "-c", `${script}; exit 5`], env);
   assert.equal(await ended, 5, texts.err);
   assert.equal(texts.out, 'two\nlines |7|anna|{"c":[1]}|[]|s3cr3t|[]|');
-  assert.ok(!asked().some((one) => one.includes("leases")), "there is no lease to end");
+  assert.ok(!requests().some((one) => one.includes("leases")), "there is no lease to end");
   const prefixed = started(
     ["exec", "-kv", "old/mail", "-prefix", "app-", "--", "sh", "-c", 'echo "$APP_SMTP [$SMTP]"'],
     env,
@@ -221,7 +221,7 @@ test("exec -kv gives every member of secrets, under names that follow from their
 });
 
 test("exec passes signals on, and its code tells of the one that ended the command", async (t) => {
-  const { env, asked } = await fakeFor(t);
+  const { env, asked: requests } = await fakeFor(t);
   const tidy =
     "trap 'echo tidied; exit 9' TERM; trap 'echo two' USR2; echo ready; while :; do sleep 0.05; done";
   const one = started(["exec", "clouda/creds/ci", "--", "sh", "-c", tidy], env);
@@ -236,11 +236,11 @@ test("exec passes signals on, and its code tells of the one that ended the comma
   await two.says("ready");
   two.child.kill("SIGINT");
   assert.equal(await two.ended, 130, two.texts.err);
-  assert.equal(asked().filter((what) => what === "POST sys/leases/revoke").length, 2);
+  assert.equal(requests().filter((what) => what === "POST sys/leases/revoke").length, 2);
 });
 
 test("a command that is not there, or an answer without credentials, ends the lease as well", async (t) => {
-  const { server, env, cli, asked } = await fakeFor(t);
+  const { server, env, cli, asked: requests } = await fakeFor(t);
   const absent = started(["exec", "clouda/creds/ci", "--", "no-such-program-here"], env);
   assert.equal(await absent.ended, 127);
   assert.match(absent.texts.err, /no-such-program-here/);
@@ -252,7 +252,7 @@ test("a command that is not there, or an answer without credentials, ends the le
   assert.match(other.stderr, /Next: give -env NAME=MEMBER; there is object/);
   const missing = await cli(["exec", "-env", "A=b", "clouda/creds/ci", "--", "true"]);
   assert.match(missing.stderr, /-env A: the answer has no b/);
-  assert.equal(asked().filter((what) => what === "POST sys/leases/revoke").length, 4);
+  assert.equal(requests().filter((what) => what === "POST sys/leases/revoke").length, 4);
 });
 
 test("exec without a command, or with a name that no variable has, asks for nothing", async (t) => {
@@ -325,7 +325,7 @@ class HeldTimers implements Timers {
 }
 
 test("the lease is renewed while the command runs, until the server gives no more", async (t) => {
-  const { server, cli, asked } = await fakeFor(t);
+  const { server, cli, asked: requests } = await fakeFor(t);
   const timers = new HeldTimers();
   const busy = { status: 503, body: { errors: ["busy"] } };
   const answers = [3600, null, 3600, 900].map((lease_duration) =>
@@ -342,12 +342,12 @@ test("the lease is renewed while the command runs, until the server gives no mor
   const { code, stderr } = await ran;
   assert.equal(code, 0);
   assert.match(stderr, /the credentials of lease .* have ended; the command runs on/);
-  assert.equal(asked().filter((what) => what === "POST sys/leases/renew").length, 4);
-  assert.equal(asked().at(-1), "POST sys/leases/revoke");
+  assert.equal(requests().filter((what) => what === "POST sys/leases/renew").length, 4);
+  assert.equal(requests().at(-1), "POST sys/leases/revoke");
 });
 
 test("a lease that may not be renewed is told with the time that it has left", async (t) => {
-  const { server, cli, asked } = await fakeFor(t);
+  const { server, cli, asked: requests } = await fakeFor(t);
   const timers = new HeldTimers();
   const refusal = { status: 400, body: { errors: ["maximum lifetime reached"] } };
   server.instead.set("POST sys/leases/renew", refusal);
@@ -360,7 +360,7 @@ test("a lease that may not be renewed is told with the time that it has left", a
   const { code, stderr } = await ran;
   assert.equal(code, 3);
   assert.match(stderr, /could not be renewed, and ends in 20m0s: maximum lifetime reached/);
-  assert.equal(asked().at(-1), "POST sys/leases/revoke");
+  assert.equal(requests().at(-1), "POST sys/leases/revoke");
 });
 
 test("exec on the server itself: the object is there while the command runs, and gone after it", async (t) => {

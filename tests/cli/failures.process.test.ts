@@ -133,9 +133,9 @@ test("plain HTTP to a server that speaks TLS: https is what to use", async () =>
   const plain = secure.address.replace("https:", "http:");
   const hungUp = await cli(plain, ["status"]);
   await secure.stop();
-  const told = /was addressed without TLS[^]*Next: use https:\/\//;
+  const advice = /was addressed without TLS[^]*Next: use https:\/\//;
   assert.equal(hungUp.code, 1);
-  assert.match(hungUp.stderr, told);
+  assert.match(hungUp.stderr, advice);
   const texts = [
     '{"errors":["this port speaks HTTPS, and the request came in plain HTTP; use an address …"]}',
     "Client sent an HTTP request to an HTTPS server.\n",
@@ -146,7 +146,7 @@ test("plain HTTP to a server that speaks TLS: https is what to use", async () =>
     const { code, stderr } = await cli(server.address, ["status"]);
     server.instead.delete("GET sys/seal-status");
     assert.equal(code, 1);
-    assert.match(stderr, told);
+    assert.match(stderr, advice);
   }
 });
 

@@ -108,7 +108,7 @@ test("a function for every endpoint, with typed input and answer", () => {
   );
 });
 
-async function running(text: string): Promise<Record<string, (...given: unknown[]) => unknown>> {
+async function running(text: string): Promise<Record<string, (...args: unknown[]) => unknown>> {
   const { stripTypeScriptTypes } = await import("node:module");
   const source = stripTypeScriptTypes(text).replace(
     "../request-path.ts",

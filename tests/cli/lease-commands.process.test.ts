@@ -149,8 +149,8 @@ test("login -no-store shows the token, and approle takes its secret id from a fi
   const file = join(home, "secret-id");
   writeFileSync(file, "secret-1\n");
   const args = ["login", "-no-store", "-method", "approle", "-path", "auth/ci", "role_id=role-1"];
-  const shown = await cli([...args, "-field", "token", `secret_id=@${file}`]);
-  assert.equal(shown.stdout, "77777777-2222-4333-8444-555555555555", shown.all);
+  const printed = await cli([...args, "-field", "token", `secret_id=@${file}`]);
+  assert.equal(printed.stdout, "77777777-2222-4333-8444-555555555555", printed.all);
   assert.deepEqual(server.seen.at(-1)?.body, { role_id: "role-1", secret_id: "secret-1" });
   assert.equal((await cli(args)).code, 0, "a role may do without");
   assert.deepEqual(server.seen.at(-1)?.body, { role_id: "role-1" });

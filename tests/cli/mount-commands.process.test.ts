@@ -86,8 +86,8 @@ test("enable and tune send what was given, and nothing else", async (t) => {
     path: "sys/auth/people/tune",
     body: { max_lease_ttl: "0s", token_type: "service", description: "" },
   });
-  const shown = await cli(["secrets", "tune", "-field", "default_lease_ttl", "kv"]);
-  assert.deepEqual([shown.code, shown.stdout], [0, "0"], shown.all);
+  const printed = await cli(["secrets", "tune", "-field", "default_lease_ttl", "kv"]);
+  assert.deepEqual([printed.code, printed.stdout], [0, "0"], printed.all);
   assert.equal(server.seen.at(-1)?.method, "GET", "without a setting it looks");
 });
 
@@ -154,9 +154,9 @@ test("disable waits, and tells on a terminal and in a log how far it is", async 
   assert.match(logged.stderr, /^disabling old\/: 9990 of 10000 leases revoked$/m);
   // oxlint-disable-next-line no-control-regex -- there must be none
   assert.doesNotMatch(logged.stderr, /\u001b|\r/);
-  const asked = server.seen.filter(({ method }) => method === "DELETE");
-  assert.equal(asked.length, 10);
-  const waits = asked.map(({ query }) => query.get("wait"));
+  const requests = server.seen.filter(({ method }) => method === "DELETE");
+  assert.equal(requests.length, 10);
+  const waits = requests.map(({ query }) => query.get("wait"));
   assert.deepEqual(waits.slice(0, 5), ["0s", "1s", "1s", "1s", "1s"]);
 });
 

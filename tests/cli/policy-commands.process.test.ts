@@ -270,6 +270,6 @@ test("-policy-override asks for it, and nothing else does", async (t) => {
   const { server, policy } = await fakeFor(t);
   await policy(["list"]);
   await policy(["list", "-policy-override"]);
-  const asked = server.seen.map(({ headers }) => headers["x-service-policy-override"]);
-  assert.deepEqual(asked, [undefined, "true"]);
+  const overrides = server.seen.map(({ headers }) => headers["x-service-policy-override"]);
+  assert.deepEqual(overrides, [undefined, "true"]);
 });

@@ -85,7 +85,7 @@ if (hasScript) {
     const share = await onTerminal(["operator", "unseal", "-"], ["canary-share-a"], server.address);
     await server.stop();
     assert.equal(share.code, 0, share.seen);
-    assert.equal(server.given.size, 1);
+    assert.equal(server.unsealShares.size, 1);
     for (const one of [seen, share.seen]) {
       assert.ok(!one.includes("canary"), one);
       assert.match(one, /(?<!-)\becho\b/);

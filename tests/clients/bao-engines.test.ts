@@ -143,10 +143,10 @@ test("replayed: wrap with the flag, unwrap with and without a token of one's own
   const holder = await secretsClient(t, server.test.url, third);
   assert.deepEqual((await holder.unwrap(""))?.data?.["data"], { a: "1" });
   // The endpoint that wraps what one gives: five minutes unless told otherwise.
-  const given = await client.write("sys/wrapping/wrap", { b: "2" });
-  assert.equal(given?.wrap_info?.["ttl"], 300);
+  const answer = await client.write("sys/wrapping/wrap", { b: "2" });
+  assert.equal(answer?.wrap_info?.["ttl"], 300);
   const rewrapped = await client.write("sys/wrapping/rewrap", {
-    token: given?.wrap_info?.["token"],
+    token: answer?.wrap_info?.["token"],
   });
   const again = await client.unwrap(String(rewrapped?.wrap_info?.["token"]));
   assert.deepEqual(again?.data, { b: "2" });

@@ -27,11 +27,11 @@ test("replayed: bootstrap with and without a secret of the operator's", async (t
 
 test("replayed: create, read, read self, update with the record that was read, delete", async (t) => {
   const client = await goClient(t, await aclServer(t));
-  const given = { Name: "<ci> & co", Type: "client", Policies: ["readonly"], Global: true };
-  const { index, body } = await client.put("/v1/acl/token", goToken(given));
+  const fields = { Name: "<ci> & co", Type: "client", Policies: ["readonly"], Global: true };
+  const { index, body } = await client.put("/v1/acl/token", goToken(fields));
   const token = asToken(body);
   assert.equal(index, BigInt(token.CreateIndex));
-  assert.deepEqual([token.Name, token.Policies, token.Global], [given.Name, ["readonly"], true]);
+  assert.deepEqual([token.Name, token.Policies, token.Global], [fields.Name, ["readonly"], true]);
   const path = `/v1/acl/token/${token.AccessorID}`;
   const read = await client.query(path);
   assert.deepEqual(asToken(read.body), token);
@@ -53,8 +53,8 @@ test("replayed: create, read, read self, update with the record that was read, d
 
 test("replayed: a token with a TTL goes to and fro without losing its time", async (t) => {
   const client = await goClient(t, await aclServer(t));
-  const given = { Name: "brief", Type: "client", Policies: ["readonly"], ExpirationTTL: "8h0m0s" };
-  const token = asToken((await client.put("/v1/acl/token", goToken(given))).body);
+  const fields = { Name: "brief", Type: "client", Policies: ["readonly"], ExpirationTTL: "8h0m0s" };
+  const token = asToken((await client.put("/v1/acl/token", goToken(fields))).body);
   assert.equal(token.ExpirationTTL, "8h0m0s");
   const path = `/v1/acl/token/${token.AccessorID}`;
   const changed = asToken((await client.put(path, goToken(token))).body);
@@ -66,8 +66,8 @@ test("replayed: upload with chosen identifiers", async (t) => {
   const client = await goClient(t, await aclServer(t));
   const AccessorID = "fa1a1a1a-2b2b-3c3c-4d4d-5e5e5e5e5e5e";
   const SecretID = "0a1a1a1a-2b2b-3c3c-4d4d-5e5e5e5e5e5e";
-  const given = { AccessorID, SecretID, Name: "restored", Type: "client", Policies: ["readonly"] };
-  const { body } = await client.put(`/v1/acl/token/${AccessorID}`, goToken(given));
+  const fields = { AccessorID, SecretID, Name: "restored", Type: "client", Policies: ["readonly"] };
+  const { body } = await client.put(`/v1/acl/token/${AccessorID}`, goToken(fields));
   assert.deepEqual([asToken(body).AccessorID, asToken(body).SecretID], [AccessorID, SecretID]);
 });
 
@@ -78,8 +78,8 @@ test("replayed: list with pages, filter, prefix, reverse and a stale read", asyn
   }
   const client = await goClient(t, server);
   for (let i = 0; i < 5; i++) {
-    const given = { Name: `token ${i}`, Type: "client", Policies: [i % 2 === 0 ? "a" : "b"] };
-    await client.put("/v1/acl/token", goToken(given));
+    const fields = { Name: `token ${i}`, Type: "client", Policies: [i % 2 === 0 ? "a" : "b"] };
+    await client.put("/v1/acl/token", goToken(fields));
   }
   const all = (await client.query("/v1/acl/tokens")).body as GoToken[];
   assert.equal(all.length, 6);
@@ -113,8 +113,8 @@ test("replayed: a blocking list returns with what happened, and goes on from the
       index: `${meta.lastIndex}`,
       wait: "30000ms",
     });
-    const given = { Name: name, Type: "client", Policies: ["readonly"] };
-    const { index } = await writer.put("/v1/acl/token", goToken(given));
+    const fields = { Name: name, Type: "client", Policies: ["readonly"] };
+    const { index } = await writer.put("/v1/acl/token", goToken(fields));
     const seen = await waiting;
     assert.equal(seen.meta.lastIndex, index);
     assert.equal((seen.body as GoToken[]).at(-1)?.Name, name);
@@ -124,8 +124,8 @@ test("replayed: a blocking list returns with what happened, and goes on from the
 
 test("replayed: a one-time token is made and exchanged", async (t) => {
   const client = await goClient(t, await aclServer(t));
-  const given = { Type: "client", Policies: ["readonly"] };
-  const token = asToken((await client.put("/v1/acl/token", goToken(given))).body);
+  const fields = { Type: "client", Policies: ["readonly"] };
+  const token = asToken((await client.put("/v1/acl/token", goToken(fields))).body);
   client.token = token.SecretID;
   const made = (await client.put("/v1/acl/token/onetime", null)).body as {
     readonly OneTimeToken: { readonly OneTimeSecretID: string; readonly AccessorID: string };
@@ -145,8 +145,8 @@ test("replayed: a region, a namespace and basic authentication from the environm
     query: { namespace: "default", region: "global" },
     headers: { Authorization: "Basic dXNlcjpwYXNzd29yZA==" },
   });
-  const given = { Type: "client", Policies: ["readonly"] };
-  const token = asToken((await client.put("/v1/acl/token", goToken(given))).body);
+  const fields = { Type: "client", Policies: ["readonly"] };
+  const token = asToken((await client.put("/v1/acl/token", goToken(fields))).body);
   assert.equal(((await client.query("/v1/acl/tokens")).body as GoToken[]).length, 2);
   await client.delete(`/v1/acl/token/${token.AccessorID}`);
 });

@@ -120,12 +120,12 @@ export class Replay {
     connection: RawClient,
     host: string,
     headers: readonly Header[],
-    given: Readonly<Record<string, string>>,
+    values: Readonly<Record<string, string>>,
   ) {
     this.#connection = connection;
     this.#host = host;
     this.#headers = headers;
-    this.#kept = new Map(Object.entries(given));
+    this.#kept = new Map(Object.entries(values));
   }
 
   async play({ exchanges }: Call): Promise<void> {

@@ -33,11 +33,11 @@ for (const file of RECORDINGS) {
 test("every refused call is in the table of docs/clients.md with its reason, and no other is", () => {
   const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
   const rows = [...page.matchAll(/^\| `([^`]+)` +\| `([^`]+)` +\| \d{3} +\| (.+?) +\|$/gm)];
-  const told = rows.map(([, client, call, why]) => `${client}: ${call}: ${why}`);
+  const lines = rows.map(([, client, call, why]) => `${client}: ${call}: ${why}`);
   const recorded = RECORDINGS.flatMap((file) =>
     readRecording(file).calls.flatMap(({ name, refused }) =>
       refused === null ? [] : [`${file.replace(".txt", "")}: ${name}: ${refused}`],
     ),
   );
-  assert.deepEqual(told.toSorted(), recorded.toSorted());
+  assert.deepEqual(lines.toSorted(), recorded.toSorted());
 });

@@ -103,26 +103,26 @@ const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** In what a value differs from the page's; null and absent ones, where allowed, do not. */
-function differences(real: JsonValue, shown: JsonValue, where: string): string[] {
-  if (real === null || shown === null) return [];
-  if (Array.isArray(real) && Array.isArray(shown)) {
-    const [first] = shown;
+function differences(real: JsonValue, documented: JsonValue, where: string): string[] {
+  if (real === null || documented === null) return [];
+  if (Array.isArray(real) && Array.isArray(documented)) {
+    const [first] = documented;
     if (first === undefined) return [];
     return real.flatMap((one: JsonValue) => differences(one, first, `${where}[]`));
   }
-  if (isObject(real) && isObject(shown)) {
+  if (isObject(real) && isObject(documented)) {
     if (OPEN.some((name) => where.endsWith(`.${name}`))) return [];
-    const names = new Set([...Object.keys(real), ...Object.keys(shown)]);
+    const names = new Set([...Object.keys(real), ...Object.keys(documented)]);
     return [...names].flatMap((name) => {
-      const [a, b] = [real[name], shown[name]];
+      const [a, b] = [real[name], documented[name]];
       if (b === undefined) return [`${where}.${name} is not on the page`];
       if (a === undefined) return [`${where}.${name} is on the page alone`];
       return differences(a, b, `${where}.${name}`);
     });
   }
-  return typeof real === typeof shown && Array.isArray(real) === Array.isArray(shown)
+  return typeof real === typeof documented && Array.isArray(real) === Array.isArray(documented)
     ? []
-    : [`${where} is ${typeof real}, on the page ${typeof shown}`];
+    : [`${where} is ${typeof real}, on the page ${typeof documented}`];
 }
 
 function checkRows(written: Written, names: Readonly<Record<string, string>>): void {

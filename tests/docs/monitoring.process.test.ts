@@ -126,9 +126,9 @@ test("every alert chooses series that there are", () => {
         (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) &&
         wanted.every((one) => {
           const [, label = "", how, value = ""] = /^(\w+)(=~?)"([^"]*)"$/.exec(one) ?? [];
-          const [, told] = new RegExp(`[{,]${label}="([^"]*)"`).exec(line) ?? [];
-          if (told === undefined) return false;
-          return how === "=~" ? new RegExp(`^(?:${value})$`).test(told) : told === value;
+          const [, found] = new RegExp(`[{,]${label}="([^"]*)"`).exec(line) ?? [];
+          if (found === undefined) return false;
+          return how === "=~" ? new RegExp(`^(?:${value})$`).test(found) : found === value;
         });
       assert.ok(lines.some(fits), `${alert}: nothing fits ${name}{${matchers}}`);
     }

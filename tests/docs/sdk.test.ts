@@ -81,11 +81,11 @@ const WANTED = [
 ];
 
 function check({ printed }: Example): void {
-  const told = JSON.parse(JSON.stringify(printed)) as unknown[][];
-  const last = told[4]?.[0] as { readonly data: unknown };
-  told[4] = [{ data: last.data }];
-  told[0] = [String(told[0]?.[0]).replace(/^.*-/, ""), told[0]?.[1]];
-  assert.deepEqual(told, WANTED);
+  const lines = JSON.parse(JSON.stringify(printed)) as unknown[][];
+  const last = lines[4]?.[0] as { readonly data: unknown };
+  lines[4] = [{ data: last.data }];
+  lines[0] = [String(lines[0]?.[0]).replace(/^.*-/, ""), lines[0]?.[1]];
+  assert.deepEqual(lines, WANTED);
 }
 
 test("the examples of the page run over fetch", async (t) => {

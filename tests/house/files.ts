@@ -64,6 +64,18 @@ export function openingComment(path: string, source: string): string[] {
   return [`${path}: does not open with a comment on what it is responsible for`];
 }
 
+/** Words that said too little: what is given, told or asked has a name of its own. */
+const DIALECT =
+  /(?<![.\w$])#?(?:(?:given|told|asked|shown)(?:[A-Z]\w*)?|\w*(?:Given|Told|Asked|Shown)(?:[A-Z]\w*)?|(?:MOST|LEAST)(?:_\w+)?)\b(?!\s*\??:)/g;
+
+export function dialect(path: string, source: string): string[] {
+  const { text } = readCode(source);
+  return Array.from(
+    text.matchAll(DIALECT),
+    (match) => `${path}:${lineAt(text, match.index)}: ${match[0]}: name what it is`,
+  );
+}
+
 const SWITCHED_OFF = [
   /\b(?:test|it|describe|suite|t|context)\s*\.\s*(?:skip|only|todo)\b/g,
   /\b(?:test|it|describe|suite)\s*\([^{}]*?,\s*\{[^}]*?\b(?:skip|only|todo)\b\s*[:,}]/g,

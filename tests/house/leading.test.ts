@@ -79,7 +79,7 @@ class Stage {
     const { disk, outside, net } = this;
     const server = new EngineServer({
       engineTypes: [busyEngine("lead", outside)],
-      logRetention: { leastEntries: 1n }, // so that there is always something to trim
+      logRetention: { minEntries: 1n }, // so that there is always something to trim
       ...options,
       disk,
       outside,
@@ -223,7 +223,7 @@ test("planted: trimming that begins while a room opens is found", async (t) => {
   const stage = await fullStage(t);
   const begin = () => {
     const { store } = server.test.server;
-    const retention = () => ({ leastEntries: 1n });
+    const retention = () => ({ minEntries: 1n });
     const trimmer = new Trimmer({ store, ...fakeWorld(), retention });
     t.after(() => trimmer.close());
     trimmer.open();

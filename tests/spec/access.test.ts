@@ -279,7 +279,7 @@ suite("access, by declaration", () => {
   });
 
   test("T-A15 T-D07: every route, caller and namespace, by header and by path prefix", async () => {
-    let asked = 0;
+    let requests = 0;
     for (const endpoint of server.server.endpoints) {
       for (const kind of kinds) {
         for (const namespace of ["", "team", "nope"]) {
@@ -306,12 +306,12 @@ suite("access, by declaration", () => {
             const answer = await ask(endpoint, kind, target, header);
             const where = `${kind.name}: ${endpoint.method} ${target} in "${header ?? ""}" (${answer.status} ${answer.text})`;
             assert.equal(verdictOf(answer), verdict, where);
-            asked++;
+            requests++;
           }
         }
       }
     }
-    assert.ok(asked > 4000, `${asked} requests`);
+    assert.ok(requests > 4000, `${requests} requests`);
   });
 
   test("T-A01 T-A02: no other spelling of a path reaches its route, whoever asks", async () => {

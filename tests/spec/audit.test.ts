@@ -222,10 +222,10 @@ const REFUSED: readonly [string, object, RegExp][] = [
 test("refused devices change nothing", async (t) => {
   const { server, token } = await opened(t);
   for (const [what, body, says] of REFUSED) {
-    const given = JSON.parse(
+    const entry = JSON.parse(
       JSON.stringify(body).replaceAll("AUDIT", server.auditDirectory),
     ) as object;
-    const answer = await server.call("POST", "/v1/sys/audit/bad", { token, body: given });
+    const answer = await server.call("POST", "/v1/sys/audit/bad", { token, body: entry });
     assert.equal(answer.status, 400, `${what}: ${answer.status} ${answer.text}`);
     assert.match(String(at(answer, "errors", 0)), says, what);
   }

@@ -140,9 +140,9 @@ for (const [window, rotated] of [
     assert.equal((await current(server)) === before[0], !rotated);
     assert.equal((await rootKey(server)) === before[1], !rotated);
     for (const place of [STATIC, "clouda/config/root"]) {
-      const shown = dataOf(await server.ask("GET", place));
-      assert.equal(shown["next_rotation"], "2026-01-02T03:00:00Z", place);
-      const error = String(shown["last_error"] ?? shown["rotation_error"]);
+      const config = dataOf(await server.ask("GET", place));
+      assert.equal(config["next_rotation"], "2026-01-02T03:00:00Z", place);
+      const error = String(config["last_error"] ?? config["rotation_error"]);
       assert.match(error, rotated ? /^$/ : /^the window of 2026-01-01T03:00:00Z was over/);
     }
   });

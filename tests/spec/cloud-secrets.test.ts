@@ -23,7 +23,7 @@ class Watched {
   /** Answers that must be without secrets. */
   readonly answers: string[] = [];
   /** Answers that are made to show some. */
-  readonly shown: string[] = [];
+  readonly visible: string[] = [];
   refused = 0;
   readonly #server: EngineServer;
   readonly #trail: string;
@@ -35,7 +35,7 @@ class Watched {
     server.ask = async (method, path, body, options) => {
       const answer = await ask(method, path, body, options);
       const isGood = answer.status === 200;
-      const list = isGood && SHOWING.test(path) ? this.shown : this.answers;
+      const list = isGood && SHOWING.test(path) ? this.visible : this.answers;
       list.push(`${answer.text}\n${JSON.stringify(answer.headers)}`);
       if (answer.status >= 400) this.refused++;
       return answer;
@@ -152,8 +152,8 @@ test("X1: no secret of cloud A is in logs, audit, metrics or refusals", async (t
   await useCloudA(server);
   const secrets = server.fake.control.secrets();
   assert.ok(secrets.length > 10, `${secrets.length} secrets`);
-  const given = watched.shown.join("\n");
-  assert.ok(secrets.filter((secret) => given.includes(secret)).length > 5, "callers get theirs");
+  const text = watched.visible.join("\n");
+  assert.ok(secrets.filter((secret) => text.includes(secret)).length > 5, "callers get theirs");
   assert.ok(watched.refused >= 10, `${watched.refused} refusals`);
   await watched.hides(secrets, "clouda", [
     "a user that came to nothing is removed later",
@@ -216,8 +216,8 @@ test("X1, T-I06: no secret of cloud B is in logs, audit, metrics or refusals", a
   await useCloudB(server);
   const secrets = server.fake.control.secrets();
   assert.ok(secrets.length > 5, `${secrets.length} secrets`);
-  const given = watched.shown.join("\n");
-  assert.ok(secrets.filter((secret) => given.includes(secret)).length > 3, "callers get theirs");
+  const text = watched.visible.join("\n");
+  assert.ok(secrets.filter((secret) => text.includes(secret)).length > 3, "callers get theirs");
   assert.ok(watched.refused >= 8, `${watched.refused} refusals`);
   // Of access tokens the fake keeps no list: all of them begin like this.
   await watched.hides([...secrets, "eyJ0eXAi."], "cloudb", [

@@ -91,7 +91,7 @@ function meaningsOf(field: Field): JsonValue[][] {
       continue;
     }
     if (read === undefined) continue;
-    const key = shown({ read }).includes(OPAQUE) ? shown({ value }) : shown({ read });
+    const key = display({ read }).includes(OPAQUE) ? display({ value }) : display({ read });
     groups.set(key, [...(groups.get(key) ?? []), value]);
   }
   const inQuery = field.source === "query" || field.source === "param";
@@ -104,8 +104,8 @@ function meaningsOf(field: Field): JsonValue[][] {
 const OPAQUE = "(opaque)";
 
 /** Text that is equal for equal values. */
-function shown(value: unknown): string {
-  return JSON.stringify(value, function shownMember(this: unknown, name: string, one: unknown) {
+function display(value: unknown): string {
+  return JSON.stringify(value, function displayMember(this: unknown, name: string, one: unknown) {
     const held = isObject(this as JsonValue) ? (this as Record<string, unknown>)[name] : one;
     if (held instanceof Secret) return `secret ${String(held.reveal())}`;
     return typeof one === "bigint" ? `${one}n` : typeof one === "function" ? OPAQUE : one;
@@ -114,7 +114,7 @@ function shown(value: unknown): string {
 
 /** One field of a request: which of its meanings, and how it is spelt in each of two requests. */
 interface Chosen {
-  readonly given: boolean;
+  readonly present: boolean;
   readonly meaning: number;
   readonly spellings: readonly [Spelling, Spelling];
 }
@@ -135,7 +135,7 @@ const spelling: fc.Arbitrary<Spelling> = fc.record({
   nulls: fc.boolean(),
 });
 const chosen: fc.Arbitrary<Chosen> = fc.record({
-  given: fc.boolean(),
+  present: fc.boolean(),
   meaning: fc.nat(20),
   spellings: fc.tuple(spelling, spelling),
 });
@@ -183,7 +183,7 @@ class Row {
           const [one, other] = seen;
           if (one === null || one === undefined || other === null || other === undefined) return;
           ran++;
-          assert.equal(shown(one), shown(other), "two spellings of one request");
+          assert.equal(display(one), display(other), "two spellings of one request");
         },
       ),
       { numRuns: RUNS, seed: 20261115 },
@@ -216,7 +216,7 @@ class Row {
       if (!inQuery && !readsBody) continue;
       const spelt = known[how.name % known.length] ?? field.name;
       const name = !inQuery && family === "acl" && how.upper ? spelt.toUpperCase() : spelt;
-      if (!one.given && !field.required) {
+      if (!one.present && !field.required) {
         if (how.nulls && !inQuery && field.clears !== true) body[name] = null;
         continue;
       }
@@ -241,29 +241,29 @@ class Row {
     const token = access.kind === "management" ? "management" : "client";
     const seen = await this.#pipeline.ask(method, target, { body, token });
     const { handler, question, program, record, quota } = seen;
-    const told = `${name}: ${method} ${target} ${JSON.stringify(body)}`;
+    const label = `${name}: ${method} ${target} ${JSON.stringify(body)}`;
     if (handler === null) return null;
     const folder = method === "LIST" ? "/" : "";
     const paths = [quota, record?.path?.text, handler.path];
     const judged = [question?.path, program?.request.path];
-    for (const path of paths) if (path !== undefined) assert.equal(path, handler.path, told);
+    for (const path of paths) if (path !== undefined) assert.equal(path, handler.path, label);
     for (const path of judged) {
-      if (path !== undefined) assert.equal(path, `${handler.path}${folder}`, told);
+      if (path !== undefined) assert.equal(path, `${handler.path}${folder}`, label);
     }
-    this.#checkPath(handler, told);
+    this.#checkPath(handler, label);
     const views = [question?.data, program?.request.data, record?.data ?? undefined].map(
       (data) => data ?? undefined,
     );
     for (const data of views) {
-      if (data !== undefined) this.#checkValues(data, handler.input, told);
+      if (data !== undefined) this.#checkValues(data, handler.input, label);
     }
     if (question !== null && program !== null) {
-      assert.equal(shown(program.request.data ?? {}), shown(question.data), told);
+      assert.equal(display(program.request.data ?? {}), display(question.data), label);
     }
     if (takesAnyBody && question !== null) {
       for (const [member, value] of Object.entries(body ?? {})) {
         if (!this.#endpoint.byName.has(fold(member))) {
-          assert.equal(shown(question.data[member]), shown(value), told);
+          assert.equal(display(question.data[member]), display(value), label);
         }
       }
     }
@@ -278,7 +278,7 @@ class Row {
   /** The path that is judged is made of the names that the handler gets. */
   #checkPath(
     { path, input }: { readonly path: string; readonly input: Readonly<Record<string, unknown>> },
-    told: string,
+    label: string,
   ): void {
     const keys = new Map(
       this.#endpoint.fields.flatMap(({ key, field }) =>
@@ -290,21 +290,21 @@ class Row {
       .slice(1);
     const whole =
       this.#mount === null ? made : made === "" ? this.#mount : `${this.#mount}/${made}`;
-    assert.equal(path, whole, told);
+    assert.equal(path, whole, label);
   }
 
   /** What is seen of a field, read as its declaration reads it, is what the handler gets. */
-  #checkValues(data: JsonObject, input: Readonly<Record<string, unknown>>, told: string): void {
+  #checkValues(data: JsonObject, input: Readonly<Record<string, unknown>>, label: string): void {
     for (const { key, field } of this.#endpoint.fields) {
       if (field.source === "path" || field.source === "whole") continue;
       const value = Object.hasOwn(data, field.name) ? data[field.name] : undefined;
       const got = input[key];
-      const judged = shown({ is: field.read(value) });
-      if (shown({ is: got }) === judged) continue;
+      const judged = display({ is: field.read(value) });
+      if (display({ is: got }) === judged) continue;
       // What is kept as it was given, to be shown so again, is judged in the one form of all that mean it.
       const json = Array.isArray(got) || typeof got === "string" || isObject(got as JsonValue);
       const form = json ? canonicalOf(field, got as JsonValue) : got;
-      assert.equal(shown({ is: form }), shown({ is: value }), `${told}: ${field.name}`);
+      assert.equal(display({ is: form }), display({ is: value }), `${label}: ${field.name}`);
     }
   }
 }
@@ -343,7 +343,7 @@ test("a value looks the same in every spelling only where its declaration says s
     for (const field of Object.values(input)) {
       if (field.source === "path" || field.source === "whole") continue;
       for (const group of meaningsOf(field)) {
-        const forms = new Set(group.map((value) => shown(canonicalOf(field, value))));
+        const forms = new Set(group.map((value) => display(canonicalOf(field, value))));
         if (forms.size > 1) several.push(`${name}.${field.name}: ${[...forms].join(" ")}`);
       }
     }
@@ -372,7 +372,7 @@ test("whatever has several spellings is declared with the one that counts, by it
         if (!names.test(field.name) || (field.schema as { type?: string }).type === "object")
           continue;
         seen.add(field.name);
-        const forms = new Set(spellings.map((value) => shown(canonicalOf(field, value))));
+        const forms = new Set(spellings.map((value) => display(canonicalOf(field, value))));
         if (forms.size > 1) several.push(`${name}.${field.name}: ${[...forms].join(" ")}`);
       }
     }
@@ -389,7 +389,7 @@ test("a map that may be written as a list of name=value is declared so: rules co
   for (const { name, input } of endpoints) {
     for (const field of Object.values(input)) {
       if (field.source === "path" || field.source === "whole") continue;
-      const isMap = shown(readIfAny(field, ["a=b"])) === shown({ a: "b" });
+      const isMap = display(readIfAny(field, ["a=b"])) === display({ a: "b" });
       assert.equal(field.pairs === true, isMap, `${name}.${field.name}`);
       if (isMap) pairs.add(field.name);
     }

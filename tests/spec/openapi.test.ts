@@ -14,8 +14,8 @@ const DOCUMENT = "/v1/sys/internal/specs/openapi";
 /** As the document writes it: parameters in braces, a list at the path with a slash. */
 function documented({ method, path, head }: (typeof everyEndpoint)[number]): string[] {
   const named = path.replaceAll(/:(\w+)\+?/g, "{$1}");
-  const told = method === "LIST" ? `get ${named}/` : `${method.toLowerCase()} ${named}`;
-  return head ? [told, `head ${named}`] : [told];
+  const key = method === "LIST" ? `get ${named}/` : `${method.toLowerCase()} ${named}`;
+  return head ? [key, `head ${named}`] : [key];
 }
 
 test("the document has every endpoint, and nothing else, and it is valid", async (t) => {
@@ -29,7 +29,7 @@ test("the document has every endpoint, and nothing else, and it is valid", async
   );
   assert.ok(valid, JSON.stringify(errors ?? []).slice(0, 500));
   const paths = at(answer, "paths") as Record<string, Record<string, unknown>>;
-  const told = Object.entries(paths).flatMap(([path, methods]) =>
+  const pageOperations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods)
       .filter((method) => method !== "parameters" && method !== "put")
       .map((method) => `${method} ${path}`),
@@ -45,7 +45,7 @@ test("the document has every endpoint, and nothing else, and it is valid", async
     }));
   });
   const declared = [...everyEndpoint, ...mounted].flatMap(documented);
-  assert.deepEqual(told.toSorted(), declared.toSorted());
+  assert.deepEqual(pageOperations.toSorted(), declared.toSorted());
 });
 
 test("every request that takes fields says that they can be refused", async (t) => {
@@ -135,11 +135,11 @@ test("answers are what the document says of them: 202, empty 200, types of text,
   t.after(() => server.stop());
   const { token } = await server.open();
   const document = await server.call("GET", DOCUMENT, { token });
-  const told = (path: string, verb: string) =>
+  const operationAt = (path: string, verb: string) =>
     at(document, "paths", path, verb, "responses") as Record<string, { content?: object }>;
   const says = async (verb: string, path: string, template: string, body?: object) => {
     const answer = await server.call(verb, `/v1${path}`, { token, ...(body ? { body } : {}) });
-    const responses = told(template, verb.toLowerCase());
+    const responses = operationAt(template, verb.toLowerCase());
     const found = responses[String(answer.status)] ?? responses["default"];
     assert.ok(found !== undefined, `${verb} ${path}: ${answer.status}`);
     const types = Object.keys(found.content ?? {});
@@ -154,7 +154,7 @@ test("answers are what the document says of them: 202, empty 200, types of text,
   assert.equal(await says("DELETE", "/sys/namespaces/team", "/sys/namespaces/{path}"), 202);
   assert.equal(await says("POST", "/sys/leases/tidy", "/sys/leases/tidy", {}), 202);
   for (const path of ["/sys/leases/revoke", "/sys/leases/revoke-prefix/{prefix}", "/sys/revoke"]) {
-    const responses = told(path, "post") ?? {};
+    const responses = operationAt(path, "post") ?? {};
     assert.ok("202" in responses, path);
   }
   const made = await server.call("POST", "/v1/acl/token", {
@@ -169,7 +169,7 @@ test("answers are what the document says of them: 202, empty 200, types of text,
   assert.equal(await says("GET", "/sys/metrics", "/sys/metrics"), 200);
   assert.equal(await says("GET", "/sys/metrics?format=prometheus", "/sys/metrics"), 200);
   assert.equal(await says("GET", "/sys/health?activecode=446", "/sys/health"), 446);
-  const health = JSON.stringify(told("/sys/health", "get")["default"]);
+  const health = JSON.stringify(operationAt("/sys/health", "get")["default"]);
   assert.match(health, /initialized/, "the body is the same under any code");
   const check = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;

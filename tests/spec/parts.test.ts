@@ -38,7 +38,7 @@ test("no mount and no namespace is called like a part", async (t) => {
 test("a rate quota holds on every part, whole or on one path, and records name it", async (t) => {
   const stage = await scene(t);
   const file = await stage.audit();
-  const places: readonly [quota: string, asked: string, point: string][] = [
+  const places: readonly [quota: string, request: string, point: string][] = [
     ["acl/", "acl/token/self", "acl/"],
     ["auth/token/", "auth/token/lookup-self", "auth/token/"],
     [OPEN_KEYS, OPEN_KEYS, "identity/"],
@@ -48,19 +48,19 @@ test("a rate quota holds on every part, whole or on one path, and records name i
   // No request belongs to the whole of auth/: such a quota would count nothing.
   const all = { token: stage.root, body: { path: "auth/", rate: 3 } };
   assert.equal((await stage.server.call("POST", "/v1/sys/quotas/rate-limit/q", all)).status, 400);
-  for (const [path, asked, point] of places) {
+  for (const [path, requestPath, point] of places) {
     const quota = "/v1/sys/quotas/rate-limit/q";
     await stage.must("POST", quota, { body: { path, rate: 3, interval: "1h" } });
     const statuses: number[] = [];
     for (let i = 0; i < 5; i++) {
-      const answer = await stage.server.call("GET", `/v1/${asked}`, { token: stage.root });
+      const answer = await stage.server.call("GET", `/v1/${requestPath}`, { token: stage.root });
       statuses.push(answer.status);
     }
     assert.ok(statuses.includes(429), `${path}: ${statuses.join(" ")}`);
     assert.ok(statuses[0] !== 429, path);
     if (path !== "sys/") await stage.must("DELETE", quota);
-    const records = auditLines(file).filter(({ request }) => request.path === asked);
-    assert.ok(records.length > 0, asked);
+    const records = auditLines(file).filter(({ request }) => request.path === requestPath);
+    assert.ok(records.length > 0, requestPath);
     for (const { request } of records) assert.equal(request.mount_point, point);
   }
 });

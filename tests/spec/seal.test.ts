@@ -81,7 +81,7 @@ test("unseal: two shares, the same again, then a third in any order; a wrong thi
   const give = (key: unknown, more = {}) =>
     server.call("POST", "/v1/sys/unseal", { body: { key, ...more } });
   const status = (await server.call("GET", "/v1/sys/seal-status")).json;
-  const told = {
+  const expected = {
     type: "shamir",
     initialized: true,
     sealed: true,
@@ -90,7 +90,7 @@ test("unseal: two shares, the same again, then a third in any order; a wrong thi
     progress: 0,
     nonce: "",
   };
-  for (const [name, value] of Object.entries(told)) {
+  for (const [name, value] of Object.entries(expected)) {
     assert.equal((status as Record<string, unknown>)[name], value, name);
   }
   assert.equal("cluster_name" in (status as object), false);
@@ -123,8 +123,8 @@ test("T-F05 unreadable shares are refused without a word about them", async (t) 
   for (const key of ["zz", "00", "ab".repeat(40), "a".repeat(1025), 17, "", ["x"]]) {
     const answer = await server.call("POST", "/v1/sys/unseal", { body: { key } });
     assert.equal(answer.status, 400, String(key));
-    const shown = String(key);
-    if (shown.length > 2) assert.equal(answer.text.includes(shown), false);
+    const text = String(key);
+    if (text.length > 2) assert.equal(answer.text.includes(text), false);
   }
 });
 

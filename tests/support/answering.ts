@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { CanonicalPath } from "@holdfast/shared/text/canonical-path";
 import { fold } from "@holdfast/shared/text/fold";
 import type { JsonValue } from "@holdfast/shared/json/json";
-import { type Given, RequestInput } from "@holdfast/shared/endpoint/input";
+import { type RequestParts, RequestInput } from "@holdfast/shared/endpoint/input";
 import { MEANING } from "@holdfast/shared/endpoint/operation";
 import { type Endpoint, serve, type Served } from "@holdfast/shared/endpoint/endpoint";
 import {
@@ -14,7 +14,7 @@ import {
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
 
-export const ASKED: RequestContext = {
+export const CONTEXT: RequestContext = {
   id: "00000000-0000-4000-8000-000000000000",
   operation: "read",
   namespace: ROOT_NAMESPACE,
@@ -51,9 +51,9 @@ export interface Ask {
   (
     name: string,
     fields?: Readonly<Record<string, JsonValue>>,
-    asked?: Partial<RequestContext>,
+    context?: Partial<RequestContext>,
   ): Promise<unknown>;
-  readonly asked: RequestContext;
+  readonly context: RequestContext;
 }
 
 function text(value: JsonValue): string {
@@ -61,7 +61,7 @@ function text(value: JsonValue): string {
 }
 
 /** Each value in the place that its field is read from; names of the path as the router gives them. */
-function givenOf({ fields }: Served, values: Readonly<Record<string, JsonValue>>): Given {
+function partsOf({ fields }: Served, values: Readonly<Record<string, JsonValue>>): RequestParts {
   const path: Record<string, string> = {};
   const query = new Map<string, string | true>();
   const body: Record<string, JsonValue> = {};
@@ -83,15 +83,15 @@ export function answering<Room>(room: Room, endpoints: readonly Endpoint<Room>[]
   const ask = async (
     name: string,
     fields: Readonly<Record<string, JsonValue>> = {},
-    asked: Partial<RequestContext> = {},
+    context: Partial<RequestContext> = {},
   ): Promise<unknown> => {
     const endpoint = served.find((one) => one.name === name);
     assert.ok(endpoint, `no endpoint ${name}`);
     const all = Object.values(endpoint.input);
     const known = all.flatMap((field) => [field.name, ...(field.aliases ?? [])]);
     for (const field of Object.keys(fields)) assert.ok(known.includes(field), `no field ${field}`);
-    const { input } = new RequestInput(endpoint, givenOf(endpoint, fields)).read(MEANING);
-    return endpoint.run(input, { ...ASKED, ...asked });
+    const { input } = new RequestInput(endpoint, partsOf(endpoint, fields)).read(MEANING);
+    return endpoint.run(input, { ...CONTEXT, ...context });
   };
-  return Object.assign(ask, { asked: ASKED });
+  return Object.assign(ask, { context: CONTEXT });
 }

@@ -66,22 +66,22 @@ export async function testStorage(world: EngineWorld): Promise<KeptByTests> {
 
 export class TestedEngine<E> {
   readonly engine: E;
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   readonly #type: EngineType<E>;
   readonly #router: Router;
   readonly #mount: MountRef;
 
-  constructor(type: EngineType<E>, engine: E, given: EngineNeeds) {
+  constructor(type: EngineType<E>, engine: E, needs: EngineNeeds) {
     this.engine = engine;
-    this.given = given;
+    this.needs = needs;
     this.#type = type;
-    this.#router = new Router(serveMounted(type.paths(given.options)));
+    this.#router = new Router(serveMounted(type.paths(needs.options)));
     this.#mount = {
-      uuid: given.mount.uuid,
-      accessor: given.mount.accessor,
+      uuid: needs.mount.uuid,
+      accessor: needs.mount.accessor,
       type: type.type,
-      path: given.mount.path(),
-      namespace: given.mount.namespace,
+      path: needs.mount.path(),
+      namespace: needs.mount.namespace,
       readable: { request: new Set(), response: new Set() },
       engine,
     };
@@ -93,17 +93,17 @@ export class TestedEngine<E> {
 
   /** What a handler answers to a request, `path` being relative to the mount. Refusals are thrown. */
   async ask(verb: string, path: string, options: AskOptions = {}): Promise<Reply> {
-    const { asked, endpoint, given } = this.#find(verb, path, options);
-    const { input } = new RequestInput(endpoint, given).read(MEANING);
-    const answer = await endpoint.run(input, asked);
+    const { asked: context, endpoint, given: parts } = this.#find(verb, path, options);
+    const { input } = new RequestInput(endpoint, parts).read(MEANING);
+    const answer = await endpoint.run(input, context);
     // By the declarations' own types.
     return answer instanceof Reply ? (answer as Reply) : new Reply(answer as Reply["data"]);
   }
 
   /** Whether a write would need `update` instead of `create`. */
   async exists(path: string): Promise<boolean> {
-    const { asked, endpoint, given } = this.#find("POST", path, {});
-    return (await endpoint.exists?.(given.path, asked)) ?? true;
+    const { asked: context, endpoint, given: parts } = this.#find("POST", path, {});
+    return (await endpoint.exists?.(parts.path, context)) ?? true;
   }
 
   #find(
@@ -119,8 +119,8 @@ export class TestedEngine<E> {
     const route = this.#router.find(segments);
     const endpoint = route.methods.get(method);
     invariant(endpoint !== undefined, `no endpoint ${verb} ${path}`);
-    const given = { path: namedValues(endpoint, route), query: asking, body };
-    const asked: RequestContext = {
+    const parts = { path: namedValues(endpoint, route), query: asking, body };
+    const context: RequestContext = {
       id: "test",
       operation: meant.operation,
       namespace: ROOT_NAMESPACE,
@@ -149,7 +149,7 @@ export class TestedEngine<E> {
       recheck: () => null,
       detach: () => {},
     };
-    return { asked, endpoint, given };
+    return { asked: context, endpoint, given: parts };
   }
 }
 
@@ -168,7 +168,7 @@ export async function openEngine<E>(
   { options = {}, kept = {}, around = {} }: OpenOptions = {},
 ): Promise<TestedEngine<E>> {
   const { clock, timers, random, log } = world;
-  const given: EngineNeeds = {
+  const needs: EngineNeeds = {
     ...NO_SERVICES,
     ...around,
     clock,
@@ -187,9 +187,9 @@ export async function openEngine<E>(
     },
     options: type.checkOptions(options),
   };
-  const engine = await type.open(given);
+  const engine = await type.open(needs);
   type.lead?.(engine);
-  return new TestedEngine(type, engine, given);
+  return new TestedEngine(type, engine, needs);
 }
 
 /** Undoes every record there is, as a rollback would whatever their age. Gives how many there were. */

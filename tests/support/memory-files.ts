@@ -8,8 +8,8 @@ export interface MemoryFiles extends Fs {
   readonly modes: Map<string, number>;
 }
 
-export function memoryFiles(given: Readonly<Record<string, string>>): MemoryFiles {
-  const texts = new Map(Object.entries(given));
+export function memoryFiles(contents: Readonly<Record<string, string>>): MemoryFiles {
+  const texts = new Map(Object.entries(contents));
   const modes = new Map<string, number>();
   const made = new Set<string>();
   const isDirectory = (path: string) =>

@@ -149,8 +149,8 @@ export class ObservedPipeline {
     return {
       ...endpoint,
       exists: endpoint.exists === null ? null : () => false,
-      run: (input, asked) => {
-        this.#seen.handler = { path: asked.path.text, input };
+      run: (input, context) => {
+        this.#seen.handler = { path: context.path.text, input };
         return undefined;
       },
     };

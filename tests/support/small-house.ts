@@ -228,7 +228,7 @@ export class SmallHouse {
   }
 
   /** The kind and code of a refusal, or "ok". */
-  async told(verb: string, target: string, options: AskOptions = {}): Promise<string> {
+  async answer(verb: string, target: string, options: AskOptions = {}): Promise<string> {
     const { result } = await this.ask(verb, target, options);
     return result instanceof Reply ? "ok" : `${result.kind} ${result.code}`;
   }
@@ -236,9 +236,9 @@ export class SmallHouse {
   #traced(endpoint: Served): Served {
     return {
       ...endpoint,
-      run: (input, asked) => {
+      run: (input, context) => {
         this.trace.push(`run ${endpoint.name}`);
-        return endpoint.run(input, asked);
+        return endpoint.run(input, context);
       },
     };
   }
@@ -261,17 +261,17 @@ export class SmallHouse {
   }
 
   #decide({ capability, path, sudo, namespace }: Question) {
-    const asked = `${sudo ? "sudo " : ""}${capability} ${namespace.path}|${path}`;
-    this.trace.push(`decide ${asked}`);
-    return { allowed: this.grants.has(asked), granting: [] };
+    const question = `${sudo ? "sudo " : ""}${capability} ${namespace.path}|${path}`;
+    this.trace.push(`decide ${question}`);
+    return { allowed: this.grants.has(question), granting: [] };
   }
 
   #governors(caller: Caller | null, path: string | null): readonly Governor[] {
-    const asked = [
+    const judged = [
       ...(caller?.policies ?? []).map((name) => ({ kind: "rgp" as const, name })),
       ...(path === null ? [] : [{ kind: "egp" as const, name: path }]),
     ];
-    return asked
+    return judged
       .filter(({ kind, name }) => this.failing.has(`${kind} ${name}`))
       .map((one) => ({ ...one, namespaceId: ROOT_NAMESPACE.id }));
   }

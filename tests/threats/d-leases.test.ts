@@ -35,27 +35,27 @@ test("T-D02: a lease of one namespace is nothing in another, through every route
   ] as const) {
     const ask = (method: string, path: string, body?: object) =>
       server.ask(method, path, body, { token, namespace });
-    for (const given of [id, bare]) {
+    for (const sent of [id, bare]) {
       for (const [method, path, body] of [
-        ["POST", "sys/leases/lookup", { lease_id: given }],
-        ["POST", "sys/leases/renew", { lease_id: given }],
-        ["POST", `sys/leases/renew/${given}`, {}],
-        ["POST", "sys/renew", { lease_id: given }],
-        ["POST", `sys/renew/${given}`, {}],
-        ["POST", "sys/leases/revoke", { lease_id: given, sync: true }],
-        ["POST", `sys/leases/revoke/${given}`, { sync: true }],
-        ["POST", "sys/revoke", { lease_id: given, sync: true }],
-        ["POST", `sys/revoke/${given}`, { sync: true }],
-        ["POST", `sys/leases/revoke-prefix/${given}`, { sync: true }],
-        ["POST", `sys/leases/revoke-force/${given}`, {}],
-        ["POST", `sys/revoke-prefix/${given}`, { sync: true }],
-        ["POST", `sys/revoke-force/${given}`, {}],
+        ["POST", "sys/leases/lookup", { lease_id: sent }],
+        ["POST", "sys/leases/renew", { lease_id: sent }],
+        ["POST", `sys/leases/renew/${sent}`, {}],
+        ["POST", "sys/renew", { lease_id: sent }],
+        ["POST", `sys/renew/${sent}`, {}],
+        ["POST", "sys/leases/revoke", { lease_id: sent, sync: true }],
+        ["POST", `sys/leases/revoke/${sent}`, { sync: true }],
+        ["POST", "sys/revoke", { lease_id: sent, sync: true }],
+        ["POST", `sys/revoke/${sent}`, { sync: true }],
+        ["POST", `sys/leases/revoke-prefix/${sent}`, { sync: true }],
+        ["POST", `sys/leases/revoke-force/${sent}`, {}],
+        ["POST", `sys/revoke-prefix/${sent}`, { sync: true }],
+        ["POST", `sys/revoke-force/${sent}`, {}],
       ] as const) {
         const answer = await ask(method, path, body);
         // The whole id says whose it is; of a part nobody knows. Revoking what one does not know is a
         // success, of nothing.
         const revokes = path.includes("revoke");
-        const whole = given === id && !/prefix|force/.test(path);
+        const whole = sent === id && !/prefix|force/.test(path);
         const allowed = whole ? [403] : revokes ? [202, 204, 400, 403, 404] : [400, 403, 404];
         assert.ok(allowed.includes(answer.status), `${method} ${path}: ${answer.text}`);
         if (!revokes) assert.ok(!answer.text.includes("expire_time"), answer.text);

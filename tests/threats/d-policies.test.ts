@@ -22,8 +22,8 @@ test("T-D06: an EGP judges where the request goes, however the namespace is name
     ["/v1/secret/x", "/a/b/"],
   ] as const;
   const statuses = async () => {
-    const asked = ways.map(([path, namespace]) => server.call("GET", path, { token, namespace }));
-    return (await Promise.all(asked)).map(({ status }) => status);
+    const answers = ways.map(([path, namespace]) => server.call("GET", path, { token, namespace }));
+    return (await Promise.all(answers)).map(({ status }) => status);
   };
   const all = (status: number) => ways.map(() => status);
   assert.deepEqual(await statuses(), all(404));
@@ -42,8 +42,8 @@ test("T-D06: an EGP judges where the request goes, however the namespace is name
     assert.deepEqual(await statuses(), all(404), `${path} deleted in ${namespace ?? "root"}`);
   }
   // What a program is told is the same, too.
-  const told = 'request.path == "secret/x" && namespace.path in ["a/b", "a/b/"]';
-  await server.egp("told", told, HARD, ["*"]);
+  const program = 'request.path == "secret/x" && namespace.path in ["a/b", "a/b/"]';
+  await server.egp("told", program, HARD, ["*"]);
   assert.deepEqual(await statuses(), all(404));
 });
 
@@ -77,11 +77,11 @@ test("T-D09: RGPs and EGPs of one name in two namespaces are never each other's"
     return (await server.call("GET", `/v1/secret/${path}`, { token, namespace, agent })).status;
   };
   for (let i = 0; i < 100; i++) {
-    const asked = ["rgp-x", "rgp-y", "egp-x", "egp-y"].flatMap((path) => [
+    const answers = ["rgp-x", "rgp-y", "egp-x", "egp-y"].flatMap((path) => [
       ask("a", path),
       ask("b", path),
     ]);
-    assert.deepEqual(await Promise.all(asked), [403, 404, 404, 403, 403, 404, 404, 403]);
+    assert.deepEqual(await Promise.all(answers), [403, 404, 404, 403, 403, 404, 404, 403]);
     if (i % 10 !== 0) continue;
     // A change in one is none in the other.
     await server.egp("same", 'request.path != "secret/egp-x"', HARD, ["secret/*"], "a");

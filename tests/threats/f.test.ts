@@ -67,8 +67,8 @@ test("T-F01: what a token may see of an attempt does not let it end the attempt"
     const nonce = String(at(started, "nonce"));
     const cancel = String(at(started, "cancel_nonce"));
     assert.match(cancel, /^[0-9a-f-]{36}$/);
-    const given = { token, body: { key: shares[0], nonce } };
-    assert.equal(at(await server.call("POST", update, given), "cancel_nonce"), undefined);
+    const options = { token, body: { key: shares[0], nonce } };
+    assert.equal(at(await server.call("POST", update, options), "cancel_nonce"), undefined);
     const seen = await server.call("GET", path, { token: anybody });
     assert.equal(at(seen, "nonce"), nonce);
     assert.ok(!seen.text.includes(cancel), "only the one who started it knows");
@@ -116,8 +116,8 @@ test("T-F02: a proxy on the server's machine does not open ceremonies to whoever
       ["CF-Connecting-IP", "203.0.113.9"],
     ] as const) {
       for (const verb of ["GET", "POST"]) {
-        const asked = await server.call(verb, path, { headers: { [name]: value } });
-        assert.equal(asked.status, 403, `${verb} ${path} with ${name}`);
+        const answer = await server.call(verb, path, { headers: { [name]: value } });
+        assert.equal(answer.status, 403, `${verb} ${path} with ${name}`);
       }
     }
     assert.equal((await server.call("POST", path)).status, 200, "from this machine itself");
@@ -247,8 +247,8 @@ test("T-F05: junk among the shares undoes nothing, tells nothing, and nobody res
     [shares[0], 2],
     [shares[1], 2],
   ] as const) {
-    const given = await give(key);
-    assert.deepEqual([given.status, at(given, "progress")], [200, progress]);
+    const answer = await give(key);
+    assert.deepEqual([answer.status, at(answer, "progress")], [200, progress]);
   }
   for (const junk of [`${"ab".repeat(32)}01`, "cd".repeat(32), `${"00".repeat(32)}00`]) {
     const refused = await give(junk);
@@ -305,8 +305,8 @@ test("T-F05: what a share came in is overwritten once it was taken: segments, bo
   const holding = (text: string) =>
     [...segments(), ...pieces()].filter((buffer) => buffer.includes(text)).length;
 
-  const given = await server.call("POST", "/v1/sys/unseal", { body: { key: first } });
-  assert.equal(at(given, "progress"), 1);
+  const answer = await server.call("POST", "/v1/sys/unseal", { body: { key: first } });
+  assert.equal(at(answer, "progress"), 1);
   assert.ok(segments().length > 0 && pieces().length > 0);
   assert.equal(holding(first), 0, "a share in one piece");
 

@@ -15,8 +15,8 @@ async function refuses(stage: Scene, options: Readonly<Record<string, object>>):
   const { directory } = stage.server;
   const files = () => new Set(readdirSync(directory, { recursive: true, encoding: "utf8" }));
   const before = files();
-  for (const [what, given] of Object.entries(options)) {
-    const body = { type: "file", options: given };
+  for (const [what, setting] of Object.entries(options)) {
+    const body = { type: "file", options: setting };
     const { root: token } = stage;
     const answer = await stage.server.call("POST", "/v1/sys/audit/bad", { token, body });
     assert.equal(answer.status, 400, `${what}: ${answer.text}`);

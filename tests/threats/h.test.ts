@@ -35,11 +35,11 @@ const curious: EngineType<null> = {
       access: access.capability,
       input: {},
       output: out.anyObject("What it was told."),
-      handler: (_, _input, asked) => {
+      handler: (_, _input, context) => {
         const names = [...CREDENTIALS.flatMap(SPELLINGS), "X-Trace"];
         return Object.fromEntries(
           names.flatMap((name) => {
-            const value = asked.header(name);
+            const value = context.header(name);
             return value === undefined ? [] : [[name, value]];
           }),
         );

@@ -20,17 +20,17 @@ test("T-J06: leases that fall due together are revoked few at a time, and no mou
   }
   // The provider of the big one hangs.
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
-  let [waiting, most] = [0, 0];
+  let [waiting, max] = [0, 0];
   server.outside.happen("revoke", async (object) => {
     if (!objects.big.has(object)) return;
-    most = Math.max(most, ++waiting);
+    max = Math.max(max, ++waiting);
     await open.finally(() => waiting--);
   });
   await server.time.passSlowly(10n * MINUTE + SECOND, MINUTE);
   await until(() => [...objects.small].every((object) => !server.outside.has(object)));
   await until(() => waiting === PER_MOUNT);
   for (let i = 0; i < 20; i++) await server.must("GET", "sys/key-status");
-  assert.equal(most, PER_MOUNT, "at once, of one mount");
+  assert.equal(max, PER_MOUNT, "at once, of one mount");
   assert.equal(server.outside.objects.length, mounts.big, "nothing else is gone, or forgotten");
   letGo();
   await until(() => server.outside.objects.length === 0); // at its own pace, without another second

@@ -91,8 +91,8 @@ test("T-J03: a prefix of secrets ends no token, one of a login no secret but its
   });
   const token = String(at(login, "auth", "client_token"));
   const isGood = async (secret: string) => {
-    const asked = { token: secret };
-    return (await server.ask("GET", "auth/token/lookup-self", undefined, asked)).status === 200;
+    const options = { token: secret };
+    return (await server.ask("GET", "auth/token/lookup-self", undefined, options)).status === 200;
   };
   assert.equal(await isGood(token), true, login.text);
   const other = await server.client(grants("count/creds/r", "read"));

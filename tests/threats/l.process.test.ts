@@ -18,8 +18,8 @@ async function opened(t: TestContext) {
   const made = await server.call("POST", "/v1/sys/init", { body });
   const token = String(at(made, "root_token"));
   await server.call("POST", "/v1/sys/unseal", { body: { key: at(made, "keys", 0) } });
-  const must = async (verb: string, path: string, given?: object) => {
-    const answer = await server.call(verb, `/v1/${path}`, { token, body: given });
+  const must = async (verb: string, path: string, input?: object) => {
+    const answer = await server.call(verb, `/v1/${path}`, { token, body: input });
     assert.ok(answer.status < 300, `${verb} ${path}: ${answer.status} ${answer.text}`);
   };
   await must("POST", "sys/mounts/kv", { type: "kv", options: { version: "1" } });

@@ -135,16 +135,16 @@ test("T-N03: an address has so many connections, and one more costs it its oldes
       })),
     }),
   });
-  const asked = async () => {
+  const connected = async () => {
     const client = await stage.connect();
     assert.equal((await client.ask(get("/v1/sys/health"))).status, 200);
     return client;
   };
-  const clients: Awaited<ReturnType<typeof asked>>[] = [];
-  for (let i = 0; i < 20; i++) clients.push(await asked());
+  const clients: Awaited<ReturnType<typeof connected>>[] = [];
+  for (let i = 0; i < 20; i++) clients.push(await connected());
   assert.deepEqual(clients.filter(({ ended }) => ended).length, 0);
   for (let more = 1; more <= 5; more++) {
-    clients.push(await asked());
+    clients.push(await connected());
     await until(() => clients.filter(({ ended }) => ended).length >= more);
     assert.deepEqual(
       clients.map(({ ended }) => ended),

@@ -66,7 +66,7 @@ test("T-O01: a value of the wrong kind is refused by the name of its field, and 
 test("T-O02: a fault of ours is one text and an id; where it happened is in the log alone", async (t) => {
   const stage = await scene(t);
   const { namespaces } = stage.server.server;
-  const broken = namespaces as unknown as { read: (...given: unknown[]) => unknown };
+  const broken = namespaces as unknown as { read: (...args: unknown[]) => unknown };
   const read = broken.read.bind(namespaces);
   broken.read = () => {
     throw new Error(`connect ECONNREFUSED 10.1.2.3:2379 /var/lib/holdfast/${MARKER}`);
@@ -76,8 +76,8 @@ test("T-O02: a fault of ours is one text and an id; where it happened is in the 
   assert.equal(answer.status, 500);
   const id = String(answer.headers["x-service-request-id"]);
   assert.deepEqual(answer.json, { errors: [`internal error; request ${id}`], request_id: id });
-  const told = stage.server.lines.filter((line) => line.includes(id)).join("");
-  assert.match(told, /src\/namespaces\/api\.ts|src\/core\/pipeline\.ts/, "the log says where");
+  const text = stage.server.lines.filter((line) => line.includes(id)).join("");
+  assert.match(text, /src\/namespaces\/api\.ts|src\/core\/pipeline\.ts/, "the log says where");
   assert.ok(!stage.server.lines.join("").includes(MARKER), "and not what the error says");
 });
 
@@ -85,7 +85,7 @@ test("T-O02: what a parser quotes of a secret is in no answer, log or record", a
   const stage = await scene(t);
   const file = await stage.audit();
   const { namespaces } = stage.server.server;
-  const broken = namespaces as unknown as { read: (...given: unknown[]) => unknown };
+  const broken = namespaces as unknown as { read: (...args: unknown[]) => unknown };
   const read = broken.read.bind(namespaces);
   const faults: readonly (() => unknown)[] = [
     () => JSON.parse(`{"password": ${MARKER}}`) as unknown,
@@ -106,9 +106,9 @@ test("T-O02: what a parser quotes of a secret is in no answer, log or record", a
     assert.ok(!answer.text.includes(MARKER), answer.text);
   }
   broken.read = read;
-  const told = stage.server.lines.join("");
-  assert.match(told, /unexpected SyntaxError|SyntaxError at/, "the kind of fault is told");
-  assert.ok(!told.includes(MARKER), told);
+  const text = stage.server.lines.join("");
+  assert.match(text, /unexpected SyntaxError|SyntaxError at/, "the kind of fault is told");
+  assert.ok(!text.includes(MARKER), text);
   assert.ok(!readFileSync(file, "utf8").includes(MARKER));
 });
 

@@ -34,7 +34,7 @@ const FUNCTIONS: ReadonlyMap<string, Call> = new Map<string, Call>([
   ["index", (args) => byteAt(textAt(args, 0, 2), integerAt(args, 1, 2))],
   ["slice", slice],
   ["print", (args) => sprint(args)],
-  ["println", (args) => `${args.map(shown).join(" ")}\n`],
+  ["println", (args) => `${args.map(showValue).join(" ")}\n`],
   ["printf", (args) => printf(textAt(args, 0), args.slice(1))],
   ["random", (args, { random }) => randomText(integerAt(args, 0, 1), random)],
   ["truncate", (args) => cut(textAt(args, 1, 2), length(integerAt(args, 0, 2), 0))],
@@ -79,7 +79,7 @@ export function isTrue(value: Value): boolean {
   return value instanceof TemplateData || (value !== "" && value !== 0 && value !== false);
 }
 
-export function shown(value: Value): string {
+export function showValue(value: Value): string {
   if (value instanceof TemplateData) throw new CallError("the data as a whole is no text");
   return String(value);
 }
@@ -154,7 +154,7 @@ function sprint(args: readonly Value[]): string {
   let line = "";
   for (const [i, value] of args.entries()) {
     const apart = i > 0 && typeof value !== "string" && typeof args[i - 1] !== "string";
-    line += `${apart ? " " : ""}${shown(value)}`;
+    line += `${apart ? " " : ""}${showValue(value)}`;
   }
   return line;
 }
@@ -172,21 +172,21 @@ function randomText(count: number, random: Random): string {
   return letters;
 }
 
-function cut(value: string, most: number): string {
+function cut(value: string, max: number): string {
   const bytes = utf8(value);
-  return bytes.length <= most ? value : wholeCharacters(bytes.subarray(0, most));
+  return bytes.length <= max ? value : wholeCharacters(bytes.subarray(0, max));
 }
 
-function cutWithHash(value: string, most: number): string {
-  const kept = length(most, HASHED + 1) - HASHED;
+function cutWithHash(value: string, max: number): string {
+  const kept = length(max, HASHED + 1) - HASHED;
   const bytes = utf8(value);
-  if (bytes.length <= most) return value;
+  if (bytes.length <= max) return value;
   const hash = createHash("sha256").update(bytes.subarray(kept)).digest("hex");
   return `${wholeCharacters(bytes.subarray(0, kept))}${hash.slice(0, HASHED)}`;
 }
 
-function length(value: number, least: number): number {
-  if (value < least) throw new CallError(`argument 1 must be at least ${least}`);
+function length(value: number, min: number): number {
+  if (value < min) throw new CallError(`argument 1 must be at least ${min}`);
   return value;
 }
 

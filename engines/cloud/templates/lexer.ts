@@ -260,9 +260,9 @@ export class TokenCursor {
     this.#next--;
   }
 
-  expect(kind: TokenKind, shown: string): void {
+  expect(kind: TokenKind, display: string): void {
     const token = this.take();
-    if (token.kind !== kind) throw this.fault(token, `${shown} must stand here`);
+    if (token.kind !== kind) throw this.fault(token, `${display} must stand here`);
   }
 
   fault(where: { readonly at: number }, message: string): TemplateError {

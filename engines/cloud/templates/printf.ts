@@ -5,7 +5,7 @@ import { CallError, LimitError, type Value } from "./tree.ts";
 
 const VERB = /%(?:%|([-0]*)(\d*)(?:\.(\d*))?(.?))/gsu;
 const MAX_WIDTH = 1024;
-const SHOWN_BY = {
+const VERBS_BY_KIND = {
   text: "a text; %s, %v, %q, %x and %X can",
   number: "a number; %d, %v, %x and %X can",
   truth: "a truth value; %t and %v can",
@@ -41,10 +41,10 @@ function formatted(verb: string, value: Value, precision: number | null): string
   if (typeof value === "number" && /^[vdxX]$/.test(verb)) return digits(verb, value, precision);
   if (typeof value === "boolean" && /^[vt]$/.test(verb)) return String(value);
   if (typeof value === "string" && /^[svqxX]$/.test(verb)) return letters(verb, value, precision);
-  throw new CallError(`%${verb} cannot show ${SHOWN_BY[kindOf(value)]}`);
+  throw new CallError(`%${verb} cannot show ${VERBS_BY_KIND[kindOf(value)]}`);
 }
 
-function kindOf(value: string | number | boolean): keyof typeof SHOWN_BY {
+function kindOf(value: string | number | boolean): keyof typeof VERBS_BY_KIND {
   return typeof value === "string" ? "text" : typeof value === "number" ? "number" : "truth";
 }
 
@@ -62,8 +62,8 @@ function letters(verb: string, value: string, precision: number | null): string 
       .toString("hex");
     return verb === "X" ? hex.toUpperCase() : hex;
   }
-  const shown = precision === null ? value : Array.from(value).slice(0, precision).join("");
-  return verb === "q" ? JSON.stringify(shown) : shown;
+  const text = precision === null ? value : Array.from(value).slice(0, precision).join("");
+  return verb === "q" ? JSON.stringify(text) : text;
 }
 
 /** Zeros in front of numbers only, behind the sign, and not where a precision says how many digits. */

@@ -2,7 +2,7 @@
 // made with. Whoever writes one is trusted with the engine, not with the processor: a run has so many
 // steps, and no text in it grows beyond a bound.
 
-import { callFunction, isTrue, shown, size, type TemplateWorld } from "./functions.ts";
+import { callFunction, isTrue, showValue, size, type TemplateWorld } from "./functions.ts";
 import { TemplateError } from "./lexer.ts";
 import { parse } from "./parser.ts";
 import {
@@ -70,7 +70,7 @@ class Run {
     if (node.kind === "text") return this.#write(node.text, node.at);
     if (node.kind === "action") {
       const value = this.#pipe(node.pipe);
-      if (node.pipe.variable === null) this.#write(this.#shown(value, node.at), node.at);
+      if (node.pipe.variable === null) this.#write(this.#textOf(value, node.at), node.at);
       return;
     }
     const [known, dot] = [this.#variables.length, this.#dot];
@@ -159,8 +159,8 @@ class Run {
     this.#output += text;
   }
 
-  #shown(value: Value, at: number): string {
-    return this.#tried(at, "", () => shown(value));
+  #textOf(value: Value, at: number): string {
+    return this.#tried(at, "", () => showValue(value));
   }
 
   #tried<T>(at: number, call: string, run: () => T): T {

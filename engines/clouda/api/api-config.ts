@@ -12,10 +12,10 @@ import * as fields from "../../cloud/fields.ts";
 import {
   rootRotationFields,
   rootRotationOutput,
-  shownRotation,
+  showRotation,
 } from "../../cloud/rotation-fields.ts";
 import { hasDays, readGoDuration } from "../../cloud/go-duration.ts";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { errorForCaller } from "../../cloud/provider-error.ts";
 import { halfPairs, sourceOf } from "../provider/credential-source.ts";
 import type { CloudA } from "../engine.ts";
 import { notFound } from "../failures.ts";
@@ -142,7 +142,7 @@ export const configApi = [
     handler: async (room) => {
       const root = await room.rootConfig.read();
       if (root === null) throw notFound();
-      return reply(shownRoot(room, root), { warnings: halfPairs(room.needs.environment) });
+      return reply(showRoot(room, root), { warnings: halfPairs(room.needs.environment) });
     },
   }),
   endpoint({
@@ -159,7 +159,7 @@ export const configApi = [
         const { accessKey, warnings } = await room.rotation.rotate();
         return reply({ access_key: accessKey }, { warnings });
       } catch (error) {
-        throw toldToCaller(error);
+        throw errorForCaller(error);
       }
     },
   }),
@@ -181,7 +181,7 @@ export const configApi = [
       try {
         return { actions: await permissions(room) };
       } catch (error) {
-        throw toldToCaller(error);
+        throw errorForCaller(error);
       }
     },
   }),
@@ -212,7 +212,7 @@ export const configApi = [
       lease: out.string("Such as 30m0s."),
       lease_max: out.string("Such as 12h0m0s."),
     }),
-    handler: ({ leaseConfig }) => leaseConfig.shown(),
+    handler: ({ leaseConfig }) => leaseConfig.effective(),
   }),
 ];
 
@@ -237,7 +237,7 @@ function changeOf({ secretKey, ...rest }: InputOf<typeof rootFields>): RootChang
   return { ...rest, secretKey: secretKey?.reveal() };
 }
 
-function shownRoot({ needs }: CloudA, root: StoredRoot) {
+function showRoot({ needs }: CloudA, root: StoredRoot) {
   const { usernameTemplate: own } = root;
   return {
     access_key: root.accessKey,
@@ -253,12 +253,12 @@ function shownRoot({ needs }: CloudA, root: StoredRoot) {
     identity_token_audience: root.identityTokenAudience,
     identity_token_ttl: root.identityTokenTtl,
     sts_leases: root.stsLeases,
-    ...shownRotation(root, root.standing),
-    root_key_created: shownTime(root.rootKeyCreated),
+    ...showRotation(root, root.standing),
+    root_key_created: timeOrNull(root.rootKeyCreated),
     credential_source: sourceOf(root, needs.environment),
   };
 }
 
-function shownTime(at: number | null): string | null {
+function timeOrNull(at: number | null): string | null {
   return at === null ? null : showTime(BigInt(at) * SECOND);
 }

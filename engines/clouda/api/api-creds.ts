@@ -8,7 +8,7 @@ import { out } from "@holdfast/shared/endpoint/output";
 import type { EngineRequest } from "@holdfast/shared/endpoint/request";
 import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
 import * as fields from "../../cloud/fields.ts";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { errorForCaller } from "../../cloud/provider-error.ts";
 import type { CloudA } from "../engine.ts";
 import { checkName, nameField } from "./fields.ts";
 
@@ -69,7 +69,7 @@ async function issue(
   try {
     return await room.credentials.issue({ name, path, roleArn, sessionName, ttl, verify, caller });
   } catch (error) {
-    throw toldToCaller(error);
+    throw errorForCaller(error);
   }
 }
 

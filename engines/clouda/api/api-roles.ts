@@ -9,13 +9,7 @@ import type { CloudA } from "../engine.ts";
 import { notFound } from "../failures.ts";
 import { checkName, listed, nameField, pageFields } from "./fields.ts";
 import { bothLegacy, legacyMixed } from "../roles/role-failures.ts";
-import {
-  legacyFields,
-  roleFields,
-  roleOutput,
-  shownRole,
-  withPresentNames,
-} from "./role-fields.ts";
+import { legacyFields, roleFields, roleOutput, showRole, withPresentNames } from "./role-fields.ts";
 
 const endpoint = engineEndpoints<CloudA>();
 
@@ -43,7 +37,7 @@ export const rolesApi = [
     handler: async ({ roles }, { name }) => {
       const role = await roles.find(checkName(name));
       if (role === null) throw notFound();
-      return shownRole(role);
+      return showRole(role);
     },
   }),
   endpoint({

@@ -12,7 +12,7 @@ import type { Field } from "@holdfast/shared/endpoint/wire";
 import { withDeadline } from "../../cloud/deadline.ts";
 import * as fields from "../../cloud/fields.ts";
 import { scheduleFields, scheduleOutput } from "../../cloud/rotation-fields.ts";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { errorForCaller } from "../../cloud/provider-error.ts";
 import type { CloudA } from "../engine.ts";
 import { checkName, listed, nameField, pageFields } from "./fields.ts";
 import { seconds } from "./role-fields.ts";
@@ -47,7 +47,7 @@ const roleOutput = out.object({
   last_error: out.string("Why the last try failed; empty: it did not."),
 });
 
-function shownRole({ role, creds }: StaticState) {
+function showRole({ role, creds }: StaticState) {
   return reply(
     {
       name: role.name,
@@ -95,8 +95,7 @@ export const staticApi = [
     access: access.capability,
     input: { name: nameField },
     output: roleOutput,
-    handler: async ({ staticRoles }, { name }) =>
-      shownRole(await staticRoles.read(checkName(name))),
+    handler: async ({ staticRoles }, { name }) => showRole(await staticRoles.read(checkName(name))),
   }),
   endpoint({
     name: "cloudaWriteStaticRole",
@@ -119,7 +118,7 @@ export const staticApi = [
     output: roleOutput,
     handler: ({ staticRoles, needs }, { name, ...change }) =>
       finished(needs, async (signal) =>
-        shownRole(await staticRoles.write(checkName(name), change, signal)),
+        showRole(await staticRoles.write(checkName(name), change, signal)),
       ),
   }),
   endpoint({
@@ -151,7 +150,7 @@ export const staticApi = [
     output: roleOutput,
     handler: ({ staticRoles, needs }, { name }) =>
       finished(needs, async (signal) =>
-        shownRole(await staticRoles.rotate(checkName(name), signal)),
+        showRole(await staticRoles.rotate(checkName(name), signal)),
       ),
   }),
   endpoint({
@@ -196,6 +195,6 @@ async function finished<T>(
   try {
     return await withDeadline(timers, DEADLINE, run);
   } catch (error) {
-    throw toldToCaller(error);
+    throw errorForCaller(error);
   }
 }

@@ -18,13 +18,13 @@ export function checkName(name: string): string {
 // --- lists: all names, or a page of them ---
 
 const PAGE = 1000;
-const MAX_ASKED = 10_000;
+const MAX_PAGE = 10_000;
 
 export const pageFields = {
   after: wire.query("after").string("Only what comes after this.").optional(),
   limit: wire
     .query("limit")
-    .integer("How many at most; all unless given.", { min: 1, max: MAX_ASKED })
+    .integer("How many at most; all unless given.", { min: 1, max: MAX_PAGE })
     .optional(),
 };
 
@@ -33,8 +33,8 @@ export async function listed(
   { after, limit }: InputOf<typeof pageFields>,
   names: (page: { readonly after?: string; readonly limit: number }) => Promise<string[]>,
 ): Promise<string[]> {
-  const pageFrom = (from: string | undefined, most: number) =>
-    names({ limit: most, ...(from === undefined ? {} : { after: from }) });
+  const pageFrom = (from: string | undefined, max: number) =>
+    names({ limit: max, ...(from === undefined ? {} : { after: from }) });
   if (limit !== undefined) return pageFrom(after, limit);
   const all: string[] = [];
   for (let page: string[], from = after; ; from = page.at(-1)) {

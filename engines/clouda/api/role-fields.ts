@@ -106,7 +106,7 @@ export function withPresentNames(data: JsonObject): JsonObject {
   const input = [data["policy"], data["arn"]].find((one) => one !== undefined && one !== "");
   const role = typeof input === "string" ? roleOfText("", input) : null;
   if (role === null) return data;
-  const { credential_type, role_arns, policy_arns, policy_document } = shownRole(role);
+  const { credential_type, role_arns, policy_arns, policy_document } = showRole(role);
   return {
     credential_type,
     ...(role_arns.length === 0 ? {} : { role_arns }),
@@ -134,7 +134,7 @@ export const roleOutput = out.object({
   ),
 });
 
-export function shownRole(role: Role) {
+export function showRole(role: Role) {
   return {
     credential_type: role.credentialTypes.join(","),
     role_arns: role.roleArns,

@@ -36,8 +36,8 @@ export function userUnreadable(username: string, error: ProviderError): Failure 
   return invalid("user-unreadable", `user ${username} cannot be read: ${error.message}`);
 }
 
-export function otherUser(asked: string, found: string): Failure {
-  const names = `${JSON.stringify(found)} instead of ${JSON.stringify(asked)}`;
+export function otherUser(requested: string, found: string): Failure {
+  const names = `${JSON.stringify(found)} instead of ${JSON.stringify(requested)}`;
   return invalid("user-unreadable", `user cannot be adopted: the provider gives ${names}`);
 }
 

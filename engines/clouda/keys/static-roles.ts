@@ -114,8 +114,8 @@ export class StaticRoles {
       if (rotationPeriod === undefined && rotationSchedule === "") {
         throw failures.required("rotation_period");
       }
-      const asked = { name, username, ...termsOf(NO_TERMS, change, { overlap, now }), overlap };
-      return this.#parts.locks.run(userLock(username), () => this.#create(asked, signal));
+      const role = { name, username, ...termsOf(NO_TERMS, change, { overlap, now }), overlap };
+      return this.#parts.locks.run(userLock(username), () => this.#create(role, signal));
     });
   }
 
@@ -185,8 +185,8 @@ export class StaticRoles {
     if (creds !== null) this.#rotation.know(role.name, creds);
   }
 
-  async #create(asked: Omit<StaticRole, "id">, signal: AbortSignal): Promise<StaticState> {
-    const { name, username } = asked;
+  async #create(wanted: Omit<StaticRole, "id">, signal: AbortSignal): Promise<StaticState> {
+    const { name, username } = wanted;
     this.#checkUnmanaged(username);
     const provider = await this.#parts.clients.provider(signal);
     const user = await adoptableUser(provider, username, null);
@@ -194,7 +194,7 @@ export class StaticRoles {
       throw failures.userManaged(username, "config/root: its key is the one of this service");
     }
     const account = accountOf(user.arn);
-    const role = { ...asked, id: user.id, ...(account === null ? {} : { account }) };
+    const role = { ...wanted, id: user.id, ...(account === null ? {} : { account }) };
     await replaceKey(this.#parts, provider, {
       role: name,
       user,

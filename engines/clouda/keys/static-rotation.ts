@@ -204,8 +204,8 @@ export class StaticRotation {
 
 function waitOf(error: unknown, attempts: number): number {
   if (isLasting(error)) return LONGEST_WAIT;
-  const asked = error instanceof ProviderError ? (error.retryAfter ?? 0) : 0;
-  return Math.max(Math.ceil(asked), Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempts));
+  const retryAfter = error instanceof ProviderError ? (error.retryAfter ?? 0) : 0;
+  return Math.max(Math.ceil(retryAfter), Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempts));
 }
 
 function messageOf(error: unknown): string {

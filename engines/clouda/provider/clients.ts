@@ -149,7 +149,7 @@ export class Clients {
 
 /** The SDK keeps what has no end for ever, and judges ends by a clock of its own: each source keeps its
  *  own, and is asked each time. */
-const ASKED_EACH_TIME = new Date(0);
+const NEVER_CACHED = new Date(0);
 const MAX_SECRETS = 16; // session credentials are replaced every hour or so; old ones have ended
 
 function remembered(credentials: RootCredentials, secrets: Set<string>): RootCredentials {
@@ -157,7 +157,7 @@ function remembered(credentials: RootCredentials, secrets: Set<string>): RootCre
   for (const secret of [secretAccessKey, sessionToken])
     if (secret !== undefined) secrets.add(secret);
   for (const oldest of secrets) if (secrets.size > MAX_SECRETS) secrets.delete(oldest);
-  return { ...credentials, expiration: ASKED_EACH_TIME };
+  return { ...credentials, expiration: NEVER_CACHED };
 }
 
 async function provided(

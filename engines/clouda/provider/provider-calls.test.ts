@@ -28,9 +28,9 @@ async function outcome(failures: readonly unknown[], rules: Rules = {}) {
     observe: (_name: string, _seconds: number, labels: Readonly<Record<string, string>> = {}) =>
       void results.push(`${labels["action"]} ${labels["result"]}`),
   };
-  const given = { ...world, metrics } as unknown as EngineNeeds;
+  const needs = { ...world, metrics } as unknown as EngineNeeds;
   const { maxRetries = -1, keyMade = null, patient = false } = rules;
-  const calls = new ProviderCalls(given, { maxRetries, keyMade, patient });
+  const calls = new ProviderCalls(needs, { maxRetries, keyMade, patient });
   const left = [...failures];
   const attempt = async () => {
     if (left.length === 0) return "well";

@@ -17,7 +17,7 @@ const PATIENT_RETRIES = 7;
 const FIRST_PAUSE = { throttled: 500n * MILLISECOND, other: 100n * MILLISECOND };
 const LONGEST_PAUSE: Nanos = 20n * SECOND;
 /** Where the provider asks for more, whoever asked us is told so instead. */
-const LONGEST_ASKED = 5; // seconds
+const MAX_RETRY_AFTER = 5; // seconds
 /** How long a fresh root key may be unknown here and there. */
 const SETTLING: Nanos = 10n * SECOND;
 
@@ -73,7 +73,7 @@ export class ProviderCalls {
         if (this.#isSettling(failed)) return SECOND;
         const helps = isPassing(failed) && (resend || failed.harmless);
         const max = failed.kind === "throttled" ? this.#throttledRetries : this.#retries;
-        if (!helps || retries >= max || (failed.retryAfter ?? 0) > LONGEST_ASKED) return null;
+        if (!helps || retries >= max || (failed.retryAfter ?? 0) > MAX_RETRY_AFTER) return null;
         return this.#pauseAfter(failed, retries++);
       },
     });

@@ -40,7 +40,7 @@ const THROTTLING = new Set([
   "PriorRequestNotComplete",
   "SlowDown",
 ]);
-const MAX_SHOWN = 16 * 1024;
+const MAX_READ = 16 * 1024;
 
 export class SdkHandler {
   readonly metadata = { handlerProtocol: "http/1.1" };
@@ -89,7 +89,7 @@ export class SdkHandler {
     answer: { status: number; headers: Readonly<Record<string, string>>; body: Buffer },
   ): ProviderError {
     const { status, headers } = answer;
-    const said = errorIn(answer.body.subarray(0, MAX_SHOWN).toString("utf8"));
+    const said = errorIn(answer.body.subarray(0, MAX_READ).toString("utf8"));
     const code = said.code === "" ? `HTTP ${status}` : said.code;
     return new ProviderError({
       step,
@@ -106,7 +106,7 @@ export class SdkHandler {
 
   /** "Success" with something else in it counts for nothing (T-I07). */
   #strange(step: string, status: number, xml: string): ProviderError {
-    const said = errorIn(xml.slice(0, MAX_SHOWN));
+    const said = errorIn(xml.slice(0, MAX_READ));
     return new ProviderError({
       step,
       code: said.code === "" ? "UnexpectedAnswer" : said.code,

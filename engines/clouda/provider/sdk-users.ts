@@ -25,7 +25,7 @@ export function userCalls(
   | "accessKeys"
 > {
   const { sdk } = calls;
-  const shown = (step: string, user: User | undefined) => {
+  const cloudUser = (step: string, user: User | undefined) => {
     const found = userOf(step, user);
     seen(found);
     return found;
@@ -37,7 +37,7 @@ export function userCalls(
       const answer = await calls.ask("GetUser", (client, options) =>
         client.send(new GetUserCommand(input), options),
       );
-      return shown("iam:GetUser", answer.User);
+      return cloudUser("iam:GetUser", answer.User);
     },
 
     async createUser({ name, path, permissionsBoundary, tags }: NewUser): Promise<CloudUser> {
@@ -51,7 +51,7 @@ export function userCalls(
       const answer = await calls.ask("CreateUser", (client, options) =>
         client.send(new CreateUserCommand(input), options),
       );
-      return shown("iam:CreateUser", answer.User);
+      return cloudUser("iam:CreateUser", answer.User);
     },
 
     async deleteUser(name: string): Promise<void> {

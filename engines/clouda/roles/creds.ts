@@ -120,7 +120,7 @@ export class Credentials {
     });
     const left = (session.expires - clock.now() + SECOND / 2n) / SECOND;
     const ttl = left < 1n ? 1n : left;
-    const data = shown(session, Number(ttl));
+    const data = showCreds(session, Number(ttl));
     if (root?.stsLeases === "virtual") {
       // Nothing is kept: the credentials end by themselves, and nobody could end them sooner.
       return reply(data, { warnings, leased: { id: "", seconds: Number(ttl), renewable: false } });
@@ -146,10 +146,10 @@ export class Credentials {
   }
 
   /** Of a session, in seconds; cut to what both the role and the mount allow (T-I08). */
-  #duration(role: Role, asked: Nanos | null): { seconds: number; warnings: string[] } {
+  #duration(role: Role, requested: Nanos | null): { seconds: number; warnings: string[] } {
     const usual = role.defaultStsTtl > 0 ? role.defaultStsTtl : DEFAULT_TTL;
     // 0 would be left to the provider, whose own length knows no cap.
-    const wanted = asked === null || asked === 0n ? usual : Number(asked / SECOND);
+    const wanted = requested === null || requested === 0n ? usual : Number(requested / SECOND);
     const mountMax = Math.max(1, Number(this.#parts.needs.mount.maxTtl() / SECOND));
     const [cap, whose] =
       role.maxStsTtl > 0 && role.maxStsTtl <= mountMax
@@ -191,16 +191,16 @@ function typeFor(role: Role, path: "creds" | "sts"): CredentialType {
   return type;
 }
 
-function chosenArn(role: Role, asked: string): string {
+function chosenArn(role: Role, requested: string): string {
   const [only] = role.roleArns;
-  if (asked === "") {
+  if (requested === "") {
     if (only === undefined || role.roleArns.length !== 1) {
       throw failures.roleArnMissing(role.roleArns.length);
     }
     return only;
   }
-  if (!role.roleArns.includes(asked)) throw failures.roleArnForeign(asked, role.name);
-  return asked;
+  if (!role.roleArns.includes(requested)) throw failures.roleArnForeign(requested, role.name);
+  return requested;
 }
 
 async function assumed(
@@ -232,7 +232,7 @@ async function federated(
   return provider.federationToken({ name, seconds, policy, policyArns });
 }
 
-function shown(
+function showCreds(
   { accessKeyId, secretAccessKey, sessionToken, arn }: SessionCredentials,
   ttl: number,
 ) {

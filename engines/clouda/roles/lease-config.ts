@@ -40,7 +40,7 @@ export class LeaseConfig {
   }
 
   /** What holds: as the mount says where nothing, or 0, was written. */
-  async shown(): Promise<StoredLease> {
+  async effective(): Promise<StoredLease> {
     const { ttl, maxTtl } = await this.terms();
     const { mount } = this.#needs;
     return {

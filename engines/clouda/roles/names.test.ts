@@ -6,13 +6,13 @@ import type { Caller } from "@holdfast/shared/endpoint/request";
 import { FakeClock } from "../../../tests/support/fake-world.ts";
 import { callerName, checkTemplate, defaultTemplate, generatedName, sessionName } from "./names.ts";
 
-const given = { clock: new FakeClock(), random: new SystemRandom() };
+const needs = { clock: new FakeClock(), random: new SystemRandom() };
 const usual = defaultTemplate("service-");
 const long = "x".repeat(60);
 
 test("C14: the usual name says who and what, with the time and at least eight random letters", () => {
   const named = (displayName: string, policyName: string) =>
-    generatedName(given, usual, { type: "IAM", displayName, policyName });
+    generatedName(needs, usual, { type: "IAM", displayName, policyName });
   assert.match(named("ann", "deploy"), /^service-ann-deploy-\d{10}-[A-Za-z0-9]{20}$/);
   assert.match(named("ann b/ü", "deploy"), /^service-ann_b__-deploy-\d{10}-[A-Za-z0-9]{20}$/);
   const full = named(long, long);
@@ -21,13 +21,13 @@ test("C14: the usual name says who and what, with the time and at least eight ra
 });
 
 test("the usual name of a session has at most 32 letters", () => {
-  const name = generatedName(given, usual, { type: "STS", displayName: long, policyName: long });
+  const name = generatedName(needs, usual, { type: "STS", displayName: long, policyName: long });
   assert.match(name, /^service-\d{10}-[A-Za-z0-9]{13}$/);
 });
 
 test("another prefix leaves as much randomness", () => {
   const template = defaultTemplate("our-vault-");
-  const name = generatedName(given, template, { type: "IAM", displayName: long, policyName: long });
+  const name = generatedName(needs, template, { type: "IAM", displayName: long, policyName: long });
   assert.match(name, /^our-vault-x{34}-\d{10}-[A-Za-z0-9]{8}$/);
 });
 
@@ -36,28 +36,28 @@ test("C16, C17: a name over its cap is refused as a fault of ours, with the numb
   const refusal = (text: string) => (error: unknown) =>
     error instanceof Failure && error.kind === "internal" && error.message === text;
   assert.throws(
-    () => generatedName(given, "{{.DisplayName}}-{{.PolicyName}}-abc", { type: "IAM", ...input }),
+    () => generatedName(needs, "{{.DisplayName}}-{{.PolicyName}}-abc", { type: "IAM", ...input }),
     refusal("generated IAM name has 66 bytes, limit 64"),
   );
   assert.throws(
-    () => generatedName(given, "{{.DisplayName | truncate 40}}", { type: "STS", ...input }),
+    () => generatedName(needs, "{{.DisplayName | truncate 40}}", { type: "STS", ...input }),
     refusal("generated STS name has 40 bytes, limit 32"),
   );
   assert.throws(
-    () => generatedName(given, '{{ if eq .Type "STS" }}a{{ end }}', { type: "IAM", ...input }),
+    () => generatedName(needs, '{{ if eq .Type "STS" }}a{{ end }}', { type: "IAM", ...input }),
     refusal("generated IAM name is empty"),
   );
 });
 
 test("a broken template is refused with line and column", () => {
   assert.throws(
-    () => checkTemplate("{{ .Type }}\n{{ .Nope }}", given),
+    () => checkTemplate("{{ .Type }}\n{{ .Nope }}", needs),
     (error: unknown) =>
       error instanceof Failure &&
       error.kind === "invalid" &&
       error.message.startsWith("username_template: line 2, column 4: there is no field .Nope"),
   );
-  checkTemplate(usual, given);
+  checkTemplate(usual, needs);
 });
 
 test("C29: a session's name keeps the provider's letters and 64 of them", () => {

@@ -125,8 +125,8 @@ function tagFaults(field: string, tags: Readonly<Record<string, string>>): strin
   const tooLong = entries.some(
     ([key, value]) => key.length > MAX_TAG_KEY || value.length > MAX_TAG_VALUE,
   );
-  const most = `${MAX_TAG_KEY} characters in a key or ${MAX_TAG_VALUE} in a value`;
-  return tooLong ? [`${field} has more than ${most}`] : [];
+  const max = `${MAX_TAG_KEY} characters in a key or ${MAX_TAG_VALUE} in a value`;
+  return tooLong ? [`${field} has more than ${max}`] : [];
 }
 
 function arnFaults(field: string, arns: readonly string[]): string[] {
@@ -160,10 +160,10 @@ export function warningsOf(role: Role): string[] {
   return warnings;
 }
 
-const MAX_SHOWN = 5;
+const MAX_LISTED = 5;
 
 function quoted(items: readonly string[]): string {
-  const shown = items.slice(0, MAX_SHOWN).map((item) => JSON.stringify(item.slice(0, 128)));
-  const more = items.length > MAX_SHOWN ? ` and ${items.length - MAX_SHOWN} more` : "";
-  return `${shown.join(", ")}${more}`;
+  const listed = items.slice(0, MAX_LISTED).map((item) => JSON.stringify(item.slice(0, 128)));
+  const more = items.length > MAX_LISTED ? ` and ${items.length - MAX_LISTED} more` : "";
+  return `${listed.join(", ")}${more}`;
 }

@@ -41,7 +41,7 @@ class Tried {
   }
 
   async leaveOld(name: string, text: string): Promise<void> {
-    await this.engine.given.storage.write((tx) => tx.put(oldRoleKey(name), text, oldRoleCodec));
+    await this.engine.needs.storage.write((tx) => tx.put(oldRoleKey(name), text, oldRoleCodec));
   }
 }
 
@@ -324,7 +324,7 @@ test("C12: what an earlier version stored is read, converted where it can be, sh
   ]);
   assert.equal("invalid_data" in (await at.read("old")), false);
   assert.equal((await at.read("good"))["policy_document"], '{"Statement":[]}');
-  const { storage } = at.engine.given;
+  const { storage } = at.engine.needs;
   assert.deepEqual(await storage.keys("policy/", { limit: 9 }), []);
   assert.deepEqual(await storage.keys("role/", { limit: 9 }), [
     "role/good",
@@ -335,7 +335,7 @@ test("C12: what an earlier version stored is read, converted where it can be, sh
 
 test("a role stored by a newer version is not guessed at", async () => {
   const at = await tried();
-  await at.engine.given.storage.write((tx) => tx.put("role/r", '{"version":2}', oldRoleCodec));
+  await at.engine.needs.storage.write((tx) => tx.put("role/r", '{"version":2}', oldRoleCodec));
   await assert.rejects(at.read(), { kind: "internal", message: "stored by a newer version" });
 });
 

@@ -11,7 +11,7 @@ import { wire } from "@holdfast/shared/endpoint/wire";
 import {
   rootRotationFields,
   rootRotationOutput,
-  shownRotation,
+  showRotation,
 } from "../../cloud/rotation-fields.ts";
 import { NO_CONFIG } from "../rotation/config.ts";
 import type { CloudB } from "../engine.ts";
@@ -35,10 +35,10 @@ export const configApi = [
       "What is left out stays as it is. Variables of the server's environment win over it.",
     access: access.capability,
     input: {
-      subscriptionId: text("subscription_id", "The subscription.", { shown: lower }).optional(),
-      tenantId: text("tenant_id", "The tenant.", { shown: lower }).optional(),
+      subscriptionId: text("subscription_id", "The subscription.", { show: lower }).optional(),
+      tenantId: text("tenant_id", "The tenant.", { show: lower }).optional(),
       clientId: text("client_id", "The application that this mount works as.", {
-        shown: lower,
+        show: lower,
       }).optional(),
       clientSecret: wire
         .body("client_secret")
@@ -57,7 +57,7 @@ export const configApi = [
       environment: text(
         "environment",
         "CloudBPublicCloud, CloudBUSGovernmentCloud or CloudBChinaCloud; empty: the public one.",
-        { shown: environmentName, caseless: true },
+        { show: environmentName, caseless: true },
       ).optional(),
       passwordTtl: seconds(
         "root_password_ttl",
@@ -119,7 +119,7 @@ export const configApi = [
           ? {}
           : { root_password_expiration_date: showTime(BigInt(stored.passwordEnds)) }),
         root_rotation: await rotation.state(),
-        ...shownRotation(stored, stored.standing),
+        ...showRotation(stored, stored.standing),
         environment_overrides: config.overrides(),
       };
     },

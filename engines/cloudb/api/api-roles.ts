@@ -1,6 +1,6 @@
 // The endpoints of roles.
 
-import { shownElements } from "./role-input.ts";
+import { showElements } from "./role-input.ts";
 import { MINUTE } from "@holdfast/shared/text/duration";
 import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
@@ -11,7 +11,7 @@ import type { CloudB } from "../engine.ts";
 import { seconds } from "../../cloud/fields.ts";
 import { items, nameField, text, toggle } from "./fields.ts";
 import { audienceName, type Role } from "../roles/role.ts";
-import { shownGrants } from "../roles/roles.ts";
+import { showGrants } from "../roles/roles.ts";
 import { isCompatible } from "../../cloud/settings.ts";
 
 const endpoint = engineEndpoints<CloudB>();
@@ -21,20 +21,20 @@ const roleFields = {
     .body("cloudb_roles", { aliases: ["azure_roles"] })
     .jsonOrText(
       "Roles of the provider: a JSON array, or its text, of objects with role_id or role_name, and scope.",
-      { shown: shownElements, caseless: true },
+      { show: showElements, caseless: true },
     )
     .optional(),
   groups: wire
     .body("cloudb_groups", { aliases: ["azure_groups"] })
     .jsonOrText("Groups: a JSON array, or its text, of objects with object_id or group_name.", {
-      shown: shownElements,
+      show: showElements,
       caseless: true,
     })
     .optional(),
   applicationObjectId: text(
     "application_object_id",
     "An application that is there already: credentials are passwords on it. Empty: none.",
-    { form: (id) => id.trim(), shown: (id) => id.toLowerCase() },
+    { form: (id) => id.trim(), show: (id) => id.toLowerCase() },
   ).optional(),
   persistApp: toggle(
     "persist_app",
@@ -51,7 +51,7 @@ const roleFields = {
     "Whether what was made cannot be restored once it is deleted.",
   ).optional(),
   signInAudience: text("sign_in_audience", "Who may sign in to applications that are made.", {
-    shown: audienceName,
+    show: audienceName,
   }).optional(),
   tags: items("tags", "Tags of applications that are made.").optional(),
 };
@@ -102,7 +102,7 @@ export const rolesApi = [
     input: { name: nameField },
     output: roleOutput,
     handler: async ({ roleStore, needs }, { name }) =>
-      shown(await roleStore.read(name), isCompatible(needs.settings)),
+      showRole(await roleStore.read(name), isCompatible(needs.settings)),
   }),
   endpoint({
     name: "cloudbWriteRole",
@@ -143,9 +143,9 @@ export const rolesApi = [
   }),
 ];
 
-function shown(role: Role, compat: boolean): OutputOf<typeof roleOutput> {
+function showRole(role: Role, compat: boolean): OutputOf<typeof roleOutput> {
   const { managed } = role;
-  const grants = shownGrants(role);
+  const grants = showGrants(role);
   const groups = role.groups.map(({ groupName: group_name, objectId: object_id }) => ({
     group_name,
     object_id,

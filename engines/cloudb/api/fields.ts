@@ -15,14 +15,14 @@ export function text(
   {
     source = "body",
     form = (found) => found,
-    shown = (found) => found,
+    show = (found) => found,
     caseless = false,
   }: {
     readonly source?: Source;
     /** Of what the handler gets. */
     readonly form?: (found: string) => string;
     /** Of what rules and programs see alone. */
-    readonly shown?: (found: string) => string;
+    readonly show?: (found: string) => string;
     /** Case says nothing to whoever reads it. */
     readonly caseless?: boolean;
   } = {},
@@ -30,7 +30,7 @@ export function text(
   return new WireField(
     { source, name },
     {
-      show: shown,
+      show,
       caseless,
       accepts: `a string of at most ${MAX_TEXT} characters`,
       schema: { type: "string" },

@@ -51,7 +51,7 @@ export function readGroups(field: string, input: unknown): GroupRef[] {
 /** Grants as rules and programs see them: without blanks around, members that say nothing or that nobody
  *  reads; the provider's ids, names and scopes have no case, and a slash at their end says nothing. What is no list of objects, or has more or
  *  longer ones than a role may have, is as it was sent: it is refused by whoever runs it. */
-export function shownElements(input: JsonValue): JsonValue {
+export function showElements(input: JsonValue): JsonValue {
   if (input === "") return [];
   if (!Array.isArray(input) || input.length > MAX_ELEMENTS || !input.every(isObject)) return input;
   if (input.some((element) => longMember(element) !== undefined)) return input;

@@ -43,12 +43,12 @@ export class Service {
     return this.#send(request, new URL(this.#parts.base + request.path), signal);
   }
 
-  /** The elements of all pages, at most `most` of them. */
+  /** The elements of all pages, at most `max` of them. */
   async list(
     request: Request,
     next: string,
     signal: AbortSignal,
-    most = Infinity,
+    max = Infinity,
   ): Promise<JsonObject[]> {
     const found: JsonObject[] = [];
     let url = new URL(this.#parts.base + request.path);
@@ -56,7 +56,7 @@ export class Service {
       const { body } = await this.#send(request, url, signal);
       found.push(...arrayIn(body, "value").filter(isObject));
       const link = textIn(body, next);
-      if (link === "" || found.length >= most) return found;
+      if (link === "" || found.length >= max) return found;
       url = this.#following(request.step, link);
     }
     throw unreadable(request.step, "the list does not end");

@@ -14,7 +14,7 @@ const MAX_DEPTH = 8; // of inner errors
 const MAX_CODES = 32;
 const MAX_RETRY_AFTER = 3600; // seconds; a provider that asks for more is asked again all the same
 
-interface Told {
+interface ProviderAnswer {
   readonly step: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +24,14 @@ interface Told {
   readonly finds: boolean;
 }
 
-export function errorIn({ step, status, headers, body, secrets, finds }: Told): ProviderError {
+export function errorIn({
+  step,
+  status,
+  headers,
+  body,
+  secrets,
+  finds,
+}: ProviderAnswer): ProviderError {
   const { code, message, codes, requestId } = shapeOf(body);
   const throttled = status === 429 || (status === 503 && headers["retry-after"] !== undefined);
   return new ProviderError({

@@ -150,7 +150,7 @@ async function askMachine(parts: TokenParts, base: string, signal: AbortSignal):
   url.searchParams.set("api-version", own ? "2019-08-01" : "2018-02-01");
   url.searchParams.set("resource", base);
   if (credentials.clientId !== "") url.searchParams.set("client_id", credentials.clientId);
-  const asked = http.send({
+  const answering = http.send({
     step: STEP,
     action: "machineToken",
     method: "GET",
@@ -163,7 +163,7 @@ async function askMachine(parts: TokenParts, base: string, signal: AbortSignal):
     metadata: true,
   });
   try {
-    return await asked;
+    return await answering;
   } catch (error) {
     if (!(error instanceof ProviderError) || ![404, 410].includes(error.status)) throw error;
     // Said while the machine comes up or its identity is being changed: it is worth asking again.

@@ -44,10 +44,10 @@ test("T-I11: whatever a text holds, it is one segment of the path and comes out 
 test("T-I11: a path keeps its segments, and cannot leave its place", () => {
   fc.assert(
     fc.property(fc.array(odd, { minLength: 1, maxLength: 5 }), (parts) => {
-      const given = `/${parts.join("/")}`;
-      const wanted = given.split("/").slice(1);
+      const sent = `/${parts.join("/")}`;
+      const wanted = sent.split("/").slice(1);
       try {
-        const url = new URL(`https://arm.example${encodedPath(given)}?api-version=1`);
+        const url = new URL(`https://arm.example${encodedPath(sent)}?api-version=1`);
         assert.deepEqual(
           url.pathname.split("/").slice(1).map(decodeURIComponent),
           wanted.map((one) => one.toWellFormed()),

@@ -8,7 +8,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { LeaseOffer } from "@holdfast/shared/endpoint/lease";
 import type { EngineNeeds, LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
 import { prove } from "../../cloud/proof.ts";
-import { type ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
+import { type ProviderError, errorForCaller } from "../../cloud/provider-error.ts";
 import type { Connection, Connections } from "../provider/connection.ts";
 import type { Passwords } from "./passwords.ts";
 import type { Principals } from "./principals.ts";
@@ -70,7 +70,7 @@ export class Issuing {
         this.#issue(name, options, patience),
       );
     } catch (error) {
-      throw toldToCaller(error);
+      throw errorForCaller(error);
     }
   }
 

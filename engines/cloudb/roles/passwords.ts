@@ -4,7 +4,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { errorForCaller } from "../../cloud/provider-error.ts";
 import type { Connection } from "../provider/connection.ts";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
@@ -66,7 +66,7 @@ export class Passwords {
         patience.step((signal) => removeNamedPassword(graph, { id, displayName }, signal)),
       );
     } catch (error) {
-      const cause = describe(toldToCaller(error));
+      const cause = describe(errorForCaller(error));
       needs.log.warn("a password of a failed request may be there; it is removed later", { cause });
     }
   }

@@ -5,7 +5,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { hex } from "@holdfast/shared/bytes";
-import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
+import { isHarmless, ProviderError, errorForCaller } from "../../cloud/provider-error.ts";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import type { Connections } from "../provider/connection.ts";
@@ -43,7 +43,7 @@ export class Persistence {
     if (role.persistApp && managed === null) return this.#first(name, role, patience);
     if (role.persistApp && managed !== null) return this.#again(name, before, role, patience);
     // The role keeps no application any more.
-    await this.checkGivenUp(name, before);
+    await this.checkAbandoned(name, before);
     const warnings = await this.#end(before, patience);
     await this.#put(name, { ...role, managed: null });
     return warnings;
@@ -54,7 +54,7 @@ export class Persistence {
     try {
       return await this.#parts.patiently(BUDGET, (patience) => this.#end(role, patience));
     } catch (error) {
-      throw toldToCaller(error);
+      throw errorForCaller(error);
     }
   }
 
@@ -180,7 +180,7 @@ export class Persistence {
   }
 
   /** Whether the role may keep no application any more: those who have passwords of it would lose them. */
-  async checkGivenUp(name: string, { managed }: Role): Promise<void> {
+  async checkAbandoned(name: string, { managed }: Role): Promise<void> {
     const count = managed === null ? 0 : await this.#parts.needs.leases.count(leasePlace(name));
     if (count === 0) return;
     const message = `persist_app cannot be switched off while ${count} leases of the role are live`;

@@ -6,7 +6,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { describe } from "@holdfast/shared/failure";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
-import { isHarmless, ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
+import { isHarmless, ProviderError, errorForCaller } from "../../cloud/provider-error.ts";
 import type { Connection } from "../provider/connection.ts";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { Application, NewPassword } from "../provider/graph.ts";
@@ -242,7 +242,7 @@ export class Principals {
         if (sure) for (const record of made.records) await writeAhead.drop(record);
       });
     } catch (error) {
-      const cause = describe(toldToCaller(error));
+      const cause = describe(errorForCaller(error));
       log.warn("what a failed request has made is still there; it is removed later", { cause });
     }
   }

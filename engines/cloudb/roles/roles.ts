@@ -2,7 +2,7 @@
 // carried out at the provider, before it is stored: one change of a role at a time.
 
 import { SECOND } from "@holdfast/shared/text/duration";
-import { toldToCaller } from "../../cloud/provider-error.ts";
+import { errorForCaller } from "../../cloud/provider-error.ts";
 import type { EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import type { KeyedMutex } from "../../cloud/keyed-mutex.ts";
 import type { Connections } from "../provider/connection.ts";
@@ -53,7 +53,7 @@ export class Roles {
     return locks.run(`role/${name}`, () =>
       patiently(BUDGET, (patience) => this.#write(name, change, patience, check)).catch(
         (error: unknown) => {
-          throw toldToCaller(error);
+          throw errorForCaller(error);
         },
       ),
     );
@@ -93,7 +93,7 @@ export class Roles {
     role = withApplication(role, named);
     role = this.#withGrants(role, change);
     checkWhole(role);
-    if (!role.persistApp) await persistence.checkGivenUp(name, before);
+    if (!role.persistApp) await persistence.checkAbandoned(name, before);
     role = await this.#withFoundApplication(role, named, patience);
     const external = role.applicationObjectId !== "";
     if (!external && !role.grantsFound) {
@@ -139,7 +139,7 @@ export class Roles {
         ? role
         : {
             ...role,
-            grants: read("cloudb_roles", change.grants ?? shownGrants(role)),
+            grants: read("cloudb_roles", change.grants ?? showGrants(role)),
             grantsFound: false,
           };
     if (change.groups === undefined) return grants;
@@ -191,7 +191,7 @@ function checkDistinct(grants: readonly Grant[], groups: readonly GroupRef[]): v
   }
 }
 
-export function shownGrants({ grants }: Role) {
+export function showGrants({ grants }: Role) {
   return grants.map(({ roleName: role_name, roleId: role_id, scope }) => ({
     role_name,
     role_id,

@@ -5,7 +5,7 @@
 import { DAY, MINUTE, SECOND } from "@holdfast/shared/text/duration";
 import { describe, Failure } from "@holdfast/shared/failure";
 import { showTime } from "@holdfast/shared/text/time";
-import { ProviderError, toldToCaller } from "../../cloud/provider-error.ts";
+import { ProviderError, errorForCaller } from "../../cloud/provider-error.ts";
 import { PROOFS, proofsAfter } from "../../cloud/proof.ts";
 import { failedStanding, rotateWhenDue, standingAt } from "../../cloud/rotation-terms.ts";
 import { CONFIG, type Config, configCodec, type StoredConfig } from "./config.ts";
@@ -32,7 +32,7 @@ import { namePrefix } from "../../cloud/settings.ts";
 
 const PROVED_FROM = MINUTE; // a new password is unknown to most of the provider for some seconds
 const IN_THE_END = 15n * MINUTE; // then one proof will do, and another rotation may begin
-const GIVEN_UP_AFTER = DAY;
+const ABANDON_AFTER = DAY;
 const BUDGET = 80n * SECOND;
 
 export interface RotationParts {
@@ -64,7 +64,7 @@ export class RootRotation {
       try {
         await patiently(BUDGET, (patience) => this.#rotate(stored, connection, patience));
       } catch (error) {
-        throw toldToCaller(error);
+        throw errorForCaller(error);
       }
     });
   }
@@ -162,7 +162,7 @@ export class RootRotation {
     const successes = proofsAfter(rotation.successes, proved);
     if (successes >= PROOFS || (proved && age >= IN_THE_END))
       return this.#activate(rotation, signal);
-    if (age >= GIVEN_UP_AFTER) return this.#giveUp(rotation);
+    if (age >= ABANDON_AFTER) return this.#giveUp(rotation);
     await this.#change(rotation, (tx) =>
       tx.put(ROTATION, { ...rotation, successes }, rotationCodec),
     );
@@ -211,7 +211,7 @@ export class RootRotation {
       forget: () => needs.writeAhead.drop(record),
     });
     if (old.gone) return;
-    const cause = describe(toldToCaller(old.why));
+    const cause = describe(errorForCaller(old.why));
     needs.log.warn("the replaced password could not be removed; it will be tried again", { cause });
   }
 

@@ -11,7 +11,7 @@ import {
   cas,
   path,
   secretSettings,
-  shownVersion,
+  showVersion,
   version,
   versionOutput,
   versions,
@@ -58,8 +58,8 @@ export const dataApi = [
         .optional(),
     },
     output: out.nothing,
-    handler: async ({ versioned }, given) => {
-      const change = Object.entries(given).filter(([, value]) => value !== undefined);
+    handler: async ({ versioned }, input) => {
+      const change = Object.entries(input).filter(([, value]) => value !== undefined);
       await versioned.configure(Object.fromEntries(change));
       return undefined;
     },
@@ -80,8 +80,8 @@ export const dataApi = [
     handler: async ({ versioned }, input) => {
       const found = await versioned.read(input.path, input.version);
       if (found === null) throw failures.notFound();
-      const shown = { data: found.data, metadata: shownVersion(found) };
-      return found.data === null ? reply(shown, { status: 404 }) : shown;
+      const view = { data: found.data, metadata: showVersion(found) };
+      return found.data === null ? reply(view, { status: 404 }) : view;
     },
   }),
   endpoint({
@@ -92,10 +92,10 @@ export const dataApi = [
     access: access.capability,
     input: { path, cas, data: wire.body("data").object("What is to be kept.") },
     output: versionOutput,
-    exists: ({ versioned }, given) => versioned.has(given["path"] ?? ""),
+    exists: ({ versioned }, params) => versioned.has(params["path"] ?? ""),
     handler: async ({ versioned }, { path: at, data, cas: expected }, context) => {
       const check = (exists: boolean) => context.confirmExists(exists);
-      return shownVersion(await versioned.write(at, data, expected, check));
+      return showVersion(await versioned.write(at, data, expected, check));
     },
   }),
   endpoint({
@@ -111,7 +111,7 @@ export const dataApi = [
     },
     output: versionOutput,
     handler: async ({ versioned }, input) =>
-      shownVersion(await versioned.patch(input.path, input.data, input.cas)),
+      showVersion(await versioned.patch(input.path, input.data, input.cas)),
   }),
   endpoint({
     name: "kvDelete",
@@ -174,7 +174,7 @@ export const dataApi = [
     handler: async ({ versioned }, input) => {
       const found = await versioned.read(input.path, input.version);
       if (found === null) throw failures.notFound();
-      const metadata = shownVersion(found);
+      const metadata = showVersion(found);
       if (found.data === null) return reply({ subkeys: null, metadata }, { status: 404 });
       return { subkeys: subkeysOf(found.data, input.depth), metadata };
     },

@@ -14,12 +14,12 @@ import {
   folder,
   listing,
   more,
-  MAX_SHOWN,
+  MAX_PAGE,
   path,
   secretOutput,
   secretSettings,
   settingsPatch,
-  shownSecret,
+  showSecret,
 } from "./fields.ts";
 import type { Kv } from "../kv.ts";
 import { namesIn, type NamesPage } from "../names.ts";
@@ -63,7 +63,7 @@ export const metadataApi = [
     handler: async ({ versioned }, input) => {
       const secret = await versioned.secret(input.path);
       if (secret === null) throw failures.notFound();
-      return shownSecret(secret);
+      return showSecret(secret);
     },
   }),
   endpoint({
@@ -74,7 +74,8 @@ export const metadataApi = [
     access: access.capability,
     input: { path, ...secretSettings, customMetadata: wholeMetadata },
     output: out.nothing,
-    exists: async ({ versioned }, given) => (await versioned.secret(given["path"] ?? "")) !== null,
+    exists: async ({ versioned }, params) =>
+      (await versioned.secret(params["path"] ?? "")) !== null,
     handler: async ({ versioned }, { path: at, ...change }, context) => {
       await versioned.describe(at, change, (exists) => context.confirmExists(exists));
       return undefined;
@@ -189,12 +190,12 @@ async function listDetailed(kv: Kv, at: string, page: NamesPage, context: Engine
   for (const name of names) {
     if (context.signal.aborted) throw failures.callerGone();
     if (stretches.over) await stretches.next();
-    const shown = await metadataOf(kv, at + name, context);
-    characters += name.length + (shown === null ? 0 : JSON.stringify(shown).length);
+    const view = await metadataOf(kv, at + name, context);
+    characters += name.length + (view === null ? 0 : JSON.stringify(view).length);
     const last = keys.at(-1);
-    if (characters > MAX_SHOWN && last !== undefined) return answer(last);
+    if (characters > MAX_PAGE && last !== undefined) return answer(last);
     keys.push(name);
-    if (shown !== null) info.push([name, shown]);
+    if (view !== null) info.push([name, view]);
   }
   return answer(next);
 }
@@ -208,5 +209,5 @@ async function metadataOf(
 ): Promise<JsonObject | null> {
   if (path.endsWith("/") || !(await may(context, "read", "metadata", path))) return null;
   const secret = await kv.versioned.secret(path);
-  return secret === null ? null : shownSecret(secret);
+  return secret === null ? null : showSecret(secret);
 }

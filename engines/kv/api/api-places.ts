@@ -197,27 +197,27 @@ export const placesApi = [
   }),
 ];
 
-async function relocated(kv: Kv, kind: "copy" | "move", given: Places, context: EngineRequest) {
-  const from = secretPath("from", given.from, context);
-  const to = secretPath("to", given.to, context);
+async function relocated(kv: Kv, kind: "copy" | "move", input: Places, context: EngineRequest) {
+  const from = secretPath("from", input.from, context);
+  const to = secretPath("to", input.to, context);
   const { storage, clock, pace } = kv;
   const newId = () => kv.versioned.newId();
-  const mostBytes = kind === "copy" ? MAX_COPIED : Infinity; // a move leaves them where they are
-  const world = { storage, clock, pace, newId, mostBytes };
-  if (!given.recursive) {
+  const maxBytes = kind === "copy" ? MAX_COPIED : Infinity; // a move leaves them where they are
+  const world = { storage, clock, pace, newId, maxBytes };
+  if (!input.recursive) {
     if (from === to) throw failures.sameSecret();
-    const move = { kind, from, to, cas: given.cas };
+    const move = { kind, from, to, cas: input.cas };
     const openings = await openingsFor(context, move);
     if (openings === null) throw failures.denied();
     if ((await relocate(world, context, move, openings)) === null) throw failures.notFound();
     return { done: 1, taken: 0, refused: 0, warnings: [] };
   }
-  if (given.cas !== undefined) throw failures.casOnFolder();
+  if (input.cas !== undefined) throw failures.casOnFolder();
   const folders = [`${from}/`, `${to}/`] as const;
   if (folders[0].startsWith(folders[1]) || folders[1].startsWith(folders[0])) {
     throw failures.nested();
   }
-  const folder = { kind, from: folders[0], to: folders[1], after: given.after };
+  const folder = { kind, from: folders[0], to: folders[1], after: input.after };
   const { next, ...counts } = await relocateFolder(world, context, folder);
   return { ...counts, ...(next === null ? {} : { next }) };
 }

@@ -60,7 +60,7 @@ export const plainApi = [
     access: access.capability,
     input: { path, data: wire.whole("data", "What is to be kept.") },
     output: out.nothing,
-    exists: (kv, given) => kv.plain.has(given["path"] ?? ""),
+    exists: (kv, params) => kv.plain.has(params["path"] ?? ""),
     handler: async (kv, input, context) => {
       await kv.plain.write(input.path, input.data, (exists) => context.confirmExists(exists));
       return undefined;

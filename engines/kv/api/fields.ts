@@ -14,7 +14,7 @@ import type { Found } from "../versioned.ts";
 export const MAX_LISTED = 10_000;
 const MAX_NAMED = 8;
 /** Characters of a list that shows more than names: the answer is written and recorded in one piece. */
-export const MAX_SHOWN = 256 * 1024;
+export const MAX_PAGE = 256 * 1024;
 
 export const path = wire.path("path").string("Path of the secret.");
 export const folder = wire.path("path").string("Folder: the part of the paths up to a slash.");
@@ -77,13 +77,13 @@ export const cas: Field<number | undefined> = {
     description: OPTIONS_HELP,
     properties: { cas: { type: "integer", minimum: 0 } },
   },
-  canonical: (given) => (isObject(given) ? canonicalMembers(given, [CAS]) : undefined),
-  notice: (given) => (isObject(given) ? unknownOptions(given) : undefined),
-  read: (given) => {
-    if (given === undefined || given === null) return undefined;
-    if (!isObject(given)) throw failures.optionsRefused();
+  canonical: (value) => (isObject(value) ? canonicalMembers(value, [CAS]) : undefined),
+  notice: (value) => (isObject(value) ? unknownOptions(value) : undefined),
+  read: (value) => {
+    if (value === undefined || value === null) return undefined;
+    if (!isObject(value)) throw failures.optionsRefused();
     try {
-      return CAS.read(Object.hasOwn(given, "cas") ? given["cas"] : undefined);
+      return CAS.read(Object.hasOwn(value, "cas") ? value["cas"] : undefined);
     } catch {
       throw failures.optionsRefused();
     }
@@ -91,12 +91,12 @@ export const cas: Field<number | undefined> = {
 };
 
 /** In the words for unknown fields beside it. */
-function unknownOptions(given: JsonObject): string | undefined {
-  const names = Object.keys(given).filter((name) => name !== CAS.name && given[name] !== null);
+function unknownOptions(options: JsonObject): string | undefined {
+  const names = Object.keys(options).filter((name) => name !== CAS.name && options[name] !== null);
   if (names.length === 0) return undefined;
-  const shown = names.slice(0, MAX_NAMED).map((name) => `options.${name}`);
+  const listed = names.slice(0, MAX_NAMED).map((name) => `options.${name}`);
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return `unknown fields are ignored: ${shown.join(", ")}${more}`;
+  return `unknown fields are ignored: ${listed.join(", ")}${more}`;
 }
 
 const CAS = wire.body("cas").integer("The current version.", { min: 0 }).optional();
@@ -112,9 +112,9 @@ export const versions: Field<readonly number[]> = {
   secret: false,
   required: true,
   schema: { type: "array", items: { type: "integer" }, description: VERSIONS_HELP },
-  canonical: (given) => listOf(given).map((item) => NUMBER.canonical?.(item) ?? item),
-  read: (given) => {
-    const items = listOf(given);
+  canonical: (value) => listOf(value).map((item) => NUMBER.canonical?.(item) ?? item),
+  read: (value) => {
+    const items = listOf(value);
     if (items.length === 0 || items.length > MAX_VERSIONS) {
       throw failures.versionsMissing(MAX_VERSIONS);
     }
@@ -122,12 +122,12 @@ export const versions: Field<readonly number[]> = {
   },
 };
 
-function listOf(given: JsonValue | undefined): readonly JsonValue[] {
-  if (given === undefined || given === null || given === "") return [];
-  if (typeof given === "string") {
-    return given.split(",", MAX_VERSIONS + 1).map((item) => item.trim());
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  if (value === undefined || value === null || value === "") return [];
+  if (typeof value === "string") {
+    return value.split(",", MAX_VERSIONS + 1).map((item) => item.trim());
   }
-  return Array.isArray(given) ? given : [given];
+  return Array.isArray(value) ? value : [value];
 }
 
 // --- answers ---
@@ -160,11 +160,11 @@ export const secretOutput = out.object({
   versions: out.mapOf(out.object(versionMembers), "The versions by number."),
 });
 
-export function shownVersion({ number, version: found, customMetadata }: Found) {
+export function showVersion({ number, version: found, customMetadata }: Found) {
   return { ...members(found), version: number, custom_metadata: customMetadata };
 }
 
-export function shownSecret(secret: Secret) {
+export function showSecret(secret: Secret) {
   const { oldest, maxVersions, casRequired, deleteVersionAfter, created, updated } = secret;
   const numbered = secret.versions.map((one, at) => [String(oldest + at), members(one)] as const);
   return {

@@ -56,7 +56,7 @@ export async function relocateFolder(
   const lost = paths.map(target).find((path) => !isNameable(path, context));
   if (lost !== undefined) throw failures.pathRefused(`the target ${JSON.stringify(lost)}`);
   // Together they are no more than one copy may be; larger ones go one after another.
-  const small = { ...world, mostBytes: MAX_COPIED / AT_ONCE };
+  const small = { ...world, maxBytes: MAX_COPIED / AT_ONCE };
   const results: Result[] = [];
   const stretches = new Stretches(world.pace); // what is refused waits for nothing
   for (let at = 0; at < paths.length; at += AT_ONCE) {

@@ -25,7 +25,7 @@ export interface World {
   readonly pace: Pace;
   readonly newId: () => string;
   /** Bytes of documents that go along with one secret. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 interface JudgedVersion {
@@ -67,7 +67,7 @@ export class JudgedSource {
 /** Null where there is nothing at the source, "changed" where it changed meanwhile. Refuses as reads at the source
  *  and a write at the target would; also where nothing is there, so that the two are not told apart. */
 export async function judgeSource(
-  { storage, clock, pace, mostBytes }: World,
+  { storage, clock, pace, maxBytes }: World,
   context: EngineRequest,
   move: Relocation,
   openings: Openings,
@@ -97,7 +97,7 @@ export async function judgeSource(
     if (document === null) return "changed";
     judged.add(number, { deleted, document: move.kind === "copy" ? document.bytes : null });
     bytes += document.bytes.length;
-    if (bytes > mostBytes) throw failures.copyTooLarge(mostBytes);
+    if (bytes > maxBytes) throw failures.copyTooLarge(maxBytes);
     const data = dataOf(document);
     if (stretches.over) await stretches.next(); // reading a large one takes a stretch of its own
     await checkWrite(context, move, data);

@@ -94,15 +94,15 @@ test("the bin shows what lies in folders that the caller may list, page by page"
     await kv.ask("DELETE", `data/${path}`);
   }
   kv.may = (capability, path) => capability === "list" && path !== "engine/metadata/closed/";
-  const shown: unknown[] = [];
+  const pages: unknown[] = [];
   for (let after: string | undefined; ;) {
     const query = after === undefined ? { limit: "2" } : { limit: "2", after };
     const page = await kv.ask("LIST", "recycle", { query });
-    shown.push(...(page.data["keys"] as string[]));
+    pages.push(...(page.data["keys"] as string[]));
     if (page.warnings.length === 0) break;
-    after = String(shown.at(-1));
+    after = String(pages.at(-1));
   }
-  assert.deepEqual(shown, ["a", "b/1", "b/2", "d/1"]);
+  assert.deepEqual(pages, ["a", "b/1", "b/2", "d/1"]);
   kv.may = () => false;
   assert.deepEqual(await kv.keys("recycle"), []);
 });
@@ -111,8 +111,8 @@ test("bulk deletion deletes newest versions, counts, and fills the bin", async (
   const kv = await madeKv();
   const paths = Array.from({ length: 120 }, (_, n) => `k/${n}`);
   for (const path of paths) await kv.put(path, {});
-  const given = [...paths, "k/0", "absent", "/k/1/"];
-  const { data } = await kv.post("bulk-delete", { paths: given });
+  const wanted = [...paths, "k/0", "absent", "/k/1/"];
+  const { data } = await kv.post("bulk-delete", { paths: wanted });
   assert.deepEqual(data, { deleted: 120, absent: 1 });
   assert.equal(((await kv.keys("recycle")) as string[]).length, 120);
   const again = await kv.post("bulk-delete", { paths });

@@ -6,7 +6,7 @@ import { type Pace, Stretches } from "@holdfast/shared/sliced";
 import type { Clock, Instant } from "@holdfast/shared/world";
 import type { EngineStorage } from "@holdfast/plugin-sdk/storage";
 import type { MountSettings } from "../mount-settings.ts";
-import { MAX_SHOWN } from "../api/fields.ts";
+import { MAX_PAGE } from "../api/fields.ts";
 import { binned, binnedAfter, RECYCLE, takeOutOfBin } from "../rows.ts";
 import { type Walk, walk } from "./walk.ts";
 
@@ -56,7 +56,7 @@ export class RecycleBin {
     const world = { storage: this.#storage, pace: this.#pace };
     const stretches = new Stretches(this.#pace);
     const found: Deleted[] = [];
-    let shown = 0;
+    let size = 0;
     let { after } = page;
     for (;;) {
       const limit = Math.min(page.limit - found.length, MAX_WALKED);
@@ -66,9 +66,9 @@ export class RecycleBin {
         const row = await binned(this.#storage, path);
         const deleted = BigInt(row?.deleted ?? 0);
         if (row === null || deleted + window <= now) continue;
-        shown += 2 * path.length + ENTRY;
+        size += 2 * path.length + ENTRY;
         const last = found.at(-1);
-        if (shown > MAX_SHOWN && last !== undefined) return { found, next: last.path };
+        if (size > MAX_PAGE && last !== undefined) return { found, next: last.path };
         found.push({ path, version: row.version, deleted, until: deleted + window });
       }
       if (walked.next === null || found.length === page.limit) return { found, next: walked.next };

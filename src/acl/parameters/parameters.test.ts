@@ -243,7 +243,7 @@ test("more values than are read as an endpoint reads them deny, and cost nothing
   }));
   const rules = { ...NO_PARAMETERS, allowed: new Map([["ttl", values]]) };
   let reads = 0;
-  const reading = { name: "ttl", canonical: (given: JsonValue) => (reads++, given) };
+  const reading = { name: "ttl", canonical: (value: JsonValue) => (reads++, value) };
   const problem = ParameterCheck.of(rules)?.problem({ ttl: "7s" }, new Map([["ttl", reading]]));
   assert.deepEqual(problem, { kind: "too-many-values", name: "ttl" });
   assert.equal(reads, 0);

@@ -221,8 +221,8 @@ export class ParameterCheck {
         continue;
       }
       const names = namesOf(asSent, fields);
-      const asked = { value, reading: fields?.get(foldName(asSent)), compared };
-      const problem = this.#problemOf(names, asked);
+      const parameter = { value, reading: fields?.get(foldName(asSent)), compared };
+      const problem = this.#problemOf(names, parameter);
       if (problem !== null) yield problem;
     }
   }
@@ -241,7 +241,7 @@ export class ParameterCheck {
   /** By whichever of its names the rules speak of a parameter. */
   #problemOf(
     names: readonly [string, ...string[]],
-    { value, reading, compared }: AskedValue,
+    { value, reading, compared }: SentValue,
   ): ParameterProblem | null {
     const [first] = names;
     const [denying, allowing] = this.#kinds(reading);
@@ -302,7 +302,7 @@ function counts(name: string, value: JsonValue | undefined, fields: Readings | u
   return value !== undefined && value !== null && (field === undefined || field.name === name);
 }
 
-interface AskedValue {
+interface SentValue {
   readonly value: JsonValue;
   readonly reading: Reading | undefined;
   readonly compared: Compared;

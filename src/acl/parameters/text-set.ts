@@ -20,11 +20,11 @@ export class TextSearch {
   readonly #fails: Int32Array; // the longest end of what was read that leads somewhere, too
   readonly #found: Uint8Array;
 
-  private constructor(most: number) {
-    this.#units = new Uint16Array(most);
-    this.#children = new Int32Array(most + 1);
-    this.#fails = new Int32Array(most);
-    this.#found = new Uint8Array(most);
+  private constructor(max: number) {
+    this.#units = new Uint16Array(max);
+    this.#children = new Int32Array(max + 1);
+    this.#fails = new Int32Array(max);
+    this.#found = new Uint8Array(max);
   }
 
   static of(texts: Iterable<string>): TextSearch {

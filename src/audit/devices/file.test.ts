@@ -218,8 +218,8 @@ test("a file that cannot be moved is written on", async (t) => {
   await sink.close();
   assert.equal(linesOf(path).length, 11);
   assert.equal(verifyAuditFile(linesOf(path), key).problem, null);
-  const told = world.lines.filter((line) => line.includes("could not be rotated"));
-  assert.equal(told.length, 1); // and is not tried for each record
+  const warnings = world.lines.filter((line) => line.includes("could not be rotated"));
+  assert.equal(warnings.length, 1); // and is not tried for each record
 });
 
 /** A disk with so many bytes left. */

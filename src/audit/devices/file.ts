@@ -65,7 +65,7 @@ export interface FileParts {
 }
 
 export class FileSource implements SinkSource {
-  readonly mostBytes = MAX_RECORD;
+  readonly maxBytes = MAX_RECORD;
   readonly #target: FileTarget;
   readonly #parts: FileParts;
   #chain: Chain | null = null; // null until the file was opened for the first time

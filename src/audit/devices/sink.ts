@@ -17,7 +17,7 @@ export interface Sink {
 
 export interface SinkSource {
   /** Of one record. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   open(): Promise<Sink>;
 }
 

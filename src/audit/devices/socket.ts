@@ -16,14 +16,14 @@ export const MAX_DATAGRAM = 65_000;
 export const MAX_RECORD = 64 * 1024 * 1024;
 
 export class SocketSource implements SinkSource {
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   readonly #connector: Connector;
   readonly #target: SocketTarget;
 
   constructor(connector: Connector, target: SocketTarget) {
     this.#connector = connector;
     this.#target = target;
-    this.mostBytes = target.kind === "udp" ? MAX_DATAGRAM : MAX_RECORD;
+    this.maxBytes = target.kind === "udp" ? MAX_DATAGRAM : MAX_RECORD;
   }
 
   async open(): Promise<Sink> {

@@ -42,7 +42,7 @@ export interface SyslogTarget {
 }
 
 export class SyslogSource implements SinkSource {
-  readonly mostBytes = MAX_DATAGRAM;
+  readonly maxBytes = MAX_DATAGRAM;
   readonly #connector: Connector;
   readonly #target: SyslogTarget;
   readonly #clock: Pick<Clock, "now">;

@@ -3,10 +3,10 @@
 
 export class ClearingMap<K, V> {
   readonly #map = new Map<K, V>();
-  readonly #most: number;
+  readonly #max: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   get size(): number {
@@ -16,7 +16,7 @@ export class ClearingMap<K, V> {
   get(key: K, make: (key: K) => V): V {
     const known = this.#map.get(key);
     if (known !== undefined) return known;
-    if (this.#map.size >= this.#most) this.#map.clear();
+    if (this.#map.size >= this.#max) this.#map.clear();
     const made = make(key);
     this.#map.set(key, made);
     return made;

@@ -44,9 +44,9 @@ test("bytes are hashed too, and not listed as numbers", () => {
 
 test("members that the mount wants readable are, at the top alone", () => {
   const value = { open: "a", other: "b", nested: { open: "c" } };
-  const shown = JSON.parse(maskedJson(value, hasher, new Set(["open"])));
+  const visible = JSON.parse(maskedJson(value, hasher, new Set(["open"])));
   const nested = { open: hasher.hash("c") };
-  assert.deepEqual(shown, { open: "a", other: hasher.hash("b"), nested });
+  assert.deepEqual(visible, { open: "a", other: hasher.hash("b"), nested });
 });
 
 test("no text of the data is in the clear, and the result is valid JSON on one line", () => {
@@ -89,13 +89,13 @@ test("T-G05: however many texts there are, the number of hashes is bounded, and 
   };
   const list = Array.from({ length: 5000 }, (_, i) => `text ${i}`);
   const body = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`list${i}`, list]));
-  const shown = JSON.parse(maskedJson(body, counting));
+  const visible = JSON.parse(maskedJson(body, counting));
   assert.ok(count <= MAX_SINGLE + 2, `${count} hashes`);
-  assert.equal(shown.list0.length, MAX_SINGLE + 1);
+  assert.equal(visible.list0.length, MAX_SINGLE + 1);
   // The operator can still compute what stands for the rest.
-  assert.equal(shown.list0.at(-1)[REST], hasher.hash(JSON.stringify(list.slice(MAX_SINGLE))));
+  assert.equal(visible.list0.at(-1)[REST], hasher.hash(JSON.stringify(list.slice(MAX_SINGLE))));
   const others = Object.fromEntries(Object.entries(body).slice(1));
-  assert.equal(shown[REST], hasher.hash(JSON.stringify(others)));
+  assert.equal(visible[REST], hasher.hash(JSON.stringify(others)));
 
   count = 0;
   let deep: JsonValue = "bottom";
@@ -109,8 +109,8 @@ test("T-G05: a body at the limits costs about what its reading costs", () => {
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`list${i}`, list]));
   for (const data of [many, { value: "x".repeat(1_000_000) }]) {
     const bytes = utf8(JSON.stringify(data));
-    const reading = leastTime(() => readJson(bytes));
-    const masking = leastTime(() => maskedJson(data, hasher));
+    const reading = shortestTime(() => readJson(bytes));
+    const masking = shortestTime(() => maskedJson(data, hasher));
     // The single hashes of a record take some 2 ms whatever the rest of it is.
     assert.ok(masking <= 8 * reading + 50, `${masking} ms, ${reading} ms`); // twice, on a quiet day
   }
@@ -132,7 +132,7 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-function leastTime(run: () => void): number {
+function shortestTime(run: () => void): number {
   const times = Array.from({ length: 8 }, () => {
     const began = performance.now();
     run();

@@ -29,8 +29,8 @@ function masked(value: unknown, veil: Veil, readable: ReadonlySet<string> | unde
   let out = "";
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue;
-    const shown = readable.has(name) ? rawJson(member) : mask.value(member, 1);
-    out += `${out === "" ? "" : ","}${quote(name)}:${shown}`;
+    const text = readable.has(name) ? rawJson(member) : mask.value(member, 1);
+    out += `${out === "" ? "" : ","}${quote(name)}:${text}`;
   }
   return `{${out}}`;
 }

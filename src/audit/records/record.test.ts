@@ -123,10 +123,10 @@ test("a token that an answer gives out is hashed, and so is what was noted with 
 test("the built-in policy is shown where it counts", () => {
   const { caller } = aRequest();
   assert.ok(caller !== null);
-  const shown = (change: object) =>
+  const recordOf = (change: object) =>
     JSON.parse(records().request(aRequest({ caller: { ...caller, ...change } }), "")).auth.policies;
-  assert.deepEqual(shown({ policies: ["app"], withoutDefault: true }), ["app"]);
-  assert.deepEqual(shown({ policies: ["app", "default"] }), ["default", "app"]);
+  assert.deepEqual(recordOf({ policies: ["app"], withoutDefault: true }), ["app"]);
+  assert.deepEqual(recordOf({ policies: ["app", "default"] }), ["default", "app"]);
 });
 
 test("a request record is the same without a response, at the time when the request came", () => {
@@ -195,10 +195,10 @@ test("what governing policies said is recorded, with or without a token", () => 
 });
 
 test("an override that nobody asked for is not told, one that was not needed is", () => {
-  const shown = (policyOverride: boolean) =>
+  const recordOf = (policyOverride: boolean) =>
     JSON.parse(records().request(aRequest({ policyOverride }), "")).request.policy_override_needed;
-  assert.equal(shown(false), undefined);
-  assert.equal(shown(true), false);
+  assert.equal(recordOf(false), undefined);
+  assert.equal(recordOf(true), false);
 });
 
 test("without a caller there is no auth, and an unknown token still shows as a hash", () => {
@@ -218,10 +218,10 @@ test("a management token, a namespace and a list are shown as such", () => {
     namespace: { id: "a1b2c", path: "team/one", created: 3n },
     caller: caller === null ? null : { ...caller, type: "management", policies: [], expires: null },
   });
-  const { auth, request: shown } = JSON.parse(records().request(request, ""));
+  const { auth, request: logged } = JSON.parse(records().request(request, ""));
   assert.deepEqual([auth.type, auth.policies, auth.token_ttl], ["management", [], 0]);
-  assert.equal(shown.path, "secret/metadata/");
-  assert.deepEqual(shown.namespace, { id: "a1b2c", path: "team/one/" });
+  assert.equal(logged.path, "secret/metadata/");
+  assert.deepEqual(logged.namespace, { id: "a1b2c", path: "team/one/" });
 });
 
 test("T-A04: a path refused for its spelling is recorded as it came, apart from real ones", () => {
@@ -256,13 +256,13 @@ test("options: accessors in clear, lists as counts, a prefix", () => {
 });
 
 test("headers are recorded as configured: hashed, in clear, or not at all", () => {
-  const given: Record<string, string> = { "x-one": "1", "x-two": "2", "x-three": "3" };
+  const values: Record<string, string> = { "x-one": "1", "x-two": "2", "x-three": "3" };
   const rules = [
     { name: "x-one", hmac: true },
     { name: "x-two", hmac: false },
     { name: "x-absent", hmac: false },
   ];
-  const request = aRequest({ header: (name) => given[name] });
+  const request = aRequest({ header: (name) => values[name] });
   const { headers } = JSON.parse(records({}, rules).request(request, "")).request;
   assert.deepEqual(headers, { "x-one": [hash("1")], "x-two": ["2"] });
 });
@@ -306,16 +306,16 @@ test("T-G07: whatever stands in a text field, a record is one line of valid JSON
 
 test("an answer that is told to many is shown once, one that can change each time", () => {
   const made = records();
-  const shown = (data: { keys: string[] }) =>
+  const recordOf = (data: { keys: string[] }) =>
     JSON.parse(made.response(aRequest(), { data, warnings: [], error: "" })).response.data;
   const fixed = Object.freeze({ keys: ["a"] });
-  assert.deepEqual(shown(fixed), { keys: [hash("a")] });
-  assert.deepEqual(shown(fixed), { keys: [hash("a")] });
-  assert.deepEqual(shown(Object.freeze({ keys: ["b"] })), { keys: [hash("b")] });
+  assert.deepEqual(recordOf(fixed), { keys: [hash("a")] });
+  assert.deepEqual(recordOf(fixed), { keys: [hash("a")] });
+  assert.deepEqual(recordOf(Object.freeze({ keys: ["b"] })), { keys: [hash("b")] });
   const open = { keys: ["c"] };
-  assert.deepEqual(shown(open), { keys: [hash("c")] });
+  assert.deepEqual(recordOf(open), { keys: [hash("c")] });
   open.keys = ["d"];
-  assert.deepEqual(shown(open), { keys: [hash("d")] });
+  assert.deepEqual(recordOf(open), { keys: [hash("d")] });
   const readable = { request: new Set<string>(), response: new Set(["keys"]) };
   const text = made.response(aRequest({ readable }), { data: fixed, warnings: [], error: "" });
   assert.deepEqual(JSON.parse(text).response.data, { keys: ["a"] });

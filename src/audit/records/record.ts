@@ -54,8 +54,11 @@ export class Records {
   /** Of requests that are not answered yet. A WeakMap would cost the collector more than it saves. */
   readonly #middles = new RenewedMap<AuditedRequest, string>();
   /** Of the last answer that cannot change: a write may be told to thousands who waited for it. */
-  #shown: { readonly data: JsonValue; readonly readable: unknown; readonly text: string } | null =
-    null;
+  #lastData: {
+    readonly data: JsonValue;
+    readonly readable: unknown;
+    readonly text: string;
+  } | null = null;
 
   constructor(parts: RecordParts) {
     this.#parts = parts;
@@ -76,10 +79,10 @@ export class Records {
     this.#middles.delete(request);
     const time = this.#times.show(this.#parts.clock.now());
     const { prefix } = this.#parts.format;
-    const shown = this.#answer(request, data);
+    const dataText = this.#answer(request, data);
     return (
       `${prefix}{"time":"${time}","type":"response",${middle},"response":{"mount_type":` +
-      `${quote(request.mountType)},"data":${shown},${auth === null ? "" : `"auth":${this.#given(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
+      `${quote(request.mountType)},"data":${dataText},${auth === null ? "" : `"auth":${this.#authText(auth)},`}"secret":{"lease_id":${quote(leaseId)}},"wrap_info":${wrapInfo === null ? "null" : this.#wrapped(wrapInfo)},` +
       `"warnings":${texts(warnings)}},"error":${quote(error)},"forwarded_from":""}`
     );
   }
@@ -130,7 +133,7 @@ export class Records {
   }
 
   /** A token that the answer gives out. */
-  #given(auth: AuthBlock): string {
+  #authText(auth: AuthBlock): string {
     const { veil } = this.#parts;
     const token = auth.client_token === "" ? '""' : veil.token(auth.client_token);
     return (
@@ -167,10 +170,10 @@ export class Records {
   #headers(request: AuditedRequest): string {
     let out = "";
     for (const { name, hmac } of this.#parts.headers()) {
-      const given = request.header(name);
-      if (given === undefined) continue;
-      const shown = hmac ? this.#parts.veil.value(given) : quote(given);
-      out += `${out === "" ? "" : ","}${quote(name)}:[${shown}]`;
+      const header = request.header(name);
+      if (header === undefined) continue;
+      const text = hmac ? this.#parts.veil.value(header) : quote(header);
+      out += `${out === "" ? "" : ","}${quote(name)}:[${text}]`;
     }
     return `{${out}}`;
   }
@@ -182,9 +185,11 @@ export class Records {
     if (format.elideLists && request.operation === "list") {
       return maskedJson(counted(data), veil, readable);
     }
-    if (this.#shown?.data === data && this.#shown.readable === readable) return this.#shown.text;
+    if (this.#lastData?.data === data && this.#lastData.readable === readable)
+      return this.#lastData.text;
     const text = maskedJson(data, veil, readable);
-    if (typeof data === "object" && Object.isFrozen(data)) this.#shown = { data, readable, text };
+    if (typeof data === "object" && Object.isFrozen(data))
+      this.#lastData = { data, readable, text };
     return text;
   }
 }
@@ -213,12 +218,12 @@ function governing({ judgement = null, policyOverride }: AuditedRequest): string
     ? `"policy_override_needed":${judgement?.overrideNeeded ?? false},`
     : "";
   if (judgement === null) return needed;
-  const told = judgement.results.map(
+  const judged = judgement.results.map(
     ({ kind, name, namespaceId, level, passed, error }) =>
       `{"type":"${kind}","name":${quote(name)},"namespace_id":${quote(namespaceId)},` +
       `"enforcement_level":"${level}","result":"${passed ? "pass" : error === null ? "fail" : "error"}"}`,
   );
-  return `${needed}"governing_policies":[${told.join(",")}],`;
+  return `${needed}"governing_policies":[${judged.join(",")}],`;
 }
 
 function texts(list: readonly string[]): string {

@@ -2,7 +2,7 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { ApiError } from "@holdfast/client/api-error";
-import type { Told } from "@holdfast/client/node/environment";
+import type { Setting } from "@holdfast/client/node/environment";
 import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/connection-failure";
 import { AdvisedFailure } from "./advised-failure.ts";
 import { onEngineRefusal } from "./engine-advice.ts";
@@ -15,7 +15,7 @@ interface Situation {
   /** Where the token came from; null without one. */
   readonly tokenFrom: string | null;
   /** The namespace of the request and where that came from; null for the root namespace. */
-  readonly namespace: Told<string> | null;
+  readonly namespace: Setting<string> | null;
 }
 
 export function adviceFor(error: unknown, situation: Situation): string | null {

@@ -52,16 +52,16 @@ export function governedDenial({ status, message }: ApiError): GovernedDenial | 
   const found = Array.from(message.matchAll(GOVERNED), ([, kind, name]) => `${kind} ${name}`);
   if (status !== 403 || found.length === 0) return null;
   const lines = message.split("\n");
-  const told = lines.flatMap((line, i) => {
-    if (TOLD.test(line)) return [`  ${line}`];
+  const details = lines.flatMap((line, i) => {
+    if (DETAIL.test(line)) return [`  ${line}`];
     const error = lines[i - 1] === "The specific error was:" && line !== "<nil>";
     return error ? [`  Error: ${line}`] : [];
   });
-  return { policies: [...new Set(found)], trace: told };
+  return { policies: [...new Set(found)], trace: details };
 }
 
 // Of the trace what says something; the sentences around it are the same each time.
-const TOLD = /^(?:Rule "|Description: (?!<none>))/;
+const DETAIL = /^(?:Rule "|Description: (?!<none>))/;
 
 export function onGovernedDenial(): string {
   return (

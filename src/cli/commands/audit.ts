@@ -113,14 +113,14 @@ export const auditHash = command({
   },
 });
 
-async function read(context: Context, given: string | undefined): Promise<Secret<string>> {
+async function read(context: Context, value: string | undefined): Promise<Secret<string>> {
   const { prompt, out } = context;
-  if (given === "-" || given?.startsWith("@")) {
-    return new Secret(await readValue("the value", given, context));
+  if (value === "-" || value?.startsWith("@")) {
+    return new Secret(await readValue("the value", value, context));
   }
-  if (given !== undefined) {
+  if (value !== undefined) {
     out.warn("a value on the command line stays in the shell's history; leave it out to be asked");
-    return new Secret(given);
+    return new Secret(value);
   }
   const typed = await prompt.secret("Value", { exact: true });
   if (typed === null) throw new UsageError("no value was given");

@@ -5,7 +5,7 @@ import type { Answer, Client } from "@holdfast/client/client";
 import * as visible from "@holdfast/client/api/mounts";
 import * as namespaces from "@holdfast/client/api/namespaces";
 import * as policies from "@holdfast/client/api/policies";
-import { ASKED_WORDS, argument, type AskedWords } from "../line/argument.ts";
+import { SERVER_WORDS, argument, type ServerWords } from "../line/argument.ts";
 import { loadAll } from "../catalogue.ts";
 import { command } from "../command.ts";
 import { SHELLS, completionScript } from "../completion-script.ts";
@@ -31,7 +31,7 @@ export const completion = command({
   },
 });
 
-const MOST = 200;
+const MAX_WORDS = 200;
 // What is put on a command line is run by whoever presses Enter: nothing a shell would obey goes there.
 const PLAIN = /^[A-Za-z0-9_.,:@%+/-]+$/;
 
@@ -44,14 +44,14 @@ export const completionValues = command({
   examples: ["holdfast completion values policies", "holdfast completion values kv secret/a"],
   flags: {},
   args: {
-    kind: argument.oneOf(ASKED_WORDS, "What the words are"),
+    kind: argument.oneOf(SERVER_WORDS, "What the words are"),
     prefix: argument.optional("How they begin"),
   },
   async run({ client, out }, { kind, prefix = "" }) {
     try {
       const words = await WAYS[kind](client.unwatched(), prefix);
       const fitting = words.filter((word) => word.startsWith(prefix) && PLAIN.test(word));
-      out.text(fitting.toSorted().slice(0, MOST).join("\n"));
+      out.text(fitting.toSorted().slice(0, MAX_WORDS).join("\n"));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
     }
@@ -63,7 +63,7 @@ const QUIETLY = { untold: /./ };
 
 type Words = (client: Client, prefix: string) => Promise<readonly string[]>;
 
-const WAYS: Readonly<Record<AskedWords, Words>> = {
+const WAYS: Readonly<Record<ServerWords, Words>> = {
   secrets: async (client) => (await mounts(client, "secret")).map(([path]) => path),
   auth: async (client) => (await mounts(client, "auth")).map(([path]) => path),
   policies: (client) => names(policies.listAclPolicies(client, {}, QUIETLY)),
@@ -93,7 +93,7 @@ async function mounts(client: Client, kind: "secret" | "auth"): Promise<[string,
 }
 
 async function names(
-  asked: Promise<Answer<{ readonly keys: readonly string[] }>>,
+  listing: Promise<Answer<{ readonly keys: readonly string[] }>>,
 ): Promise<readonly string[]> {
-  return (await asked).data.keys;
+  return (await listing).data.keys;
 }

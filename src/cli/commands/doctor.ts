@@ -7,7 +7,7 @@ import { ApiError } from "@holdfast/client/api-error";
 import * as audit from "@holdfast/client/api/audit";
 import * as introspection from "@holdfast/client/api/introspection";
 import * as seal from "@holdfast/client/api/seal";
-import type { Told } from "@holdfast/client/node/environment";
+import type { Setting } from "@holdfast/client/node/environment";
 import { probeTls } from "@holdfast/client/node/tls-probe";
 import { tokenFileProblem } from "@holdfast/client/node/token-file";
 import { isLocal } from "@holdfast/client/server-address";
@@ -73,7 +73,7 @@ async function examine(context: Context): Promise<Finding[]> {
 
 function addressFinding({ settings }: Context): Finding {
   const { value: address, from } = settings.address;
-  const found = `${address.shown} (from ${from})`;
+  const found = `${address.display} (from ${from})`;
   return address.secure || isLocal(address)
     ? good("address", found)
     : watch("address", `${found}; not encrypted on its way`, "use https:// for other machines");
@@ -130,9 +130,10 @@ function notHoldfast(): Finding {
 }
 
 function clockFinding(health: JsonObject, now: bigint): Finding {
-  const told = health["server_time_utc"];
-  if (typeof told !== "number") return watch("clock", "the server does not tell its time", "");
-  const seconds = BigInt(Math.trunc(told)) - now / SECOND;
+  const serverTime = health["server_time_utc"];
+  if (typeof serverTime !== "number")
+    return watch("clock", "the server does not tell its time", "");
+  const seconds = BigInt(Math.trunc(serverTime)) - now / SECOND;
   const skew = (seconds < 0n ? -seconds : seconds) * SECOND;
   const found = `${showDuration(skew)} ${seconds < 0n ? "behind" : "ahead of"} this machine`;
   if (skew <= SKEW_NOTABLE) return good("clock", "the server's and this machine's agree");
@@ -157,7 +158,7 @@ function versionFinding({ version }: JsonObject): Finding {
 
 /** The token, and the namespace in which it is used where that is not root. */
 async function tokenFindings({ client, settings, fs }: Context): Promise<Finding[]> {
-  const { namespaceTold: namespace } = settings;
+  const { namespaceSetting: namespace } = settings;
   const token = settings.token(fs);
   if (token === null) {
     const where = namespace === null ? [] : [good("namespace", namespaceText(namespace))];
@@ -185,7 +186,7 @@ async function tokenFindings({ client, settings, fs }: Context): Promise<Finding
   }
 }
 
-function namespaceText({ value, from }: Told<string>): string {
+function namespaceText({ value, from }: Setting<string>): string {
   return `${value} (from ${from})`;
 }
 

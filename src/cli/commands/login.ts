@@ -63,15 +63,15 @@ const WAYS: Readonly<Record<LoginMethod, Method>> = {
   },
 };
 
-/** `given` are name=value arguments; `path` is where the method is mounted, its name if not told. */
+/** `pairs` are name=value arguments; `path` is where the method is mounted, its name if not told. */
 async function loginRequest(
   context: Sources,
   method: LoginMethod,
   path: string | undefined,
-  given: readonly string[],
+  pairs: readonly string[],
 ): Promise<LoginRequest> {
   const way = WAYS[method];
-  const fields = fieldsOf(way, given);
+  const fields = fieldsOf(way, pairs);
   const name = fields.get(way.name);
   if (name === undefined || name === "") {
     throw new UsageError(`${way.name} is missing: give ${way.name}=…`);
@@ -80,9 +80,9 @@ async function loginRequest(
   return way.login((path ?? method).replace(/^\/*auth\//, ""), name, secret);
 }
 
-function fieldsOf({ name, secret }: Method, given: readonly string[]): Map<string, string> {
+function fieldsOf({ name, secret }: Method, pairs: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>();
-  for (const one of given) {
+  for (const one of pairs) {
     const at = one.indexOf("=");
     const field = one.slice(0, Math.max(0, at));
     // Not repeated: it may be a password that lost its name.
@@ -146,24 +146,24 @@ export const login = command({
     noStore: flag.switch("Keep nothing; a token that was made is shown instead"),
   },
   args: { given: argument.rest("- for the token on standard input; name=value with -method") },
-  async run(context, { method, path, noStore, given }) {
+  async run(context, { method, path, noStore, given: words }) {
     if (!noStore) probeTokenFile(context.fs, context.settings.tokenFile);
     if (method === "token") {
       if (path !== undefined) throw new UsageError("-path goes with -method userpass or approle");
-      return withToken(context, given, noStore);
+      return withToken(context, words, noStore);
     }
-    return byMethod(context, method, path, given, noStore);
+    return byMethod(context, method, path, words, noStore);
   },
 });
 
 async function withToken(
   context: Context,
-  given: readonly string[],
+  words: readonly string[],
   noStore: boolean,
 ): Promise<void> {
   const { client, out, prompt } = context;
-  const [from] = given;
-  if (given.length > 1 || (from !== undefined && from !== "-")) {
+  const [from] = words;
+  if (words.length > 1 || (from !== undefined && from !== "-")) {
     throw new UsageError(
       "a token is not taken from the command line: it would stay in the shell's history",
       "run `holdfast login` and type it, or `holdfast login -` with it on standard input",
@@ -199,11 +199,11 @@ async function byMethod(
   context: Context,
   method: LoginMethod,
   path: string | undefined,
-  given: readonly string[],
+  pairs: readonly string[],
   noStore: boolean,
 ): Promise<void> {
   const { client, out } = context;
-  const request = await loginRequest(context, method, path, given);
+  const request = await loginRequest(context, method, path, pairs);
   // Without the present token: it has nothing to do with who logs in.
   const { data: auth, body } = await request(client.withToken(null));
   const stored = noStore ? null : await keptOrEnded(context, new Secret(auth.client_token));
@@ -211,8 +211,8 @@ async function byMethod(
     out.hint(`Logged in. The token is kept in ${stored}; other commands use it from now on.`);
   }
   const facts = factsOf(auth);
-  const { token: _, ...told } = facts;
-  await out.show(body, { pairs: Object.entries(stored === null ? facts : told) }, facts);
+  const { token: _, ...visible } = facts;
+  await out.show(body, { pairs: Object.entries(stored === null ? facts : visible) }, facts);
 }
 
 /** Under the names that other commands show. */
@@ -244,7 +244,7 @@ async function keptOrEnded(context: Context, token: Secret<string>): Promise<str
 }
 
 function keep({ fs, settings, out }: Context, token: Secret<string>): string {
-  rememberAddresses(fs, settings.tokenFile, token, [settings.address.value.shown]);
+  rememberAddresses(fs, settings.tokenFile, token, [settings.address.value.display]);
   writeTokenFile(fs, settings.tokenFile, token);
   const other = settings.tokenVariable;
   if (other !== null) out.warn(`${other} is set and goes before the token just kept`);

@@ -12,7 +12,7 @@ import { argument } from "../line/argument.ts";
 import { readData, readQuery } from "../line/data-arguments.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
 const PATH = argument.required("Path, with or without /v1/ in front", { words: "paths" });
@@ -138,10 +138,10 @@ export function readTyped(client: Client, typed: string, query: Query): Promise<
 }
 
 /** Where a path is that of a secret in a mount with versions, the refusal says which command is meant. */
-async function ask(client: Client, verb: Verb, typed: string, asked: Ask): Promise<Answer> {
+async function ask(client: Client, verb: Verb, typed: string, options: Ask): Promise<Answer> {
   const path = typedPath(typed);
   try {
-    return await client.request(verb, path, asked);
+    return await client.request(verb, path, options);
   } catch (error) {
     const stray = error instanceof ApiError && error.says("unsupported path");
     const mount = stray && !/^(?:sys|acl)\//.test(path) ? await versionedMount(client, path) : null;
@@ -159,10 +159,10 @@ async function ask(client: Client, verb: Verb, typed: string, asked: Ask): Promi
 /** The kv mount of version 2 that serves a path, with slash; null for any other, or none to be seen. */
 async function versionedMount(client: Client, path: string): Promise<string | null> {
   try {
-    const asked = { path: decodeURIComponent(path) };
-    const { data } = await mounts.readServingMount(client.unwatched(), asked, { untold: /./ });
+    const input = { path: decodeURIComponent(path) };
+    const { data } = await mounts.readServingMount(client.unwatched(), input, { untold: /./ });
     const { path: at, type, options } = data;
-    return type === "kv" && shown(options?.["version"]) === "2" ? at : null;
+    return type === "kv" && showValue(options?.["version"]) === "2" ? at : null;
   } catch (error) {
     if (error instanceof ApiError) return null;
     throw error;

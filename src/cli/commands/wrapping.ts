@@ -14,7 +14,7 @@ import { readData } from "../line/data-arguments.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { longTime } from "../terminal/relative-time.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
 export const wrap = command({
   name: "wrap",
@@ -98,7 +98,7 @@ function checkOrigin({ creation_path: made }: wrapping.LookUpWrappingAnswer, mad
   throw new AdvisedFailure(
     "denied",
     "wrapped-elsewhere",
-    `this token was made at ${shown(made)}, not at ${wanted}; it was not used up`,
+    `this token was made at ${showValue(made)}, not at ${wanted}; it was not used up`,
     "ask those who sent it; somebody may have put another in its place",
   );
 }

@@ -10,7 +10,7 @@ import { credentialVariables, type CredentialVariables } from "./credential-vari
 import { flag } from "../line/flag.ts";
 import { endLease, heldLease, keepLease } from "./held-lease.ts";
 import { PassedSignals } from "./passed-signals.ts";
-import { memberOf, shown } from "../terminal/value.ts";
+import { memberOf, showValue } from "../terminal/value.ts";
 import { kvVariables } from "../kv/variables.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { readTyped } from "../commands/path.ts";
@@ -135,7 +135,7 @@ function chosen(
     if (value === undefined || value === null) {
       throw new UsageError(`-env ${name}: the answer has no ${member}`);
     }
-    const text = typeof value === "string" ? value : shown(value);
+    const text = typeof value === "string" ? value : showValue(value);
     if (text.includes("\0")) throw new UsageError(`-env ${name}: ${member} holds a zero byte`);
     return [name, text] as const;
   });

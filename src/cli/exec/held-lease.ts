@@ -63,9 +63,9 @@ class LeaseKeeping {
     const { timers, out } = this.#surroundings;
     let failures = 0;
     while (this.#renewable && this.#left() > 0n) {
-      const [share, most] = failures === 0 ? [2n, this.#left()] : [1n, LONGEST_RETRY];
+      const [share, max] = failures === 0 ? [2n, this.#left()] : [1n, LONGEST_RETRY];
       const wait = (this.#left() * share) / 3n;
-      await pause(timers, clamped(wait, MIN_WAIT, most), this.#signal);
+      await pause(timers, clamped(wait, MIN_WAIT, max), this.#signal);
       failures = (await this.#renewed()) ? 0 : failures + 1;
     }
     const left = this.#left();
@@ -130,7 +130,7 @@ function durationOf(seconds: number): Nanos {
   return Number.isSafeInteger(seconds) && seconds > 0 ? BigInt(seconds) * SECOND : 0n;
 }
 
-function clamped(value: Nanos, least: Nanos, most: Nanos): Nanos {
-  if (value < least) return least;
-  return value > most ? most : value;
+function clamped(value: Nanos, min: Nanos, max: Nanos): Nanos {
+  if (value < min) return min;
+  return value > max ? max : value;
 }

@@ -127,7 +127,7 @@ export const kvList = command({
     const keys = listed.keys.filter(inside);
     const { info } = listed;
     if (keys.length === 0) {
-      out.hint(`${deleted ? "Nothing deleted" : "No secrets"} found below ${place.shown}.`);
+      out.hint(`${deleted ? "Nothing deleted" : "No secrets"} found below ${place.label}.`);
       if (!out.forPeople) await out.show([], { text: "" });
       return 3;
     }
@@ -200,7 +200,7 @@ export const kvSearch = command({
       if (found.length === limit) break;
     }
     context.quiet();
-    if (found.length === 0) out.hint(`Nothing found below ${place.shown}.`);
+    if (found.length === 0) out.hint(`Nothing found below ${place.label}.`);
     if (found.length > 0 || !out.forPeople) {
       await out.show(found, { columns: ["Path"], rows: found.map((one) => [one]) });
     }
@@ -223,6 +223,6 @@ async function* matches(
     const { next } = data;
     if (next === undefined || next === "") return;
     after = next;
-    context.progress(`searching ${place.shown}`);
+    context.progress(`searching ${place.label}`);
   }
 }

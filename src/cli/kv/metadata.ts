@@ -26,8 +26,8 @@ interface MetadataNeeds {
   readonly customMetadata: readonly (readonly [string, string])[];
 }
 
-function metadataFields(given: MetadataNeeds): Omit<kv.WriteMetadataInput, "path"> {
-  const { maxVersions, casRequired, deleteVersionAfter, customMetadata } = given;
+function metadataFields(needs: MetadataNeeds): Omit<kv.WriteMetadataInput, "path"> {
+  const { maxVersions, casRequired, deleteVersionAfter, customMetadata } = needs;
   return {
     ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),
     ...(casRequired === undefined ? {} : { cas_required: casRequired === "true" }),
@@ -79,12 +79,12 @@ export const kvMetadataPut = command({
   ],
   flags: { ...MOUNT_FLAG, ...METADATA_FLAGS },
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
-  async run({ client, out }, { path, mount, ...given }) {
-    const fields = metadataFields(given);
+  async run({ client, out }, { path, mount, ...settings }) {
+    const fields = metadataFields(settings);
     if (Object.keys(fields).length === 0) throw nothingNeeds();
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     await kv.writeMetadata(client, place.mount, { ...place.secret, ...fields });
-    out.done(`Success! Metadata written to: ${place.shown}`);
+    out.done(`Success! Metadata written to: ${place.label}`);
   },
 });
 
@@ -101,15 +101,15 @@ export const kvMetadataPatch = command({
     removeCustomMetadata: flag.string("Take this note away", "NAME").repeated(),
   },
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
-  async run({ client, out }, { path, mount, removeCustomMetadata: removed, ...given }) {
-    const fields = metadataFields(given);
-    const notes = [...given.customMetadata, ...removed.map((name) => [name, null] as const)];
+  async run({ client, out }, { path, mount, removeCustomMetadata: removed, ...settings }) {
+    const fields = metadataFields(settings);
+    const notes = [...settings.customMetadata, ...removed.map((name) => [name, null] as const)];
     const changes =
       notes.length === 0 ? fields : { ...fields, custom_metadata: Object.fromEntries(notes) };
     if (Object.keys(changes).length === 0) throw nothingNeeds();
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     await kv.patchMetadata(client, place.mount, { ...place.secret, ...changes });
-    out.done(`Success! Metadata patched at: ${place.shown}`);
+    out.done(`Success! Metadata patched at: ${place.label}`);
   },
 });
 
@@ -127,14 +127,14 @@ export const kvMetadataDelete = command({
   async run({ client, out, prompt }, { path, mount, yes }) {
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     if (!yes && prompt.interactive) {
-      const sure = await prompt.confirm(`Remove ${place.shown} with all its versions for good?`);
+      const sure = await prompt.confirm(`Remove ${place.label} with all its versions for good?`);
       if (!sure) {
         out.hint("Nothing was removed.");
         return 1;
       }
     }
     await kv.deleteMetadata(client, place.mount, place.secret);
-    out.done(`Success! Removed with all versions (if it existed): ${place.shown}`);
+    out.done(`Success! Removed with all versions (if it existed): ${place.label}`);
     return 0;
   },
 });

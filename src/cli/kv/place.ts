@@ -9,7 +9,7 @@ import * as mounts from "@holdfast/client/api/mounts";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { flag } from "../line/flag.ts";
 import { governedDenial } from "../advice/policy-advice.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { UsageError } from "../line/usage-error.ts";
 
 export const MOUNT_FLAG = {
@@ -32,7 +32,7 @@ export class KvPlace {
   }
 
   /** As people write it. */
-  get shown(): string {
+  get label(): string {
     return `${this.mount}${this.key}`;
   }
 
@@ -82,7 +82,7 @@ export async function findKv(
     throw new AdvisedFailure(
       "invalid",
       "mount-not-kv",
-      `${at} is no kv mount, but one of type ${shown(type)}`,
+      `${at} is no kv mount, but one of type ${showValue(type)}`,
       "use `holdfast read` and `holdfast write` there; `holdfast secrets list` shows the types",
     );
   }
@@ -91,7 +91,7 @@ export async function findKv(
   }
   return new KvPlace(
     at,
-    shown(options?.["version"]) === "1" ? 1 : 2,
+    showValue(options?.["version"]) === "1" ? 1 : 2,
     trim(`${path}/`.slice(at.length)),
   );
 }

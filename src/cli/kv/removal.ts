@@ -27,11 +27,11 @@ export const kvDelete = command({
   ],
   flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG },
   args: { path: argument.rest(`${KEY_HELP}; several are possible`, { words: "kv" }) },
-  async run(context, { path: paths, mount, versions: given }) {
+  async run(context, { path: paths, mount, versions: numbers }) {
     const { client, out } = context;
     const [first, ...others] = [...new Set(paths)];
     if (first === undefined) throw new UsageError(`PATH is missing: ${afterColon(KEY_HELP)}`);
-    const versions = given.flat();
+    const versions = numbers.flat();
     if (others.length > 0 && versions.length > 0) {
       throw new UsageError("-versions is for one secret");
     }
@@ -40,11 +40,11 @@ export const kvDelete = command({
       place.needVersions();
       await needThere(client, place, versions);
       await kv.deleteVersions(client, place.mount, { ...place.secret, versions });
-      return out.done(`Success! Versions ${versions.join(", ")} deleted of: ${place.shown}`);
+      return out.done(`Success! Versions ${versions.join(", ")} deleted of: ${place.label}`);
     }
     if (others.length === 0) {
       await deleteOne(client, place);
-      return out.done(`Success! Data deleted (if it existed) at: ${place.shown}`);
+      return out.done(`Success! Data deleted (if it existed) at: ${place.label}`);
     }
     const places = [place];
     for (const one of others) places.push((await findKv(client, one, mount)).needKey());
@@ -85,9 +85,9 @@ export const kvUndelete = command({
   ],
   flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG },
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
-  async run({ client, out }, { path, mount, versions: given }) {
+  async run({ client, out }, { path, mount, versions: numbers }) {
     const place = (await findKv(client, path, mount)).needKey().needVersions();
-    const versions = given.flat();
+    const versions = numbers.flat();
     if (versions.length === 0) {
       const { data } = await kv.readMetadata(client, place.mount, place.secret);
       versions.push(data.current_version);
@@ -96,7 +96,7 @@ export const kvUndelete = command({
     }
     await kv.undelete(client, place.mount, { ...place.secret, versions });
     const which = versions.length === 1 ? "Version" : "Versions";
-    out.done(`Success! ${which} ${versions.join(", ")} restored (if deleted) of: ${place.shown}`);
+    out.done(`Success! ${which} ${versions.join(", ")} restored (if deleted) of: ${place.label}`);
   },
 });
 
@@ -109,21 +109,21 @@ export const kvDestroy = command({
   examples: ["holdfast kv destroy -versions 1,2 secret/app"],
   flags: { ...MOUNT_FLAG, ...VERSIONS_FLAG, yes: flag.switch("Do not ask") },
   args: { path: argument.required(KEY_HELP, { words: "kv" }) },
-  async run({ client, out, prompt }, { path, mount, versions: given, yes }) {
-    const versions = given.flat();
+  async run({ client, out, prompt }, { path, mount, versions: numbers, yes }) {
+    const versions = numbers.flat();
     if (versions.length === 0)
       throw new UsageError("-versions is missing: which are to be destroyed");
     const place = (await findKv(client, path, mount)).needKey().needVersions();
     await needThere(client, place, versions);
     const what = `${versions.length === 1 ? "version" : "versions"} ${versions.join(", ")}`;
     if (!yes && prompt.interactive) {
-      if (!(await prompt.confirm(`Destroy ${what} of ${place.shown} for good?`))) {
+      if (!(await prompt.confirm(`Destroy ${what} of ${place.label} for good?`))) {
         out.hint("Nothing was destroyed.");
         return 1;
       }
     }
     await kv.destroy(client, place.mount, { ...place.secret, versions });
-    out.done(`Success! Destroyed ${what} of: ${place.shown}`);
+    out.done(`Success! Destroyed ${what} of: ${place.label}`);
     return 0;
   },
 });

@@ -14,7 +14,7 @@ import { readData } from "../line/data-arguments.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { findKv, KEY_HELP, MOUNT_FLAG, type KvPlace } from "./place.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { CAS_FLAG, explainGone, needThere, showWritten, versionLine } from "./versions.ts";
 import { WRAP_FLAG, wrappingClient } from "../wrap-flag.ts";
 
@@ -47,8 +47,10 @@ export const kvGet = command({
     const answer = await kv
       .read(reader, place.mount, { ...place.secret, version })
       .catch(async (error: unknown) => {
-        const told = explainGone(error, place, clock.now());
-        throw version === undefined ? told : await noVersion(client, place, version, told);
+        const explained = explainGone(error, place, clock.now());
+        throw version === undefined
+          ? explained
+          : await noVersion(client, place, version, explained);
       });
     if (answer.wrapInfo !== null) return showAnswer(out, answer, "There is nothing to show.");
     const { body, data } = answer;
@@ -73,8 +75,8 @@ async function noVersion(
     return new AdvisedFailure(
       "not-found",
       "kv-version-absent",
-      `${place.shown} has no version ${version}; there are ${shown(oldest_version)} to ${shown(current_version)}`,
-      `\`holdfast kv metadata get ${place.shown}\` shows all versions`,
+      `${place.label} has no version ${version}; there are ${showValue(oldest_version)} to ${showValue(current_version)}`,
+      `\`holdfast kv metadata get ${place.label}\` shows all versions`,
     );
   } catch (other) {
     if (other instanceof ApiError) return error;
@@ -100,14 +102,14 @@ export const kvPut = command({
     path: argument.required(KEY_HELP, { words: "kv" }),
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
-  async run({ client, out, files, prompt, clock }, { path, mount, cas, data: given }) {
-    const data = await readData(given, { files, prompt, out }, { lists: false });
+  async run({ client, out, files, prompt, clock }, { path, mount, cas, data: pairs }) {
+    const data = await readData(pairs, { files, prompt, out }, { lists: false });
     if (data === null) throw new UsageError("there is no data", "give name=value, or - for JSON");
     const place = (await findKv(client, path, mount)).needKey();
     if (cas !== undefined) place.needVersions();
     if (place.version === 1) {
       await kv1.write(client, place.mount, { ...place.secret, data });
-      return out.done(`Success! Data written to: ${place.shown}`);
+      return out.done(`Success! Data written to: ${place.label}`);
     }
     const options = cas === undefined ? {} : { options: { cas } };
     const answer = await kv.write(client, place.mount, { ...place.secret, data, ...options });
@@ -135,8 +137,8 @@ export const kvPatch = command({
     path: argument.required(KEY_HELP, { words: "kv" }),
     data: argument.rest("name=value, name=@file, name=-, or - for JSON on standard input"),
   },
-  async run({ client, out, files, prompt, clock }, { path, mount, cas, remove, data: given }) {
-    const changed = (await readData(given, { files, prompt, out }, { lists: false })) ?? {};
+  async run({ client, out, files, prompt, clock }, { path, mount, cas, remove, data: pairs }) {
+    const changed = (await readData(pairs, { files, prompt, out }, { lists: false })) ?? {};
     const data: JsonObject = {
       ...changed,
       ...Object.fromEntries(remove.map((name) => [name, null])),
@@ -217,7 +219,7 @@ function relocation(
       const target = await findKv(client, to, mount);
       if (target.mount !== source.mount) {
         throw new UsageError(
-          `${source.shown} and ${target.shown} are in two mounts, and cannot be reached in one step`,
+          `${source.label} and ${target.label} are in two mounts, and cannot be reached in one step`,
           "read from the one and put into the other: `kv get -format json`, `kv put PATH -`",
         );
       }
@@ -230,7 +232,7 @@ function relocation(
       });
       const done = verb === "move" ? "Moved" : "Copied";
       const what = recursive ? `${count} ${count === 1 ? "secret" : "secrets"} from ` : "";
-      const sentence = `Success! ${done} ${what}${source.shown} to ${target.shown}`;
+      const sentence = `Success! ${done} ${what}${source.label} to ${target.label}`;
       await out.show({ [done.toLowerCase()]: count }, { text: sentence });
     },
   });
@@ -250,7 +252,7 @@ async function relocate(
     count += done;
     if (next === undefined || next === "") break;
     after = next;
-    context.progress(`${verb === "move" ? "moving" : "copying"} ${source.shown}: ${count} done`);
+    context.progress(`${verb === "move" ? "moving" : "copying"} ${source.label}: ${count} done`);
   }
   context.quiet();
   return count;

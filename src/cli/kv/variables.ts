@@ -47,7 +47,7 @@ export async function kvVariables(
         : ((await kv.read(client, place.mount, place.secret)).data.data ?? {});
     for (const [member, value] of Object.entries(members)) {
       const name = variableName(prefix + member);
-      const from = `${JSON.stringify(member)} of ${place.shown}`;
+      const from = `${JSON.stringify(member)} of ${place.label}`;
       const other = found.get(name);
       if (other !== undefined) {
         throw refused(`${other.from} and ${from} would both be ${name}`, "rename one of them");

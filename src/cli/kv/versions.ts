@@ -10,7 +10,7 @@ import { flag, ValueFlag } from "../line/flag.ts";
 import type { KvPlace } from "./place.ts";
 import { instantOf, longTime, relative } from "../terminal/relative-time.ts";
 import type { Output } from "../terminal/output.ts";
-import { memberOf, shown } from "../terminal/value.ts";
+import { memberOf, showValue } from "../terminal/value.ts";
 
 export const CAS_FLAG = {
   cas: flag.integer("Only if this is the newest version; 0: only if there is none"),
@@ -22,8 +22,8 @@ export const VERSIONS_FLAG = {
     {
       placeholder: "N,…",
       accepts: "versions such as 3 or 1,2",
-      convert: (given) =>
-        /^\d{1,15}(,\d{1,15})*$/.test(given) ? given.split(",").map(Number) : undefined,
+      convert: (text) =>
+        /^\d{1,15}(,\d{1,15})*$/.test(text) ? text.split(",").map(Number) : undefined,
     },
     "Versions; several with commas",
   ).repeated(),
@@ -35,9 +35,9 @@ export function versionLine(place: KvPlace, metadata: JsonValue | undefined, now
   const ends = instantOf(deletion_time);
   const notes = isObject(custom_metadata) ? Object.entries(custom_metadata) : [];
   return [
-    `version ${shown(version)} of ${place.shown}, created ${longTime(created_time, now)}`,
+    `version ${showValue(version)} of ${place.label}, created ${longTime(created_time, now)}`,
     ...(ends === null ? [] : [`deleted by itself ${relative(ends, now)}`]),
-    ...notes.map(([name, value]) => `${name}=${shown(value)}`),
+    ...notes.map(([name, value]) => `${name}=${showValue(value)}`),
   ].join("; ");
 }
 
@@ -51,7 +51,7 @@ export async function showWritten(
   const { version, deletion_time } = data;
   const ends = instantOf(deletion_time);
   const until = ends === null ? "" : `, which is deleted by itself ${relative(ends, now)}`;
-  const text = `Success! Wrote version ${shown(version)} of: ${place.shown}${until}`;
+  const text = `Success! Wrote version ${showValue(version)} of: ${place.label}${until}`;
   await out.show(body, { text }, data);
 }
 
@@ -72,15 +72,15 @@ export function explainGone(error: unknown, place: KvPlace, now: Instant): unkno
   const metadata = memberOf(error.body, "data.metadata");
   if (!isObject(metadata)) return error;
   const { version, destroyed, deletion_time } = metadata;
-  const which = `version ${shown(version)} of ${place.shown}`;
-  const all = `\`holdfast kv metadata get ${place.shown}\` shows all versions`;
+  const which = `version ${showValue(version)} of ${place.label}`;
+  const all = `\`holdfast kv metadata get ${place.label}\` shows all versions`;
   if (destroyed === true) {
     const message = `${which} was destroyed: its data is gone for good`;
     return new AdvisedFailure("not-found", "kv-destroyed", message, all);
   }
   const ended = instantOf(deletion_time);
   const when = ended === null ? "" : ` ${relative(ended, now).replace(/^now$/, "just now")}`;
-  const undelete = `\`holdfast kv undelete -versions ${shown(version)} ${place.shown}\` brings it back`;
+  const undelete = `\`holdfast kv undelete -versions ${showValue(version)} ${place.label}\` brings it back`;
   const message = `${which} was deleted${when}`;
   return new AdvisedFailure("not-found", "kv-deleted", message, `${undelete}; ${all}`);
 }
@@ -106,12 +106,12 @@ export async function needThere(
   throw new AdvisedFailure(
     "not-found",
     "kv-version-absent",
-    `there is no version ${missing.join(", ")} of ${place.shown}; ` +
+    `there is no version ${missing.join(", ")} of ${place.label}; ` +
       (numbers.length === 0 ? "there is none at all" : `there are ${range}`).replace(
         /are (\d+ alone)/,
         "is $1",
       ),
-    `\`holdfast kv metadata get ${place.shown}\` shows all versions`,
+    `\`holdfast kv metadata get ${place.label}\` shows all versions`,
   );
 }
 

@@ -9,17 +9,17 @@ export interface Argument<T> {
   /** Completed from these. */
   readonly choices: readonly string[];
   /** Completed from what a server knows. */
-  readonly words?: AskedWords;
-  read(given: readonly string[], name: string): T;
+  readonly words?: ServerWords;
+  read(values: readonly string[], name: string): T;
 }
 
 /** What a shell can complete by asking the server: paths of mounts and of secrets, names. */
-export const ASKED_WORDS = ["secrets", "auth", "policies", "namespaces", "kv", "paths"] as const;
-export type AskedWords = (typeof ASKED_WORDS)[number];
+export const SERVER_WORDS = ["secrets", "auth", "policies", "namespaces", "kv", "paths"] as const;
+export type ServerWords = (typeof SERVER_WORDS)[number];
 
 interface Completion {
   readonly choices?: readonly string[];
-  readonly words?: AskedWords;
+  readonly words?: ServerWords;
 }
 
 export type Arguments = Readonly<Record<string, Argument<unknown>>>;
@@ -55,7 +55,7 @@ export const argument = {
       const choice = choices.find((one) => one === first);
       if (choice !== undefined) return choice;
       if (first === undefined) throw missing(name, choices.join(", "));
-      throw new UsageError(`${shownAs(name)} must be one of ${choices.join(", ")}`);
+      throw new UsageError(`${displayName(name)} must be one of ${choices.join(", ")}`);
     },
   }),
 
@@ -64,33 +64,33 @@ export const argument = {
     form: "rest",
     choices: [],
     ...completed,
-    read: (given) => given,
+    read: (values) => values,
   }),
 };
 
 export function readArguments<A extends Arguments>(
   declared: A,
-  given: readonly string[],
+  words: readonly string[],
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   let at = 0;
   for (const [name, one] of Object.entries(declared)) {
-    const taken = one.form === "rest" ? given.slice(at) : given.slice(at, at + 1);
+    const taken = one.form === "rest" ? words.slice(at) : words.slice(at, at + 1);
     at += taken.length;
     values[name] = one.read(taken, name);
   }
   // Not repeated in the message: a stray argument may be a share or a token.
-  const more = given.length - at;
+  const more = words.length - at;
   if (more > 0) throw new UsageError(`${more} more argument${more > 1 ? "s" : ""} than expected`);
   return values;
 }
 
-export function shownAs(name: string): string {
+export function displayName(name: string): string {
   return name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase();
 }
 
 function missing(name: string, help: string): UsageError {
-  return new UsageError(`${shownAs(name)} is missing: ${afterColon(help)}`);
+  return new UsageError(`${displayName(name)} is missing: ${afterColon(help)}`);
 }
 
 /** A sentence of its own, in the middle of another: words in capitals stay. */

@@ -17,8 +17,8 @@ const FLAGS = {
 };
 const KNOWN = byName(FLAGS);
 const read = (...args: string[]) => {
-  const { given, rest } = readLine(args, KNOWN);
-  return { ...readFlags(FLAGS, given), rest };
+  const { flags, rest } = readLine(args, KNOWN);
+  return { ...readFlags(FLAGS, flags), rest };
 };
 
 test("one dash and two, a value after = or after a space, all mean the same", () => {

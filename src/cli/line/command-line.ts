@@ -8,7 +8,7 @@ import { UsageError } from "./usage-error.ts";
 
 export interface Line {
   /** Values by the flag's name on the command line. */
-  readonly given: ReadonlyMap<string, readonly string[]>;
+  readonly flags: ReadonlyMap<string, readonly string[]>;
   readonly rest: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function readLine(
   known: ReadonlyMap<string, Flag<unknown>>,
   { stopAtWord = false } = {},
 ): Line {
-  const given = new Map<string, string[]>();
+  const flags = new Map<string, string[]>();
   const rest: string[] = [];
   let at = 0;
   while (at < args.length) {
@@ -40,14 +40,14 @@ export function readLine(
     const flag = known.get(name);
     if (flag === undefined) throw unknownFlag(name, known);
     at++;
-    const values = given.get(name) ?? [];
-    given.set(name, values);
+    const values = flags.get(name) ?? [];
+    flags.set(name, values);
     if (value !== null) values.push(value);
     else if (flag.placeholder === null) values.push("true");
     else if (at < args.length) values.push(args[at++]!);
     else throw new UsageError(`-${name} needs a value: -${name}=${flag.placeholder}`);
   }
-  return { given, rest: [...rest, ...args.slice(at)] };
+  return { flags, rest: [...rest, ...args.slice(at)] };
 }
 
 /** Flags by their names on the command line. */
@@ -60,11 +60,11 @@ export function byName(...groups: readonly Flags[]): Map<string, Flag<unknown>> 
 }
 
 /** Every flag's value, by its name inside. */
-export function readFlags(flags: Flags, given: Line["given"]): Record<string, unknown> {
+export function readFlags(flags: Flags, values: Line["flags"]): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(flags).map(([key, flag]) => {
       const name = flagName(key);
-      return [key, flag.read(given.get(name) ?? [], name)];
+      return [key, flag.read(values.get(name) ?? [], name)];
     }),
   );
 }

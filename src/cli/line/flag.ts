@@ -2,7 +2,7 @@
 // the flag and what it accepts and does not repeat the value: it may be a secret in the wrong place.
 
 import { Failure } from "@holdfast/shared/failure";
-import type { AskedWords } from "./argument.ts";
+import type { ServerWords } from "./argument.ts";
 import { parseDuration } from "@holdfast/shared/text/duration";
 import type { Nanos } from "@holdfast/shared/world";
 import { UsageError } from "./usage-error.ts";
@@ -14,11 +14,11 @@ export interface Flag<T> {
   readonly choices: readonly string[];
   readonly isFile: boolean;
   /** Completed from what a server knows. */
-  readonly words?: AskedWords;
+  readonly words?: ServerWords;
   /** Shown in help; empty when there is none. */
   readonly fallback: string;
   /** Every value given, in order; a switch without a value is "true". */
-  read(given: readonly string[], name: string): T;
+  read(values: readonly string[], name: string): T;
 }
 
 /** The names that a command's flags have inside, with their values. */
@@ -32,15 +32,15 @@ interface Kind<T> {
   readonly accepts: string;
   readonly choices?: readonly string[];
   readonly isFile?: boolean;
-  readonly words?: AskedWords;
-  convert(given: string): T | undefined;
+  readonly words?: ServerWords;
+  convert(text: string): T | undefined;
 }
 
 /** Takes one value; where it is given twice the last one counts, so that aliases can be overruled. */
 export class ValueFlag<T> implements Flag<T | undefined> {
   readonly help: string;
   readonly fallback = "";
-  readonly words?: AskedWords;
+  readonly words?: ServerWords;
   readonly #kind: Kind<T>;
 
   constructor(kind: Kind<T>, help: string) {
@@ -61,18 +61,18 @@ export class ValueFlag<T> implements Flag<T | undefined> {
     return this.#kind.isFile ?? false;
   }
 
-  read(given: readonly string[], name: string): T | undefined {
-    const last = given.at(-1);
+  read(values: readonly string[], name: string): T | undefined {
+    const last = values.at(-1);
     if (last === undefined) return undefined;
     const value = this.#kind.convert(last);
     if (value === undefined) throw new UsageError(`-${name} takes ${this.#kind.accepts}`);
     return value;
   }
 
-  default(value: T, shown = String(value)): Flag<T> {
+  default(value: T, display = String(value)): Flag<T> {
     const { help, placeholder, choices, isFile } = this;
-    const read = (given: readonly string[], name: string) => this.read(given, name) ?? value;
-    return { help, placeholder, choices, isFile, fallback: shown, read };
+    const read = (values: readonly string[], name: string) => this.read(values, name) ?? value;
+    return { help, placeholder, choices, isFile, fallback: display, read };
   }
 
   /** May be given several times. */
@@ -85,26 +85,26 @@ export class ValueFlag<T> implements Flag<T | undefined> {
       choices,
       isFile,
       fallback: "",
-      read: (given, name) =>
-        given.map((one) => this.read([one], name)).filter((one) => one !== undefined),
+      read: (values, name) =>
+        values.map((one) => this.read([one], name)).filter((one) => one !== undefined),
     };
   }
 }
 
 export const flag = {
-  string: (help: string, placeholder = "TEXT", words?: AskedWords): ValueFlag<string> =>
+  string: (help: string, placeholder = "TEXT", words?: ServerWords): ValueFlag<string> =>
     new ValueFlag(
       {
         placeholder,
         accepts: "a value",
-        convert: (given) => given,
+        convert: (text) => text,
         ...(words === undefined ? {} : { words }),
       },
       help,
     ),
 
   file: (help: string): ValueFlag<string> => {
-    const convert = (given: string) => (given === "" ? undefined : given);
+    const convert = (text: string) => (text === "" ? undefined : text);
     return new ValueFlag({ placeholder: "FILE", accepts: "a file", isFile: true, convert }, help);
   },
 
@@ -114,7 +114,7 @@ export const flag = {
         placeholder: choices.join("|"),
         accepts: `one of ${choices.join(", ")}`,
         choices,
-        convert: (given) => choices.find((choice) => choice === given),
+        convert: (text) => choices.find((choice) => choice === text),
       },
       help,
     ),
@@ -127,8 +127,8 @@ export const flag = {
           max === Number.MAX_SAFE_INTEGER
             ? `a whole number, at least ${min}`
             : `a whole number from ${min} to ${max}`,
-        convert: (given) => {
-          const number = /^\d{1,16}$/.test(given) ? Number(given) : -1;
+        convert: (text) => {
+          const number = /^\d{1,16}$/.test(text) ? Number(text) : -1;
           return number >= min && number <= max ? number : undefined;
         },
       },
@@ -140,9 +140,9 @@ export const flag = {
       {
         placeholder: "TIME",
         accepts: "a duration such as 90s or 1h30m",
-        convert: (given) => {
+        convert: (text) => {
           try {
-            return parseDuration(given);
+            return parseDuration(text);
           } catch (error) {
             if (error instanceof Failure) return undefined;
             throw error;
@@ -158,9 +158,9 @@ export const flag = {
       {
         placeholder: "NAME=VALUE",
         accepts: "NAME=VALUE",
-        convert: (given) => {
-          const at = given.indexOf("=");
-          return at < 1 ? undefined : [given.slice(0, at), given.slice(at + 1)];
+        convert: (text) => {
+          const at = text.indexOf("=");
+          return at < 1 ? undefined : [text.slice(0, at), text.slice(at + 1)];
         },
       },
       help,
@@ -172,8 +172,8 @@ export const flag = {
     choices: [],
     isFile: false,
     fallback: "",
-    read: (given, name) => {
-      const last = given.at(-1);
+    read: (values, name) => {
+      const last = values.at(-1);
       if (last === undefined || last === "false" || last === "0") return false;
       if (last === "true" || last === "1") return true;
       throw new UsageError(`-${name} is a switch: it takes true, false or nothing`);

@@ -4,10 +4,10 @@
 export function nearest(word: string, known: readonly string[]): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: string | null = null;
-  let least = limit + 1;
+  let min = limit + 1;
   for (const candidate of known) {
     const distance = candidate.startsWith(word) && word.length > 1 ? 1 : edits(word, candidate);
-    if (distance < least) [best, least] = [candidate, distance];
+    if (distance < min) [best, min] = [candidate, distance];
   }
   return best;
 }

@@ -49,25 +49,25 @@ function mountDisable(kind: MountKind, effect: string): Command {
     async run(context, { path: typed, yes, noWait, abandon }) {
       const { out, prompt } = context;
       const path = mountPath(kind, typed);
-      const shown = `${prefix}${path}/`;
+      const label = `${prefix}${path}/`;
       const found = await lookedUp(context, kind, path);
       if (found === null) {
         const next = `\`holdfast ${group} list\` shows what is mounted; check -namespace too`;
         throw new AdvisedFailure(
           "not-found",
           "mount-absent",
-          `nothing is mounted at ${shown}`,
+          `nothing is mounted at ${label}`,
           next,
         );
       }
       const going = isDisabling(found);
       if (going) {
         const said = [stateOf(found), troubleOf(found)].filter((text) => text !== null);
-        out.hint(`${shown} is being disabled already: ${said.join(": ")}. Following it.`);
+        out.hint(`${label} is being disabled already: ${said.join(": ")}. Following it.`);
       }
       if (!yes && !going && prompt.interactive) {
         const type = found.type === undefined ? "" : `${found.type} `;
-        const question = `Disable the ${type}${noun} at ${shown} and delete everything in it?`;
+        const question = `Disable the ${type}${noun} at ${label} and delete everything in it?`;
         if (!(await prompt.confirm(question))) {
           out.hint("Nothing was disabled.");
           return 1;
@@ -76,12 +76,12 @@ function mountDisable(kind: MountKind, effect: string): Command {
       const done = await disableMount(context, {
         kind,
         path,
-        shown,
+        label,
         command: `holdfast ${group} disable ${path}`,
         abandon,
         wait: !noWait,
       });
-      if (done) out.done(`Success! Disabled the ${noun} at: ${shown}`);
+      if (done) out.done(`Success! Disabled the ${noun} at: ${label}`);
       return 0;
     },
   });
@@ -110,12 +110,12 @@ const PACE = 100n * MILLISECOND;
 // Should the server wait as long as it ever does, and answer then.
 const HELD = MINUTE;
 // Where there is no terminal to draw on: often enough to see that it moves, seldom enough for a log.
-const TOLD_EVERY = 10n * SECOND;
+const REPORT_EVERY = 10n * SECOND;
 
 export interface Disabling {
   readonly kind: MountKind;
   readonly path: string;
-  readonly shown: string;
+  readonly label: string;
   /** What takes it up again. */
   readonly command: string;
   readonly abandon: boolean;
@@ -124,19 +124,19 @@ export interface Disabling {
 
 /** Whether it is done; false when it goes on without us because nobody wanted to wait. */
 export async function disableMount(context: Context, disabling: Disabling): Promise<boolean> {
-  const { command, shown, wait } = disabling;
+  const { command, label, wait } = disabling;
   const { out } = context;
   let begun = false;
   try {
     return await context.untilInterrupted(async (signal) => {
-      const progress = new Progress(context, shown);
+      const progress = new Progress(context, label);
       // The first answer comes at once: it tells how many there are before any is revoked.
       for (let patience: Nanos = 0n; ; patience = LOOK) {
         const { status, data } = await ask(context, disabling, patience);
         if (status !== 202) return true;
         begun = true;
         if (!wait) {
-          out.done(`The server disables ${shown} by itself. \`${command}\` follows it.`);
+          out.done(`The server disables ${label} by itself. \`${command}\` follows it.`);
           return false;
         }
         progress.tell(data);
@@ -147,7 +147,7 @@ export async function disableMount(context: Context, disabling: Disabling): Prom
   } catch (error) {
     context.quiet();
     if (error instanceof Interrupted) {
-      out.hint(`\nThe server goes on disabling ${shown}. \`${command}\` follows it again.`);
+      out.hint(`\nThe server goes on disabling ${label}. \`${command}\` follows it again.`);
     }
     throw explained(error, disabling, begun);
   } finally {
@@ -162,35 +162,35 @@ function ask({ client }: Context, { kind, path, abandon }: Disabling, patience: 
 
 class Progress {
   readonly #context: Context;
-  readonly #shown: string;
-  #most = 0;
-  #told: Nanos;
+  readonly #label: string;
+  #max = 0;
+  #reported: Nanos;
 
-  constructor(context: Context, shown: string) {
+  constructor(context: Context, label: string) {
     this.#context = context;
-    this.#shown = shown;
-    this.#told = context.clock.elapsed();
+    this.#label = label;
+    this.#reported = context.clock.elapsed();
   }
 
   tell(answer: JsonValue | undefined): void {
     const { clock, out } = this.#context;
     const left = leasesLeft(answer);
-    this.#most = Math.max(this.#most, left ?? 0);
-    const done = this.#most - (left ?? 0);
-    const what = `disabling ${this.#shown}`;
+    this.#max = Math.max(this.#max, left ?? 0);
+    const done = this.#max - (left ?? 0);
+    const what = `disabling ${this.#label}`;
     // After the last lease its contents are wiped; how much that is nobody counts.
     const wiping = left === null || left === 0;
-    const bar = `${progressBar(done, this.#most)} leases revoked`;
+    const bar = `${progressBar(done, this.#max)} leases revoked`;
     this.#context.progress(`${what}: ${wiping ? "removing what is in it" : bar}`);
-    if (out.toTerminal || clock.elapsed() - this.#told < TOLD_EVERY) return;
-    this.#told = clock.elapsed();
-    const plain = wiping ? "removing what is in it" : `${done} of ${this.#most} leases revoked`;
+    if (out.toTerminal || clock.elapsed() - this.#reported < REPORT_EVERY) return;
+    this.#reported = clock.elapsed();
+    const plain = wiping ? "removing what is in it" : `${done} of ${this.#max} leases revoked`;
     out.hint(`${what}: ${plain}`);
   }
 }
 
 /** A lease that cannot be revoked stops the server on the way: what then, at night, is the question. */
-function explained(error: unknown, { shown, command }: Disabling, begun: boolean): unknown {
+function explained(error: unknown, { label, command }: Disabling, begun: boolean): unknown {
   if (error instanceof Interrupted || !(error instanceof Failure)) return error;
   if (!(error instanceof ApiError)) {
     if (!begun) return error;
@@ -204,13 +204,14 @@ function explained(error: unknown, { shown, command }: Disabling, begun: boolean
   const cause = why.replace(/; mend the cause \(its configuration [^]*$/, "");
   // What stops a login method is a lease of one who came through it, of some other mount.
   const [, lease] = /^stopped after \d+ revoked leases: (\S+): /.exec(cause) ?? [];
-  const given = shown.startsWith("auth/") && lease !== undefined ? lease : shown.replace(/\/$/, "");
+  const target =
+    label.startsWith("auth/") && lease !== undefined ? lease : label.replace(/\/$/, "");
   return new AdvisedFailure(
     error.kind === "invalid" ? "upstream" : error.kind, // nothing of what was asked for is wrong
     error.code,
-    `DELETE ${error.path}: ${shown} could not be disabled: ${cause} (status ${error.status}); it gives nothing ` +
+    `DELETE ${error.path}: ${label} could not be disabled: ${cause} (status ${error.status}); it gives nothing ` +
       "out any more, and is not gone",
-    `mend the cause (\`holdfast write ${shown}config…\` still works) and run \`${command}\` again, or give ` +
-      `its leases up first: \`holdfast lease revoke -force -prefix ${given}\``,
+    `mend the cause (\`holdfast write ${label}config…\` still works) and run \`${command}\` again, or give ` +
+      `its leases up first: \`holdfast lease revoke -force -prefix ${target}\``,
   );
 }

@@ -101,19 +101,19 @@ interface MountSettings {
 export type MountConfig = Omit<mounts.TuneMountInput, "path">;
 
 /** What was given of them, by their names on the wire. */
-export function configOf(given: MountSettings): MountConfig {
+export function configOf(settings: MountSettings): MountConfig {
   const length = (value: Nanos | undefined) =>
     value === undefined ? undefined : showDuration(value);
   const list = (values: readonly string[]) => (values.length === 0 ? undefined : [...values]);
   const fields = {
-    default_lease_ttl: length(given.defaultLeaseTtl),
-    max_lease_ttl: length(given.maxLeaseTtl),
-    listing_visibility: given.listingVisibility,
-    audit_non_hmac_request_keys: list(given.auditNonHmacRequestKeys),
-    audit_non_hmac_response_keys: list(given.auditNonHmacResponseKeys),
-    passthrough_request_headers: list(given.passthroughRequestHeaders),
-    allowed_response_headers: list(given.allowedResponseHeaders),
-    ...Object.fromEntries(given.config),
+    default_lease_ttl: length(settings.defaultLeaseTtl),
+    max_lease_ttl: length(settings.maxLeaseTtl),
+    listing_visibility: settings.listingVisibility,
+    audit_non_hmac_request_keys: list(settings.auditNonHmacRequestKeys),
+    audit_non_hmac_response_keys: list(settings.auditNonHmacResponseKeys),
+    passthrough_request_headers: list(settings.passthroughRequestHeaders),
+    allowed_response_headers: list(settings.allowedResponseHeaders),
+    ...Object.fromEntries(settings.config),
   };
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   // Any other setting is the server's to judge.

@@ -18,7 +18,7 @@ import { stateOf, troubleOf } from "./state.ts";
 import type { View } from "../terminal/output.ts";
 import { secondsText } from "../terminal/relative-time.ts";
 import { oneLine } from "../terminal/text.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
 export const secretsList: Command = mountList(SECRETS, "List secrets engines");
 export const authList: Command = mountList(AUTH, "List auth methods");
@@ -74,16 +74,16 @@ function mountsOf(data: mounts.ListMountsAnswer): (readonly [string, MountRecord
 }
 
 function detailsOf({ config, options, local, uuid }: MountRecord): Cell[] {
-  const { default_lease_ttl: usual, max_lease_ttl: most } = config;
+  const { default_lease_ttl: usual, max_lease_ttl: max } = config;
   const lifetimes = [
     ...(usual === 0 || usual === undefined ? [] : [secondsText(usual)]),
-    ...(most === 0 || most === undefined ? [] : [`at most ${secondsText(most)}`]),
+    ...(max === 0 || max === undefined ? [] : [`at most ${secondsText(max)}`]),
   ];
-  const given = Object.entries(options ?? {});
-  const told = given.map(([name, value]) => `${name}=${shown(value)}`);
+  const pairs = Object.entries(options ?? {});
+  const texts = pairs.map(([name, value]) => `${name}=${showValue(value)}`);
   return [
     lifetimes.length === 0 ? "the server's" : lifetimes.join(", "),
-    [...told, ...(local === true ? ["local"] : [])].join(" "),
+    [...texts, ...(local === true ? ["local"] : [])].join(" "),
     uuid,
   ];
 }
@@ -118,15 +118,18 @@ function mountEnable(kind: MountKind, description: string, examples: readonly st
       local: flag.switch("Not on replicas"),
     },
     args: { type: argument.required(kind.typesHelp, { choices: kind.types }) },
-    async run({ client, out }, { type: typed, path: wanted, local, description: note, ...given }) {
+    async run(
+      { client, out },
+      { type: typed, path: wanted, local, description: note, ...settings },
+    ) {
       // Names that people know for the two versions of one type.
       const [, version] = /^kv-v([12])$/.exec(typed) ?? [];
       const type = version === undefined ? typed : "kv";
       const path = mountPath(kind, wanted ?? type);
-      const config = configOf(given);
+      const config = configOf(settings);
       const options: Record<string, string> = {
         ...(version === undefined ? {} : { version }),
-        ...Object.fromEntries(given.option),
+        ...Object.fromEntries(settings.option),
       };
       await kind.calls.enable(client, {
         path,
@@ -162,10 +165,10 @@ function mountTune(kind: MountKind, examples: readonly string[]): Command {
     examples,
     flags: MOUNT_FLAGS,
     args: { path: argument.required(kind.pathHelp, { words: kind.group }) },
-    async run({ client, out }, { path: typed, description, option, ...given }) {
+    async run({ client, out }, { path: typed, description, option, ...settings }) {
       const path = mountPath(kind, typed);
       const changes: MountConfig = {
-        ...configOf(given),
+        ...configOf(settings),
         ...(description === undefined ? {} : { description }),
         ...(option.length === 0 ? {} : { options: Object.fromEntries(option) }),
       };

@@ -9,7 +9,7 @@ import { flag } from "../line/flag.ts";
 import { AUTH, mountPath, SECRETS, type MountKind } from "./kinds.ts";
 import { pause } from "../pause.ts";
 import { Interrupted } from "../terminal/prompt.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { UsageError } from "../line/usage-error.ts";
 
 const LOOK = SECOND;
@@ -49,7 +49,7 @@ function mountMove(kind: MountKind, examples: readonly string[]): Command {
       const source = `${kind.prefix}${mountPath(kind, from)}`;
       const target = `${kind.prefix}${mountPath(kind, to)}`;
       const { data } = await mounts.moveMount(client, { from: source, to: target });
-      const id = shown(data.migration_id);
+      const id = showValue(data.migration_id);
       const again = `\`holdfast ${group} move -status ${id}\``;
       if (noWait)
         return out.done(`The move goes on in the background. ${again} tells how far it is.`);
@@ -68,7 +68,7 @@ async function follow(context: Context, id: string, again: string): Promise<void
         const info = await migration(context, id);
         if (info.status === "success") return;
         if (info.status === "failure") throw failed(info, again);
-        context.progress(`moving ${shown(info.source_mount)}`);
+        context.progress(`moving ${showValue(info.source_mount)}`);
         await pause(timers, LOOK, signal);
       }
     });
@@ -94,7 +94,7 @@ function failed(info: Migration, again: string): AdvisedFailure {
   return new AdvisedFailure(
     "upstream",
     "move-failed",
-    `${shown(source_mount)} was not moved to ${shown(target_mount)}${cause}`,
+    `${showValue(source_mount)} was not moved to ${showValue(target_mount)}${cause}`,
     `look at the server's log; ${again} shows this again`,
   );
 }

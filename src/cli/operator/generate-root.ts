@@ -9,13 +9,13 @@ import { uncover } from "./one-time-pad.ts";
 import { readPgpKey } from "./shares.ts";
 import {
   askShares,
-  givenShare,
+  readShare,
   keepCancelNonce,
   notRunning,
   SHARE_HELP,
   tellProgress,
 } from "./shares.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { UsageError } from "../line/usage-error.ts";
 
 type Attempt = seal.GenerateRootStatusAnswer;
@@ -82,7 +82,7 @@ interface Feeding {
 
 async function feed(context: Context, { nonce, share, wanted }: Feeding): Promise<number> {
   const { client, out, prompt } = context;
-  const one = await givenShare(context, share);
+  const one = await readShare(context, share);
   let attempt = await currentAttempt(context);
   let otp = wanted.otp ?? "";
   if (attempt.started !== true) {
@@ -97,8 +97,8 @@ async function feed(context: Context, { nonce, share, wanted }: Feeding): Promis
   }
   const running = nonce ?? attempt.nonce;
   out.hint(`Attempt ${running}\nEvery holder of a share should see this nonce.`);
-  const give = async (given: Secret<string>) => {
-    const input = { key: given.reveal(), nonce: running };
+  const give = async (key: Secret<string>) => {
+    const input = { key: key.reveal(), nonce: running };
     attempt = (await seal.generateRootUpdate(client, input)).data;
     if (!attempt.complete) tellProgress(out, attempt.progress, attempt.required);
     return attempt.complete;
@@ -125,7 +125,7 @@ async function showAttempt({ out }: Context, attempt: Attempt): Promise<number> 
       ["Nonce", attempt.nonce],
       ...(has("cancel_nonce") ? [["Cancel Nonce", attempt.cancel_nonce] as const] : []),
       ["Started", attempt.started],
-      ["Progress", `${shown(attempt.progress)}/${shown(attempt.required)}`],
+      ["Progress", `${showValue(attempt.progress)}/${showValue(attempt.required)}`],
       ["Complete", attempt.complete],
       ...(has("otp") ? [["OTP", attempt.otp] as const] : []),
       ...(has("otp_length") ? [["OTP Length", attempt.otp_length] as const] : []),
@@ -150,13 +150,13 @@ async function showToken({ out }: Context, encoded: string, otp: Secret<string>)
   return 0;
 }
 
-async function readOtp(context: Context, given: string | undefined): Promise<Secret<string>> {
+async function readOtp(context: Context, value: string | undefined): Promise<Secret<string>> {
   const { prompt, files, out } = context;
-  if (given === "-") return prompt.piped("one-time password");
-  if (given?.startsWith("@")) return new Secret(files.text(given.slice(1), 4096).trim());
-  if (given !== undefined) {
+  if (value === "-") return prompt.piped("one-time password");
+  if (value?.startsWith("@")) return new Secret(files.text(value.slice(1), 4096).trim());
+  if (value !== undefined) {
     out.warn("a one-time password on the command line stays in the shell's history");
-    return new Secret(given);
+    return new Secret(value);
   }
   if (!prompt.interactive) {
     throw new UsageError(

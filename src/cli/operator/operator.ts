@@ -11,7 +11,7 @@ import { sealStatus, sealView, type SealStatus } from "./seal-status.ts";
 import {
   askShares,
   checkThreshold,
-  givenShare,
+  readShare,
   readPgpKey,
   readPgpKeys,
   SHARE_HELP,
@@ -20,7 +20,7 @@ import {
 } from "./shares.ts";
 import type { View } from "../terminal/output.ts";
 import { plainTime } from "../terminal/relative-time.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
 const SHARES = { min: 1, max: 255 };
 
@@ -93,7 +93,7 @@ async function whatNext(client: Context["client"]): Promise<string> {
   const plain = "Next: run `holdfast status`";
   try {
     const { t, n, sealed, recovery_seal: recovery } = (await seal.status(client)).data;
-    const needed = `${shown(t)} of these ${shown(n)} shares`;
+    const needed = `${showValue(t)} of these ${showValue(n)} shares`;
     if (recovery === true) {
       const next = sealed === false ? "Next: run `holdfast login` with the root token" : plain;
       return `The server opens by itself. ${needed} make a new root token or new shares.\n${next}`;
@@ -154,7 +154,7 @@ export const operatorUnseal = command({
     } else {
       status = await sealStatus(client);
       if (status.initialized === false) throw uninitialised();
-      const one = await givenShare(context, share);
+      const one = await readShare(context, share);
       if (one !== null) {
         await give(one);
       } else {
@@ -199,8 +199,8 @@ export const operatorSeal = command({
       return 0;
     }
     if (!yes && prompt.interactive) {
-      const { shown } = settings.address.value;
-      const question = `Seal ${shown}? Nobody gets a secret until enough shares have opened it again.`;
+      const { display } = settings.address.value;
+      const question = `Seal ${display}? Nobody gets a secret until enough shares have opened it again.`;
       if (!(await prompt.confirm(question))) {
         out.hint("Nothing was sealed.");
         return 1;

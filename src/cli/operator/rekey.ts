@@ -10,7 +10,7 @@ import { UsageError } from "../line/usage-error.ts";
 import {
   askShares,
   checkThreshold,
-  givenShare,
+  readShare,
   keepCancelNonce,
   notRunning,
   readPgpKeys,
@@ -76,8 +76,8 @@ export const operatorRekey = command({
     else if (cancel) await ceremony.cancel(verify, nonce);
     else if (status) await ceremony.showStatus(verify);
     else if (init) await ceremony.start();
-    else if (verify) await ceremony.verify(await givenShare(context, share), nonce);
-    else await ceremony.feed(await givenShare(context, share), nonce);
+    else if (verify) await ceremony.verify(await readShare(context, share), nonce);
+    else await ceremony.feed(await readShare(context, share), nonce);
   },
 });
 

@@ -12,7 +12,7 @@ import { ConnectionFailure, type ConnectionProblem } from "@holdfast/client/conn
 import type { Context } from "../command.ts";
 import { pause } from "../pause.ts";
 import type { View } from "../terminal/output.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
 export type SealStatus = seal.StatusAnswer;
 
@@ -92,7 +92,7 @@ export function sealView(status: Partial<SealStatus>, leader: Leader = {}): View
     ["Threshold", status.t],
   ];
   if (status.sealed === true && status.initialized === true) {
-    rows.push(["Unseal Progress", `${shown(status.progress)}/${shown(status.t)}`]);
+    rows.push(["Unseal Progress", `${showValue(status.progress)}/${showValue(status.t)}`]);
     rows.push(["Unseal Nonce", status.nonce]);
   }
   rows.push(["Version", status.version], ["Storage Type", status.storage_type]);

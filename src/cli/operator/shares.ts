@@ -9,19 +9,19 @@ import { UsageError } from "../line/usage-error.ts";
 import type { UserFiles } from "../line/user-file.ts";
 import { progressBar } from "../terminal/activity.ts";
 import type { Output } from "../terminal/output.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
 export const SHARE_HELP = "The share; - reads it from standard input; without it you are asked";
 
 /** A share given as argument or on standard input; null when it is to be asked for. */
-export async function givenShare(
+export async function readShare(
   { prompt, out }: Pick<Context, "prompt" | "out">,
-  given: string | undefined,
+  typed: string | undefined,
 ): Promise<Secret<string> | null> {
-  if (given === undefined) return null;
-  if (given === "-") return prompt.piped("share");
+  if (typed === undefined) return null;
+  if (typed === "-") return prompt.piped("share");
   out.warn("a share on the command line stays in the shell's history; leave it out to be asked");
-  return new Secret(given);
+  return new Secret(typed);
 }
 
 /**
@@ -85,7 +85,7 @@ export function tellProgress(
 /** Lines such as "Unseal Key 1: …", which is how scripts of other tools look for them. */
 export function shareLines(label: string, shares: readonly string[] = []): string[] {
   const width = String(shares.length).length;
-  return shares.map((share, i) => `${label} ${String(i + 1).padStart(width)}: ${shown(share)}`);
+  return shares.map((share, i) => `${label} ${String(i + 1).padStart(width)}: ${showValue(share)}`);
 }
 
 const MAX_KEY = 64 * 1024; // what the server reads of one
@@ -98,8 +98,8 @@ export function readPgpKey(files: UserFiles, path: string): string {
 }
 
 /** Files with commas between, as other tools take them, or the flag repeated. */
-export function readPgpKeys(files: UserFiles, given: readonly string[]): string[] {
-  return given
+export function readPgpKeys(files: UserFiles, names: readonly string[]): string[] {
+  return names
     .flatMap((paths) => paths.split(","))
     .filter((path) => path !== "")
     .map((path) => readPgpKey(files, path));

@@ -7,7 +7,7 @@ const MAX_DOCUMENT = 2 ** 20;
 
 export const DOCUMENT_HELP = "File that holds the document, or - for standard input";
 
-export interface GivenDocument {
+export interface DocumentFile {
   /** For messages: the name of the file. */
   readonly from: string;
   /** The file itself; null for standard input. */
@@ -17,11 +17,11 @@ export interface GivenDocument {
 
 export async function readDocument(
   { files, prompt }: Pick<Context, "files" | "prompt">,
-  given: string,
-): Promise<GivenDocument> {
-  if (given === "-") {
+  path: string,
+): Promise<DocumentFile> {
+  if (path === "-") {
     return { from: "standard input", file: null, text: await prompt.whole(MAX_DOCUMENT) };
   }
-  const file = given.startsWith("@") ? given.slice(1) : given;
+  const file = path.startsWith("@") ? path.slice(1) : path;
   return { from: file, file, text: files.text(file, MAX_DOCUMENT) };
 }

@@ -7,7 +7,7 @@ import { readAclCases, runAclCases, type NamedDocument } from "../../acl/cases.t
 import { parseAclDocument } from "../../acl/document.ts";
 import type * as programs from "../../program/program.ts";
 import { isProgramJson, notationOf } from "./notation.ts";
-import type { GivenDocument } from "./document-files.ts";
+import type { DocumentFile } from "./document-files.ts";
 import type { PolicyKind } from "./kinds.ts";
 import { onOneLine } from "../advice/refusal-text.ts";
 
@@ -36,29 +36,29 @@ type Programs = typeof programs;
 interface TestOptions {
   /** Null: told by each document itself. */
   readonly kind: PolicyKind | null;
-  readonly cases: GivenDocument | null;
+  readonly cases: DocumentFile | null;
   readonly now: Instant;
   /** Loaded when the first program comes up. */
   readonly programs: () => Promise<Programs>;
 }
 
 export async function testDocuments(
-  documents: readonly GivenDocument[],
+  documents: readonly DocumentFile[],
   { kind, cases, now, ...options }: TestOptions,
 ): Promise<Tested> {
   const findings: Finding[] = [];
   const warnings: string[] = [];
   const acls: NamedDocument[] = [];
-  for (const given of documents) {
-    const { from } = given;
+  for (const file of documents) {
+    const { from } = file;
     try {
-      if (isAcl(given.text, kind)) {
-        const document = parseAclDocument(given.text);
+      if (isAcl(file.text, kind)) {
+        const document = parseAclDocument(file.text);
         acls.push({ name: from, document });
         warnings.push(...document.warnings.map((warning) => `${from}: ${warning}`));
         if (document.templated) warnings.push(`${from}: ${UNFILLED}`);
       } else {
-        const tested = testProgram(await options.programs(), given);
+        const tested = testProgram(await options.programs(), file);
         findings.push(...tested.findings);
         warnings.push(...tested.warnings);
       }
@@ -78,7 +78,7 @@ function isAcl(text: string, kind: PolicyKind | null): boolean {
   return notation === "hcl" || (notation === "json" && !isProgramJson(text));
 }
 
-function testProgram({ parseProgram, runTests }: Programs, { from, text }: GivenDocument): Tested {
+function testProgram({ parseProgram, runTests }: Programs, { from, text }: DocumentFile): Tested {
   const program = parseProgram(text);
   const findings = runTests(program).map(({ name, line, passed, want, got, error }) => {
     const because = error === null ? "" : `error: ${error}`;
@@ -89,7 +89,7 @@ function testProgram({ parseProgram, runTests }: Programs, { from, text }: Given
   return { findings, warnings };
 }
 
-function testAcls(acls: readonly NamedDocument[], cases: GivenDocument, now: Instant): Finding[] {
+function testAcls(acls: readonly NamedDocument[], cases: DocumentFile, now: Instant): Finding[] {
   const { from } = cases;
   try {
     const outcomes = runAclCases(acls, readAclCases(cases.text), now);

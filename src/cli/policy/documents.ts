@@ -3,7 +3,7 @@
 import { Failure } from "@holdfast/shared/failure";
 import { onOneLine } from "../advice/refusal-text.ts";
 import { command, type Context } from "../command.ts";
-import { readDocument, type GivenDocument } from "./document-files.ts";
+import { readDocument, type DocumentFile } from "./document-files.ts";
 import type { Finding } from "./document-tests.ts";
 import { POLICY_KINDS } from "./kinds.ts";
 import { layOutPolicy } from "./layout.ts";
@@ -27,14 +27,14 @@ export const policyFmt = command({
   ],
   flags: { check: flag.switch("Change nothing; name the files that would be") },
   args: { file: argument.rest("Files that hold documents, or - for standard input") },
-  async run(context, { check, file: given }) {
+  async run(context, { check, file: paths }) {
     const { out } = context;
-    if (given.length === 0) {
+    if (paths.length === 0) {
       throw new UsageError("FILE is missing: files to format, or - for standard input");
     }
     const changed: string[] = [];
     let failed = false;
-    for (const one of given) {
+    for (const one of paths) {
       const document = await readDocument(context, one);
       const laidOut = layOut(context, document);
       failed ||= laidOut === null;
@@ -44,14 +44,14 @@ export const policyFmt = command({
       if (document.file === null) out.text(laidOut);
       else if (laidOut !== document.text) context.files.replace(document.file, laidOut);
     }
-    const told = changed.filter((from) => check || from !== "standard input");
-    if (told.length > 0) await out.show(told, { text: told.join("\n") });
+    const reported = changed.filter((from) => check || from !== "standard input");
+    if (reported.length > 0) await out.show(reported, { text: reported.join("\n") });
     return failed || (check && changed.length > 0) ? 1 : 0;
   },
 });
 
 /** Null for a document that cannot be read; the others are formatted all the same. */
-function layOut({ out }: Pick<Context, "out">, { from, text }: GivenDocument): string | null {
+function layOut({ out }: Pick<Context, "out">, { from, text }: DocumentFile): string | null {
   try {
     return layOutPolicy(text, notationOf(text));
   } catch (error) {
@@ -79,11 +79,11 @@ export const policyTest = command({
     cases: flag.file("Cases for ACL documents, in HCL or JSON"),
   },
   args: { file: argument.rest("Files that hold documents, or - for standard input") },
-  async run(context, { type, cases, file: given }) {
+  async run(context, { type, cases, file: paths }) {
     const { out, clock } = context;
-    if (given.length === 0) throw new UsageError("FILE is missing: documents to test");
+    if (paths.length === 0) throw new UsageError("FILE is missing: documents to test");
     const documents = [];
-    for (const one of given) documents.push(await readDocument(context, one));
+    for (const one of paths) documents.push(await readDocument(context, one));
     // Loads the engine of programs, which `fmt` does without.
     const { testDocuments } = await import("./document-tests.ts");
     const { findings, warnings } = await testDocuments(documents, {

@@ -4,19 +4,20 @@
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { table } from "../terminal/table.ts";
 import { oneLine } from "../terminal/text.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
-interface AskedAbout {
+interface InspectedRequest {
   readonly operation: string;
   readonly path: string;
 }
 
-export function inspectionText(found: JsonObject, { operation, path }: AskedAbout): string {
+export function inspectionText(found: JsonObject, { operation, path }: InspectedRequest): string {
   const allowed = found["allowed"] === true;
   const needed = found["sudo"] === true ? `${operation} and sudo` : operation;
   const steps = list(found, "steps");
   const denying = allowed ? [] : steps.filter(isDenying);
-  const reason = denying.length > 0 ? denying.map(failureText).join("; ") : shown(found["reason"]);
+  const reason =
+    denying.length > 0 ? denying.map(failureText).join("; ") : showValue(found["reason"]);
   const decided = denying.length > 0 ? "The ACL allows it by" : "Decided by";
   return [
     `${allowed ? "ALLOWED" : "DENIED"}: ${needed} on ${oneLine(path)}`,
@@ -38,14 +39,14 @@ function isDenying({ kind, level, result }: JsonObject): boolean {
 function failureText(step: JsonObject): string {
   const { kind, name, level, result, message } = step;
   const why = result === "error" && typeof message === "string" ? [message] : rulesOf(step);
-  const policy = `${shown(kind)} ${nameOf(name, step)} (${shown(level)}) fails`;
+  const policy = `${showValue(kind)} ${nameOf(name, step)} (${showValue(level)}) fails`;
   return why.length === 0 ? policy : `${policy}: ${why.join(", ")}`;
 }
 
 function rulesOf(step: JsonObject): string[] {
   return list(step, "rules").map(({ name, line, value }) => {
     const came = typeof value === "boolean" ? String(value) : "error";
-    return `${shown(name)} (line ${shown(line)}) = ${came}`;
+    return `${showValue(name)} (line ${showValue(line)}) = ${came}`;
   });
 }
 
@@ -55,7 +56,7 @@ function section(title: string, lines: readonly string[]): string[] {
 
 function ruleLines(rule: JsonValue | undefined): string[] {
   if (!isObject(rule)) return [];
-  const words = Array.isArray(rule["capabilities"]) ? rule["capabilities"].map(shown) : [];
+  const words = Array.isArray(rule["capabilities"]) ? rule["capabilities"].map(showValue) : [];
   const what = words.includes("deny") ? "denies" : `grants ${words.join(", ") || "nothing"}`;
   const places = list(rule, "policies");
   // Several blocks with one label are one rule; none of them says alone what they say together.
@@ -66,12 +67,12 @@ function ruleLines(rule: JsonValue | undefined): string[] {
 /** `readonly, line 3, column 1: path "secret/*"`. */
 function placeText(place: JsonObject): string {
   const { name, line, column, path } = place;
-  return `${nameOf(name, place)}, line ${shown(line)}, column ${shown(column)}: path ${quoted(path)}`;
+  return `${nameOf(name, place)}, line ${showValue(line)}, column ${showValue(column)}: path ${quoted(path)}`;
 }
 
 function candidateLine(candidate: JsonObject): string {
   const places = list(candidate, "policies").map(placeText);
-  const why = shown(candidate["why"]);
+  const why = showValue(candidate["why"]);
   return `${places.join("; ")}${why === "<none>" ? "" : ` – ${oneLine(why)}`}`;
 }
 
@@ -83,7 +84,7 @@ function governingLines(steps: readonly JsonObject[]): string[] {
       // Of a program that passes, what its author has to say to those who fail is of no interest.
       const said = result !== "pass" && typeof message === "string" ? [message] : [];
       const because = [rulesOf(step).join(", "), ...said].filter((text) => text !== "");
-      const cells = [result, kind, nameOf(name, step), level].map(shown);
+      const cells = [result, kind, nameOf(name, step), level].map(showValue);
       return [...cells, because.join(" – ") || "–"];
     });
   if (rows.length === 0) return [];
@@ -118,11 +119,11 @@ function suggestionLines(found: JsonObject): string[] {
 /** Namespaces have their ids in front, but for root. */
 function nameOf(name: JsonValue | undefined, { namespace_id: id }: JsonObject): string {
   const prefix = typeof id === "string" && id !== "" && id !== "root" ? `${id}/` : "";
-  return oneLine(`${prefix}${shown(name)}`);
+  return oneLine(`${prefix}${showValue(name)}`);
 }
 
 function quoted(value: JsonValue | undefined): string {
-  return JSON.stringify(oneLine(shown(value)));
+  return JSON.stringify(oneLine(showValue(value)));
 }
 
 function list(found: JsonObject, name: string): readonly JsonObject[] {

@@ -25,7 +25,7 @@ import { flag, ValueFlag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import type { Output, View } from "../terminal/output.ts";
 import { shortTime } from "../terminal/relative-time.ts";
-import { memberOf, shown } from "../terminal/value.ts";
+import { memberOf, showValue } from "../terminal/value.ts";
 
 export const policyList = command({
   name: "policy list",
@@ -58,9 +58,9 @@ export const policyList = command({
 });
 
 /** Null for an empty list. */
-async function listing<T>(asked: Promise<Answer<T>>): Promise<T | null> {
+async function listing<T>(answering: Promise<Answer<T>>): Promise<T | null> {
   try {
-    return (await asked).data;
+    return (await answering).data;
   } catch (error) {
     // The API answers an empty list as "not found" and gives no text with it.
     if (error instanceof ApiError && error.status === 404 && error.errors.length === 0) return null;
@@ -121,12 +121,12 @@ export const policyRead = command({
     const facts = [
       ["version", version],
       ["level", enforcement_level],
-      ["paths", paths?.map(shown).join(", ")],
+      ["paths", paths?.map(showValue).join(", ")],
       ["ends", expiration],
     ] as const;
-    const told = facts.filter(([, value]) => value !== undefined && value !== null);
-    if (told.length > 0)
-      out.hint(told.map(([what, value]) => `${what} ${shown(value)}`).join("; "));
+    const known = facts.filter(([, value]) => value !== undefined && value !== null);
+    if (known.length > 0)
+      out.hint(known.map(([what, value]) => `${what} ${showValue(value)}`).join("; "));
     if (policy === "") out.hint("It has no document.");
     out.text(typeof policy === "string" ? policy : "");
   },
@@ -155,7 +155,7 @@ export const policyWrite = command({
       {
         placeholder: "N",
         accepts: "the version that is to be replaced, or -1 where there must be none",
-        convert: (given) => (/^(\d{1,15}|-1)$/.test(given) ? Number(given) : undefined),
+        convert: (text) => (/^(\d{1,15}|-1)$/.test(text) ? Number(text) : undefined),
       },
       "Only if this is the stored version; -1: only if there is none",
     ),
@@ -198,7 +198,7 @@ export const policyWrite = command({
 
 /** What a policy must be written with when there is none of its name. */
 const NEEDED: Readonly<
-  Record<PolicyKind, readonly (readonly [member: keyof PolicyFields, shown: string])[]>
+  Record<PolicyKind, readonly (readonly [member: keyof PolicyFields, label: string])[]>
 > = {
   acl: [["policy", "a document"]],
   rgp: [
@@ -228,7 +228,7 @@ async function send(
     return await patch(client, input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    const needed = missing.map(([, shown]) => shown).join(" and ");
+    const needed = missing.map(([, label]) => label).join(" and ");
     throw new UsageError(`there is no ${nounOf(kind)} ${input.name}; a new one needs ${needed}`);
   }
 }

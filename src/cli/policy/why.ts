@@ -105,10 +105,10 @@ interface Trial {
 
 async function documentsOf(
   context: Pick<Context, "files" | "prompt">,
-  { try: given, level, paths }: Trial,
+  { try: files, level, paths }: Trial,
 ): Promise<JsonObject[]> {
   const documents: JsonObject[] = [];
-  for (const [named, file] of given) {
+  for (const [named, file] of files) {
     const [, type = "acl", name] = /^(?:(acl|rgp|egp)\/)?(.+)$/.exec(named) ?? [];
     const { text } = await readDocument(context, file);
     documents.push({

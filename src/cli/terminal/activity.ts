@@ -17,7 +17,7 @@ export class Activity {
   #timer: Timer | null = null;
   #since: Nanos = 0n;
   #frame = 0;
-  #told: string | null = null;
+  #line: string | null = null;
 
   constructor(stderr: OutputStream, clock: Clock, timers: Timers) {
     this.#stderr = stderr;
@@ -26,7 +26,7 @@ export class Activity {
   }
 
   begin(what: string): void {
-    if (this.#told !== null) return;
+    if (this.#line !== null) return;
     this.end();
     if (this.#stderr.isTTY !== true) return;
     this.#since = this.#clock.elapsed();
@@ -34,13 +34,13 @@ export class Activity {
   }
 
   end(): void {
-    if (this.#told === null) this.#clear();
+    if (this.#line === null) this.#clear();
   }
 
   /** Stands there instead of what requests show, until null takes it away. */
   tell(text: string | null): void {
-    if (this.#told === null) this.#since = this.#clock.elapsed();
-    this.#told = text;
+    if (this.#line === null) this.#since = this.#clock.elapsed();
+    this.#line = text;
     if (this.#stderr.isTTY !== true) return;
     if (text === null) this.#clear();
     else this.#timer ??= this.#timers.after(PATIENCE, () => this.#draw(text));
@@ -56,7 +56,7 @@ export class Activity {
   #draw(what: string): void {
     const seconds = (this.#clock.elapsed() - this.#since) / SECOND;
     const frame = FRAMES[this.#frame++ % FRAMES.length]!;
-    this.#stderr.write(`${CLEAR}${frame} ${this.#told ?? what}, ${seconds} s`);
+    this.#stderr.write(`${CLEAR}${frame} ${this.#line ?? what}, ${seconds} s`);
     this.#timer = this.#timers.after(STEP, () => this.#draw(what));
   }
 }

@@ -8,7 +8,7 @@ import { GLOBAL_FLAGS, Settings } from "../settings.ts";
 import { byName, readFlags, readLine } from "../line/command-line.ts";
 import { progressBar } from "./activity.ts";
 import { Output, type OutputOptions } from "./output.ts";
-import { memberOf, shown } from "./value.ts";
+import { memberOf, showValue } from "./value.ts";
 
 function make(options: Partial<OutputOptions> = {}) {
   const text = { out: "", err: "" };
@@ -95,7 +95,7 @@ test("values are shown as people read them", () => {
     [{ a: 1 }, '{"a":1}'],
     [rawNumber("1e400"), "1e400"],
   ] as const) {
-    assert.equal(shown(value), said);
+    assert.equal(showValue(value), said);
   }
 });
 
@@ -108,8 +108,8 @@ test("memberOf() follows names with dots in them first, and no prototype", () =>
 
 test("colours are for terminals, and for nobody who refuses them", () => {
   const settings = (env: Record<string, string>, ...args: string[]) => {
-    const { given } = readLine(args, byName(GLOBAL_FLAGS));
-    return new Settings(readFlags(GLOBAL_FLAGS, given) as never, env);
+    const { flags } = readLine(args, byName(GLOBAL_FLAGS));
+    return new Settings(readFlags(GLOBAL_FLAGS, flags) as never, env);
   };
   assert.equal(settings({}).colours(true), true);
   assert.equal(settings({}).colours(false), false);

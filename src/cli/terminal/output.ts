@@ -5,7 +5,7 @@ import { Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { pairs, table } from "./table.ts";
 import { flow, harmless, oneLine } from "./text.ts";
-import { memberOf, shown } from "./value.ts";
+import { memberOf, showValue } from "./value.ts";
 
 export interface OutputStream {
   write(text: string): unknown;
@@ -118,7 +118,7 @@ export class Output {
       return this.#program(Array.isArray(data) ? values.map((value) => value ?? null) : values[0]);
     for (const value of values) {
       const plain =
-        typeof value === "string" ? value : isStructure(value) ? json(value) : shown(value);
+        typeof value === "string" ? value : isStructure(value) ? json(value) : showValue(value);
       // One value goes into a pipe byte for byte; several are lines of a list.
       const onScreen = stdout.isTTY === true;
       const end = onScreen || Array.isArray(data) ? "\n" : "";
@@ -153,10 +153,10 @@ export class Output {
       return `${shaped.join("\n")}\n`;
     }
     if ("pairs" in view) {
-      const rows = view.pairs.map(([name, value]) => [name, shown(value)] as const);
+      const rows = view.pairs.map(([name, value]) => [name, showValue(value)] as const);
       return pairs(rows, { width, heading });
     }
-    const rows = view.rows.map((row) => row.map(shown));
+    const rows = view.rows.map((row) => row.map(showValue));
     return table(view.columns, rows, { width, heading, whole: view.whole ?? [] });
   }
 

@@ -5,7 +5,7 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { DAY, HOUR, MINUTE, SECOND, showDuration } from "@holdfast/shared/text/duration";
 import { parseTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
-import { NONE, shown } from "./value.ts";
+import { NONE, showValue } from "./value.ts";
 
 const UNITS: readonly (readonly [Nanos, string])[] = [
   [DAY, "d"],
@@ -47,7 +47,7 @@ export function shortTime(value: JsonValue | undefined, now: Instant): string {
 /** For records: the time as it was answered, and the distance. */
 export function longTime(value: JsonValue | undefined, now: Instant): string {
   const instant = instantOf(value);
-  return instant === null ? NONE : `${shown(value)} (${relative(instant, now)})`;
+  return instant === null ? NONE : `${showValue(value)} (${relative(instant, now)})`;
 }
 
 /** The same to the second, where nobody compares it with another. */
@@ -57,5 +57,5 @@ export function plainTime(value: JsonValue | undefined, now: Instant): string {
 
 export function secondsText(value: JsonValue | undefined): string {
   const whole = typeof value === "number" && Number.isSafeInteger(value);
-  return whole ? showDuration(BigInt(value) * SECOND) : shown(value);
+  return whole ? showDuration(BigInt(value) * SECOND) : showValue(value);
 }

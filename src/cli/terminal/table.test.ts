@@ -28,11 +28,11 @@ test("a table fits the terminal, and loses no word", () => {
   const cell = fc.array(word, { maxLength: 8 }).map((words) => words.join(" "));
   const rows = fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 });
   fc.assert(
-    fc.property(rows, fc.integer({ min: 40, max: 120 }), (given, width) => {
-      const text = table(["One", "Two", "Three"], given, { width, heading: plain });
+    fc.property(rows, fc.integer({ min: 40, max: 120 }), (cells, width) => {
+      const text = table(["One", "Two", "Three"], cells, { width, heading: plain });
       for (const line of text.split("\n")) assert.ok(widthOf(line) <= width, line);
       const letters = (some: string) => some.replace(/[\s-]/g, "").split("").toSorted().join("");
-      assert.equal(letters(text), letters(`OneTwoThree${given.flat().join("")}`));
+      assert.equal(letters(text), letters(`OneTwoThree${cells.flat().join("")}`));
     }),
   );
 });

@@ -7,7 +7,7 @@ import { harmless, oneLine, pad, widthOf, wrap } from "./text.ts";
 
 const GAP = "    ";
 const NARROW_GAP = "  ";
-const LEAST = 8; // a column narrower than this is no help
+const MIN_WIDTH = 8; // a column narrower than this is no help
 const LONG_WORD = 20; // longer ones are broken rather than the whole table
 
 interface TableOptions {
@@ -52,14 +52,14 @@ function tooWide(
   kept: readonly boolean[],
   width: number,
 ): boolean {
-  const least = columns.map((name, i) => {
+  const min = columns.map((name, i) => {
     if (kept[i] === true) return wanted[i]!;
     const longest = [name, ...cells.map((row) => row[i]!)]
       .flatMap((cell) => cell.split(" "))
-      .reduce((most, word) => Math.max(most, widthOf(word)), 0);
+      .reduce((max, word) => Math.max(max, widthOf(word)), 0);
     return Math.min(longest, LONG_WORD);
   });
-  return total(least, NARROW_GAP) > width;
+  return total(min, NARROW_GAP) > width;
 }
 
 /** Each row with a line for each of its cells, and an empty line between rows. */
@@ -70,7 +70,7 @@ function blocks(
   heading: (text: string) => string,
 ): string {
   const names = Math.max(...columns.map(widthOf));
-  const room = Math.max(LEAST, width - names - NARROW_GAP.length);
+  const room = Math.max(MIN_WIDTH, width - names - NARROW_GAP.length);
   return cells
     .map((row) =>
       columns
@@ -96,11 +96,11 @@ export function pairs(
   const all = [["Key", "Value"], ["---", "-----"], ...rows] as const;
   const width = Math.max(...all.map(([name]) => widthOf(oneLine(name))));
   const indent = " ".repeat(width + GAP.length);
-  const shown = all.map(([name, value]) => {
+  const texts = all.map(([name, value]) => {
     const text = harmless(value).split("\n").join(`\n${indent}`);
     return `${pad(oneLine(name), width)}${GAP}${text}`.trimEnd();
   });
-  const [first = "", ...others] = shown;
+  const [first = "", ...others] = texts;
   return [heading(first), ...others].map((line) => `${line}\n`).join("");
 }
 
@@ -129,13 +129,13 @@ function fit(widths: readonly number[], kept: readonly boolean[], room: number):
   for (;;) {
     const over = sum(fitted) - room;
     if (over <= 0) return fitted;
-    const wide = [...fitted.keys()].filter((i) => fitted[i]! > LEAST);
+    const wide = [...fitted.keys()].filter((i) => fitted[i]! > MIN_WIDTH);
     const loose = wide.filter((i) => !kept[i]);
     const giving = (loose.length > 0 ? loose : wide).toSorted((a, b) => fitted[b]! - fitted[a]!);
     const [at, next] = giving;
     if (at === undefined) return fitted;
     const widest = fitted[at]!;
-    const second = next === undefined ? LEAST : fitted[next]!;
-    fitted[at] = Math.max(LEAST, widest - over, Math.min(second, widest - 1));
+    const second = next === undefined ? MIN_WIDTH : fitted[next]!;
+    fitted[at] = Math.max(MIN_WIDTH, widest - over, Math.min(second, widest - 1));
   }
 }

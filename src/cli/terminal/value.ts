@@ -5,7 +5,7 @@ import { rawText } from "@holdfast/client/exact-json";
 
 export const NONE = "<none>";
 
-export function shown(value: JsonValue | undefined): string {
+export function showValue(value: JsonValue | undefined): string {
   if (value === undefined || value === null || value === "") return NONE;
   if (typeof value === "string") return value;
   const digits = rawText(value);

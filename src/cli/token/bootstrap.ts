@@ -9,7 +9,7 @@ import { argument } from "../line/argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { tokenOf } from "./fields.ts";
-import { givenSecret, needSecretOut, SECRET_OUT_FLAG, withSecretFile } from "./secrets.ts";
+import { readSecret, needSecretOut, SECRET_OUT_FLAG, withSecretFile } from "./secrets.ts";
 import { showToken, TOKEN_FLAGS } from "./view.ts";
 import { UsageError } from "../line/usage-error.ts";
 
@@ -31,7 +31,7 @@ export const aclBootstrap = command({
   args: { file: argument.optional("File that holds the wanted secret; - for standard input") },
   async run(context, { file, secretOut, quiet }) {
     if (file === undefined) needSecretOut(quiet, secretOut);
-    const chosen = file === undefined ? null : await givenSecret(context, file, "bootstrap secret");
+    const chosen = file === undefined ? null : await readSecret(context, file, "bootstrap secret");
     const input = { BootstrapSecret: chosen?.reveal() ?? "" };
     // Whoever has a token already does not hand it over for this.
     const client = context.client.withToken(null);

@@ -11,7 +11,7 @@ import type { Context } from "../command.ts";
 import type { TokenFields } from "./fields.ts";
 
 /** What can be said there. A token without policies would be given all of the caller's. */
-const TOLD = new Set(["Name", "Policies", "ExpirationTTL", "Type"]);
+const RELEVANT = new Set(["Name", "Policies", "ExpirationTTL", "Type"]);
 
 /** Whether a refusal of acl/token is due to the caller being a client token, and there is another way. */
 export async function mayMakeChild(
@@ -21,7 +21,7 @@ export async function mayMakeChild(
 ): Promise<boolean> {
   if (!(refusal instanceof ApiError) || refusal.kind !== "denied") return false;
   if (fields.Type !== "client" || fields.Policies === undefined) return false;
-  if (Object.keys(fields).some((name) => !TOLD.has(name))) return false;
+  if (Object.keys(fields).some((name) => !RELEVANT.has(name))) return false;
   return (await selfOf(client))["Type"] === "client";
 }
 

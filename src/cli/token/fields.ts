@@ -27,8 +27,8 @@ export type TokenFields = Pick<
 >;
 
 /** Members that were not given are absent: the server, or the token that is copied, decides. */
-export function newTokenFields(given: FlagValues<typeof NEW_TOKEN_FLAGS>): TokenFields {
-  const { name, policy, global, ttl, expiresAt } = given;
+export function newTokenFields(flags: FlagValues<typeof NEW_TOKEN_FLAGS>): TokenFields {
+  const { name, policy, global, ttl, expiresAt } = flags;
   if (ttl !== undefined && expiresAt !== undefined) {
     throw new UsageError("-ttl and -expires-at exclude each other");
   }

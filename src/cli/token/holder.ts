@@ -16,14 +16,14 @@ import { afterColon, argument } from "../line/argument.ts";
 import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import {
-  givenSecret,
+  readSecret,
   needSecretOut,
   SECRET_OUT_FLAG,
   typedSecret,
   withSecretFile,
 } from "./secrets.ts";
 import { longTime, secondsText } from "../terminal/relative-time.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { lineText, showToken, TOKEN_FLAGS } from "./view.ts";
 
 const OWN = `${ACCESSOR_HELP}; without it, the token that commands act with`;
@@ -47,8 +47,8 @@ export const tokenLookup = command({
         : await tokens
             .authTokenLookupAccessor(client, { accessor: await findAccessor(client, accessor) })
             .catch(rethrown);
-    const told = { ...data, ...(accessor === undefined ? { id: "" } : {}) };
-    await out.show(told, { pairs: lookupPairs(told) });
+    const visible = { ...data, ...(accessor === undefined ? { id: "" } : {}) };
+    await out.show(visible, { pairs: lookupPairs(visible) });
   },
 });
 
@@ -86,14 +86,14 @@ export const tokenRenew = command({
               ...wanted,
             })
             .catch(rethrown);
-    const told = { ...auth, client_token: "" };
+    const visible = { ...auth, client_token: "" };
     const pairs = [
       ["token_accessor", auth.accessor],
       ["token_duration", lifetime(auth.lease_duration)],
       ["token_renewable", auth.renewable],
       ["token_policies", auth.policies],
     ] as const;
-    await out.show(told, { pairs }, { ...told, ...Object.fromEntries(pairs) });
+    await out.show(visible, { pairs }, { ...visible, ...Object.fromEntries(pairs) });
   },
 });
 
@@ -119,14 +119,14 @@ export const tokenCapabilities = command({
     const found: JsonObject = data;
     const rows = paths.map((path) => {
       const words = found[path];
-      return [path, Array.isArray(words) ? words.map(shown).join(", ") : shown(words)];
+      return [path, Array.isArray(words) ? words.map(showValue).join(", ") : showValue(words)];
     });
-    const told = Object.fromEntries(paths.map((path) => [path, found[path] ?? null]));
+    const visible = Object.fromEntries(paths.map((path) => [path, found[path] ?? null]));
     const view = { columns: ["Path", "Capabilities"], rows, whole: ["Path"] };
     await out.show(
-      told,
+      visible,
       view,
-      paths.length === 1 ? { ...told, capabilities: found[paths[0]!] } : told,
+      paths.length === 1 ? { ...visible, capabilities: found[paths[0]!] } : visible,
     );
   },
 });
@@ -140,13 +140,13 @@ export const tokenRevoke = command({
   examples: ["holdfast token revoke c8427da3", "holdfast token revoke -yes c8427da3 b9382bb3"],
   flags: { yes: flag.switch("Do not ask") },
   args: { accessor: argument.rest(`${ACCESSOR_HELP}; several are possible`) },
-  async run({ client, out, prompt }, { yes, accessor: given }) {
-    if (given.length === 0) {
+  async run({ client, out, prompt }, { yes, accessor: typed }) {
+    if (typed.length === 0) {
       const next = "`holdfast token revoke-self` ends the one that commands act with";
       throw new UsageError(`ACCESSOR is missing: ${afterColon(ACCESSOR_HELP)}`, next);
     }
     const accessors: string[] = [];
-    for (const one of given) accessors.push(await findAccessor(client, one));
+    for (const one of typed) accessors.push(await findAccessor(client, one));
     if (!yes && prompt.interactive) {
       const what = accessors.length === 1 ? `token ${accessors[0]}` : `${accessors.length} tokens`;
       if (!(await prompt.confirm(`End ${what} and everything made by it?`))) {
@@ -209,11 +209,11 @@ export const oneTimeCreate = command({
     const { body, data } = await tokens.createOneTimeToken(client);
     const made = data.OneTimeToken;
     const text = lineText([
-      ["One-Time Secret ID", shown(made.OneTimeSecretID)],
-      ["Accessor ID", shown(made.AccessorID)],
+      ["One-Time Secret ID", showValue(made.OneTimeSecretID)],
+      ["Accessor ID", showValue(made.AccessorID)],
       ["Expires At", longTime(made.ExpiresAt, clock.now())],
-      ["Create Index", shown(made.CreateIndex)],
-      ["Modify Index", shown(made.ModifyIndex)],
+      ["Create Index", showValue(made.CreateIndex)],
+      ["Modify Index", showValue(made.ModifyIndex)],
     ]);
     await out.show(body, { text }, made);
   },
@@ -235,7 +235,7 @@ export const oneTimeExchange = command({
     const oneTime =
       file === undefined
         ? await typedSecret(context, "One-time secret")
-        : await givenSecret(context, file, "one-time secret");
+        : await readSecret(context, file, "one-time secret");
     let index: JsonObject = {};
     const { token, secret } = await withSecretFile(context, secretOut, async () => {
       const input = { OneTimeSecretID: oneTime.reveal() };
@@ -243,7 +243,7 @@ export const oneTimeExchange = command({
       index = { Index };
       return tokenOf(Token);
     });
-    const around = (told: JsonObject) => ({ ...index, Token: told });
+    const around = (record: JsonObject) => ({ ...index, Token: record });
     await showToken(context, token, { secret, quiet, around });
   },
 });

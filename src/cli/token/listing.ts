@@ -4,7 +4,7 @@ import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Answer, Client } from "@holdfast/client/client";
 import * as tokens from "@holdfast/client/api/tokens";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 
 const PAGE = 1000;
 
@@ -32,15 +32,15 @@ export interface Held {
 
 export async function* listPages(
   client: Client,
-  asked: TokenQuery,
+  query: TokenQuery,
   first: Held | null = null,
 ): AsyncGenerator<TokenPage> {
-  const { prefix = "", pageToken } = asked;
-  if (digitsOf(prefix).length % 2 === 1) return yield* oddPages(client, asked, first);
+  const { prefix = "", pageToken } = query;
+  if (digitsOf(prefix).length % 2 === 1) return yield* oddPages(client, query, first);
   let held = first;
   let at = pageToken;
   do {
-    const page = await readPage(client, asked, { prefix: digitsOf(prefix), start: at }, held);
+    const page = await readPage(client, query, { prefix: digitsOf(prefix), start: at }, held);
     yield page;
     at = page.next ?? undefined;
     held = null;
@@ -50,23 +50,23 @@ export async function* listPages(
 /** Pages of a prefix that the server is not asked for as such, put together out of those it gives. */
 async function* oddPages(
   client: Client,
-  asked: TokenQuery,
+  query: TokenQuery,
   first: Held | null,
 ): AsyncGenerator<TokenPage> {
-  const { prefix = "", reverse = false, perPage = PAGE, pageToken } = asked;
+  const { prefix = "", reverse = false, perPage = PAGE, pageToken } = query;
   let found: JsonObject[] = [];
   let index: bigint | null = null;
   for (const stretch of stretchesOf(prefix, reverse, pageToken)) {
     let at: string | null | undefined = stretch.start;
     do {
       const held = index === null ? first : null;
-      const page = await readPage(client, asked, { ...stretch, start: at ?? undefined }, held);
+      const page = await readPage(client, query, { ...stretch, start: at ?? undefined }, held);
       index ??= page.index;
-      const inside = page.tokens.filter((one) => beginsWith(shown(one["AccessorID"]), prefix));
+      const inside = page.tokens.filter((one) => beginsWith(showValue(one["AccessorID"]), prefix));
       found.push(...inside);
       // One more than a page holds is where the next one begins.
       while (found.length > perPage) {
-        const next = shown(found[perPage]!["AccessorID"]);
+        const next = showValue(found[perPage]!["AccessorID"]);
         yield { tokens: found.slice(0, perPage), next, index };
         found = found.slice(perPage);
       }
@@ -79,11 +79,11 @@ async function* oddPages(
 
 async function readPage(
   client: Client,
-  asked: TokenQuery,
+  query: TokenQuery,
   { prefix, start }: Stretch,
   held: Held | null,
 ): Promise<TokenPage> {
-  const { global, filter, reverse, perPage } = asked;
+  const { global, filter, reverse, perPage } = query;
   const answer = await tokens.listTokens(
     client,
     {
@@ -106,8 +106,8 @@ async function readPage(
 
 /** Index of an answer; 0 where the server tells none. */
 export function indexOf(answer: Pick<Answer, "header">): bigint {
-  const told = answer.header("x-service-index") ?? "";
-  return /^\d{1,20}$/.test(told) ? BigInt(told) : 0n;
+  const header = answer.header("x-service-index") ?? "";
+  return /^\d{1,20}$/.test(header) ? BigInt(header) : 0n;
 }
 
 // Beginnings of accessors: hexadecimal digits, hyphens or none, in either case.

@@ -22,7 +22,7 @@ import {
 import { afterColon, argument } from "../line/argument.ts";
 import { flag, type FlagValues } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
-import { givenSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "./secrets.ts";
+import { readSecret, SECRET_OUT_FLAG, typedSecret, withSecretFile } from "./secrets.ts";
 import { checkSecretField, SECRET_FLAG, showToken, TOKEN_FLAGS } from "./view.ts";
 
 export const tokenCreate = command({
@@ -51,7 +51,7 @@ export const tokenCreate = command({
     ...TOKEN_FLAGS,
   },
   args: { file: argument.optional("With -accessor: file that holds the secret, or -") },
-  run: (context, given) => createWith(context, given),
+  run: (context, flags) => createWith(context, flags),
 });
 
 export const tokenClone = command({
@@ -72,8 +72,8 @@ export const tokenClone = command({
     ...TOKEN_FLAGS,
   },
   args: { model: argument.required(ACCESSOR_HELP) },
-  run: (context, { model, ...given }) =>
-    createWith(context, { ...given, like: model, accessor: undefined, file: undefined }),
+  run: (context, { model, ...flags }) =>
+    createWith(context, { ...flags, like: model, accessor: undefined, file: undefined }),
 });
 
 interface Creation extends FlagValues<typeof NEW_TOKEN_FLAGS> {
@@ -86,7 +86,7 @@ interface Creation extends FlagValues<typeof NEW_TOKEN_FLAGS> {
 }
 
 async function createWith(context: Context, creation: Creation): Promise<void> {
-  const { accessor, file, like, type, secretOut, quiet, ...given } = creation;
+  const { accessor, file, like, type, secretOut, quiet, ...flags } = creation;
   const { client } = context;
   if (file !== undefined && accessor === undefined) {
     throw new UsageError("a secret is taken for a token that is uploaded, with -accessor, alone");
@@ -94,7 +94,7 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
   if (secretOut !== undefined && accessor !== undefined) {
     throw new UsageError("-secret-out is for a secret that the server makes");
   }
-  const chosen = newTokenFields(given);
+  const chosen = newTokenFields(flags);
   const id = accessor === undefined ? null : checkedAccessor(accessor);
   const model: TokenFields = like === undefined ? {} : await modelOf(client, like, chosen, type);
   const fields = { ...model, ...chosen, Type: type ?? model.Type ?? "client" };
@@ -102,7 +102,7 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
     const secret =
       file === undefined
         ? await typedSecret(context, "Secret of the token")
-        : await givenSecret(context, file, "secret");
+        : await readSecret(context, file, "secret");
     const token = await uploadToken(client, id, secret, fields);
     return showToken(context, token, { secret: "shown", quiet });
   }
@@ -152,13 +152,13 @@ export const tokenUpload = command({
     accessor: argument.required("Accessor that the token shall have, a UUID"),
     file: argument.optional("File that holds the secret; - for standard input"),
   },
-  async run(context, { accessor, file, quiet, ...given }) {
+  async run(context, { accessor, file, quiet, ...flags }) {
     const id = checkedAccessor(accessor);
-    const fields = { ...newTokenFields(given), Type: "client" };
+    const fields = { ...newTokenFields(flags), Type: "client" };
     const secret =
       file === undefined
         ? await typedSecret(context, "Secret of the token")
-        : await givenSecret(context, file, "secret");
+        : await readSecret(context, file, "secret");
     const token = await uploadToken(context.client, id, secret, fields);
     await showToken(context, token, { secret: "shown", quiet });
   },
@@ -209,12 +209,12 @@ const NO_POLICIES: TokenFields = { Policies: null };
  * The API replaces a token's changeable members as a whole, so it is read first. The write names the
  * version it was made from: a change by somebody else in between is not undone.
  */
-async function change(client: Client, accessor: string, given: TokenFields): Promise<TokenRecord> {
+async function change(client: Client, accessor: string, fields: TokenFields): Promise<TokenRecord> {
   for (let attempt = 1; ; attempt++) {
     const { Name, Type, Policies, Roles, ModifyIndex } = await readToken(client, accessor);
     const kept = { AccessorID: accessor, Name, Type, Policies, Roles };
     try {
-      const input = { accessor_id: accessor, cas: ModifyIndex, ...kept, ...given };
+      const input = { accessor_id: accessor, cas: ModifyIndex, ...kept, ...fields };
       return tokenOf((await tokens.updateToken(client, input)).data);
     } catch (error) {
       const overtaken = error instanceof ApiError && error.status === 409;
@@ -244,12 +244,12 @@ export const tokenDelete = command({
   ],
   flags: { yes: flag.switch("Do not ask") },
   args: { accessor: argument.rest(`${ACCESSOR_HELP}; several are possible`) },
-  async run({ client, out, prompt }, { yes, accessor: given }) {
-    if (given.length === 0)
+  async run({ client, out, prompt }, { yes, accessor: typed }) {
+    if (typed.length === 0)
       throw new UsageError(`ACCESSOR is missing: ${afterColon(ACCESSOR_HELP)}`);
     // All of them before the first is deleted: a wrong one stops the whole command.
     const accessors: string[] = [];
-    for (const one of given) accessors.push(await findAccessor(client, one));
+    for (const one of typed) accessors.push(await findAccessor(client, one));
     if (!yes && prompt.interactive) {
       const what = accessors.length === 1 ? `token ${accessors[0]}` : `${accessors.length} tokens`;
       if (!(await prompt.confirm(`Delete ${what}?`))) {

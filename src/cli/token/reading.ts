@@ -13,7 +13,7 @@ import { flag } from "../line/flag.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { indexOf, isAccessorPrefix, listPages, type Held, type TokenQuery } from "./listing.ts";
 import { pad } from "../terminal/text.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import {
   checkSecretField,
   isExpired,
@@ -53,15 +53,15 @@ export const tokenList = command({
     watch: flag.switch("Go on printing changes until Ctrl-C"),
   },
   args: {},
-  async run(context, { expired, all, wide, quiet, watch, pageToken, next, ...asked }) {
+  async run(context, { expired, all, wide, quiet, watch, pageToken, next, ...filters }) {
     const { client, out, clock } = context;
-    if (asked.prefix !== undefined && !isAccessorPrefix(asked.prefix)) {
+    if (filters.prefix !== undefined && !isAccessorPrefix(filters.prefix)) {
       throw new UsageError("-prefix takes the beginning of a UUID");
     }
     const start = pageToken ?? next;
-    const paged = asked.perPage !== undefined || start !== undefined;
+    const paged = filters.perPage !== undefined || start !== undefined;
     if (watch && paged) throw new UsageError("-watch shows all tokens: it takes no page");
-    const query: TokenQuery = { ...asked, pageToken: start };
+    const query: TokenQuery = { ...filters, pageToken: start };
     const keep = (token: JsonObject) => !expired || isExpired(token, clock.now());
 
     if (watch) return watchList(context, query, { keep, wide, quiet });
@@ -70,7 +70,7 @@ export const tokenList = command({
     for await (const page of listPages(client, query)) {
       found.push(...page.tokens.filter(keep));
       more = page.next;
-      if (asked.perPage !== undefined && !all) break;
+      if (filters.perPage !== undefined && !all) break;
     }
     await showList(context, found, { wide, quiet });
     if (more !== null) out.hint(`Next: add -page-token ${more} for the next page`);
@@ -89,7 +89,7 @@ async function showList(
   { wide, quiet }: ListOptions,
 ): Promise<void> {
   if (tokens.length === 0 && (out.forPeople || quiet)) return out.hint("No tokens found");
-  if (quiet) return out.text(tokens.map(({ AccessorID }) => shown(AccessorID)).join("\n"));
+  if (quiet) return out.text(tokens.map(({ AccessorID }) => showValue(AccessorID)).join("\n"));
   await out.show([...tokens], tokensView(tokens, clock.now(), wide));
 }
 
@@ -126,9 +126,9 @@ async function showChange(
   { quiet }: ListOptions,
 ): Promise<void> {
   const { AccessorID, Type, Name } = token;
-  if (quiet) return out.text(shown(AccessorID));
+  if (quiet) return out.text(showValue(AccessorID));
   out.separate();
-  const text = `${pad(change, 7)}  ${shown(AccessorID)}  ${pad(shown(Type), 10)}  ${shown(Name)}`;
+  const text = `${pad(change, 7)}  ${showValue(AccessorID)}  ${pad(showValue(Type), 10)}  ${showValue(Name)}`;
   await out.show({ Change: change, Token: token }, { text }, token);
 }
 
@@ -158,12 +158,12 @@ function changesBetween(
 }
 
 function byAccessor(tokens: readonly JsonObject[]): Map<string, JsonObject> {
-  return new Map(tokens.map((token) => [shown(token["AccessorID"]), token]));
+  return new Map(tokens.map((token) => [showValue(token["AccessorID"]), token]));
 }
 
 /** A token that was deleted and uploaded again has the same accessor, but other indexes. */
 function versionOf({ CreateIndex, ModifyIndex }: JsonObject): string {
-  return `${shown(CreateIndex)} ${shown(ModifyIndex)}`;
+  return `${showValue(CreateIndex)} ${showValue(ModifyIndex)}`;
 }
 
 export const tokenInfo = command({
@@ -273,6 +273,6 @@ async function showDifference(
   const changed = lines.filter(([name, value]) => old.get(name) !== value);
   if (changed.length === 0) return;
   out.separate();
-  const told = secret === "shown" ? token : { ...token, SecretID: "" };
-  await out.show(told, { text: `\n${lineText(changed)}` }, told);
+  const visible = secret === "shown" ? token : { ...token, SecretID: "" };
+  await out.show(visible, { text: `\n${lineText(changed)}` }, visible);
 }

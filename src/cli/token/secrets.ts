@@ -9,7 +9,7 @@ import { isUuid } from "@holdfast/shared/text/uuid";
 import { ownBytes } from "@holdfast/client/utf8";
 import type { Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import type { TokenViewOptions } from "./view.ts";
 import { UsageError } from "../line/usage-error.ts";
 
@@ -29,7 +29,7 @@ export function needSecretOut(quiet: boolean, secretOut: string | undefined): vo
 }
 
 /** A secret that the caller chose, from a file or standard input. */
-export async function givenSecret(
+export async function readSecret(
   { prompt, files }: Pick<Context, "prompt" | "files">,
   from: string,
   what: string,
@@ -81,7 +81,7 @@ export async function withSecretFile(
     fs.remove(path);
     throw error;
   }
-  const bytes = ownBytes(`${shown(token["SecretID"])}\n`);
+  const bytes = ownBytes(`${showValue(token["SecretID"])}\n`);
   try {
     fs.replace(path, bytes);
   } catch (error) {

@@ -14,7 +14,7 @@ import { argument } from "../line/argument.ts";
 import { command, type Context } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { onOneLine } from "../advice/refusal-text.ts";
-import { shown } from "../terminal/value.ts";
+import { showValue } from "../terminal/value.ts";
 import { listPages } from "./listing.ts";
 import { readToken, uploadToken } from "./fields.ts";
 import { isExpired } from "./view.ts";
@@ -94,7 +94,7 @@ async function chosen({ client, clock }: Context, named: readonly string[]) {
   for await (const { tokens } of listPages(client, {})) {
     for (const token of tokens) {
       const usable = token["Type"] === "client" && !isExpired(token, clock.now());
-      if (usable) accessors.push(shown(token["AccessorID"]));
+      if (usable) accessors.push(showValue(token["AccessorID"]));
       else left++;
     }
   }
@@ -134,8 +134,8 @@ export const tokenImport = command({
       }
     }
     const { imported, present, expired, refused } = counts;
-    const told = `${dryRun ? "Would import" : "Imported"} ${imported} tokens; ${present} are there already, ${expired} expired, ${refused} refused`;
-    await out.show(counts, { text: told });
+    const summary = `${dryRun ? "Would import" : "Imported"} ${imported} tokens; ${present} are there already, ${expired} expired, ${refused} refused`;
+    await out.show(counts, { text: summary });
     return refused > 0 ? 1 : 0;
   },
 });

@@ -10,7 +10,7 @@ import { instantOf, longTime, shortTime } from "../terminal/relative-time.ts";
 import type { View } from "../terminal/output.ts";
 import { table } from "../terminal/table.ts";
 import { oneLine, pad } from "../terminal/text.ts";
-import { NONE, shown } from "../terminal/value.ts";
+import { NONE, showValue } from "../terminal/value.ts";
 import { UsageError } from "../line/usage-error.ts";
 
 const HIDDEN = "<hidden>";
@@ -43,10 +43,10 @@ export async function showToken(
   { secret, quiet = false, around = (inner) => inner }: TokenViewOptions,
 ): Promise<void> {
   // Empty for programs, as in a record that was asked for without its secret.
-  const told = secret === "shown" ? token : { ...token, SecretID: "" };
-  if (quiet) return out.text(shown(token["AccessorID"]));
+  const visible = secret === "shown" ? token : { ...token, SecretID: "" };
+  if (quiet) return out.text(showValue(token["AccessorID"]));
   const lines = tokenLines(token, clock.now(), secret === "shown");
-  await out.show(around(told), { text: textOf(lines, token) }, told);
+  await out.show(around(visible), { text: textOf(lines, token) }, visible);
 }
 
 type Line = readonly [name: string, value: string];
@@ -54,17 +54,17 @@ type Line = readonly [name: string, value: string];
 /** Name and value of each line, in the order of the record. */
 export function tokenLines(token: JsonObject, now: Instant, showSecret: boolean): readonly Line[] {
   const management = token["Type"] === "management";
-  const policies = management ? NOT_APPLICABLE : shown(token["Policies"]);
+  const policies = management ? NOT_APPLICABLE : showValue(token["Policies"]);
   return [
-    ["Accessor ID", shown(token["AccessorID"])],
-    ["Secret ID", showSecret ? shown(token["SecretID"]) : HIDDEN],
-    ["Name", shown(token["Name"])],
-    ["Type", shown(token["Type"])],
-    ["Global", shown(token["Global"])],
+    ["Accessor ID", showValue(token["AccessorID"])],
+    ["Secret ID", showSecret ? showValue(token["SecretID"]) : HIDDEN],
+    ["Name", showValue(token["Name"])],
+    ["Type", showValue(token["Type"])],
+    ["Global", showValue(token["Global"])],
     ["Create Time", longTime(token["CreateTime"], now)],
     ["Expiry Time", longTime(token["ExpirationTime"], now)],
-    ["Create Index", shown(token["CreateIndex"])],
-    ["Modify Index", shown(token["ModifyIndex"])],
+    ["Create Index", showValue(token["CreateIndex"])],
+    ["Modify Index", showValue(token["ModifyIndex"])],
     ["Policies", policies],
     ...(management ? ([["Roles", NOT_APPLICABLE]] as const) : []),
   ];
@@ -81,7 +81,7 @@ function textOf(lines: readonly Line[], token: JsonObject): string {
 
 function rolesOf({ Roles: roles }: JsonObject): string {
   if (!Array.isArray(roles) || roles.length === 0) return NONE;
-  const rows = roles.filter(isObject).map(({ ID, Name }) => [shown(ID), shown(Name)]);
+  const rows = roles.filter(isObject).map(({ ID, Name }) => [showValue(ID), showValue(Name)]);
   return table(["ID", "Name"], rows, { width: null, heading: (text) => text });
 }
 

@@ -152,9 +152,9 @@ test("certificates must be there, be a pair, and be valid now", async (t) => {
     [run(config("c.pem", "k.pem"), { at: clock.now() - 2n * DAY }), /c\.pem is not valid before/],
   ];
   for (const [outcome, text] of table) {
-    const { code, table: shown } = await outcome;
-    assert.equal(code, 2, shown);
-    assert.match(shown, text);
+    const { code, table: output } = await outcome;
+    assert.equal(code, 2, output);
+    assert.match(output, text);
   }
   const soon = await run(config("c.pem", "k.pem"), { at: clock.now() + 20n * DAY });
   assert.equal(soon.code, 0);

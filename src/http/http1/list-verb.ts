@@ -4,7 +4,7 @@
 // out to be something else are spoilt, so that nothing is accepted that the parser would have refused.
 
 const WANTED = Uint8Array.from([0x4c, 0x49, 0x53, 0x54, 0x20]); // "LIST "
-const GIVEN = Uint8Array.from([0x4c, 0x49, 0x4e, 0x4b, 0x20]); // "LINK "
+const RECEIVED = Uint8Array.from([0x4c, 0x49, 0x4e, 0x4b, 0x20]); // "LINK "
 const SETTLED = WANTED.length;
 const FIRST_CHANGED = 2;
 const CR = 0x0d;
@@ -38,7 +38,7 @@ export class ListVerb {
         this.#seen = SETTLED;
         return;
       }
-      chunk[at] = GIVEN[this.#seen] ?? SPOILT;
+      chunk[at] = RECEIVED[this.#seen] ?? SPOILT;
       this.#seen++;
       this.#rewritten = this.#seen === SETTLED;
     }

@@ -61,9 +61,9 @@ describe("HTTP/2", () => {
     let text = "";
     const found = new Map<string, string>();
     stream.setEncoding("utf8");
-    stream.on("response", (given) => {
-      status = given[":status"] ?? 0;
-      for (const [name, value] of Object.entries(given)) found.set(name, String(value));
+    stream.on("response", (received) => {
+      status = received[":status"] ?? 0;
+      for (const [name, value] of Object.entries(received)) found.set(name, String(value));
     });
     stream.on("data", (chunk: string) => {
       text += chunk;
@@ -91,7 +91,7 @@ describe("HTTP/2", () => {
     await start();
     const stream = session.request({ ":path": "/v1/sys/a", ":method": "LIST" });
     const { promise, resolve } = Promise.withResolvers<number>();
-    stream.on("response", (given) => resolve(given[":status"] ?? 0));
+    stream.on("response", (headers) => resolve(headers[":status"] ?? 0));
     stream.end();
     stream.resume();
     assert.equal(await promise, 200);
@@ -306,12 +306,12 @@ describe("HTTP/2", () => {
       await promise;
       return {};
     };
-    const asked = ask({});
+    const answering = ask({});
     while (front.seen.length === 0) await front.settled();
     const closed = front.server.close(30n * SECOND);
     await front.settled();
     resolve();
-    assert.equal((await asked).status, 204);
+    assert.equal((await answering).status, 204);
     await closed;
   });
 });

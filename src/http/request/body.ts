@@ -144,8 +144,8 @@ class GatheredBody {
     return this.#held.subarray(0, this.#length);
   }
 
-  #grow(least: number): void {
-    const size = Math.max(this.#announced ?? 0, least * 2);
+  #grow(min: number): void {
+    const size = Math.max(this.#announced ?? 0, min * 2);
     const wider = Buffer.alloc(Math.min(size, this.#limit));
     this.#held.copy(wider, 0, 0, this.#length);
     this.#held.fill(0);

@@ -96,11 +96,13 @@ export class RequestHeaders {
     this.#values = values;
     this.families = families;
     this.proxied = proxied;
-    const given = this.#given();
-    fault ??= given.fault;
-    if (given.token !== null && given.token.length > tokenBytes) fault ??= tokenTooLong(tokenBytes);
+    const credential = this.#tokenSent();
+    fault ??= credential.fault;
+    if (credential.token !== null && credential.token.length > tokenBytes)
+      fault ??= tokenTooLong(tokenBytes);
     // As it is looked up, so that records of one token have one hash.
-    this.credential = fault === null && given.token !== null ? foldedUuid(given.token) : null;
+    this.credential =
+      fault === null && credential.token !== null ? foldedUuid(credential.token) : null;
     this.credentialFault = fault;
   }
 
@@ -197,7 +199,7 @@ export class RequestHeaders {
 
   /** Two that differ are refused: which one counts would depend on who looks. One that
    *  nobody can have is a credential like any other that is not known. */
-  #given(): { readonly token: string | null; readonly fault: Failure | null } {
+  #tokenSent(): { readonly token: string | null; readonly fault: Failure | null } {
     const token = this.#values[AT.token];
     const authorization = this.#values[AT.authorization];
     const bearer = authorization === undefined ? undefined : bearerIn(authorization);

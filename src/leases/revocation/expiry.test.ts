@@ -39,18 +39,18 @@ test("leases are revoked when their time is over, the first first, and not befor
   for (const seconds of [30n, 10n, 20n])
     await issue(made, { name: `s${seconds}`, ttl: seconds * SECOND });
   await pass(made, 10n * SECOND - 1n);
-  assert.deepEqual(provider.asked, []);
+  assert.deepEqual(provider.requests, []);
   await pass(made, 1n);
-  await until(() => provider.asked.length === 1);
+  await until(() => provider.requests.length === 1);
   await pass(made, 20n * SECOND);
   await until(() => made.leases.total.leases === 0);
-  assert.deepEqual(provider.asked, ["s10", "s20", "s30"]);
+  assert.deepEqual(provider.requests, ["s10", "s20", "s30"]);
   assert.deepEqual(made.results, ["ok", "ok", "ok"]);
 });
 
 test("one timer is armed however many leases there are, and a lease beyond 24.8 days keeps its time", async () => {
   const made = await madeLeases();
-  made.mounts.set("long", providerMount(made.provider, "long", { most: 400n * DAY }));
+  made.mounts.set("long", providerMount(made.provider, "long", { max: 400n * DAY }));
   const before = made.world.timers.armed;
   for (let i = 0; i < 20; i++) await issue(made, { ttl: HOUR + BigInt(i) * SECOND });
   const { id } = await issue(made, { mount: "long", ttl: 32n * DAY });
@@ -68,18 +68,18 @@ test("a failed revocation is tried again after 20 to 320 s; after the sixth fail
   fails(made, DOWN);
   const { id } = await issue(made, { ttl: SECOND });
   await pass(made, SECOND);
-  await until(() => provider.asked.length === 1);
+  await until(() => provider.requests.length === 1);
   for (const pause of [20n, 40n, 80n, 160n, 320n]) {
-    const tries = provider.asked.length;
+    const tries = provider.requests.length;
     await until(() => made.leases.lookup(ROOT_NAMESPACE, id).attempts === tries);
     const { due, expires } = made.leases.lookup(ROOT_NAMESPACE, id);
     const wait = Number(due - made.leases.now()) / 1e9;
     assert.ok(Math.abs(wait - Number(pause)) <= Number(pause) / 4 + 1, `${wait} for ${pause}`);
     assert.ok(expires <= made.leases.now());
     await pass(made, due - made.leases.now() - 1n);
-    assert.equal(provider.asked.length, tries);
+    assert.equal(provider.requests.length, tries);
     await pass(made, 1n);
-    await until(() => provider.asked.length === tries + 1);
+    await until(() => provider.requests.length === tries + 1);
   }
   await until(() => made.leases.total.irrevocable === 1);
   const stuck = made.leases.lookup(ROOT_NAMESPACE, id);
@@ -87,9 +87,9 @@ test("a failed revocation is tried again after 20 to 320 s; after the sixth fail
   const renew = made.leases.renewing.renew(ROOT_NAMESPACE, id, null);
   await assert.rejects(renew, refused("lease expired and could not be revoked yet"));
   await pass(made, DAY - SECOND);
-  assert.equal(provider.asked.length, 6);
+  assert.equal(provider.requests.length, 6);
   await pass(made, SECOND);
-  await until(() => provider.asked.length === 7);
+  await until(() => provider.requests.length === 7);
   provider.trouble = () => {};
   await pass(made, DAY, HOUR);
   await until(() => !isThere(made, id));
@@ -112,7 +112,7 @@ test("T-J07: a lease that cannot be revoked is listed with its error, counted, a
   );
   await pass(made, 10n * DAY, DAY);
   assert.ok(isThere(made, id));
-  assert.equal(made.provider.asked.length, 11);
+  assert.equal(made.provider.requests.length, 11);
   // What was wrong is mended: whoever knows that has them tried again.
   made.provider.trouble = () => {};
   await stuck.retry("m1");
@@ -141,7 +141,7 @@ test("a provider that throttles is waited for; that counts as no try and halves 
   const { id } = await issue(made, { ttl: SECOND });
   await pass(made, SECOND);
   for (let i = 1; i <= 12; i++) {
-    await until(() => provider.asked.length === i);
+    await until(() => provider.requests.length === i);
     await until(() => made.leases.lookup(ROOT_NAMESPACE, id).error === "slow down");
     await pass(made, 7n * SECOND);
   }
@@ -203,19 +203,19 @@ test("an engine that does not answer is cut off at its deadline, and tried again
   const made = await madeLeases();
   const { provider } = made;
   made.mounts.set("m1", providerMount(provider, "m1", { deadline: 90n * SECOND }));
-  let told = false;
+  let notified = false;
   provider.trouble = (_name, signal) => {
-    signal.addEventListener("abort", () => (told = true));
+    signal.addEventListener("abort", () => (notified = true));
     return new Promise<void>(() => {});
   };
   const { id } = await issue(made, { ttl: SECOND });
   await pass(made, SECOND);
   await until(() => provider.running === 1);
   await pass(made, 90n * SECOND - 1n);
-  assert.equal(told, false);
+  assert.equal(notified, false);
   await pass(made, 1n);
   await until(() => made.leases.lookup(ROOT_NAMESPACE, id).attempts === 1);
-  assert.equal(told, true);
+  assert.equal(notified, true);
   assert.equal(made.leases.lookup(ROOT_NAMESPACE, id).error, "the engine took longer than 90 s");
 });
 
@@ -244,12 +244,12 @@ test("leases that ended while the server was down are revoked after it opens, ol
   const made = await restarted(before, { later: HOUR });
   const { provider } = made;
   // 32 begin in any 10 ms, and no more.
-  await until(() => provider.asked.length === 32);
+  await until(() => provider.requests.length === 32);
   for (let i = 0; i < 50; i++) await nextTurn();
-  assert.equal(provider.asked.length, 32);
+  assert.equal(provider.requests.length, 32);
   await pass(made, SECOND, 10_000_000n);
   await until(() => made.leases.total.leases === 1);
-  assert.deepEqual(provider.asked, provider.asked.toSorted());
+  assert.deepEqual(provider.requests, provider.requests.toSorted());
   assert.deepEqual([...provider.alive], ["later"]);
 });
 
@@ -258,10 +258,10 @@ test("a crash between the end of a secret and that of its lease ends it again, w
   const { name } = await issue(before, { ttl: SECOND });
   before.engine.hold();
   await before.world.timers.advance(SECOND);
-  await until(() => before.provider.asked.length === 1 && before.provider.running === 0);
+  await until(() => before.provider.requests.length === 1 && before.provider.running === 0);
   const made = await restarted(before);
   await until(() => made.leases.total.leases === 0);
-  assert.deepEqual(made.provider.asked, [name, name]);
+  assert.deepEqual(made.provider.requests, [name, name]);
 });
 
 test("sealing cuts off what runs and leaves the lease; unsealing goes on", async () => {

@@ -33,7 +33,7 @@ export interface OutcomesParts {
   readonly rows: LeaseRows;
   readonly now: () => Instant;
   readonly random: Random;
-  readonly told: (result: RevocationResult) => void;
+  readonly count: (result: RevocationResult) => void;
 }
 
 export class Outcomes {
@@ -57,7 +57,7 @@ export class Outcomes {
   }
 
   async #write(): Promise<void> {
-    const { rows, told } = this.#parts;
+    const { rows, count } = this.#parts;
     this.#writing++;
     try {
       await Promise.resolve(); // what ends in the same turn goes together
@@ -67,7 +67,7 @@ export class Outcomes {
           const write = (tx: Tx) => settled.map((one) => this.#settle(tx, one));
           const outcomes = await rows.local.write(write, { essential: true });
           for (const [i, { attempted, settle }] of settled.entries()) {
-            told(attempted.kind === "revoked" ? "ok" : attempted.kind);
+            count(attempted.kind === "revoked" ? "ok" : attempted.kind);
             settle(outcomes[i]!);
           }
         } catch (error) {

@@ -20,7 +20,7 @@ const RECOVERY: Nanos = MINUTE;
 const MAX_CLAIMED = 4096;
 // Together 3,200 in a second at most, and fewer where that leaves no time for requests: when the timer
 // between two lots comes late, the loop is busy, and the next lots are smaller until it is in time again.
-const PACE = { most: 32, least: 1, every: 10n * MILLISECOND, late: 3n * MILLISECOND } as const;
+const PACE = { max: 32, min: 1, every: 10n * MILLISECOND, late: 3n * MILLISECOND } as const;
 
 export interface Job {
   readonly lease: Lease;
@@ -58,7 +58,7 @@ export class Revocations {
   readonly #jobs = new RenewedMap<string, OwnJob>(); // by the key of the record
   readonly #lines = new Map<string, Line>(); // in the order of their turns
   #running = 0;
-  #lot: number = PACE.most; // how many may start between two of the timer
+  #lot: number = PACE.max; // how many may start between two of the timer
   #started = 0; // of them
   #timer: Timer | null = null;
   #stop = new AbortController();
@@ -187,7 +187,7 @@ export class Revocations {
     const due = clock.elapsed() + PACE.every;
     return timers.after(PACE.every, () => {
       const late = clock.elapsed() - due > PACE.late;
-      this.#lot = late ? Math.max(PACE.least, this.#lot >> 2) : Math.min(PACE.most, this.#lot + 1);
+      this.#lot = late ? Math.max(PACE.min, this.#lot >> 2) : Math.min(PACE.max, this.#lot + 1);
       this.#timer = null;
       this.#started = 0;
       this.#serve();

@@ -54,7 +54,7 @@ test("what is not there is revoked already", async () => {
   for (const how of [queue, atOnce])
     assert.equal(await revoking.revokePrefix(ROOT_NAMESPACE, "m9/x", how), false);
   assert.equal(await revoking.revokeForce(ROOT_NAMESPACE, "m9", signal), null);
-  assert.deepEqual(made.provider.asked, []);
+  assert.deepEqual(made.provider.requests, []);
 });
 
 test("a revocation that is waited for and fails says why; it is tried again by itself", async () => {
@@ -84,7 +84,7 @@ test("many who ask for the end of one lease share one revocation", async () => {
   await until(() => made.provider.running === 1);
   held.resolve();
   await Promise.all(all);
-  assert.equal(made.provider.asked.length, 1);
+  assert.equal(made.provider.requests.length, 1);
 });
 
 test("a prefix means whole parts of the path; the id of a lease means that lease", async () => {

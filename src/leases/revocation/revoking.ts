@@ -45,7 +45,7 @@ export interface RevokingParts {
   readonly now: () => Instant;
   readonly timers: Timers;
   readonly log: Log;
-  readonly told: (result: RevocationResult) => void;
+  readonly count: (result: RevocationResult) => void;
   readonly logins: LeaseLogins;
 }
 
@@ -205,7 +205,7 @@ export class Revoking {
       unreadable = 0;
       return found.flatMap((place) => {
         const lease = rows.readable(place, tx);
-        if (lease !== null) return [this.#asked(tx, lease)];
+        if (lease !== null) return [this.#revivable(tx, lease)];
         if (rows.isThere(place, tx)) unreadable++;
         else rows.drop(tx, place.key); // nothing stands behind it any more
         return [];
@@ -216,7 +216,7 @@ export class Revoking {
   }
 
   /** Who asks for it by hand begins its tries anew. */
-  #asked(tx: Tx, lease: Lease): Lease {
+  #revivable(tx: Tx, lease: Lease): Lease {
     const { rows } = this.#parts;
     if (!lease.irrevocable) return lease;
     const now = this.#parts.now();
@@ -257,7 +257,7 @@ export class Revoking {
   }
 
   async #forget(places: readonly LeasePlace[]): Promise<void> {
-    const { rows, told } = this.#parts;
+    const { rows, count } = this.#parts;
     for (let at = 0; at < places.length; at += FORGOTTEN_AT_ONCE) {
       const some = places.slice(at, at + FORGOTTEN_AT_ONCE);
       const forget = (tx: Tx) => {
@@ -269,7 +269,7 @@ export class Revoking {
         }
       };
       await rows.local.write(forget, { essential: true });
-      for (const _ of some) told("forced");
+      for (const _ of some) count("forced");
     }
   }
 

@@ -22,8 +22,8 @@ export function afterAttempt(
   const expires = lease.expires < now ? lease.expires : now;
   if (attempted.kind === "throttled") {
     const { retryAfter } = attempted.failure;
-    const asked = retryAfter === null ? 0n : BigInt(Math.ceil(retryAfter * 1e9));
-    const wait = asked > 0n ? asked : jittered(pauseAfter(lease.attempts + 1), random);
+    const requested = retryAfter === null ? 0n : BigInt(Math.ceil(retryAfter * 1e9));
+    const wait = requested > 0n ? requested : jittered(pauseAfter(lease.attempts + 1), random);
     return { ...lease, expires, error, due: now + wait };
   }
   const attempts = lease.attempts + 1;

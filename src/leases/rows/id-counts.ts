@@ -6,7 +6,7 @@ import { RECORDS, recordsOf } from "./lease-keys.ts";
 import type { LeaseRows } from "./lease-rows.ts";
 
 const PAGE = 1000;
-const MOST = 1000; // as many as there are quotas; more are counted anew when they are asked for
+const MAX_COUNTS = 1000; // as many as there are quotas; more are counted anew when they are asked for
 
 export class IdCounts {
   readonly #rows: LeaseRows;
@@ -24,8 +24,8 @@ export class IdCounts {
     this.#known.clear();
   }
 
-  /** How many there are; where they are more than `most`, some number above it. */
-  upTo(namespaceId: string, prefix: string, most: number): number {
+  /** How many there are; where they are more than `max`, some number above it. */
+  upTo(namespaceId: string, prefix: string, max: number): number {
     const start = recordsOf(namespaceId) + prefix;
     const known = this.#known.get(start);
     if (known !== undefined) return known.size;
@@ -33,7 +33,7 @@ export class IdCounts {
     const found = new Set<string>();
     for (const keys of this.#pages(start)) {
       for (const key of keys) found.add(key.slice(start.length));
-      if (found.size > most) return found.size; // not all of them: nothing to go on from
+      if (found.size > max) return found.size; // not all of them: nothing to go on from
     }
     this.#keep(start, found);
     return found.size;
@@ -51,7 +51,7 @@ export class IdCounts {
 
   #keep(start: string, found: Set<string>): void {
     const [oldest] = this.#known.keys();
-    if (this.#known.size >= MOST && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size >= MAX_COUNTS && oldest !== undefined) this.#known.delete(oldest);
     this.#known.set(start, found);
   }
 

@@ -3,7 +3,7 @@
 import { out, type OutputOf } from "@holdfast/shared/endpoint/output";
 import { defaultTtlOf, maxTtlOf, type ServerTtls } from "../table/mount-config.ts";
 import type { MountRecord } from "../table/mount-record.ts";
-import type { ShownMount } from "../ports.ts";
+import type { MountView } from "../ports.ts";
 import { SECOND } from "@holdfast/shared/text/duration";
 
 const text = (help: string) => out.string(help);
@@ -60,8 +60,8 @@ export const tuningOutput = out.object({
   user_lockout_config: out.optional(out.anyObject("When logins of one name are refused.")),
 });
 
-export function showMount(shown: ShownMount): OutputOf<typeof mountOutput> {
-  const { record, version, trouble, leasesLeft } = shown;
+export function showMount(view: MountView): OutputOf<typeof mountOutput> {
+  const { record, version, trouble, leasesLeft } = view;
   const { config: own, state } = record;
   return {
     accessor: record.accessor,
@@ -88,10 +88,7 @@ export function showMount(shown: ShownMount): OutputOf<typeof mountOutput> {
 }
 
 /** What holds: lifetimes as they come out. */
-export function showTuning(
-  { record }: ShownMount,
-  ttls: ServerTtls,
-): OutputOf<typeof tuningOutput> {
+export function showTuning({ record }: MountView, ttls: ServerTtls): OutputOf<typeof tuningOutput> {
   return {
     default_lease_ttl: Number(defaultTtlOf(record.config, ttls) / SECOND),
     max_lease_ttl: Number(maxTtlOf(record.config, ttls) / SECOND),

@@ -34,8 +34,8 @@ export const mountViewsApi = [
     input: { path: wire.path("path").string("Any path.") },
     output: mountWithPath,
     handler: async (sight, { path }, { caller, namespace }) => {
-      const shown = await sight.serving(caller, namespace, path);
-      return { ...showMount(shown), path: shown.record.path };
+      const view = await sight.serving(caller, namespace, path);
+      return { ...showMount(view), path: view.record.path };
     },
   }),
   endpoint({

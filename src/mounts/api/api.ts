@@ -68,7 +68,7 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         const all = mounts.list(namespace, kind);
         const start = kind === "auth" ? "auth/".length : 0;
         return Object.fromEntries(
-          all.map((shown) => [shown.record.path.slice(start), showMount(shown)]),
+          all.map((view) => [view.record.path.slice(start), showMount(view)]),
         );
       },
     }),
@@ -97,12 +97,12 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       },
       output: out.nothing,
       implied: withPresentType,
-      exists: (mounts, given, { namespace }) => mounts.has(namespace, kind, given["path"] ?? ""),
-      handler: async (mounts, { config = {}, version, ...given }, context) => {
+      exists: (mounts, params, { namespace }) => mounts.has(namespace, kind, params["path"] ?? ""),
+      handler: async (mounts, { config = {}, version, ...input }, context) => {
         const read = readConfig(config);
-        const mount = { ...given, kind, config: read.change, version: version ?? read.version };
+        const mount = { ...input, kind, config: read.change, version: version ?? read.version };
         await mounts.enable(context.namespace, mount, (exists) => context.confirmExists(exists));
-        const wraps = given.sealWrap === true ? [SEAL_WRAP] : [];
+        const wraps = input.sealWrap === true ? [SEAL_WRAP] : [];
         return reply(undefined, { warnings: [...read.warnings, ...wraps] });
       },
     }),
@@ -114,8 +114,8 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       access: access.capability,
       input: { path },
       output: mountOutput,
-      handler: (mounts, given, { namespace }) =>
-        showMount(mounts.read(namespace, kind, given.path)),
+      handler: (mounts, input, { namespace }) =>
+        showMount(mounts.read(namespace, kind, input.path)),
     }),
     endpoint({
       name: `disable${word}`,
@@ -140,10 +140,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
       },
       output: disabling,
       later: true,
-      handler: async (mounts, given, context) => {
-        const { abandon, wait } = given;
+      handler: async (mounts, input, context) => {
+        const { abandon, wait } = input;
         context.allow(ROOM_FOR_WAIT);
-        const left = await mounts.disable(context.namespace, kind, given.path, { abandon, wait });
+        const left = await mounts.disable(context.namespace, kind, input.path, { abandon, wait });
         if (left === null) return reply(undefined);
         const { warnings, leasesLeft, done } = left;
         if (done) return reply(undefined, { warnings });
@@ -170,8 +170,8 @@ function tuneEndpoints(
       access: who,
       input: { path },
       output: tuningOutput,
-      handler: (mounts, given, { namespace }) =>
-        showTuning(mounts.read(namespace, kind, given.path), mounts.ttls),
+      handler: (mounts, input, { namespace }) =>
+        showTuning(mounts.read(namespace, kind, input.path), mounts.ttls),
     }),
     endpoint({
       name: `tune${word}${suffix}`,
@@ -182,8 +182,8 @@ function tuneEndpoints(
       access: who,
       input: { path, ...tuneInput },
       output: out.nothing,
-      handler: async (mounts, given, { namespace }) => {
-        const { path: at, description, options, version, ...config } = given;
+      handler: async (mounts, input, { namespace }) => {
+        const { path: at, description, options, version, ...config } = input;
         const change = { description, options, version, config };
         await mounts.tune(namespace, kind, at, change);
         return undefined;

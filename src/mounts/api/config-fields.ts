@@ -35,15 +35,15 @@ const lockout: Field<JsonObject | undefined> = {
   required: false,
   schema: { type: "object", additionalProperties: true },
   canonical: lockoutOf,
-  read: (given) => (given === undefined || given === null ? undefined : lockoutOf(given)),
+  read: (value) => (value === undefined || value === null ? undefined : lockoutOf(value)),
 };
 
-function lockoutOf(given: JsonValue): JsonObject {
-  if (!isObject(given)) {
+function lockoutOf(value: JsonValue): JsonObject {
+  if (!isObject(value)) {
     throw fieldInvalid("user_lockout_config must be an object");
   }
-  readLockout(given); // refuses what it does not understand
-  return canonicalMembers(given, LOCKOUT_FIELDS);
+  readLockout(value); // refuses what it does not understand
+  return canonicalMembers(value, LOCKOUT_FIELDS);
 }
 
 const tokenTypeText = wire
@@ -52,8 +52,8 @@ const tokenTypeText = wire
   .optional();
 const tokenType: Field<(typeof TOKEN_TYPES)[number] | undefined> = {
   ...fieldOf(tokenTypeText),
-  canonical: (given) => (given === "" ? null : given),
-  read: (given) => tokenTypeText.read(given) || undefined,
+  canonical: (value) => (value === "" ? null : value),
+  read: (value) => tokenTypeText.read(value) || undefined,
 };
 
 const HEADERS = { max: 100 };
@@ -81,13 +81,13 @@ export const CONFIG_FIELDS = {
     .body("passthrough_request_headers")
     .list("Headers of requests that the engine is told of.", {
       ...HEADERS,
-      shown: fold,
+      show: fold,
       caseless: true,
     })
     .optional(),
   allowedResponseHeaders: wire
     .body("allowed_response_headers")
-    .list("Headers that the engine may answer with.", { ...HEADERS, shown: fold, caseless: true })
+    .list("Headers that the engine may answer with.", { ...HEADERS, show: fold, caseless: true })
     .optional(),
   identityTokenKey: wire
     .body("identity_token_key")
@@ -97,7 +97,7 @@ export const CONFIG_FIELDS = {
   lockout,
 };
 
-type Given = {
+type ReadConfig = {
   readonly [K in keyof typeof CONFIG_FIELDS]: ReturnType<(typeof CONFIG_FIELDS)[K]["read"]>;
 };
 
@@ -106,23 +106,23 @@ const config = wire.body("config").object("What can be tuned.").optional();
 /** `config` of a new mount: each member as its field is read. */
 export const configField: Field<JsonObject | undefined> = {
   ...config,
-  canonical: (given) =>
-    isObject(given) ? canonicalMembers(given, Object.values(CONFIG_FIELDS)) : undefined,
+  canonical: (value) =>
+    isObject(value) ? canonicalMembers(value, Object.values(CONFIG_FIELDS)) : undefined,
 };
 
 /** From `config` of a new mount: names that nobody knows are told of, as everywhere. */
-export function readConfig(given: JsonObject): {
+export function readConfig(value: JsonObject): {
   readonly change: ConfigChange;
   readonly version: string | undefined;
   readonly warnings: readonly string[];
 } {
   const entries = Object.entries(CONFIG_FIELDS);
-  const read = entries.map(([key, field]) => [key, field.read(given[field.name])]);
+  const read = entries.map(([key, field]) => [key, field.read(value[field.name])]);
   const known = new Set([...entries.map(([, { name }]) => name), "plugin_version", "options"]);
-  const unknown = Object.keys(given).filter((name) => !known.has(name));
-  const version = wire.body("plugin_version").string("").optional().read(given["plugin_version"]);
+  const unknown = Object.keys(value).filter((name) => !known.has(name));
+  const version = wire.body("plugin_version").string("").optional().read(value["plugin_version"]);
   return {
-    change: Object.fromEntries(read) as Given,
+    change: Object.fromEntries(read) as ReadConfig,
     version,
     warnings: unknown.map((name) => `config has an unknown field, which was ignored: ${name}`),
   };

@@ -6,7 +6,7 @@ import type { RequestContext, Caller, NamespaceRef } from "@holdfast/shared/endp
 import { showMount } from "./api-mount-view.ts";
 import * as failures from "../failures.ts";
 import type { Mounts } from "../mounts.ts";
-import type { ShownMount } from "../ports.ts";
+import type { MountView } from "../ports.ts";
 import type { MoveRecord, Place } from "../moves.ts";
 
 /** What a caller's policies reach. Management tokens are not asked about. */
@@ -33,7 +33,7 @@ export class MountSight {
     namespace: NamespaceRef,
   ): Promise<{ secret: Record<string, JsonObject>; auth: Record<string, JsonObject> }> {
     const reaches = await this.#reachOf(caller, namespace);
-    const shown = (kind: "secret" | "auth") => {
+    const mountsOf = (kind: "secret" | "auth") => {
       const found: Record<string, JsonObject> = {};
       for (const one of this.#options.mounts.list(namespace, kind)) {
         const { path, type, description, options, config } = one.record;
@@ -46,11 +46,11 @@ export class MountSight {
       }
       return found;
     };
-    return { secret: shown("secret"), auth: shown("auth") };
+    return { secret: mountsOf("secret"), auth: mountsOf("auth") };
   }
 
   /** What there is not is told those whose policies reach the place. */
-  async serving(caller: Caller | null, namespace: NamespaceRef, path: string): Promise<ShownMount> {
+  async serving(caller: Caller | null, namespace: NamespaceRef, path: string): Promise<MountView> {
     const segments = path.split("/");
     const found = segments.every(isSegment)
       ? this.#options.mounts.serving(namespace, segments)

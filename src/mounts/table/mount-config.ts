@@ -3,7 +3,7 @@
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
-import { type LockoutConfig, readLockout, shownLockout } from "@holdfast/plugin-sdk/lockout";
+import { type LockoutConfig, readLockout, showLockout } from "@holdfast/plugin-sdk/lockout";
 import * as failures from "../failures.ts";
 import { checkHeaders } from "../passed-headers.ts";
 
@@ -21,7 +21,7 @@ export interface MountConfig {
   readonly identityTokenKey: string;
   /** Of auth mounts. */
   readonly tokenType: TokenType;
-  /** As shownLockout has it; null: as usual. */
+  /** As showLockout has it; null: as usual. */
   readonly lockout: JsonObject | null;
 }
 
@@ -46,28 +46,28 @@ export const DEFAULT_CONFIG: MountConfig = {
 
 export interface ServerTtls {
   readonly usual: Nanos;
-  readonly most: Nanos;
+  readonly max: Nanos;
 }
 
 export type ConfigChange = { readonly [K in keyof MountConfig]?: MountConfig[K] | undefined };
 
 /** With what was given in place of what was there. */
 export function changed(config: MountConfig, change: ConfigChange): MountConfig {
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  const changes = Object.entries(change).filter(([, value]) => value !== undefined);
   const { lockout } = change;
-  const merged = lockout && shownLockout(readLockout(lockout, lockoutOf(config)));
-  return { ...config, ...Object.fromEntries(given), lockout: merged ?? config.lockout };
+  const merged = lockout && showLockout(readLockout(lockout, lockoutOf(config)));
+  return { ...config, ...Object.fromEntries(changes), lockout: merged ?? config.lockout };
 }
 
 export function maxTtlOf({ maxLeaseTtl }: MountConfig, server: ServerTtls): Nanos {
-  return maxLeaseTtl === 0 ? server.most : BigInt(maxLeaseTtl) * SECOND;
+  return maxLeaseTtl === 0 ? server.max : BigInt(maxLeaseTtl) * SECOND;
 }
 
 export function defaultTtlOf(config: MountConfig, server: ServerTtls): Nanos {
   const { defaultLeaseTtl } = config;
   const usual = defaultLeaseTtl === 0 ? server.usual : BigInt(defaultLeaseTtl) * SECOND;
-  const most = maxTtlOf(config, server);
-  return usual < most ? usual : most;
+  const max = maxTtlOf(config, server);
+  return usual < max ? usual : max;
 }
 
 /** In the words of the methods that count. */

@@ -11,8 +11,8 @@ const MAX_PATH = 256;
 const MAX_SEGMENTS = 8;
 
 /** As it is kept: with a slash at the end, below auth/ for those that log people in. */
-export function readMountPath(given: string, kind: MountKind): string {
-  const text = withoutSlashes(given);
+export function readMountPath(path: string, kind: MountKind): string {
+  const text = withoutSlashes(path);
   const problem = problemOf(text);
   if (problem !== null) throw failures.pathRefused(problem);
   return kind === "auth" ? `auth/${text}/` : `${text}/`;
@@ -20,8 +20,8 @@ export function readMountPath(given: string, kind: MountKind): string {
 
 /** Of what is there already. Auth methods are below auth/ in the same table, and other rights are needed
  *  for them: whoever asks for secret engines is never given one. */
-export function readKnownPath(given: string, kind: MountKind): string {
-  const path = readMountPath(given, kind);
+export function readKnownPath(text: string, kind: MountKind): string {
+  const path = readMountPath(text, kind);
   if (kind === "secret" && kindOfPath(path) === "auth") throw failures.pathOfAuth();
   return path;
 }

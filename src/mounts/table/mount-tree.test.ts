@@ -16,7 +16,7 @@ function meets(one: readonly string[], other: readonly string[]): boolean {
 test("a path leads to the mount that it begins with, whatever came and went before", () => {
   const step = fc.record({ path, namespace: fc.constantFrom("root", "team"), add: fc.boolean() });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), path, (steps, asked) => {
+    fc.property(fc.array(step, { maxLength: 40 }), path, (steps, question) => {
       const tree = new MountTree<string>();
       const known = new Map<string, { namespace: string; path: string[] }>();
       for (const { path: at, namespace, add } of steps) {
@@ -36,10 +36,10 @@ test("a path leads to the mount that it begins with, whatever came and went befo
         const expected = [...known].find(
           ([, one]) =>
             one.namespace === namespace &&
-            one.path.length <= asked.length &&
-            meets(one.path, asked),
+            one.path.length <= question.length &&
+            meets(one.path, question),
         );
-        const found = tree.find(namespace, asked);
+        const found = tree.find(namespace, question);
         assert.equal(found?.mount, expected?.[0]);
         assert.equal(found?.taken, expected?.[1].path.length);
       }

@@ -39,17 +39,17 @@ export class MountTypes {
   }
 
   /** Refuses what cannot be; whether its path is free is for a transaction to see. */
-  newRecord({ id }: NamespaceRef, given: NewMount, taken: ReadonlySet<string>): MountRecord {
+  newRecord({ id }: NamespaceRef, mount: NewMount, taken: ReadonlySet<string>): MountRecord {
     const { aliases, fixed, random, ttls } = this.#options;
-    const { kind, config = {}, description = "" } = given;
-    const alias = aliases.get(given.type);
-    const name = alias?.type ?? given.type;
-    const path = readMountPath(given.path === "" ? given.type : given.path, kind);
+    const { kind, config = {}, description = "" } = mount;
+    const alias = aliases.get(mount.type);
+    const name = alias?.type ?? mount.type;
+    const path = readMountPath(mount.path === "" ? mount.type : mount.path, kind);
     if (isProtected(path, kind)) throw failures.pathProtected(path);
     if (fixed.some(({ type }) => type === name)) throw failures.typeFixed(name);
     const type = this.of(kind, name);
     if (type === null) throw failures.typeUnknown(this.#names(kind));
-    checkVersion(type, given.version);
+    checkVersion(type, mount.version);
     const whole = changed(DEFAULT_CONFIG, config);
     checkConfig(whole, ttls);
     return {
@@ -60,10 +60,10 @@ export class MountTypes {
       namespaceId: id,
       path,
       description,
-      options: type.checkOptions({ ...given.options, ...alias?.options }),
+      options: type.checkOptions({ ...mount.options, ...alias?.options }),
       config: whole,
-      local: given.local ?? false,
-      sealWrap: given.sealWrap ?? false,
+      local: mount.local ?? false,
+      sealWrap: mount.sealWrap ?? false,
       created: 0n,
       state: { kind: "active" },
     };
@@ -90,10 +90,10 @@ export function checkVersion(type: EngineType<unknown>, wanted = ""): void {
 export function changedOptions(
   type: EngineType<unknown> | null,
   { options: before, type: name }: MountRecord,
-  given: EngineOptions,
+  options: EngineOptions,
 ): EngineOptions {
   if (type === null) throw failures.notReady(`there is no type ${name} here`);
-  const after = type.checkOptions({ ...before, ...given });
+  const after = type.checkOptions({ ...before, ...options });
   if (JSON.stringify(sortedOptions(after)) === JSON.stringify(sortedOptions(before))) return before;
   const why =
     type.canChangeOptions === undefined

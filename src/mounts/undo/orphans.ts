@@ -10,7 +10,7 @@ import type { Table } from "../table/mount-table.ts";
 import { recordsOf } from "./rollback.ts";
 import { isOrphan } from "./write-ahead.ts";
 
-const MAX_SHOWN = 1000;
+const MAX_LISTED = 1000;
 
 export interface OrphansOptions {
   readonly table: Table;
@@ -33,7 +33,7 @@ export class Orphans {
     let count = 0;
     for (const record of recordsOf(mount)) {
       if (!isOrphan(record, now)) continue;
-      if (++count > MAX_SHOWN) break;
+      if (++count > MAX_LISTED) break;
       const { id, kind, data, created, lastError } = record;
       found[id] = { kind, object: data, created_at: showTime(created), last_error: lastError };
     }

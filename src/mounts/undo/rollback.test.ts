@@ -12,7 +12,7 @@ import { madeMounts, Stage, toyAt } from "../../../tests/support/made/made-mount
 async function staged(stage = new Stage()) {
   const made = await madeMounts(stage);
   await made.mounts.enable(ROOT_NAMESPACE, { kind: "secret", path: "a", type: "toy" });
-  const { writeAhead } = toyAt(made.mounts, "a").given;
+  const { writeAhead } = toyAt(made.mounts, "a").needs;
   const ref = () => made.mounts.find(ROOT_NAMESPACE, ["a"])?.ref ?? null;
   return { ...made, stage, writeAhead, ref };
 }
@@ -84,8 +84,8 @@ test("failures are tried after 1, 2, 4 … minutes, an hour at most, and after a
   const before = times.length;
   await walk(2n * DAY);
   assert.equal(times.length - before, 8);
-  const told = world.lines.filter((line) => line.includes("[ERROR]") && line.includes("orphan"));
-  assert.ok(told.length >= 2 && told.length <= 4, `once a day: ${told.length}`);
+  const logged = world.lines.filter((line) => line.includes("[ERROR]") && line.includes("orphan"));
+  assert.ok(logged.length >= 2 && logged.length <= 4, `once a day: ${logged.length}`);
   await mounts.orphans.forget(ref(), id);
   assert.deepEqual(mounts.orphans.list(ref()).keys, []);
 });
@@ -165,11 +165,11 @@ test("nothing begins in a mount that is being disabled", async () => {
   stage.leases.set(uuid, 1);
   let letGo = () => {};
   stage.revoking = () => new Promise((resolve) => (letGo = () => resolve()));
-  const asked = mounts.disable(ROOT_NAMESPACE, "secret", "a", { abandon: false });
+  const disabling = mounts.disable(ROOT_NAMESPACE, "secret", "a", { abandon: false });
   await until(() => stage.order.includes("revoke"));
   await assert.rejects(writeAhead.begin("thing", {}), refused("mount-gone"));
   letGo();
-  assert.deepEqual(await asked, { done: true, leasesLeft: 0, warnings: [] });
+  assert.deepEqual(await disabling, { done: true, leasesLeft: 0, warnings: [] });
 });
 
 test("what a revocation leaves behind is seen at once, said once, and tried ever more seldom", async () => {

@@ -22,7 +22,7 @@ const MIN_UNDOING: Nanos = 10n * SECOND; // in less hardly anything succeeds; it
 const MIN_AGE: Nanos = 10n * MINUTE;
 const JOB_DEADLINE: Nanos = MINUTE;
 const LONGEST_PAUSE: Nanos = HOUR;
-const TOLD_EVERY: Nanos = DAY;
+const REPORT_EVERY: Nanos = DAY;
 const AT_ONCE = 16; // mounts
 
 export interface RollbackOptions {
@@ -161,15 +161,15 @@ export class Rollback {
     const { clock } = this.#options;
     const now = clock.now();
     const end = clock.elapsed() + UNDOING_DEADLINE;
-    const leastAge = type?.leastUndoAge ?? MIN_AGE;
-    const most = least(type?.jobDeadline ?? JOB_DEADLINE, LONGEST_UNDOING);
+    const minAge = type?.minUndoAge ?? MIN_AGE;
+    const max = shorter(type?.jobDeadline ?? JOB_DEADLINE, LONGEST_UNDOING);
     let orphans = 0;
     for (const record of recordsOf(mount)) {
       if (signal.aborted) return;
-      const due = record.created + leastAge <= now && record.nextTry <= now;
+      const due = record.created + minAge <= now && record.nextTry <= now;
       const left = end - clock.elapsed();
       if (due && left >= MIN_UNDOING) {
-        await this.#undo(mount, record, { length: least(most, left), signal });
+        await this.#undo(mount, record, { length: shorter(max, left), signal });
       }
       if (isOrphan(mount.writeAhead.get(record.id), now)) orphans++;
     }
@@ -206,7 +206,7 @@ export class Rollback {
     const grown = MINUTE * 2n ** BigInt(Math.min(record.tries, 9));
     const longest = orphan ? ORPHAN_PAUSE : LONGEST_PAUSE;
     const pause = grown < longest ? grown : longest;
-    const tell = orphan && now - record.toldAt >= TOLD_EVERY;
+    const tell = orphan && now - record.reportedAt >= REPORT_EVERY;
     const { path, accessor } = mount.record;
     const fields = { path, accessor, id: record.id, kind: record.kind, cause };
     if (tell) log.error("something made outside cannot be removed; it is an orphan", fields);
@@ -217,7 +217,7 @@ export class Rollback {
       failedSince,
       nextTry: now + pause,
       lastError: cause,
-      toldAt: tell ? now : record.toldAt,
+      reportedAt: tell ? now : record.reportedAt,
     });
   }
 }
@@ -239,7 +239,7 @@ function isConcerned({ type, record, opened }: Mount): boolean {
   return opened === null || type.undo !== undefined || type.periodic !== undefined;
 }
 
-function least(a: Nanos, b: Nanos): Nanos {
+function shorter(a: Nanos, b: Nanos): Nanos {
   return a < b ? a : b;
 }
 

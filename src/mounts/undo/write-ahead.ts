@@ -19,7 +19,7 @@ export interface NotedRecord extends WriteAheadRecord {
   readonly nextTry: Instant;
   readonly lastError: string;
   /** When the log last told of it as an orphan. */
-  readonly toldAt: Instant;
+  readonly reportedAt: Instant;
 }
 
 interface Stored {
@@ -109,14 +109,14 @@ export class WriteAheadLog implements WriteAhead {
 
   get(id: string): NotedRecord | null {
     const found = this.#options.view.get(id, writeAheadCodec);
-    return found === null ? null : shown(id, found);
+    return found === null ? null : noted(id, found);
   }
 
   page(after: string | undefined): NotedRecord[] {
     const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
     return this.#options.view
       .records("", writeAheadCodec, page)
-      .map(({ key, value }) => shown(key, value));
+      .map(({ key, value }) => noted(key, value));
   }
 
   get isEmpty(): boolean {
@@ -128,11 +128,11 @@ export class WriteAheadLog implements WriteAhead {
     await this.#options.view.write((tx) => {
       const found = tx.get(record.id, writeAheadCodec);
       if (found === null) return;
-      const { tries, failedSince, nextTry, lastError, toldAt } = record;
+      const { tries, failedSince, nextTry, lastError, reportedAt } = record;
       const since = failedSince === null ? null : String(failedSince);
       const error = lastError.slice(0, MAX_ERROR);
       const state = { tries, failedSince: since, nextTry: String(nextTry), lastError: error };
-      tx.put(record.id, { ...found, ...state, toldAt: String(toldAt) }, writeAheadCodec);
+      tx.put(record.id, { ...found, ...state, toldAt: String(reportedAt) }, writeAheadCodec);
     });
   }
 }
@@ -152,7 +152,7 @@ function nameOf(kind: string, data: JsonObject): string {
   return uuidOfDigits(digest.slice(0, 32));
 }
 
-function shown(id: string, stored: Stored): NotedRecord {
+function noted(id: string, stored: Stored): NotedRecord {
   const { kind, data, failedSince = null } = stored;
   return {
     id,
@@ -163,6 +163,6 @@ function shown(id: string, stored: Stored): NotedRecord {
     failedSince: failedSince === null ? null : BigInt(failedSince),
     nextTry: BigInt(stored.nextTry ?? 0),
     lastError: stored.lastError ?? "",
-    toldAt: BigInt(stored.toldAt ?? 0),
+    reportedAt: BigInt(stored.toldAt ?? 0),
   };
 }

@@ -12,7 +12,7 @@ import { absent } from "../failures.ts";
 import type { GoverningChange, GoverningPolicies } from "./governing-policies.ts";
 import type { GoverningRecord } from "./governing-record.ts";
 import { listing, named, part, whole } from "../policy-fields.ts";
-import { more, openPage, SHOWN } from "../policy-pages.ts";
+import { more, openPage, PAGE_BOUNDS } from "../policy-pages.ts";
 import { egpList, egpOf, guardedBy, rgpOf, shapes, trials } from "../policy-view.ts";
 
 const endpoint = endpointsOf<GoverningPolicies>();
@@ -90,8 +90,8 @@ export const governingApi = [
     handler: (policies, page, { namespace }) => {
       const names = policies.names("egp", namespace.id, page);
       const open = (name: string) => policies.read("egp", namespace.id, name);
-      const { keys, shown, next } = atOnce(openPage(names, open, guardedBy, SHOWN));
-      return reply({ keys, name_path_map: shown, key_info: shown }, more(next));
+      const { keys, documents, next } = atOnce(openPage(names, open, guardedBy, PAGE_BOUNDS));
+      return reply({ keys, name_path_map: documents, key_info: documents }, more(next));
     },
   }),
   ...listEndpoints({

@@ -68,12 +68,14 @@ test("the index finds what a look at every path finds", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 6 });
   const path = fc.record({ path: text, glob: fc.boolean() });
   fc.assert(
-    fc.property(fc.array(path, { maxLength: 12 }), text, (paths, asked) => {
+    fc.property(fc.array(path, { maxLength: 12 }), text, (paths, wanted) => {
       const entries = paths.map((each, value) => ({ path: each, value }));
       const naive = entries.filter(({ path: each }) =>
-        each.glob ? asked.startsWith(each.path) : each.path === asked || `${each.path}/` === asked,
+        each.glob
+          ? wanted.startsWith(each.path)
+          : each.path === wanted || `${each.path}/` === wanted,
       );
-      const found = EgpIndex.of(entries).matching(asked);
+      const found = EgpIndex.of(entries).matching(wanted);
       assert.deepEqual(
         found.map(({ value }) => value).toSorted((a, b) => a - b),
         naive.map(({ value }) => value),

@@ -20,9 +20,9 @@ export interface EgpMatch<T> {
 }
 
 /** Trimmed, without one leading `/`, each once, in the order given. */
-export function readEgpPaths(given: readonly string[]): readonly EgpPath[] {
+export function readEgpPaths(texts: readonly string[]): readonly EgpPath[] {
   const paths = new Map<string, EgpPath>();
-  for (const item of given) {
+  for (const item of texts) {
     const trimmed = item.trim();
     const path = trimmed.startsWith("/") ? trimmed.slice(1) : trimmed;
     if (path === "") continue;

@@ -6,7 +6,7 @@ import { showName } from "../../document/document-failure.ts";
 import { readEgpPaths, showEgpPath } from "./egp-paths.ts";
 import { type RulePlaces, spellingProblem } from "../rule-places.ts";
 
-const MOST = 100; // an answer is read by people
+const MAX_WARNINGS = 100; // an answer is read by people
 
 /** What there is to be governed. */
 export interface GovernedPlaces extends Pick<RulePlaces, "spellingOf"> {
@@ -16,21 +16,21 @@ export interface GovernedPlaces extends Pick<RulePlaces, "spellingOf"> {
 }
 
 export function egpWarnings(
-  given: readonly string[],
+  texts: readonly string[],
   namespaceId: string,
   places: GovernedPlaces,
 ): string[] {
   const warnings: string[] = [];
-  for (const egp of readEgpPaths(given)) {
+  for (const egp of readEgpPaths(texts)) {
     const segments = egp.path.split("/");
     // It may go on, or is empty where the path is that of a list.
     if (egp.glob || segments.at(-1) === "") segments.pop();
-    const shown = showEgpPath(egp);
+    const display = showEgpPath(egp);
     const problem =
-      spellingProblem(shown, namespaceId, places) ??
+      spellingProblem(display, namespaceId, places) ??
       places.ungoverned(namespaceId, segments, !egp.glob);
-    if (problem !== null) warnings.push(`path ${showName(shown)}: ${problem}`);
-    if (warnings.length >= MOST) break;
+    if (problem !== null) warnings.push(`path ${showName(display)}: ${problem}`);
+    if (warnings.length >= MAX_WARNINGS) break;
   }
   return warnings;
 }

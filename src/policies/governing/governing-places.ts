@@ -180,9 +180,9 @@ export class GoverningPlaces {
 }
 
 /** Checked when it was written: what does not read now is damage, and nobody is let past it. */
-function pathsOf(name: string, given: readonly string[]): readonly EgpPath[] {
+function pathsOf(name: string, texts: readonly string[]): readonly EgpPath[] {
   try {
-    return readEgpPaths(given);
+    return readEgpPaths(texts);
   } catch {
     throw failures.recordDamaged(name);
   }

@@ -189,10 +189,10 @@ test("T-C02: a change counts for the next request", async () => {
 test("what is written while a namespace is read is not lost", async () => {
   const room = await made();
   for (let i = 0; i < 250; i++) await write(room, "egp", `other-${i}`, ["elsewhere"]);
-  const asked = found(room, null, "secret/a");
+  const answering = found(room, null, "secret/a");
   await write(room, "egp", "hours", ["secret/*"]);
   await remove(room, "egp", "other-249");
-  await asked; // came before it was acknowledged: may or may not know it
+  await answering; // came before it was acknowledged: may or may not know it
   assert.equal(await found(room, null, "secret/a"), "egp root/hours");
   assert.equal((await found(room, null, "elsewhere")).split(", ").length, 249);
 });

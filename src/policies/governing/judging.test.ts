@@ -71,12 +71,12 @@ test("it is denied exactly if a hard one failed, or a soft one without an overri
   const level = fc.constantFrom<EnforcementLevel>(ADVISORY, SOFT, HARD);
   const verdicts = fc.array(fc.tuple(level, fc.boolean()), { maxLength: 8 });
   fc.assert(
-    fc.property(verdicts, fc.boolean(), (given, override) => {
-      const all = given.map(([one, passed]) => judged(one, passed));
-      const failed = (wanted: string) => given.some(([one, ok]) => one === wanted && !ok);
+    fc.property(verdicts, fc.boolean(), (rows, override) => {
+      const all = rows.map(([one, passed]) => judged(one, passed));
+      const failed = (wanted: string) => rows.some(([one, ok]) => one === wanted && !ok);
       const { allowed: passes, results, denial } = conclude(all, { override, trace: true });
       assert.equal(passes, !failed(HARD) && (override || !failed(SOFT)));
-      assert.equal(results.length, given.length);
+      assert.equal(results.length, rows.length);
       assert.equal(denial === "", passes);
     }),
   );

@@ -46,7 +46,7 @@ export function programInput(request: GovernedRequest, headers: readonly string[
       data: request.data,
       remoteAddress: remote.address,
       remotePort: remote.port,
-      headers: shownHeaders(request, headers),
+      headers: showHeaders(request, headers),
       wrapTtl: request.wrapTtl,
       policyOverride: request.override,
       unauthenticated: caller === null,
@@ -61,13 +61,13 @@ export function programInput(request: GovernedRequest, headers: readonly string[
 }
 
 /** Each value by itself, however they came: in several headers or with commas between (T-A21). */
-function shownHeaders(request: GovernedRequest, names: readonly string[]) {
-  const shown: Record<string, readonly string[]> = {};
+function showHeaders(request: GovernedRequest, names: readonly string[]) {
+  const visible: Record<string, readonly string[]> = {};
   for (const name of names) {
-    const given = request.header(name);
-    if (given !== undefined) shown[name] = given.split(",").map((value) => value.trim());
+    const header = request.header(name);
+    if (header !== undefined) visible[name] = header.split(",").map((value) => value.trim());
   }
-  return shown;
+  return visible;
 }
 
 /** Until there are replicas. */

@@ -15,7 +15,7 @@ import type { PolicyRecord } from "../policy-record.ts";
 import { readPolicyText, slicedPolicyText } from "../policy-text.ts";
 import type { StoredPolicies } from "../rights.ts";
 
-export interface GivenDocument {
+export interface TrialDocument {
   readonly kind: "acl" | "rgp" | "egp";
   readonly name: string;
   readonly text: string;
@@ -31,7 +31,7 @@ export interface TrialDocuments extends Tried {
 }
 
 export async function readTrialDocuments(
-  given: readonly GivenDocument[],
+  documents: readonly TrialDocument[],
   namespace: NamespaceRef,
   load: () => Promise<Programs>,
   pace: Pace,
@@ -40,7 +40,7 @@ export async function readTrialDocuments(
   const programs = new Map<Governor, Trial>();
   const rgps: Governor[] = [];
   const egps: { path: Tried["egps"][number]["path"]; value: Governor }[] = [];
-  for (const { kind, name: spelt, text, level, paths } of given) {
+  for (const { kind, name: spelt, text, level, paths } of documents) {
     const name = policyName(spelt.trim());
     if (name === null) throw failures.nameInvalid();
     if (kind === "acl") {

@@ -16,7 +16,7 @@ const endpoint = endpointsOf<CapabilityQueries>();
 
 const MAX_SECRET = 8192;
 
-const asked = {
+const fields = {
   paths: wire
     .body("paths", { aliases: ["path"] })
     .list("Paths, relative to the namespace of the request.", { form: withoutFirstSlash })
@@ -54,14 +54,14 @@ export const capabilitiesApi = [
         .body("token")
         .secret("Secret of the token.", { max: MAX_SECRET, form: foldedUuid })
         .optional(),
-      ...asked,
+      ...fields,
       explain,
     },
     output: words,
     handler: (queries, { secret, ...input }, of) => {
-      const given = secret?.reveal() ?? "";
-      if (given === "") throw failures.tokenMissing();
-      return told(queries, of, input, () => queries.bySecret(given, of.namespace));
+      const credential = secret?.reveal() ?? "";
+      if (credential === "") throw failures.tokenMissing();
+      return answerFor(queries, of, input, () => queries.bySecret(credential, of.namespace));
     },
   }),
   endpoint({
@@ -75,13 +75,13 @@ export const capabilitiesApi = [
         .body("accessor")
         .string("Accessor of the token.", { form: foldedUuid })
         .optional(),
-      ...asked,
+      ...fields,
       explain,
     },
     output: words,
     handler: (queries, { accessor = "", ...input }, of) => {
       if (accessor === "") throw failures.accessorMissing();
-      return told(queries, of, input, () => queries.byAccessor(accessor, of.namespace));
+      return answerFor(queries, of, input, () => queries.byAccessor(accessor, of.namespace));
     },
   }),
   endpoint({
@@ -90,9 +90,9 @@ export const capabilitiesApi = [
     path: "/sys/capabilities-self",
     summary: "Tell what the caller's own token may do on paths.",
     access: access.capability,
-    input: asked,
+    input: fields,
     output: words,
-    handler: (queries, input, of) => told(queries, of, input, () => queries.self(of)),
+    handler: (queries, input, of) => answerFor(queries, of, input, () => queries.self(of)),
   }),
   endpoint({
     name: "resultantAcl",
@@ -107,14 +107,14 @@ export const capabilitiesApi = [
       const found = await queries.all(queries.self(of), of.namespace);
       const exact = found?.rules.filter((rule) => rule.exact) ?? [];
       const glob = found?.rules.filter((rule) => !rule.exact) ?? [];
-      const shown: OutputOf<typeof resultant> = {
+      const output: OutputOf<typeof resultant> = {
         root: found === null,
         chroot_namespace: "",
         exact_paths: byPath(exact),
         glob_paths: byPath(glob),
       };
       const warnings = found?.more === true ? ["there are more rules than one answer shows"] : [];
-      return reply(shown, { warnings });
+      return reply(output, { warnings });
     },
   }),
 ];
@@ -124,7 +124,7 @@ interface Input {
   readonly explain?: boolean;
 }
 
-async function told(
+async function answerFor(
   queries: CapabilityQueries,
   of: RequestContext,
   input: Input,
@@ -140,18 +140,18 @@ async function told(
   if (only !== undefined && capabilities.length === 1) data["capabilities"] = only.words;
   if (input.explain === true) {
     data["explain"] = Object.fromEntries(
-      capabilities.map(({ path, decider }) => [path, decider === null ? null : shownRule(decider)]),
+      capabilities.map(({ path, decider }) => [path, decider === null ? null : showRule(decider)]),
     );
   }
   return reply(data, { warnings });
 }
 
-function shownRule({ label, policies }: Decider): JsonObject {
+function showRule({ label, policies }: Decider): JsonObject {
   return { rule: label, policies: policies.map((place) => ({ ...place })) };
 }
 
-function byPath(shown: readonly { readonly label: string; readonly words: readonly string[] }[]) {
+function byPath(rows: readonly { readonly label: string; readonly words: readonly string[] }[]) {
   return Object.fromEntries(
-    shown.map(({ label, words: capabilities }) => [label, { capabilities }]),
+    rows.map(({ label, words: capabilities }) => [label, { capabilities }]),
   );
 }

@@ -14,7 +14,7 @@ import * as failures from "../failures.ts";
 import { ENFORCEMENT_LEVELS } from "../governing/governing-record.ts";
 import type { Inspected, Inspection } from "./inspection.ts";
 import type { Judged } from "../governing/judging.ts";
-import type { GivenDocument } from "../governing/trial-documents.ts";
+import type { TrialDocument } from "../governing/trial-documents.ts";
 
 const endpoint = endpointsOf<Inspection>();
 
@@ -87,24 +87,24 @@ const time: Field<Instant | null> = {
   required: false,
   schema: { type: "string", format: "date-time", description: TIME },
   canonical: canonicalTime,
-  read: (given) => parseTime(given),
+  read: (value) => parseTime(value),
 };
 
 const DOCUMENTS =
   "Documents that are tried and not stored, each in place of the stored one of its name: type, name, " +
   "policy, and for rgp and egp enforcement_level and paths.";
-const documents: Field<readonly GivenDocument[]> = {
+const documents: Field<readonly TrialDocument[]> = {
   source: "body",
   name: "documents",
   help: DOCUMENTS,
   secret: false,
   required: false,
   schema: { type: "array", items: { type: "object" }, description: DOCUMENTS },
-  canonical: (given) =>
-    readDocuments(given).map(({ kind, name, text, level, paths }) => {
+  canonical: (value) =>
+    readDocuments(value).map(({ kind, name, text, level, paths }) => {
       return { type: kind, name, policy: text, enforcement_level: level, paths };
     }),
-  read: (given) => readDocuments(given ?? []),
+  read: (value) => readDocuments(value ?? []),
 };
 
 export const inspectionApi = [
@@ -158,12 +158,12 @@ export const inspectionApi = [
         remote: { address: address ?? context.remote.address, port: port ?? context.remote.port },
         wrapTtl: wrapTtl === 0n ? null : wrapTtl,
       });
-      return shown(found, inspection.above(context.caller));
+      return showInspected(found, inspection.above(context.caller));
     },
   }),
 ];
 
-function shown(found: Inspected, above: ReadonlySet<string>): OutputOf<typeof inspected> {
+function showInspected(found: Inspected, above: ReadonlySet<string>): OutputOf<typeof inspected> {
   const { explanation } = found;
   return {
     allowed: found.allowed,
@@ -236,9 +236,9 @@ function programStep(
   };
 }
 
-function readDocuments(given: JsonValue): readonly GivenDocument[] {
-  if (!Array.isArray(given) || given.length > MAX_DOCUMENTS) throw failures.documentsInvalid();
-  return given.map((one: JsonValue) => {
+function readDocuments(value: JsonValue): readonly TrialDocument[] {
+  if (!Array.isArray(value) || value.length > MAX_DOCUMENTS) throw failures.documentsInvalid();
+  return value.map((one: JsonValue) => {
     if (!isObject(one)) throw failures.documentsInvalid();
     const { type, name, policy: text, paths = ["*"] } = one;
     const level = one["enforcement_level"] ?? "hard-mandatory";

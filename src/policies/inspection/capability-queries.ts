@@ -138,12 +138,12 @@ export class CapabilityQueries {
     if (caller.type === "management") return null;
     const acl = await this.#options.rights.aclOf(caller, namespace);
     const rules = acl?.all().take(MAX_RULES) ?? [];
-    const shown = Array.from(rules, (rule) => ({
+    const visible = Array.from(rules, (rule) => ({
       label: labelOf(rule.pattern, false),
       exact: rule.pattern.kind === "exact",
       words: grantedBy(rule),
     }));
-    return { rules: shown, more: (acl?.rules ?? 0) > MAX_RULES };
+    return { rules: visible, more: (acl?.rules ?? 0) > MAX_RULES };
   }
 
   // --- inside ---
@@ -180,9 +180,9 @@ export class CapabilityQueries {
     return (await this.#options.governing.applying(caller, namespace, path)).length > 0;
   }
 
-  #placeOf(base: NamespaceRef, given: string): Place {
-    if (given.length > MAX_PATH) return { namespace: base, path: given };
-    const segments = (given.startsWith("/") ? given.slice(1) : given).split("/");
+  #placeOf(base: NamespaceRef, text: string): Place {
+    if (text.length > MAX_PATH) return { namespace: base, path: text };
+    const segments = (text.startsWith("/") ? text.slice(1) : text).split("/");
     const { namespace, taken } = this.#options.namespaces.resolve(base, segments);
     const rest = segments.slice(taken);
     return { namespace, path: this.#options.canonical(namespace, rest).join("/") };

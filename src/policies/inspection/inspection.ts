@@ -24,7 +24,7 @@ import { conclude, type Judged } from "../governing/judging.ts";
 import { type Home, programInput } from "../governing/program-request.ts";
 import { Rights, type StoredPolicies } from "../rights.ts";
 import {
-  type GivenDocument,
+  type TrialDocument,
   readTrialDocuments,
   type TrialDocuments,
   withTrials,
@@ -91,7 +91,7 @@ export interface DescribedRequest {
   readonly time: Instant | null;
   readonly wrapTtl: Nanos | null;
   readonly override: boolean;
-  readonly documents: readonly GivenDocument[];
+  readonly documents: readonly TrialDocument[];
 }
 
 export interface Inspected {
@@ -125,12 +125,12 @@ export class Inspection {
     return this.#options.governing.above(asker?.namespace ?? null);
   }
 
-  async inspect(from: NamespaceRef, given: DescribedRequest): Promise<Inspected> {
+  async inspect(from: NamespaceRef, request: DescribedRequest): Promise<Inspected> {
     const { governing } = this.#options;
-    const { operation } = given;
-    const place = this.#place(from, given);
-    const data = this.#options.dataAt(place.namespace, place.segments, operation, given.data);
-    const described = { ...given, data };
+    const { operation } = request;
+    const place = this.#place(from, request);
+    const data = this.#options.dataAt(place.namespace, place.segments, operation, request.data);
+    const described = { ...request, data };
     const load = () => governing.programs();
     const documents = await readTrialDocuments(described.documents, from, load, this.#options);
     const declared = this.#options.declared(place.namespace, place.segments, operation);
@@ -142,7 +142,7 @@ export class Inspection {
 
     const early = withoutPolicies(caller, place.namespace, declared, described);
     if (early !== null) return { ...base, ...early };
-    const asked = (needed: boolean) =>
+    const explained = (needed: boolean) =>
       caller === null
         ? null
         : this.#explain(caller, place, described, documents, {
@@ -150,7 +150,7 @@ export class Inspection {
             fields: declared?.byName,
           });
     const isFree = caller?.type === "management";
-    const explanation = kind === "capability" && !isFree ? await asked(sudo) : null;
+    const explanation = kind === "capability" && !isFree ? await explained(sudo) : null;
     if (explanation?.allowed === false) {
       return { ...base, allowed: false, reason: explanation.reason, explanation };
     }
@@ -162,7 +162,7 @@ export class Inspection {
         ? []
         : await governing.evaluate(policies, this.#inputOf(place, caller, described), { trials });
     const mayOverride = async () =>
-      !governing.overrideNeedsSudo || isFree || (await asked(true))?.allowed === true;
+      !governing.overrideNeedsSudo || isFree || (await explained(true))?.allowed === true;
     const override = described.override && (await mayOverride());
     const { allowed, overrideNeeded } = conclude(judged, { override, trace: false });
     const reason = allowed
@@ -187,8 +187,8 @@ export class Inspection {
     return { namespace, segments, path: `${segments.join("/")}${slash}` };
   }
 
-  #namespaceBelow(from: NamespaceRef, given: string): NamespaceRef {
-    const below = withoutSlashes(given);
+  #namespaceBelow(from: NamespaceRef, text: string): NamespaceRef {
+    const below = withoutSlashes(text);
     if (below === "") return from;
     const path = from.path === "" ? below : `${from.path}/${below}`;
     const found = this.#options.namespaces.named(path);

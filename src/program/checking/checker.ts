@@ -87,7 +87,7 @@ export class Checker {
   #depth(node: Node): number {
     const rule = this.#ruleOf(node);
     if (rule !== null) return rule.depth + 1;
-    return 1 + childrenOf(node).reduce((most, child) => Math.max(most, this.#depth(child)), 0);
+    return 1 + childrenOf(node).reduce((max, child) => Math.max(max, this.#depth(child)), 0);
   }
 
   #ruleOf(node: Node): KnownRule | null {
@@ -124,10 +124,10 @@ export class Checker {
       this.#kindOf(key);
       this.#kindOf(value);
       if (key.kind !== "constant") continue;
-      const shown = shownKey(key.value);
+      const display = showKey(key.value);
       // Told at write where it stands there; 0 and 0u are one.
-      if (seen.has(shown)) throw wrongType(this.#source, key.at, "a map has this key twice");
-      seen.add(shown);
+      if (seen.has(display)) throw wrongType(this.#source, key.at, "a map has this key twice");
+      seen.add(display);
     }
   }
 
@@ -267,13 +267,16 @@ export class Checker {
       return this.#member(whole, key);
     }
     const target = node.target === null ? null : this.#kindOf(node.target);
-    const given = args.map((arg) => this.#kindOf(arg));
-    if ((name === "_==_" || name === "_!=_") && !comparable(given[0] ?? "any", given[1] ?? "any")) {
+    const argumentKinds = args.map((arg) => this.#kindOf(arg));
+    if (
+      (name === "_==_" || name === "_!=_") &&
+      !comparable(argumentKinds[0] ?? "any", argumentKinds[1] ?? "any")
+    ) {
       const { line, column } = this.#source.positionAt(at);
-      const sides = given.join(" and ");
+      const sides = argumentKinds.join(" and ");
       this.#warnings.push(`${line}:${column}: ${sides} are never equal`);
     }
-    return resultOf(this.#source, { name, target, given, at });
+    return resultOf(this.#source, { name, target, kinds: argumentKinds, at });
   }
 }
 
@@ -294,7 +297,7 @@ function kindOfConstant(value: unknown): Kind {
 }
 
 /** Numbers of all kinds are one key if they are equal. */
-function shownKey(key: Constant): string {
+function showKey(key: Constant): string {
   if (typeof key === "string") return `"${key}`;
   return key !== null && typeof key === "object" && "unsigned" in key
     ? `${key.unsigned}`

@@ -140,12 +140,12 @@ export const CALLABLE: readonly string[] = [
 function readRow(row: string): Signature[] {
   const [, target, name = "", args = "", result = ""] =
     /^(?:([a-z|]+)\.)?(.+?)\((.*)\) ([a-z]+)$/.exec(row) ?? [];
-  const given = target === undefined ? null : kindsOf(target);
+  const kinds = target === undefined ? null : kindsOf(target);
   if (args === "ordered") {
-    return ORDERED.map((pair) => ({ name, target: given, args: pair, result: kindOf(result) }));
+    return ORDERED.map((pair) => ({ name, target: kinds, args: pair, result: kindOf(result) }));
   }
   const all = args === "" ? [] : args.split(", ").map(kindsOf);
-  return [{ name, target: given, args: all, result: kindOf(result) }];
+  return [{ name, target: kinds, args: all, result: kindOf(result) }];
 }
 
 function kindsOf(text: string): Kind[] {
@@ -157,8 +157,8 @@ function kindOf(text: string): Kind {
   return text;
 }
 
-function fits(accepted: readonly Kind[], given: Kind): boolean {
-  return given === "any" || accepted.includes("any") || accepted.includes(given);
+function fits(accepted: readonly Kind[], kind: Kind): boolean {
+  return kind === "any" || accepted.includes("any") || accepted.includes(kind);
 }
 
 /** `string.contains(string)`, or the sign of an operator with its sides. */
@@ -176,12 +176,15 @@ export interface Called {
   readonly name: string;
   /** Null: not called as a method. */
   readonly target: Kind | null;
-  readonly given: readonly Kind[];
+  readonly kinds: readonly Kind[];
   readonly at: number;
 }
 
 /** The kind of what it gives; "any" if that depends on what is not known. */
-export function resultOf(source: SourceText, { name, target, given, at }: Called): Kind {
+export function resultOf(
+  source: SourceText,
+  { name, target, kinds: argumentKinds, at }: Called,
+): Kind {
   const signatures = SIGNATURES.get(name);
   if (signatures === undefined) {
     throw unknown(source, at, "function", name, CALLABLE);
@@ -190,12 +193,12 @@ export function resultOf(source: SourceText, { name, target, given, at }: Called
     (row) =>
       (row.target === null) === (target === null) &&
       (row.target === null || fits(row.target, target ?? "any")) &&
-      row.args.length === given.length &&
-      row.args.every((kinds, i) => fits(kinds, given[i] ?? "any")),
+      row.args.length === argumentKinds.length &&
+      row.args.every((kinds, i) => fits(kinds, argumentKinds[i] ?? "any")),
   );
   const [first, ...others] = fitting;
   if (first === undefined) {
-    const sides = [...(target === null ? [] : [target]), ...given].join(", ");
+    const sides = [...(target === null ? [] : [target]), ...argumentKinds].join(", ");
     const accepted = signatures.map(showSignature).join("; ");
     throw wrongType(
       source,

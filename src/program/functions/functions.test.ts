@@ -228,8 +228,8 @@ test("the parts of a time are those of the wall clock, wherever the server stand
           timeStyle: "medium",
         });
         const pad = (value: number) => String(value).padStart(2, "0");
-        const shown = `${pad(clock.day)}/${pad(clock.month + 1)}/${clock.year}, ${pad(clock.hour)}:${pad(clock.minute)}:${pad(clock.second)}`;
-        assert.equal(shown, date.format(seconds * 1000));
+        const expected = `${pad(clock.day)}/${pad(clock.month + 1)}/${clock.year}, ${pad(clock.hour)}:${pad(clock.minute)}:${pad(clock.second)}`;
+        assert.equal(expected, date.format(seconds * 1000));
         const weekday = new Intl.DateTimeFormat("en-US", { timeZone: zone, weekday: "short" });
         const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
         assert.equal(days[clock.weekday], weekday.format(seconds * 1000));

@@ -11,10 +11,10 @@ export function matchesPath(rule: string, path: string): boolean {
   if (kind === "exact") return path === text;
   if (kind === "prefix") return path.startsWith(text);
   const wanted = text.split("/");
-  const given = path.split("/");
-  if (star ? given.length < wanted.length : given.length !== wanted.length) return false;
+  const segments = path.split("/");
+  if (star ? segments.length < wanted.length : segments.length !== wanted.length) return false;
   return wanted.every((segment, i) => {
-    const there = given[i] ?? "";
+    const there = segments[i] ?? "";
     if (star && i === wanted.length - 1) return there.startsWith(segment);
     return segment === "+" || segment === there;
   });

@@ -98,8 +98,8 @@ class Zone {
 
   /** The seconds that a clock there shows, counted as if it were one of UTC. */
   #local(seconds: number): number {
-    const shown = this.#format.format(seconds * 1000);
-    const parts = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(shown);
+    const text = this.#format.format(seconds * 1000);
+    const parts = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(text);
     if (parts === null) throw new Problem("this time has no date in that zone");
     const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = parts
       .slice(1)

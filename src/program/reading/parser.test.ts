@@ -17,7 +17,7 @@ function parsed(text: string): Node {
 
 // One text for each tree, without places: what both parsers are brought to.
 
-function shownConstant(value: Constant): string {
+function showConstant(value: Constant): string {
   if (typeof value === "bigint") return `${value}`;
   if (typeof value === "number") return `double ${value}`;
   if (value instanceof Uint8Array) return `bytes ${value.join(" ")}`;
@@ -25,29 +25,29 @@ function shownConstant(value: Constant): string {
   return JSON.stringify(value);
 }
 
-function shown(node: Node): string {
-  const all = (nodes: readonly Node[]) => nodes.map(shown).join(", ");
+function showNode(node: Node): string {
+  const all = (nodes: readonly Node[]) => nodes.map(showNode).join(", ");
   switch (node.kind) {
     case "constant":
-      return shownConstant(node.value);
+      return showConstant(node.value);
     case "name":
       return node.name;
     case "select":
-      return `${shown(node.operand)}.${node.field}`;
+      return `${showNode(node.operand)}.${node.field}`;
     case "has":
-      return `has(${shown(node.operand)}.${node.field})`;
+      return `has(${showNode(node.operand)}.${node.field})`;
     case "list":
       return `[${all(node.elements)}]`;
     case "map":
-      return `{${node.entries.map(({ key, value }) => `${shown(key)}: ${shown(value)}`).join(", ")}}`;
+      return `{${node.entries.map(({ key, value }) => `${showNode(key)}: ${showNode(value)}`).join(", ")}}`;
     case "call":
-      return `${node.target === null ? "" : `${shown(node.target)}.`}${node.name}(${all(node.args)})`;
+      return `${node.target === null ? "" : `${showNode(node.target)}.`}${node.name}(${all(node.args)})`;
     case "fold":
       return `fold ${node.macro}`;
   }
 }
 
-function shownExpr(expr: Expr | undefined): string {
+function showExpr(expr: Expr | undefined): string {
   const kind = expr?.exprKind;
   switch (kind?.case) {
     case "constExpr": {
@@ -56,29 +56,29 @@ function shownExpr(expr: Expr | undefined): string {
       if (constantKind.case === "uint64Value") return `${constantKind.value}u`;
       if (constantKind.case === "doubleValue") return `double ${constantKind.value}`;
       assert.ok(typeof constantKind.value !== "object" || constantKind.value instanceof Uint8Array);
-      return shownConstant(constantKind.value ?? null);
+      return showConstant(constantKind.value ?? null);
     }
     case "identExpr":
       return kind.value.name;
     case "selectExpr": {
-      const text = `${shownExpr(kind.value.operand)}.${kind.value.field}`;
+      const text = `${showExpr(kind.value.operand)}.${kind.value.field}`;
       return kind.value.testOnly ? `has(${text})` : text;
     }
     case "listExpr":
-      return `[${kind.value.elements.map(shownExpr).join(", ")}]`;
+      return `[${kind.value.elements.map(showExpr).join(", ")}]`;
     case "structExpr":
       return `{${kind.value.entries
         .map(({ keyKind, value }) => {
           assert.equal(keyKind.case, "mapKey");
-          return `${shownExpr(keyKind.case === "mapKey" ? keyKind.value : undefined)}: ${shownExpr(value)}`;
+          return `${showExpr(keyKind.case === "mapKey" ? keyKind.value : undefined)}: ${showExpr(value)}`;
         })
         .join(", ")}}`;
     case "callExpr": {
       const { function: name, target, args } = kind.value;
       const isRow = name === "_&&_" || name === "_||_";
       const parts = isRow ? args.flatMap((arg) => rowOf(arg, name)) : args;
-      const lead = target === undefined ? "" : `${shownExpr(target)}.`;
-      return `${lead}${name}(${parts.map(shownExpr).join(", ")})`;
+      const lead = target === undefined ? "" : `${showExpr(target)}.`;
+      return `${lead}${name}(${parts.map(showExpr).join(", ")})`;
     }
     case "comprehensionExpr":
     case undefined:
@@ -157,7 +157,7 @@ test("random expressions give the same tree as with the parser of the CEL packag
     fc.property(expression.expr, (text) => {
       fc.pre(text.length < 400);
       compared += 1;
-      assert.equal(normal(shown(parsed(text))), normal(shownExpr(parse(text).expr)));
+      assert.equal(normal(showNode(parsed(text))), normal(showExpr(parse(text).expr)));
     }),
     { numRuns: 600 },
   );
@@ -234,14 +234,14 @@ test("precedence is that of CEL", () => {
     ["-9223372036854775808", "-9223372036854775808"],
     ["a.b.c(1)[2].d", "_[_](a.b.c(1), 2).d"],
   ];
-  for (const [text, tree] of cases) assert.equal(shown(parsed(text)), tree, text);
+  for (const [text, tree] of cases) assert.equal(showNode(parsed(text)), tree, text);
 });
 
 test("comments and blanks count for nothing, however many there are", () => {
-  assert.equal(shown(parsed("// one\n# two\n  a // three\n && # four\n b")), "_&&_(a, b)");
-  assert.equal(shown(parsed(`a${" ".repeat(15_000)}.b`)), "a.b");
+  assert.equal(showNode(parsed("// one\n# two\n  a // three\n && # four\n b")), "_&&_(a, b)");
+  assert.equal(showNode(parsed(`a${" ".repeat(15_000)}.b`)), "a.b");
   assert.equal(
-    shown(parsed('"# no comment" + "// nor this"')),
+    showNode(parsed('"# no comment" + "// nor this"')),
     '_+_("# no comment", "// nor this")',
   );
 });

@@ -17,12 +17,12 @@ const NOON: Instant = 1_772_452_800n * SECOND;
 const MODES: readonly ReplicationMode[] = ["disabled", "bootstrapping", "primary", "secondary"];
 
 /** Refuses names that no program could ask for, and values of another kind. */
-export function testInput(given: JsonObject): ProgramInput {
-  checkNames(given, ROOTS, "");
-  const read = new Given(given);
+export function testInput(value: JsonObject): ProgramInput {
+  checkNames(value, ROOTS, "");
+  const read = new InputReader(value);
   const now = read.time("now") ?? NOON;
   const token =
-    given["token"] === undefined || hasMembers(given["token"]) ? tokenOf(read, now) : null;
+    value["token"] === undefined || hasMembers(value["token"]) ? tokenOf(read, now) : null;
   return {
     now,
     request: {
@@ -51,9 +51,9 @@ export function testInput(given: JsonObject): ProgramInput {
   };
 }
 
-function tokenOf(read: Given, now: Instant): ProgramToken {
+function tokenOf(read: InputReader, now: Instant): ProgramToken {
   const created = read.int("token.creation_time_unix", -1);
-  const times = { given: read.time("token.creation_time"), now };
+  const times = { created: read.time("token.creation_time"), now };
   return {
     accessor: read.text("token.accessor", "00000000-0000-4000-8000-000000000001"),
     displayName: read.text("token.display_name", "token"),
@@ -61,7 +61,7 @@ function tokenOf(read: Given, now: Instant): ProgramToken {
     policies: read.texts("token.policies", ["default"]),
     global: read.bool("token.global", false),
     metadata: read.metadata("token.metadata"),
-    created: times.given ?? (created === -1 ? times.now : BigInt(created) * SECOND),
+    created: times.created ?? (created === -1 ? times.now : BigInt(created) * SECOND),
     creationTtl: read.seconds("token.creation_ttl_seconds") ?? 0n,
     expires: read.time("token.expire_time"),
     numUses: read.int("token.num_uses", 0),
@@ -78,8 +78,8 @@ function hasMembers(value: JsonValue): boolean {
   return isObject(value) && Object.keys(value).length > 0;
 }
 
-function checkNames(given: JsonObject, shape: ReadonlyMap<string, Shape>, lead: string): void {
-  for (const [name, value] of Object.entries(given)) {
+function checkNames(object: JsonObject, shape: ReadonlyMap<string, Shape>, lead: string): void {
+  for (const [name, value] of Object.entries(object)) {
     const child = shape.get(name);
     if (child === undefined) {
       const guess = nearest(name, Array.from(shape.keys()));
@@ -93,15 +93,15 @@ function checkNames(given: JsonObject, shape: ReadonlyMap<string, Shape>, lead: 
   }
 }
 
-class Given {
-  readonly #given: JsonObject;
+class InputReader {
+  readonly #value: JsonObject;
 
-  constructor(given: JsonObject) {
-    this.#given = given;
+  constructor(value: JsonObject) {
+    this.#value = value;
   }
 
   #at(path: string): JsonValue | undefined {
-    let value: JsonValue | undefined = this.#given;
+    let value: JsonValue | undefined = this.#value;
     for (const name of path.split(".")) {
       value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
     }

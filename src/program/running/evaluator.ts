@@ -134,9 +134,9 @@ class Compiler {
     return (run) => {
       const map = new EntryMap();
       for (const [keyStep, valueStep] of steps) {
-        const given = keyStep(run);
-        if (given instanceof Fault) return given;
-        const key = keyOf(given);
+        const result = keyStep(run);
+        if (result instanceof Fault) return result;
+        const key = keyOf(result);
         if (key === null) return new Fault("unsupported key type", at);
         const value = valueStep(run);
         if (value instanceof Fault) return value;
@@ -319,8 +319,8 @@ function rangeOf(step: Step, at: number): Loop["range"] {
 
 function notBool(value: Value, at: number): Fault {
   const kind = typeNameOf(value);
-  const shown = kind === "list" ? "list(dyn)" : kind === "map" ? "map(dyn, dyn)" : kind;
-  return new Fault(`type mismatch: expected bool, got ${shown}`, at);
+  const display = kind === "list" ? "list(dyn)" : kind === "map" ? "map(dyn, dyn)" : kind;
+  return new Fault(`type mismatch: expected bool, got ${display}`, at);
 }
 
 function notTested(value: Value, at: number): Fault {

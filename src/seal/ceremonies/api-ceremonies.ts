@@ -78,7 +78,7 @@ function generateRootApi({ path, suffix, family }: Form) {
       runs: "active",
       input: {},
       output: attemptOutput,
-      handler: ({ keeper }) => shownAttempt(keeper.generateRoot.progress()),
+      handler: ({ keeper }) => showAttempt(keeper.generateRoot.progress()),
     }),
     endpoint({
       ...start,
@@ -100,7 +100,7 @@ function generateRootApi({ path, suffix, family }: Form) {
       },
       output: attemptOutput,
       handler: async ({ keeper }, { otp, pgpKey }) =>
-        shownAttempt(await keeper.generateRoot.start({ otp: otp?.reveal(), pgpKey })),
+        showAttempt(await keeper.generateRoot.start({ otp: otp?.reveal(), pgpKey })),
     }),
     endpoint({
       ...ceremony,
@@ -114,7 +114,7 @@ function generateRootApi({ path, suffix, family }: Form) {
       output: out.nothing,
       handler: async ({ keeper }, input, context) => {
         const authorised = await context.isPrivileged();
-        await keeper.generateRoot.cancel({ ...shownBy(input), authorised });
+        await keeper.generateRoot.cancel({ ...revealed(input), authorised });
         return undefined;
       },
     }),
@@ -129,7 +129,7 @@ function generateRootApi({ path, suffix, family }: Form) {
       input: { key: share, nonce },
       output: attemptOutput,
       handler: async ({ keeper }, input) =>
-        shownAttempt(
+        showAttempt(
           await keeper.generateRoot.update({ key: input.key.reveal(), nonce: input.nonce }),
         ),
     }),
@@ -183,7 +183,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       runs: "active",
       input: {},
       output: rekeyOutput,
-      handler: (room) => shownRekey(rekeying(room).progress()),
+      handler: (room) => showRekey(rekeying(room).progress()),
     }),
     endpoint({
       ...start,
@@ -215,7 +215,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
           .default(false),
       },
       output: rekeyOutput,
-      handler: async (room, input) => shownRekey(await rekeying(room).start(input)),
+      handler: async (room, input) => showRekey(await rekeying(room).start(input)),
     }),
     endpoint({
       ...ceremony,
@@ -228,7 +228,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       output: out.nothing,
       handler: async (room, input, context) => {
         const authorised = await context.isPrivileged();
-        await rekeying(room).cancel({ ...shownBy(input), authorised });
+        await rekeying(room).cancel({ ...revealed(input), authorised });
         return undefined;
       },
     }),
@@ -246,7 +246,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
           key: input.key.reveal(),
           nonce: input.nonce,
         });
-        return result === null ? shownRekey(progress) : shownResult(result);
+        return result === null ? showRekey(progress) : showResult(result);
       },
     }),
     endpoint({
@@ -259,7 +259,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       runs: "active",
       input: {},
       output: verificationOutput,
-      handler: (room) => shownVerification(rekeying(room).verification()),
+      handler: (room) => showVerification(rekeying(room).verification()),
     }),
     endpoint({
       ...ceremony,
@@ -274,7 +274,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       },
       output: verificationOutput,
       handler: async (room, input) =>
-        shownVerification(
+        showVerification(
           await rekeying(room).verify({ key: input.key.reveal(), nonce: input.nonce }),
         ),
     }),
@@ -288,9 +288,9 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       input: cancelling,
       output: verificationOutput,
       handler: async (room, input, context) =>
-        shownVerification(
+        showVerification(
           await rekeying(room).restartVerification({
-            ...shownBy(input),
+            ...revealed(input),
             authorised: await context.isPrivileged(),
           }),
         ),
@@ -356,11 +356,11 @@ interface Cancels {
 }
 
 /** What a caller who cancels has to show for it. */
-function shownBy({ nonce, cancelNonce }: Cancels) {
+function revealed({ nonce, cancelNonce }: Cancels) {
   return { nonce, cancelNonce: cancelNonce?.reveal() };
 }
 
-function shownAttempt(attempt: RootAttempt) {
+function showAttempt(attempt: RootAttempt) {
   return {
     started: attempt.started,
     nonce: attempt.nonce,
@@ -376,20 +376,20 @@ function shownAttempt(attempt: RootAttempt) {
   };
 }
 
-function shownCommon(told: RekeyProgress | RekeyResult) {
+function showCommon(rekey: RekeyProgress | RekeyResult) {
   return {
-    nonce: told.nonce,
-    pgp_fingerprints: told.pgpFingerprints,
-    backup: told.backup,
-    verification_required: told.verificationRequired,
-    verification_nonce: told.verificationNonce,
+    nonce: rekey.nonce,
+    pgp_fingerprints: rekey.pgpFingerprints,
+    backup: rekey.backup,
+    verification_required: rekey.verificationRequired,
+    verification_nonce: rekey.verificationNonce,
   };
 }
 
-function shownRekey(told: RekeyProgress) {
-  const { started, t, n, progress, required, cancelNonce } = told;
+function showRekey(rekey: RekeyProgress) {
+  const { started, t, n, progress, required, cancelNonce } = rekey;
   return {
-    ...shownCommon(told),
+    ...showCommon(rekey),
     started,
     t,
     n,
@@ -399,16 +399,16 @@ function shownRekey(told: RekeyProgress) {
   };
 }
 
-function shownResult(told: RekeyResult) {
+function showResult(rekey: RekeyResult) {
   return {
-    ...shownCommon(told),
-    complete: told.complete,
-    keys: told.keys.reveal(),
-    keys_base64: told.keysBase64.reveal(),
-    ...(told.warnings.length === 0 ? {} : { warnings: told.warnings }),
+    ...showCommon(rekey),
+    complete: rekey.complete,
+    keys: rekey.keys.reveal(),
+    keys_base64: rekey.keysBase64.reveal(),
+    ...(rekey.warnings.length === 0 ? {} : { warnings: rekey.warnings }),
   };
 }
 
-function shownVerification({ nonce, t, n, progress, complete }: VerificationProgress) {
+function showVerification({ nonce, t, n, progress, complete }: VerificationProgress) {
   return { nonce, t, n, progress, complete };
 }

@@ -30,8 +30,8 @@ export interface Cancelling {
   readonly authorised: boolean;
 }
 
-export function refuseNonce(expected: string, given: string): Failure | null {
-  return isSame(expected, given) ? null : wrongNonce();
+export function refuseNonce(expected: string, nonce: string): Failure | null {
+  return isSame(expected, nonce) ? null : wrongNonce();
 }
 
 /**
@@ -62,6 +62,6 @@ export function isStalled({ touched }: { readonly touched: Nanos }, now: Nanos):
   return now - touched >= STALLED_LIMIT;
 }
 
-function isSame(expected: string, given: string): boolean {
-  return sameBytes(utf8(expected), utf8(given));
+function isSame(expected: string, text: string): boolean {
+  return sameBytes(utf8(expected), utf8(text));
 }

@@ -22,7 +22,7 @@ export interface Ground {
 }
 
 /** One share, as given to a running attempt. */
-export interface GivenShare {
+export interface ShareInput {
   readonly key: string;
   readonly nonce: string;
 }

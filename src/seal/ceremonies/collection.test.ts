@@ -56,7 +56,7 @@ test("shares that failed are kept for the next one", () => {
   assert.equal(step(failed.collection, { do: "give", share: share(3) }).outcome, "enough");
 });
 
-const limits: readonly [required: number, most: number][] = [
+const limits: readonly [required: number, max: number][] = [
   [1, 3],
   [2, 6],
   [3, 9],
@@ -66,10 +66,10 @@ const limits: readonly [required: number, most: number][] = [
   [16, 16],
   [20, 20],
 ];
-for (const [required, most] of limits) {
-  test(`where ${required} are required, ${most} that failed are handed back to be wiped`, () => {
-    if (most > required) assert.equal(fail(withShares(required, most - 1)).outcome, "kept");
-    const full = withShares(required, most);
+for (const [required, max] of limits) {
+  test(`where ${required} are required, ${max} that failed are handed back to be wiped`, () => {
+    if (max > required) assert.equal(fail(withShares(required, max - 1)).outcome, "kept");
+    const full = withShares(required, max);
     const spent = fail(full);
     assert.equal(spent.outcome, "spent");
     assert.deepEqual(spent.collection, collect(required));
@@ -90,7 +90,7 @@ test("every set with the newest share is tried, and none of those that were trie
 });
 
 test("no try has more than 6435 sets, whatever the threshold", () => {
-  const counts = limits.map(([required, most]) => tried(withShares(required, most)).length);
+  const counts = limits.map(([required, max]) => tried(withShares(required, max)).length);
   assert.deepEqual(counts, [1, 5, 28, 1001, 3003, 15, 1, 1]);
   assert.equal(tried(withShares(8, 16)).length, 6435);
 });

@@ -35,7 +35,10 @@ export function step(collection: Collection, event: Event): Step {
   const { required, shares } = collection;
   switch (event.do) {
     case "give": {
-      invariant(shares.length < most(required), "a full collection is judged before it takes more");
+      invariant(
+        shares.length < maxTries(required),
+        "a full collection is judged before it takes more",
+      );
       if (holds(shares, event.share)) {
         return { collection, outcome: "repeated", dropped: [event.share] };
       }
@@ -44,7 +47,7 @@ export function step(collection: Collection, event: Event): Step {
       return { collection: after, outcome: enough ? "enough" : "counted", dropped: [] };
     }
     case "fail":
-      if (shares.length < most(required)) return { collection, outcome: "kept", dropped: [] };
+      if (shares.length < maxTries(required)) return { collection, outcome: "kept", dropped: [] };
       return { collection: collect(required), outcome: "spent", dropped: shares };
   }
 }
@@ -71,7 +74,7 @@ function* chosen(shares: readonly Buffer[], count: number): Generator<readonly B
   }
 }
 
-function most(required: number): number {
+function maxTries(required: number): number {
   return Math.max(required, Math.min(MAX_SETS * required, MAX_KEPT));
 }
 

@@ -5,7 +5,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Secret } from "@holdfast/shared/secret";
 import * as collection from "./collection.ts";
 import type { Collecting, Plan, State, Verifying } from "./rekey.ts";
-import type { ShownShares } from "./share.ts";
+import type { PrintedShares } from "./share.ts";
 
 interface Common {
   readonly nonce: string;
@@ -74,11 +74,11 @@ export function progressOf(state: State, required: number): RekeyProgress {
 
 export function resultOf(
   state: Collecting | Verifying,
-  shown: ShownShares,
+  shares: PrintedShares,
   certain = true,
 ): RekeyResult {
   const warnings = certain ? [] : [UNCERTAIN];
-  return { complete: certain, ...commonOf(state), ...shown, warnings };
+  return { complete: certain, ...commonOf(state), ...shares, warnings };
 }
 
 export function verificationOf(state: Verifying, complete: boolean): VerificationProgress {

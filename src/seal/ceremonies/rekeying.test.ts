@@ -58,8 +58,8 @@ test("a rekey gives new shares, of other numbers, and the old ones are worthless
   assert.deepEqual(first, { progress: { ...running, progress: 1 }, result: null });
   const oldRootKey = exportKey(node.barrier.rootKey);
   const result = await complete(rekey, nonce, shares.slice(1, 3));
-  const { keys, keysBase64, ...told } = result;
-  assert.deepEqual(told, {
+  const { keys, keysBase64, ...rest } = result;
+  assert.deepEqual(rest, {
     complete: true,
     nonce,
     pgpFingerprints: null,
@@ -150,8 +150,8 @@ test("wrong shares: refused at the threshold and kept beside the right ones; thr
   const { rekey } = node.keeper;
   const { nonce } = await rekey.start();
   const junk = () => random.bytes(33).toString("hex");
-  const given = [shares[0] ?? "", other.shares[0] ?? "", shares[1] ?? ""];
-  await assert.rejects(complete(rekey, nonce, given), INVALID);
+  const keys = [shares[0] ?? "", other.shares[0] ?? "", shares[1] ?? ""];
+  await assert.rejects(complete(rekey, nonce, keys), INVALID);
   for (let i = 0; i < 5; i++) {
     await assert.rejects(rekey.update({ key: junk(), nonce }), INVALID);
   }
@@ -161,7 +161,7 @@ test("wrong shares: refused at the threshold and kept beside the right ones; thr
   assert.equal(rekey.progress().started, false);
 
   const again = await rekey.start();
-  await assert.rejects(complete(rekey, again.nonce, given), INVALID);
+  await assert.rejects(complete(rekey, again.nonce, keys), INVALID);
   await rekey.update({ key: shares[2] ?? "", nonce: again.nonce }); // a right one is enough
   assert.equal(rekey.progress().started, false);
   assert.equal(await unseals(node, shares.slice(0, 3)), false, "the old shares are void");
@@ -234,8 +234,8 @@ test("with verification nothing changes until the new threshold was entered", as
   const { node, shares } = await opened(TWO);
   const { rekey } = node.keeper;
   assert.throws(() => rekey.verification(), failure("invalid", /^no attempt is running/));
-  const asked = { secretShares: 3, secretThreshold: 2, requireVerification: true };
-  const { nonce } = await rekey.start(asked);
+  const request = { secretShares: 3, secretThreshold: 2, requireVerification: true };
+  const { nonce } = await rekey.start(request);
   const rootKey = exportKey(node.barrier.rootKey);
   const result = await complete(rekey, nonce, shares);
   const fresh = result.keys.reveal();
@@ -369,10 +369,10 @@ for (const verify of [true, false]) {
       if (verify) {
         const result = await complete(rekey, nonce, shares.slice(1));
         fresh = result.keys.reveal();
-        const given = { nonce: result.verificationNonce };
-        await rekey.verify({ key: fresh[0] ?? "", ...given });
+        const share = { nonce: result.verificationNonce };
+        await rekey.verify({ key: fresh[0] ?? "", ...share });
         node.engine.failNext = when;
-        const last = rekey.verify({ key: fresh[1] ?? "", ...given });
+        const last = rekey.verify({ key: fresh[1] ?? "", ...share });
         await assert.rejects(last, failure("unavailable", /^the storage failed/));
       } else {
         node.engine.failNext = when;
@@ -398,8 +398,8 @@ test("new shares come encrypted, and a backup of them is kept until deleted", as
   const pgpKeys = [ann.publicKey, bob.publicKey, ann.publicKey];
   const prints = [ann.fingerprint, bob.fingerprint, ann.fingerprint];
   assert.equal(rekey.backup(), null);
-  const asked = { secretShares: 3, secretThreshold: 2, pgpKeys, backup: true };
-  const begun = await rekey.start(asked);
+  const request = { secretShares: 3, secretThreshold: 2, pgpKeys, backup: true };
+  const begun = await rekey.start(request);
   assert.deepEqual([begun.pgpFingerprints, begun.backup], [prints, true]);
   const result = await complete(rekey, begun.nonce, shares);
   assert.deepEqual([result.pgpFingerprints, result.backup], [prints, true]);
@@ -471,8 +471,8 @@ test("a PGP key that has expired since the start changes nothing", async () => {
 for (const recoveryUnseal of [true, false]) {
   test(`recovery shares are rekeyed under an auto seal (recovery_unseal ${recoveryUnseal})`, async () => {
     const staticKey = freshKey(random);
-    const asked = { recoveryShares: 2, recoveryThreshold: 2, recoveryUnseal };
-    const { node, shares } = await initialised(asked, { staticKey });
+    const request = { recoveryShares: 2, recoveryThreshold: 2, recoveryUnseal };
+    const { node, shares } = await initialised(request, { staticKey });
     const { rekeyRecovery } = node.keeper;
     const rootKey = exportKey(node.barrier.rootKey);
     const begun = await rekeyRecovery.start({ secretShares: 3, secretThreshold: 2 });
@@ -507,8 +507,8 @@ for (const recoveryUnseal of [true, false]) {
 test("a rekey of recovery shares interrupted by the storage leaves one set valid, and the static key", async () => {
   for (const when of ["before", "after"] as const) {
     const staticKey = freshKey(random);
-    const asked = { recoveryShares: 2, recoveryThreshold: 2 };
-    const { node, shares } = await initialised(asked, { staticKey });
+    const request = { recoveryShares: 2, recoveryThreshold: 2 };
+    const { node, shares } = await initialised(request, { staticKey });
     const { rekeyRecovery } = node.keeper;
     const { nonce } = await rekeyRecovery.start(TWO);
     await node.store.settled();
@@ -552,13 +552,13 @@ test("on a sealed node every call says so", async () => {
   const { nonce } = await rekey.start();
   await node.keeper.seal();
   const sealed = failure("sealed", "service is sealed");
-  const given = { key: shares[0] ?? "", nonce };
+  const share = { key: shares[0] ?? "", nonce };
   assert.throws(() => rekey.progress(), sealed);
   assert.throws(() => rekey.verification(), sealed);
   assert.throws(() => rekey.backup(), sealed);
   await assert.rejects(rekey.start(), sealed);
-  await assert.rejects(rekey.update(given), sealed);
-  await assert.rejects(rekey.verify(given), sealed);
+  await assert.rejects(rekey.update(share), sealed);
+  await assert.rejects(rekey.verify(share), sealed);
   await assert.rejects(rekey.cancel({ authorised: true }), sealed);
   await assert.rejects(rekey.restartVerification({ authorised: true }), sealed);
   await assert.rejects(rekey.deleteBackup(), sealed);

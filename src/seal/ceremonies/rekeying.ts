@@ -14,7 +14,7 @@ import { type Cancelling, isForgotten, isStalled } from "./attempt.ts";
 import { checkShares, type SealConfig, schemeOf, SECRET_FIELDS } from "../config.ts";
 import { type Custody, openRootKey, putCustody, recognises, ROOT_KEY_PATH } from "../custody.ts";
 import * as failures from "../failures.ts";
-import type { GivenShare, Ground } from "./ceremony-deps.ts";
+import type { ShareInput, Ground } from "./ceremony-deps.ts";
 import type {
   RekeyAnswer,
   RekeyBackup,
@@ -66,18 +66,18 @@ export class Rekeying {
   async start(options: RekeyOptions = {}): Promise<RekeyProgress> {
     this.#assertReplaceable(this.#config());
     const { secretShares: shares, secretThreshold: threshold, pgpKeys: inputs } = options;
-    const asked = checkShares({ shares, threshold, pgpKeys: inputs }, SECRET_FIELDS);
+    const wanted = checkShares({ shares, threshold, pgpKeys: inputs }, SECRET_FIELDS);
     const backup = options.backup ?? false;
-    if (backup && asked.pgpKeys.length === 0) throw failures.backupNeedsPgp();
+    if (backup && wanted.pgpKeys.length === 0) throw failures.backupNeedsPgp();
     // Before the turn: it may take its time.
     const pgpKeys = await this.#ground.reading.run(() => {
       this.#forget();
       if (this.#state.at !== "none") throw failures.ceremonyRunning();
-      return readPublicKeys(asked.pgpKeys, this.#ground.clock.now());
+      return readPublicKeys(wanted.pgpKeys, this.#ground.clock.now());
     });
     const scheme = {
-      shares: asked.shares,
-      threshold: asked.threshold,
+      shares: wanted.shares,
+      threshold: wanted.threshold,
       pgpFingerprints: pgpKeys.map(fingerprint),
     };
     const plan = { scheme, pgpKeys, backup, verify: options.requireVerification ?? false };
@@ -91,13 +91,13 @@ export class Rekeying {
   }
 
   /** One share of the present key; with the last of them, the new shares. */
-  update(given: GivenShare): Promise<RekeyAnswer> {
+  update(input: ShareInput): Promise<RekeyAnswer> {
     return this.#ground.turns.run(async () => {
       const config = this.#config();
       this.#forget();
-      const share = parseShare(given.key);
+      const share = parseShare(input.key);
       const now = this.#ground.clock.elapsed();
-      const { enough } = this.#apply({ do: "give", nonce: given.nonce, share, now });
+      const { enough } = this.#apply({ do: "give", nonce: input.nonce, share, now });
       if (!enough) return { progress: this.progress(), result: null };
       await this.#prove(({ collection }) => recognises(this.#ground, config, collection));
       // From here on no answer may depend on storage: it would keep the new shares back.
@@ -121,13 +121,13 @@ export class Rekeying {
   }
 
   /** One share of the new key; with the last of them, the new key is stored. */
-  verify(given: GivenShare): Promise<VerificationProgress> {
+  verify(input: ShareInput): Promise<VerificationProgress> {
     return this.#ground.turns.run(async () => {
       const config = this.#config();
       this.#forget();
-      const share = parseShare(given.key);
+      const share = parseShare(input.key);
       const now = this.#ground.clock.elapsed();
-      const { enough } = this.#apply({ do: "give-new", nonce: given.nonce, share, now });
+      const { enough } = this.#apply({ do: "give-new", nonce: input.nonce, share, now });
       if (!enough) return this.verification();
       const state = this.#verifying();
       const isNew = (key: KeyObject) => key.equals(state.fresh.key);
@@ -184,7 +184,7 @@ export class Rekeying {
     const fresh = { key: made.key, rootKey: freshKey(random), messages };
     if (plan.verify) {
       this.#apply({ do: "hand-out", freshNonce: random.uuid(), fresh });
-      return answers.resultOf(this.#verifying(), made.shown);
+      return answers.resultOf(this.#verifying(), made.printed);
     }
     let certain = true;
     try {
@@ -197,7 +197,7 @@ export class Rekeying {
       log.error("rekey: the storage failed", { cause: describe(error) });
     }
     this.#apply({ do: "end" });
-    return answers.resultOf(state, made.shown, certain);
+    return answers.resultOf(state, made.printed, certain);
   }
 
   async #install(

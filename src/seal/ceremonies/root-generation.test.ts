@@ -56,8 +56,8 @@ test("with nothing given, the server makes a pad, shows it once, and the token c
   const otp = begun.otp?.reveal() ?? "";
   assert.match(otp, /^[0-9A-Za-z]{36}$/);
   const running = { ...none, started: true, nonce: begun.nonce };
-  const { otp: shown, cancelNonce } = begun;
-  assert.deepEqual(begun, { ...running, otp: shown, cancelNonce });
+  const { otp: printed, cancelNonce } = begun;
+  assert.deepEqual(begun, { ...running, otp: printed, cancelNonce });
   assert.match(begun.nonce, /^[0-9a-f-]{36}$/);
   assert.deepEqual(generateRoot.progress(), running);
 

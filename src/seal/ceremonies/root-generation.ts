@@ -13,7 +13,7 @@ import { schemeOf } from "../config.ts";
 import { recognises } from "../custody.ts";
 import * as failures from "../failures.ts";
 import * as machine from "./generate-root.ts";
-import type { GivenShare, Ground } from "./ceremony-deps.ts";
+import type { ShareInput, Ground } from "./ceremony-deps.ts";
 import { parseShare, protectText } from "./share.ts";
 
 /** The token that enough shares are worth. */
@@ -57,7 +57,7 @@ export class RootGeneration {
 
   progress(): RootAttempt {
     this.#forget();
-    return this.#told(schemeOf(this.#ground.config()).threshold);
+    return this.#progress(schemeOf(this.#ground.config()).threshold);
   }
 
   async start(options: StartOptions = {}): Promise<RootAttempt> {
@@ -77,13 +77,13 @@ export class RootGeneration {
     });
   }
 
-  update(given: GivenShare): Promise<RootAttempt> {
+  update(input: ShareInput): Promise<RootAttempt> {
     return this.#ground.turns.run(async () => {
       const config = this.#ground.config();
       this.#forget();
       const { clock } = this.#ground;
-      const { nonce } = given;
-      const share = parseShare(given.key);
+      const { nonce } = input;
+      const share = parseShare(input.key);
       const { enough } = this.#apply({ do: "give", nonce, share, now: clock.elapsed() });
       if (enough === null) return this.progress();
       let encodedToken: string | null;
@@ -100,8 +100,8 @@ export class RootGeneration {
         throw failures.invalidKey(after.at === "running");
       }
       const { required } = enough.collection;
-      const told = { ...this.#told(required), progress: required };
-      const answer = { ...told, complete: true, encodedToken };
+      const attempt = { ...this.#progress(required), progress: required };
+      const answer = { ...attempt, complete: true, encodedToken };
       this.#apply({ do: "end" });
       this.#ground.log.info("a token was generated from key shares");
       return answer;
@@ -165,7 +165,7 @@ export class RootGeneration {
   }
 
   /** Without a look at the storage: a token that is made must not be kept back by it. */
-  #told(required: number): RootAttempt {
+  #progress(required: number): RootAttempt {
     const none = { started: false, nonce: "", progress: 0, required, complete: false };
     const rest = { encodedToken: "", pgpFingerprint: "", otp: null };
     return { ...none, ...rest, otpLength: this.#minting.length, ...running(this.#state) };

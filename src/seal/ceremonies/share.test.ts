@@ -48,10 +48,10 @@ for (const [name, input] of unreadable) {
 
 test("the shares of a fresh key give it back, and are shown in hex and base64", async () => {
   const scheme = { shares: 5, threshold: 3, pgpFingerprints: [] };
-  const { key, shown, messages } = await shareOutFreshKey(random, scheme, [], NOW);
-  const shares = shown.keys.reveal().map(parseShare);
-  assert.deepEqual(shown.keysBase64.reveal().map(parseShare), shares);
-  assert.equal(new Set(shown.keys.reveal()).size, 5);
+  const { key, printed, messages } = await shareOutFreshKey(random, scheme, [], NOW);
+  const shares = printed.keys.reveal().map(parseShare);
+  assert.deepEqual(printed.keysBase64.reveal().map(parseShare), shares);
+  assert.equal(new Set(printed.keys.reveal()).size, 5);
   assert.deepEqual(combineKey(scheme, shares.slice(2)), exportKey(key));
   assert.notDeepEqual(combineKey(scheme, shares.slice(3)), exportKey(key));
   assert.deepEqual(messages, []);
@@ -59,8 +59,8 @@ test("the shares of a fresh key give it back, and are shown in hex and base64", 
 
 test("the only share is the key itself", async () => {
   const scheme = { shares: 1, threshold: 1, pgpFingerprints: [] };
-  const { key, shown } = await shareOutFreshKey(random, scheme, [], NOW);
-  assert.equal(shown.keys.reveal()[0], exportKey(key).toString("hex"));
+  const { key, printed } = await shareOutFreshKey(random, scheme, [], NOW);
+  assert.equal(printed.keys.reveal()[0], exportKey(key).toString("hex"));
   assert.deepEqual(combineKey(scheme, [exportKey(key)]), exportKey(key));
 });
 
@@ -77,8 +77,8 @@ test("a share to a PGP key is its lower-case hex text", async () => {
   const [ann, bob] = [await makeOperator(), await makeOperator()];
   const pgpKeys = await readPublicKeys([ann.publicKey, bob.publicKey], NOW);
   const scheme = { shares: 2, threshold: 2, pgpFingerprints: [] };
-  const { key, shown, messages } = await shareOutFreshKey(random, scheme, pgpKeys, NOW);
-  const [first, second] = shown.keys.reveal().map((hex) => Buffer.from(hex, "hex"));
+  const { key, printed, messages } = await shareOutFreshKey(random, scheme, pgpKeys, NOW);
+  const [first, second] = printed.keys.reveal().map((hex) => Buffer.from(hex, "hex"));
   assert.deepEqual(messages, [first, second]);
   const texts = [await ann.read(first!), await bob.read(second!)];
   for (const text of texts) assert.match(text, /^[0-9a-f]{66}$/);

@@ -71,18 +71,18 @@ function* keysOf(scheme: Scheme, collection: Collection): Generator<Combined> {
 }
 
 /** Shares in the two forms of an answer. */
-export interface ShownShares {
+export interface PrintedShares {
   readonly keys: Secret<readonly string[]>; // hex
   readonly keysBase64: Secret<readonly string[]>;
 }
 
-function showShares(shares: readonly Uint8Array[]): ShownShares {
+function showShares(shares: readonly Uint8Array[]): PrintedShares {
   return { keys: new Secret(shares.map(hex)), keysBase64: new Secret(shares.map(base64)) };
 }
 
 export interface SharedOut {
   readonly key: KeyObject;
-  readonly shown: ShownShares;
+  readonly printed: PrintedShares;
   /** The PGP messages that hold the shares; none without keys. */
   readonly messages: readonly Buffer[];
 }
@@ -99,8 +99,8 @@ export async function shareOutFreshKey(
   try {
     shares = splitSecret(random, raw, scheme.shares, scheme.threshold);
     const messages = pgpKeys.length === 0 ? [] : await protectShares(shares, pgpKeys, now);
-    const shown = showShares(pgpKeys.length === 0 ? shares : messages);
-    return { key: secretKey(raw), shown, messages };
+    const printed = showShares(pgpKeys.length === 0 ? shares : messages);
+    return { key: secretKey(raw), printed, messages };
   } finally {
     wipe(raw, ...shares);
   }

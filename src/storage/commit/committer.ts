@@ -109,14 +109,14 @@ export class Committer {
 
   async #run(): Promise<void> {
     try {
-      let most = this.#firstGroup();
+      let max = this.#firstGroup();
       while (this.#queue.length > 0 && !this.#stopped) {
         const began = this.#clock.elapsed();
-        const group = this.#takeGroup(most);
+        const group = this.#takeGroup(max);
         await this.#commitGroup(group);
         this.#lastTook = this.#clock.elapsed() - began;
         this.#cost.learn(group.length, Number(this.#lastTook));
-        most = Infinity;
+        max = Infinity;
       }
     } catch (cause) {
       this.stop();
@@ -142,7 +142,7 @@ export class Committer {
   }
 
   /** Closes the group before the engine's limit; a single transaction was checked when accepted. */
-  #takeGroup(most: number): Accepted[] {
+  #takeGroup(max: number): Accepted[] {
     const { operations, bytes } = this.#engine.limits;
     let count = 0;
     let rows = 0;
@@ -152,7 +152,7 @@ export class Committer {
       size += accepted.bytes;
       const alone = accepted.onConflict !== null; // creation
       if (count > 0 && (rows > operations || size > bytes || alone)) break;
-      if (count === most) break;
+      if (count === max) break;
       count++;
       if (alone) break;
     }

@@ -4,7 +4,7 @@ import type { Leaf } from "../engines/engine.ts";
 import { RecentLeaves } from "./recent-leaves.ts";
 
 const leaf = (n: number): Leaf => ({ hash: Buffer.alloc(32, n), scope: Buffer.alloc(16) });
-const change = (key: string, given: Leaf | null) => ({ slot: 1, key, leaf: given });
+const change = (key: string, value: Leaf | null) => ({ slot: 1, key, leaf: value });
 
 test("it knows the last leaf of a key, and none of what was deleted", () => {
   const leaves = new RecentLeaves();

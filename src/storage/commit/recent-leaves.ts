@@ -6,7 +6,7 @@ import { RecentMap } from "@holdfast/shared/recent-map";
 import type { Leaf } from "../engines/engine.ts";
 import type { LeafChange } from "./tip.ts";
 
-const MOST = 4096;
+const MAX_LEAVES = 4096;
 
 export class RecentLeaves {
   readonly #leaves = new RecentMap<string, Leaf>();
@@ -21,7 +21,7 @@ export class RecentLeaves {
       if (leaf === null) this.#leaves.delete(key);
       else this.#leaves.set(key, leaf);
     }
-    while (this.#leaves.size > MOST) this.#leaves.delete(this.#leaves.oldest!.key);
+    while (this.#leaves.size > MAX_LEAVES) this.#leaves.delete(this.#leaves.oldest!.key);
   }
 
   clear(): void {

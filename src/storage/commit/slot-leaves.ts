@@ -41,14 +41,14 @@ export function leavesFrom(
 
 function storedFrom(stored: Reads, first: number): { rows: LeafRow[]; next: number } {
   const rows: LeafRow[] = [];
-  const most = Math.min(first + SLOTS_AT_ONCE, ALL_SLOTS);
+  const max = Math.min(first + SLOTS_AT_ONCE, ALL_SLOTS);
   for (let after = { slot: first, key: "" }; ;) {
     const page = stored.leaves(after, LEAVES_AT_ONCE);
     rows.push(...page);
     const last = page.at(-1);
-    if (last === undefined || page.length < LEAVES_AT_ONCE) return { rows, next: most };
+    if (last === undefined || page.length < LEAVES_AT_ONCE) return { rows, next: max };
     // The last slot may go on beyond the page: it is left for the next step, unless it is the first.
-    if (last.slot > first) return { rows, next: Math.min(last.slot, most) };
+    if (last.slot > first) return { rows, next: Math.min(last.slot, max) };
     after = last;
   }
 }

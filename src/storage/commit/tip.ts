@@ -110,7 +110,7 @@ export class Tip {
     const headBefore = this.#head;
     const undo: (() => void)[] = [];
     try {
-      for (const { entry, bytes, leaves: given } of entries) {
+      for (const { entry, bytes, leaves: encoded } of entries) {
         let puts = 0;
         for (const { class: cls, scope, key, value, valueDigest } of entry.operations) {
           const slot = slotOf(cls, key)!;
@@ -118,7 +118,7 @@ export class Tip {
           const known = leaves.get(key);
           const before =
             known !== undefined ? known.leaf : tree.isEmpty(slot) ? null : leafBefore(slot, key);
-          const sent = value === null ? null : (given?.[puts++] ?? null);
+          const sent = value === null ? null : (encoded?.[puts++] ?? null);
           const hash = value === null ? null : this.#leafOf(entry.index, key, valueDigest, sent);
           tree.replace(slot, before?.hash ?? null, hash);
           undo.push(() => tree.replace(slot, hash, before?.hash ?? null));

@@ -7,8 +7,8 @@ import type { Range } from "./engine.ts";
 
 // Measured with 100,000 keys: 64 to 256 entries are alike; smaller ones make the list of chunks
 // long, larger ones make every insertion and every copy on write move more.
-const MOST = 128;
-const FEW = MOST / 4;
+const MAX_NODE = 128;
+const FEW = MAX_NODE / 4;
 
 interface Chunk<V> {
   readonly owner: symbol; // only the map with the same mark may change it in place
@@ -49,7 +49,7 @@ export class OrderedMap<V> {
     chunk.keys.splice(at, 0, key);
     chunk.values.splice(at, 0, value);
     this.#size++;
-    if (chunk.keys.length > MOST) this.#split(index, chunk);
+    if (chunk.keys.length > MAX_NODE) this.#split(index, chunk);
   }
 
   delete(key: string): boolean {
@@ -154,7 +154,7 @@ export class OrderedMap<V> {
   #split(index: number, chunk: Chunk<V>): void {
     // Ascending insertion (the log) would leave every chunk half empty if cut in the middle.
     const appended = index === this.#chunks.length - 1;
-    const cut = appended ? MOST - FEW : MOST / 2;
+    const cut = appended ? MAX_NODE - FEW : MAX_NODE / 2;
     const keys = chunk.keys.splice(cut);
     const values = chunk.values.splice(cut);
     this.#chunks.splice(index + 1, 0, { owner: this.#owner, keys, values });
@@ -163,7 +163,7 @@ export class OrderedMap<V> {
   /** Joins a chunk that has become small with the one after it, if both fit well in one. */
   #join(index: number, chunk: Chunk<V>): void {
     const next = this.#chunks[index + 1];
-    if (next !== undefined && chunk.keys.length + next.keys.length <= MOST / 2) {
+    if (next !== undefined && chunk.keys.length + next.keys.length <= MAX_NODE / 2) {
       chunk.keys.push(...next.keys);
       chunk.values.push(...next.values);
       this.#chunks.splice(index + 1, 1);

@@ -32,8 +32,8 @@ const batch = record({
 describe("packBatch", () => {
   test("unpackBatch() gives back any batch", () => {
     fc.assert(
-      fc.property(batch, (given) => {
-        assert.deepEqual(unpackBatch(packBatch(given)), given);
+      fc.property(batch, (input) => {
+        assert.deepEqual(unpackBatch(packBatch(input)), input);
       }),
     );
   });

@@ -137,19 +137,19 @@ export class SqliteReader implements Reads {
 
   sums(from: number = Number.MIN_SAFE_INTEGER, limit: number = MAX_ROWS): SumRow[] {
     return this.#guard(() => {
-      const most = Math.min(limit, MAX_ROWS);
-      const rows = this.#sums.all(from, most).map((row) => ({
+      const max = Math.min(limit, MAX_ROWS);
+      const rows = this.#sums.all(from, max).map((row) => ({
         slot: Number(row[0]),
         sum: bytes(row[1]),
         count: Number(row[2]),
       }));
       const placed = inOrder(rows, (a, b) => a.slot - b.slot, { slot: from });
       // Those after a full page belong to the pages that follow.
-      const last = placed.length < most ? Infinity : placed.at(-1)!.slot;
+      const last = placed.length < max ? Infinity : placed.at(-1)!.slot;
       const recent = this.#recent.all().map((row) => bytes(row[0]));
       const latest = latestSums(recent, from, last);
       const unchanged = placed.filter(({ slot }) => !latest.has(slot));
-      return inOrderOfSlots([...unchanged, ...latest.values()]).slice(0, most);
+      return inOrderOfSlots([...unchanged, ...latest.values()]).slice(0, max);
     });
   }
 
@@ -201,8 +201,8 @@ function inOrder<P, T extends P>(
   for (let i = 1; i < rows.length; i++) {
     if (sign * compare(rows[i - 1]!, rows[i]!) >= 0) throw new OwnError("rows are out of order");
   }
-  const least = reverse ? rows.at(-1) : rows[0];
-  if (least !== undefined && compare(least, from) < 0) throw new OwnError("rows are out of order");
+  const min = reverse ? rows.at(-1) : rows[0];
+  if (min !== undefined && compare(min, from) < 0) throw new OwnError("rows are out of order");
   return rows;
 }
 
@@ -223,9 +223,9 @@ class RangeStatements {
   }
 
   all({ from, to, limit, reverse = false }: Range): Columns[] {
-    const most = Math.min(limit, MAX_ROWS);
-    if (to === null) return (reverse ? this.#back : this.#forward).all(from, most);
-    return (reverse ? this.#backTo : this.#forwardTo).all(from, to, most);
+    const max = Math.min(limit, MAX_ROWS);
+    if (to === null) return (reverse ? this.#back : this.#forward).all(from, max);
+    return (reverse ? this.#backTo : this.#forwardTo).all(from, to, max);
   }
 }
 

@@ -523,8 +523,8 @@ describe("the end after the first error", () => {
       const failStop = new WriterFailure();
       const dying = program(`parentPort.on("message", () => { ${death} });`);
       const thread = await WriterThread.start(options, failStop, dying);
-      const asked = thread.ask({ kind: "commit", packed: new ArrayBuffer(8) });
-      await assert.rejects(asked, /failed to keep its writer alive/);
+      const answering = thread.ask({ kind: "commit", packed: new ArrayBuffer(8) });
+      await assert.rejects(answering, /failed to keep its writer alive/);
       assert.throws(() => failStop.check(), EngineError);
       await assert.rejects(thread.ask({ kind: "checkpoint", truncate: false }), EngineError);
       await thread.terminate();
@@ -551,16 +551,16 @@ describe("the log of SQLite", () => {
   test("stays bounded over thousands of commits while reads go on", async () => {
     const directory = newPlace();
     const engine = await open(directory, { checkpointBytes: MIB });
-    let most = 0;
+    let max = 0;
     for (let i = 0; i < 3000; i++) {
       const key = `k/${i % 50}`;
       const value = new Uint8Array(8000).fill(i);
       await engine.commit(putting(key, value));
       assert.equal(engine.get(key)![0], i % 256); // pins the engine's reads, or reads in passing
-      most = Math.max(most, logSize(directory));
+      max = Math.max(max, logSize(directory));
     }
     // 24 MB went through it. A checkpoint may meet a read and be tried again a quarter later.
-    assert.ok(most > MIB && most < 3 * MIB, `${most}`);
+    assert.ok(max > MIB && max < 3 * MIB, `${max}`);
     await engine.close();
   });
 

@@ -64,13 +64,13 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 /** Bytes as hex and integers as text, so that Buffer and Uint8Array compare alike. */
 function plain(value: unknown): unknown {
   const show = (_: string, each: unknown) => (typeof each === "bigint" ? `${each}n` : each);
-  const shown = (each: unknown): unknown => {
+  const readable = (each: unknown): unknown => {
     if (each instanceof Uint8Array) return hex(each);
-    if (Array.isArray(each)) return each.map(shown);
+    if (Array.isArray(each)) return each.map(readable);
     if (typeof each !== "object" || each === null) return each;
-    return Object.fromEntries(Object.entries(each).map(([name, part]) => [name, shown(part)]));
+    return Object.fromEntries(Object.entries(each).map(([name, part]) => [name, readable(part)]));
   };
-  return JSON.parse(JSON.stringify(shown(value), show));
+  return JSON.parse(JSON.stringify(readable(value), show));
 }
 
 function malformed(run: () => unknown, what?: string): void {

@@ -146,16 +146,16 @@ test("any change of one leaf changes the root of its tree and the composite, and
 });
 
 test("a root that is asked for between changes is the same as one computed in the end", () => {
-  const asked = new Forest();
+  const forest = new Forest();
   const once = new Forest();
   for (let i = 0; i < 300; i++) {
     const slot = (i * 7919) % ALL_SLOTS;
     const row = { slot, sum: sha256(utf8(`sum ${i}`)), count: i };
-    asked.of(slot).set(row);
+    forest.of(slot).set(row);
     once.of(slot).set(row);
-    if (i % 20 === 0) asked.compositeRoot();
+    if (i % 20 === 0) forest.compositeRoot();
   }
-  assert.deepEqual(asked.compositeRoot(), once.compositeRoot());
+  assert.deepEqual(forest.compositeRoot(), once.compositeRoot());
 });
 
 test("a leaf without content counts: zero hashes make another root than none", () => {

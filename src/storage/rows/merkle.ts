@@ -64,8 +64,8 @@ export class LeafHasher {
   }
 
   hash(key: string, valueDigest: Uint8Array): Buffer {
-    const most = 3 * key.length + 1 + HASH_BYTES;
-    if (this.#input.length < most) this.#input = Buffer.alloc(2 * most);
+    const max = 3 * key.length + 1 + HASH_BYTES;
+    if (this.#input.length < max) this.#input = Buffer.alloc(2 * max);
     const input = this.#input;
     const keyBytes = input.write(key);
     input[keyBytes] = 0;

@@ -82,31 +82,31 @@ export class AclTokens {
   }
 
   async list(
-    asked: RequestContext,
+    context: RequestContext,
     query: ListQuery,
     blocking: BlockingQuery,
   ): Promise<Found<TokenList>> {
     const { namespaceId } = query;
     const plan = await this.#listing.plan(query);
     // The index is that of before the reading: what changes meanwhile is then seen next time.
-    const { index } = await this.#parked.answer(asked, blocking, (caller) => {
+    const { index } = await this.#parked.answer(context, blocking, (caller) => {
       if (caller.type !== "management") throw denied();
       return {
         index: this.tokens.tableIndex(namespaceId),
         watched: { namespaceId, accessor: null },
       };
     });
-    return { index, value: await this.#listing.list(plan, asked.signal) };
+    return { index, value: await this.#listing.list(plan, context.signal) };
   }
 
   /** By its accessor: for management, and for the token itself. Others learn nothing. */
   async read(
-    asked: RequestContext,
+    context: RequestContext,
     accessor: string,
     blocking: BlockingQuery,
   ): Promise<Found<Token | null>> {
-    const namespaceId = asked.namespace.id;
-    return this.#parked.answer(asked, blocking, (caller) => {
+    const namespaceId = context.namespace.id;
+    return this.#parked.answer(context, blocking, (caller) => {
       const value = this.tokens.byAccessor(namespaceId, accessor);
       if (caller.type !== "management" && !isOwn(caller, value)) throw denied();
       // While there is none, the answer is as new as the table.
@@ -115,8 +115,8 @@ export class AclTokens {
     });
   }
 
-  async readSelf(asked: RequestContext, blocking: BlockingQuery): Promise<Found<Token>> {
-    return this.#parked.answer(asked, blocking, ({ accessor, namespace }) => {
+  async readSelf(context: RequestContext, blocking: BlockingQuery): Promise<Found<Token>> {
+    return this.#parked.answer(context, blocking, ({ accessor, namespace }) => {
       const value = this.tokens.byAccessor(namespace.id, accessor);
       if (value === null) throw credentialGone();
       return { value, index: value.modifyIndex, watched: { namespaceId: namespace.id, accessor } };

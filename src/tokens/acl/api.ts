@@ -120,8 +120,8 @@ export const tokensApi = [
     handler: async (room, input, { namespace }) => {
       room.checkRegion(input.region);
       if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
-      const given = input.accessor ?? "";
-      if (given !== "") return changed(room, namespace.id, given, input);
+      const text = input.accessor ?? "";
+      if (text !== "") return changed(room, namespace.id, text, input);
       if (input.cas !== null) throw nothingToCompare();
       const { name, type, policies, roles, global, expires, ttl } = input;
       const spec = { name, type, policies, roles, global, expires, ttl };
@@ -151,10 +151,10 @@ export const tokensApi = [
     output: record,
     handler: async (room, input, { namespace }) => {
       room.checkRegion(input.region);
-      const given = input.accessor ?? "";
-      if (given.toLowerCase() !== input.path) throw accessorMismatch();
+      const text = input.accessor ?? "";
+      if (text.toLowerCase() !== input.path) throw accessorMismatch();
       if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
-      return changed(room, namespace.id, given, input);
+      return changed(room, namespace.id, text, input);
     },
   }),
   endpoint({
@@ -176,7 +176,7 @@ export const tokensApi = [
       if (found.value === null) {
         throw notFound({ ...READ_HEADERS, "X-Service-Index": String(found.index) });
       }
-      return shown(found.value, input.secret, found.index);
+      return showToken(found.value, input.secret, found.index);
     },
   }),
   endpoint({
@@ -198,7 +198,7 @@ export const tokensApi = [
       }
       const { index, wait } = input;
       const found = await room.readSelf(context, { index, wait });
-      return shown(found.value, input.secret, found.index);
+      return showToken(found.value, input.secret, found.index);
     },
   }),
   endpoint({
@@ -236,8 +236,8 @@ export const tokensApi = [
       if (caller === null) throw denied();
       const made = await room.tokens.oneTime.upsert(caller);
       const { index, secret } = made;
-      const told = oneTimeRecordOf({ ...made, secret: secret.reveal() });
-      return reply({ Index: Number(index), OneTimeToken: told }, { index });
+      const oneTime = oneTimeRecordOf({ ...made, secret: secret.reveal() });
+      return reply({ Index: Number(index), OneTimeToken: oneTime }, { index });
     },
   }),
   endpoint({
@@ -314,7 +314,7 @@ export const tokensApi = [
 ];
 
 /** The answer to a read, with its secret or without. */
-function shown(token: Token, secret: boolean, index: bigint) {
+function showToken(token: Token, secret: boolean, index: bigint) {
   const whole = recordOf(token);
   return reply(secret ? whole : { ...whole, SecretID: "" }, { index, headers: READ_HEADERS });
 }
@@ -332,8 +332,8 @@ async function changed(
 ) {
   const { name, type, policies, roles, global, expires, ttl, created, cas } = input;
   const secret = input.secret?.reveal();
-  const given = { name, type, policies, roles, global, expires, ttl, created, secret };
-  const token = await tokens.writes.update(namespaceId, id, { ...given, cas: cas ?? undefined });
+  const fields = { name, type, policies, roles, global, expires, ttl, created, secret };
+  const token = await tokens.writes.update(namespaceId, id, { ...fields, cas: cas ?? undefined });
   return written(token, tokens.warningsOn(token));
 }
 

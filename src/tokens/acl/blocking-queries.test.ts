@@ -238,7 +238,7 @@ test("T-B05: when the clock is set, those that expire are looked at, and the oth
 });
 
 test("a client that hangs up frees its slot at once", async () => {
-  const { parked, table, timers } = made({ most: 1 });
+  const { parked, table, timers } = made({ maxWaiting: 1 });
   const question = ask();
   const answer = followed(parked.answer(question, { index: 10n, wait: null }, table.look));
   await assert.rejects(
@@ -301,7 +301,7 @@ test("woken, and sealed before it had its turn: refused", async () => {
 });
 
 test("ten thousand: one timer, nothing done while they wait, all woken by one change in small steps", async () => {
-  const { parked, table, timers } = made({ mostPerCredential: 64 });
+  const { parked, table, timers } = made({ maxPerCredential: 64 });
   let looks = 0;
   const look = () => {
     looks++;

@@ -14,7 +14,7 @@ import * as failures from "./query-failures.ts";
 const LONGEST: Nanos = 5n * MINUTE; // the default as well
 const JITTER_PART = 16n; // so that queries which began together do not end together
 const MAX_PER_CREDENTIAL = 64;
-const MOST = 10_000;
+const MAX_WAITING = 10_000;
 /** What the answer itself may take when the wait is over: as long as any other. */
 const ANSWERING: Nanos = 90n * SECOND;
 
@@ -49,9 +49,9 @@ export interface ParkedOptions {
   readonly random: Random;
   readonly turns: FairTurns;
   /** Default 64. */
-  readonly mostPerCredential?: number;
+  readonly maxPerCredential?: number;
   /** Default 10,000. */
-  readonly most?: number;
+  readonly maxWaiting?: number;
 }
 
 type Cause = "changed" | "due" | "gone" | "ended" | "sealing";
@@ -108,12 +108,12 @@ export class BlockingQueries {
    * called with the caller as it is at that moment, and refuses whoever may not look any more.
    */
   async answer<S extends Seen>(
-    asked: RequestContext,
+    context: RequestContext,
     query: BlockingQuery,
     look: (caller: Caller) => S,
   ): Promise<S> {
-    invariant(asked.caller !== null, "only callers with a credential look at tokens");
-    let caller = asked.caller;
+    invariant(context.caller !== null, "only callers with a credential look at tokens");
+    let caller = context.caller;
     let seen = look(caller);
     if (query.index === 0n || seen.index > query.index) return seen;
 
@@ -122,11 +122,11 @@ export class BlockingQueries {
     const deadline = clock.elapsed() + bound;
     const leave = this.#enter(caller);
     try {
-      asked.allow(bound + ANSWERING);
+      context.allow(bound + ANSWERING);
       while (seen.index <= query.index && clock.elapsed() < deadline) {
-        const ended = await this.#sleep(asked.signal, caller, seen.watched, deadline);
+        const ended = await this.#sleep(context.signal, caller, seen.watched, deadline);
         if (!this.#open) throw failures.sealing();
-        const found = asked.recheck();
+        const found = context.recheck();
         const now = found instanceof Promise ? await found : found; // thousands need not wait
         if (now === null) throw failures.credentialGone();
         caller = now;
@@ -146,12 +146,12 @@ export class BlockingQueries {
   }
 
   #enter(caller: Caller): () => void {
-    const { mostPerCredential = MAX_PER_CREDENTIAL, most = MOST } = this.#options;
+    const { maxPerCredential = MAX_PER_CREDENTIAL, maxWaiting = MAX_WAITING } = this.#options;
     if (!this.#open) throw failures.sealing();
     const credential = nameOf(credentialOf(caller));
     const own = this.#byCredential.get(credential) ?? 0;
-    if (own >= mostPerCredential) throw failures.tooManyParked("with this token");
-    if (this.#count >= most) throw failures.tooManyParked("on this server");
+    if (own >= maxPerCredential) throw failures.tooManyParked("with this token");
+    if (this.#count >= maxWaiting) throw failures.tooManyParked("on this server");
     this.#byCredential.set(credential, own + 1);
     this.#count++;
     return () => {

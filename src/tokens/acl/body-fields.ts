@@ -15,13 +15,13 @@ function body<T>(
   name: string,
   help: string,
   schema: Schema,
-  read: (given: JsonValue | undefined) => T,
+  read: (value: JsonValue | undefined) => T,
   /** In JSON, equal for equal values; null for none. Default: as it was sent. */
   show?: (value: T) => JsonValue,
   notice?: Field<T>["notice"],
 ): Field<T> {
   const described = { ...schema, description: help };
-  const canonical = show === undefined ? undefined : (given: JsonValue) => show(read(given));
+  const canonical = show === undefined ? undefined : (value: JsonValue) => show(read(value));
   const place = { source: "body", name, help, secret: false, required: false } as const;
   return { ...place, schema: described, canonical, notice, read };
 }
@@ -33,7 +33,7 @@ const expires = body(
   "ExpirationTime",
   "When the token ends; RFC 3339.",
   { type: "string", format: "date-time", nullable: true },
-  (given): Instant | null => parseTime(given),
+  (value): Instant | null => parseTime(value),
   time,
 );
 
@@ -41,7 +41,7 @@ const ttl = body(
   "ExpirationTTL",
   "Lifetime, such as 8h or 1h30m, or nanoseconds as a number. Wins over ExpirationTime.",
   { oneOf: [{ type: "string", format: "duration" }, { type: "integer" }], nullable: true },
-  (given): Nanos | null => parseTokenDuration(isRawNumber(given) ? whole(given.rawJSON) : given),
+  (value): Nanos | null => parseTokenDuration(isRawNumber(value) ? whole(value.rawJSON) : value),
   length,
 );
 
@@ -59,10 +59,10 @@ const roles = body(
   "Roles",
   "Must be null or empty: there are no roles.",
   { type: "array", items: { type: "object" }, nullable: true },
-  (given): readonly string[] => {
-    if (given === undefined || given === null) return [];
-    if (!Array.isArray(given)) throw refused("Roles must be a list of objects with ID or Name");
-    return given.map((role: JsonValue) => {
+  (value): readonly string[] => {
+    if (value === undefined || value === null) return [];
+    if (!Array.isArray(value)) throw refused("Roles must be a list of objects with ID or Name");
+    return value.map((role: JsonValue) => {
       const { ID, Name } = isObject(role) ? role : {};
       const named = typeof Name === "string" && Name !== "" ? Name : ID;
       if (typeof named !== "string") throw refused("a role must have an ID or a Name");
@@ -75,13 +75,13 @@ const policies = body(
   "Policies",
   "Names of policies; none for management.",
   { type: "array", items: { type: "string" }, nullable: true },
-  (given): readonly string[] => {
+  (value): readonly string[] => {
     // Null or blank, as clients of the ACL API send it for management.
-    if (given === undefined || given === null || given === "") return [];
-    if (!Array.isArray(given) || !given.every((name) => typeof name === "string")) {
+    if (value === undefined || value === null || value === "") return [];
+    if (!Array.isArray(value) || !value.every((name) => typeof name === "string")) {
       throw refused("Policies must be a list of strings");
     }
-    return given.map(fold);
+    return value.map(fold);
   },
   (names) => names,
   foldedPolicies,
@@ -91,10 +91,10 @@ const global = body(
   "Global",
   "Replicated to all regions.",
   { type: "boolean", nullable: true },
-  (given): boolean | undefined => {
-    if (given === undefined || given === null) return undefined;
-    if (typeof given !== "boolean") throw refused("Global must be true or false");
-    return given;
+  (value): boolean | undefined => {
+    if (value === undefined || value === null) return undefined;
+    if (typeof value !== "boolean") throw refused("Global must be true or false");
+    return value;
   },
 );
 
@@ -123,7 +123,7 @@ export const tokenFields = {
     "CreateTime",
     "For an upload: when the token was made.",
     { type: "string", format: "date-time", nullable: true },
-    (given): Instant | null => parseTime(given),
+    (value): Instant | null => parseTime(value),
     time,
   ),
   hash: ignored("Hash"),

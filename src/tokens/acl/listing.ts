@@ -100,20 +100,20 @@ export class Listing {
     const { ranges, turns } = this.#parts;
     const { namespaceId, perPage } = query;
     const stubs: TokenStub[] = [];
-    const most = perPage === 0 ? Infinity : perPage;
+    const max = perPage === 0 ? Infinity : perPage;
     let from = order.start;
     for (;;) {
-      const wanted = filter === null ? Math.min(most - stubs.length, BATCH) : BATCH;
+      const wanted = filter === null ? Math.min(max - stubs.length, BATCH) : BATCH;
       // One more than is looked at: it is where the next batch or page starts.
       const tokens = order.read(ranges, namespaceId, from, wanted + 1);
       for (const token of tokens.slice(0, wanted)) {
         if (filter !== null && !filter.matches(token)) continue;
-        if (stubs.length === most) return { stubs, next: order.cursor(token) };
+        if (stubs.length === max) return { stubs, next: order.cursor(token) };
         stubs.push(stubOf(token));
       }
       const following = tokens[wanted];
       if (following === undefined) return { stubs, next: null };
-      if (filter === null && stubs.length === most) {
+      if (filter === null && stubs.length === max) {
         return { stubs, next: order.cursor(following) };
       }
       from = following;

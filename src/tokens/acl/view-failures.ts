@@ -29,7 +29,7 @@ export function sudoNeeded(field: string): Failure {
  *   parent are made.
  * @remedy Use auth/token/create, or set no_parent.
  */
-export function parentAsked(): Failure {
+export function parentRequested(): Failure {
   const message = "no_parent must be true here; auth/token/create makes children of the caller's";
   return new Failure("invalid", "parent-asked", message);
 }

@@ -11,10 +11,10 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply, type Reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
-import type { AuthTokens, Given } from "./auth-tokens.ts";
+import type { AuthTokens, IssuedToken } from "./auth-tokens.ts";
 import { authOf, factsOf, summaryOf, tokenFacts } from "../acl/token-view.ts";
 import type { Token } from "../token.ts";
-import { afterInvalid, parentAsked, secretChosen, sudoNeeded } from "../acl/view-failures.ts";
+import { afterInvalid, parentRequested, secretChosen, sudoNeeded } from "../acl/view-failures.ts";
 
 const endpoint = endpointsOf<AuthTokens>();
 
@@ -120,7 +120,7 @@ export const authTokenApi = [
     },
     output: inAuth,
     handler: (room, input, context) => {
-      if (!input.noParent) throw parentAsked();
+      if (!input.noParent) throw parentRequested();
       return created(room, input, context, true);
     },
   }),
@@ -289,7 +289,7 @@ async function created(
   return answered(room, await room.create(context, { ...rest, ttl, longest, period, orphan }));
 }
 
-function answered(room: AuthTokens, { token, warnings }: Given, withSecret = true) {
+function answered(room: AuthTokens, { token, warnings }: IssuedToken, withSecret = true) {
   return reply(undefined, { warnings, auth: authOf(token, seen(room, token, withSecret)) });
 }
 

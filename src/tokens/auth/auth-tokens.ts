@@ -17,7 +17,7 @@ import type { FairTurns } from "../../base/fair-turns.ts";
 import { inherited } from "../origin.ts";
 import { callerGone } from "../acl/query-failures.ts";
 import {
-  type AskedLife,
+  type LifeRequest,
   cutByMaker,
   grantedLife,
   hardEnd,
@@ -48,7 +48,7 @@ export interface AuthTokensOptions {
   readonly isProgram: (namespaceId: string, policy: string) => boolean;
 }
 
-export interface AskedToken extends AskedLife {
+export interface TokenRequest extends LifeRequest {
   readonly name: string;
   /** Undefined: those of the caller. */
   readonly policies: readonly string[] | undefined;
@@ -61,7 +61,7 @@ export interface AskedToken extends AskedLife {
 }
 
 /** A token, and what its maker should know. */
-export interface Given {
+export interface IssuedToken {
   readonly token: Token;
   readonly warnings: readonly string[];
 }
@@ -83,20 +83,20 @@ export class AuthTokens {
 
   // --- making ---
 
-  async create(asked: RequestContext, wanted: AskedToken): Promise<Given> {
+  async create(context: RequestContext, wanted: TokenRequest): Promise<IssuedToken> {
     const { tokens, life: bounds } = this.#options;
-    const { namespace } = asked;
-    const caller = callerOf(asked);
+    const { namespace } = context;
+    const caller = callerOf(context);
     // Otherwise the number would bound nothing.
     if (caller.counted === true) throw failures.countedParent();
-    const free = caller.type === "management" || (await asked.isPrivileged());
+    const free = caller.type === "management" || (await context.isPrivileged());
     if (!free && (wanted.period ?? 0n) > 0n) throw failures.sudoNeeded("period");
     const { type, policies, withoutDefault } = rightsFor(caller, namespace, wanted, {
       free,
       limits: free ? NO_LIMITS : await this.#limitsOf(caller, wanted),
     });
     const life = grantedLife(wanted, bounds);
-    const limits = free ? UNBOUNDED : await this.#lifeLimitsOf(this.self(asked));
+    const limits = free ? UNBOUNDED : await this.#lifeLimitsOf(this.self(context));
     const token = await tokens.writes.create(
       {
         type,
@@ -134,17 +134,17 @@ export class AuthTokens {
    *  (T-B16). A maker without an end needs no renewals, so that its lack of them is no limit. */
   async #lifeLimitsOf(maker: Token): Promise<LifeLimits> {
     const known = await this.#isKnown(maker);
-    const notAfter = hardEnd(maker, this.#options.life.most, known);
+    const notAfter = hardEnd(maker, this.#options.life.max, known);
     return { notAfter, renewable: maker.expires === null || (maker.renewable && known) };
   }
 
   /** What a caller cannot leave behind: those of its policies that take something away (T-B16). */
-  async #limitsOf(caller: Caller, wanted: AskedToken): Promise<ReadonlySet<string>> {
+  async #limitsOf(caller: Caller, wanted: TokenRequest): Promise<ReadonlySet<string>> {
     const { limits, isProgram, turns } = this.#options;
     const { namespace, policies, withoutDefault } = caller;
-    const asked = wanted.policies ?? [];
+    const requested = wanted.policies ?? [];
     const kept = new Set(
-      (asked.length > 0 ? asked : policies).map((name) => policyName(name) ?? name),
+      (requested.length > 0 ? requested : policies).map((name) => policyName(name) ?? name),
     );
     if (!wanted.withoutDefault) kept.add(DEFAULT);
     const found = new Set(await limits(caller, kept));
@@ -158,8 +158,8 @@ export class AuthTokens {
 
   // --- finding: one that is over is as none ---
 
-  self(asked: RequestContext): Token {
-    const { accessor, namespace } = callerOf(asked);
+  self(context: RequestContext): Token {
+    const { accessor, namespace } = callerOf(context);
     const token = this.#options.tokens.byAccessor(namespace.id, accessor);
     if (token === null) throw failures.secretUnknown();
     return token;
@@ -202,12 +202,12 @@ export class AuthTokens {
 
   // --- prolonging and ending ---
 
-  async renew(token: Token, asked: Nanos | null): Promise<Given> {
+  async renew(token: Token, requested: Nanos | null): Promise<IssuedToken> {
     const { tokens } = this.#options;
     const { now } = this;
     if (!(await this.#isKnown(token))) throw failures.notKnownAnyMore();
-    const renewed = await tokens.writes.renew(token.namespaceId, token.accessor, asked);
-    const wanted = increment(token, asked);
+    const renewed = await tokens.writes.renew(token.namespaceId, token.accessor, requested);
+    const wanted = increment(token, requested);
     const granted = (renewed.expires ?? now) - now;
     if (granted >= wanted) return { token: renewed, warnings: [] };
     const warning = `the renewal of ${showDuration(wanted)} was cut: the token cannot live longer`;
@@ -263,22 +263,22 @@ export class AuthTokens {
 }
 
 /** Whoever asks for some of its policies should know that others came along. */
-function stayed({ policies = [] }: AskedToken, token: Token): string[] {
+function stayed({ policies = [] }: TokenRequest, token: Token): string[] {
   if (policies.length === 0) return [];
-  const asked = new Set<string | null>(policies.map(policyName));
-  const others = token.policies.filter((name) => !asked.has(name));
+  const names = new Set<string | null>(policies.map(policyName));
+  const others = token.policies.filter((name) => !names.has(name));
   if (others.length === 0) return [];
   return [`policies that limit the token's maker stay: ${someNames(others.toSorted())}`];
 }
 
 /** Whoever mistyped `policies` gets all rights, and should know. */
-function unasked({ policies = [] }: AskedToken, { type }: Token): string[] {
+function unasked({ policies = [] }: TokenRequest, { type }: Token): string[] {
   if (type !== "management" || policies.length > 0) return [];
   return ["this is a management token, like its maker's, since no policies were given"];
 }
 
 /** Whoever names others beside root may have meant to limit it, and should know. */
-function besideAll({ policies = [] }: AskedToken, { type }: Token): string[] {
+function besideAll({ policies = [] }: TokenRequest, { type }: Token): string[] {
   const others = new Set(policies.map((name) => policyName(name) ?? name));
   others.delete("root");
   if (type !== "management" || others.size === 0) return [];
@@ -310,7 +310,7 @@ interface Freedom {
 function rightsFor(
   caller: Caller,
   namespace: NamespaceRef,
-  wanted: AskedToken,
+  wanted: TokenRequest,
   { free, limits }: Freedom,
 ): Rights {
   const bare = caller.withoutDefault === true; // and so is what it makes
@@ -322,15 +322,16 @@ function rightsFor(
     const foreign = (wanted.policies ?? []).map(policyName).some((name) => !own.has(name));
     if (foreign) throw failures.notItsOwn();
   }
-  const given = wanted.policies ?? [];
+  const names = wanted.policies ?? [];
   // Existing clients make themselves a child for the time that they run, and say no more, or name the policy
   // that stands for all rights with them: beside it others add nothing.
-  const all = given.length === 0 ? !withoutDefault : given.map(policyName).includes("root");
+  const all = names.length === 0 ? !withoutDefault : names.map(policyName).includes("root");
   if (caller.type === "management" && all) {
     return { type: "management", policies: [], withoutDefault: false };
   }
-  const asked = given.length > 0 || caller.namespace.id !== namespace.id ? given : caller.policies;
-  const policies = [...asked, ...[...limits].filter((name) => name !== DEFAULT)];
+  const requested =
+    names.length > 0 || caller.namespace.id !== namespace.id ? names : caller.policies;
+  const policies = [...requested, ...[...limits].filter((name) => name !== DEFAULT)];
   if (policies.length > 0) return { type: "client", policies, withoutDefault };
   if (withoutDefault) throw failures.noPolicies();
   return { type: "client", policies: [DEFAULT], withoutDefault };
@@ -341,7 +342,7 @@ function rightsFor(
 function originFor(
   caller: Caller,
   namespace: NamespaceRef,
-  { name, meta, orphan }: AskedToken,
+  { name, meta, orphan }: TokenRequest,
   free: boolean,
 ): Origin {
   const own = inherited(caller);

@@ -7,7 +7,7 @@ import {
   type MountRef,
   ROOT_NAMESPACE,
 } from "@holdfast/shared/endpoint/request";
-import { ASKED } from "../../../tests/support/answering.ts";
+import { CONTEXT } from "../../../tests/support/answering.ts";
 import {
   HOUR,
   madeTokens,
@@ -32,25 +32,25 @@ const ADA: LoginOffer = { displayName: "ada", policies: ["dev"], metadata: { use
 async function made(more: Partial<TokensOptions> = {}) {
   const all = await madeTokens(more);
   const { tokens, world } = all;
-  const tuned = { usual: 2n * HOUR, most: 8n * HOUR, there: true };
+  const tuned = { usual: 2n * HOUR, max: 8n * HOUR, there: true };
   const byUuid = (uuid: string) => {
     assert.equal(uuid, MOUNT.uuid);
-    return tuned.there ? { defaultTtl: () => tuned.usual, maxTtl: () => tuned.most } : null;
+    return tuned.there ? { defaultTtl: () => tuned.usual, maxTtl: () => tuned.max } : null;
   };
   const logins = new LoginTokens({
     tokens,
     clock: world.clock,
     mounts: { byUuid },
-    most: 24n * HOUR,
+    max: 24n * HOUR,
   });
-  const login = (offer: Partial<LoginOffer> = {}, asked: Partial<RequestContext> = {}) =>
+  const login = (offer: Partial<LoginOffer> = {}, context: Partial<RequestContext> = {}) =>
     logins.login(
       { ...ADA, ...offer },
       {
-        ...ASKED,
+        ...CONTEXT,
         path: CanonicalPath.of(["auth", "people", "staff", "login", "ada"]),
         mount: MOUNT,
-        ...asked,
+        ...context,
       },
     );
   return { ...all, tuned, login };
@@ -96,7 +96,7 @@ test("it lives as long as the role says, else as the mount says, and never longe
   assert.deepEqual(cut.warnings, [
     "the lifetime of 9h0m0s was cut to 8h0m0s, the longest that is allowed here",
   ]);
-  tuned.most = 768n * HOUR;
+  tuned.max = 768n * HOUR;
   tuned.usual = 768n * HOUR;
   const usual = await login();
   assert.deepEqual([usual.auth.lease_duration, usual.warnings], [24 * 3600, []]);

@@ -28,7 +28,7 @@ export interface LoginTokensOptions {
   readonly mounts: { byUuid(uuid: string): LoginMount | null };
   readonly clock: Clock;
   /** What no token outlives. */
-  readonly most: Nanos;
+  readonly max: Nanos;
 }
 
 export class LoginTokens {
@@ -40,10 +40,10 @@ export class LoginTokens {
 
   async login(
     offer: LoginOffer,
-    asked: RequestContext,
+    context: RequestContext,
   ): Promise<{ auth: AuthBlock; warnings: readonly string[] }> {
     const { tokens, clock } = this.#options;
-    const { mount, namespace, path } = asked;
+    const { mount, namespace, path } = context;
     invariant(mount !== null, "a login goes to a mount");
     const life = this.#lifeOf(offer, mount);
     const { policies, uses = 0, boundTo = [], withoutDefaultPolicy = false } = offer;
@@ -67,7 +67,7 @@ export class LoginTokens {
           path: path.segments.join("/"),
           ...(boundTo.length === 0 ? {} : { boundTo }),
         },
-        origin: this.originOf(offer, asked),
+        origin: this.originOf(offer, context),
       },
       null, // cut below, where /acl/ would refuse
     );
@@ -97,20 +97,20 @@ export class LoginTokens {
   #lifeOf(offer: LoginOffer, { uuid }: MountRef) {
     const found = this.#options.mounts.byUuid(uuid);
     if (found === null) throw methodGone();
-    const { most } = this.#options;
-    const period = given(offer.period);
-    const own = given(offer.maxTtl);
+    const { max } = this.#options;
+    const period = positiveOrNull(offer.period);
+    const own = positiveOrNull(offer.maxTtl);
     if (period !== null) {
       const ttl = own === null ? period : shorter(period, own);
       return { ttl, longest: own, period, warnings: [] }; // no role has a period above its maximum
     }
-    const bound = shorter(shorter(found.maxTtl(), own ?? most), most);
-    const asked = given(offer.ttl);
-    const ttl = shorter(asked ?? found.defaultTtl(), bound);
-    const cut = asked !== null && asked > bound;
-    const was = () => `${showDuration(asked ?? 0n)} was cut to ${showDuration(bound)}`;
+    const bound = shorter(shorter(found.maxTtl(), own ?? max), max);
+    const requested = positiveOrNull(offer.ttl);
+    const ttl = shorter(requested ?? found.defaultTtl(), bound);
+    const cut = requested !== null && requested > bound;
+    const was = () => `${showDuration(requested ?? 0n)} was cut to ${showDuration(bound)}`;
     const warnings = cut ? [`the lifetime of ${was()}, the longest that is allowed here`] : [];
-    return { ttl, longest: bound < most ? bound : null, period, warnings };
+    return { ttl, longest: bound < max ? bound : null, period, warnings };
   }
 }
 
@@ -127,7 +127,7 @@ function nameOf({ displayName }: LoginOffer, { path }: MountRef): string {
 }
 
 /** 0 is as not given. */
-function given(nanos: Nanos | null | undefined): Nanos | null {
+function positiveOrNull(nanos: Nanos | null | undefined): Nanos | null {
   return nanos === undefined || nanos === 0n ? null : nanos;
 }
 

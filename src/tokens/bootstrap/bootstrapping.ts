@@ -43,7 +43,7 @@ export interface Bootstrapped {
 
 export class Bootstrapping {
   readonly #parts: BootstrappingParts;
-  #told: bigint | null = null; // anybody may ask, and as often as they like
+  #known: bigint | null = null; // anybody may ask, and as often as they like
 
   constructor(parts: BootstrappingParts) {
     this.#parts = parts;
@@ -93,8 +93,8 @@ export class Bootstrapping {
   /** Where the file has to lie, for whoever has lost every management token. */
   #tellWay(resetIndex: bigint): void {
     const { reset, log } = this.#parts;
-    if (reset === null || this.#told === resetIndex) return;
-    this.#told = resetIndex;
+    if (reset === null || this.#known === resetIndex) return;
+    this.#known = resetIndex;
     log.warn("ACL bootstrap was refused; it is allowed once more by a file that holds the number", {
       number: String(resetIndex),
       path: reset.path,

@@ -4,7 +4,7 @@
 import { Failure } from "@holdfast/shared/failure";
 
 const CODE = "invalid_parameter";
-const SHOWN = 128;
+const MAX_QUOTED = 128;
 
 /** `place` is line, column and offset as `<line>:<col> (<offset>)`. */
 export function unreadable(place: string, problem: string): Failure {
@@ -27,11 +27,11 @@ export function tooMuchWork(): Failure {
 }
 
 export function quoted(text: string): string {
-  return `"${shown(text).replaceAll('"', '\\"')}"`;
+  return `"${quoteShort(text).replaceAll('"', '\\"')}"`;
 }
 
-export function shown(text: string): string {
-  const start = text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
+export function quoteShort(text: string): string {
+  const start = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}...` : text;
   return start.replaceAll(/[^\x20-\x7e]/g, (unit) => {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

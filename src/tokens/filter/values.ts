@@ -4,7 +4,7 @@
 import { invariant } from "@holdfast/shared/invariant";
 import { isOver } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-import { notFound, quoted, shown } from "./failures.ts";
+import { notFound, quoted, quoteShort } from "./failures.ts";
 import type { Element, Role, Scene } from "./filtered-token.ts";
 import type { Selector } from "./syntax.ts";
 
@@ -135,5 +135,5 @@ export function elementValue(of: ListValue["of"], read: Read<Element>): Value {
 /** A selector as refusals show it. */
 export function pointer(selector: Selector): string {
   const parts = selector.map((part) => part.replaceAll("~", "~0").replaceAll("/", "~1"));
-  return shown(`/${parts.join("/")}`);
+  return quoteShort(`/${parts.join("/")}`);
 }

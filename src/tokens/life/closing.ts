@@ -134,8 +134,8 @@ export class Closing {
 /** Names are looked up without regard to case, and so is what they are ended by. */
 function isThrough(origin: Origin, { mount, login }: LoginPlace): boolean {
   if (origin.mount !== mount) return false;
-  const [own, asked] = [origin.login.toLowerCase(), login.toLowerCase()];
-  return asked === "" || own === asked || own.startsWith(`${asked}/`);
+  const [own, requested] = [origin.login.toLowerCase(), login.toLowerCase()];
+  return requested === "" || own === requested || own.startsWith(`${requested}/`);
 }
 
 function from(after: string | undefined): { readonly after?: string } {

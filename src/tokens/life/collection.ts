@@ -73,7 +73,7 @@ export class Collection {
     const { timers, log } = this.#parts;
     const trouble = "could not collect expired tokens";
     const run = () => this.#alone(collect);
-    const pause = { first: period, most: period };
+    const pause = { first: period, max: period };
     return new Recurring({ trouble, period, atOnce: false, run, pause, timers, log });
   }
 

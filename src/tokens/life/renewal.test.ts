@@ -8,7 +8,7 @@ import type { Token } from "../token.ts";
 import type { TokenTerms } from "../token-terms.ts";
 
 const NONE = { ttl: null, longest: null, period: null };
-const BOUNDS = { usual: 2n * HOUR, most: 24n * HOUR };
+const BOUNDS = { usual: 2n * HOUR, max: 24n * HOUR };
 const TERMS: TokenTerms = {
   parent: null,
   meta: {},
@@ -56,45 +56,45 @@ test("T-B14: whatever is asked for, a token ends, and a renewal keeps it within 
   fc.assert(
     fc.property(maybe, maybe, maybe, maybe, time, (ttl, longest, period, by, later) => {
       const life = grantedLife({ ttl, longest, period }, BOUNDS);
-      const most = life.period === null ? BOUNDS.most : 400n * HOUR; // what one can ask for
-      assert.ok(life.ttl > 0n && life.ttl <= most);
-      const told = (what: RegExp) => life.warnings.some((warning) => what.test(warning));
-      assert.equal(told(/was cut/), life.ttl < (life.period ?? (ttl || 0n)));
+      const max = life.period === null ? BOUNDS.max : 400n * HOUR; // what one can ask for
+      assert.ok(life.ttl > 0n && life.ttl <= max);
+      const warnings = (what: RegExp) => life.warnings.some((warning) => what.test(warning));
+      assert.equal(warnings(/was cut/), life.ttl < (life.period ?? (ttl || 0n)));
       const passed = (ttl ?? 0n) > 0n && life.period !== null && ttl !== life.period;
-      assert.equal(told(/does not count/), passed);
+      assert.equal(warnings(/does not count/), passed);
       const made = token({ longest: life.longest, period: life.period }, life.ttl);
       const now = later % life.ttl;
-      const asked = increment(made, by);
-      const end = renewedUntil(made, { now, by: asked, most: BOUNDS.most });
-      const last = lastMoment(made, BOUNDS.most);
+      const requested = increment(made, by);
+      const end = renewedUntil(made, { now, by: requested, max: BOUNDS.max });
+      const last = lastMoment(made, BOUNDS.max);
       assert.ok(end >= life.ttl && (last === null || end <= last));
-      if (last === null || now + asked <= last) assert.ok(end >= now + asked);
+      if (last === null || now + requested <= last) assert.ok(end >= now + requested);
     }),
   );
 });
 
 test("a period goes on for as long as it is renewed, up to the maximum of its maker alone", () => {
-  const { most } = BOUNDS;
-  const free = grantedLife({ ...NONE, period: 2n * most }, BOUNDS);
-  assert.deepEqual([free.ttl, free.warnings], [2n * most, []]);
-  const later = 1000n * most;
+  const { max } = BOUNDS;
+  const free = grantedLife({ ...NONE, period: 2n * max }, BOUNDS);
+  assert.deepEqual([free.ttl, free.warnings], [2n * max, []]);
+  const later = 1000n * max;
   const renewed = (longest: bigint | null) =>
-    renewedUntil(token({ period: HOUR, longest }, later), { now: later, by: HOUR, most });
+    renewedUntil(token({ period: HOUR, longest }, later), { now: later, by: HOUR, max });
   assert.equal(renewed(null), later + HOUR);
   assert.equal(renewed(later + MINUTE), later + MINUTE);
 });
 
 test("only who asked for more than there is is told of a cut", () => {
-  const { most } = BOUNDS;
-  const long = { usual: 2n * most, most };
-  assert.deepEqual([grantedLife(NONE, long).ttl, grantedLife(NONE, long).warnings], [most, []]);
+  const { max } = BOUNDS;
+  const long = { usual: 2n * max, max };
+  assert.deepEqual([grantedLife(NONE, long).ttl, grantedLife(NONE, long).warnings], [max, []]);
   assert.match(
-    grantedLife({ ...NONE, ttl: 2n * most }, long).warnings[0] ?? "",
+    grantedLife({ ...NONE, ttl: 2n * max }, long).warnings[0] ?? "",
     /was cut to .*, the longest lifetime of tokens here$/,
   );
 });
 
 test("a longest lifetime that was lowered since takes nothing away", () => {
   const made = token({}, 10n * HOUR);
-  assert.equal(renewedUntil(made, { now: HOUR, by: HOUR, most: 2n * HOUR }), 10n * HOUR);
+  assert.equal(renewedUntil(made, { now: HOUR, by: HOUR, max: 2n * HOUR }), 10n * HOUR);
 });

@@ -5,7 +5,7 @@ import { showDuration } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Token } from "../token.ts";
 
-export interface AskedLife {
+export interface LifeRequest {
   /** 0 is as not given, in all three: existing clients send it for that. */
   readonly ttl: Nanos | null;
   readonly longest: Nanos | null;
@@ -16,7 +16,7 @@ export interface LifeBounds {
   /** Where no time was asked for. */
   readonly usual: Nanos;
   /** From the creation to the last moment, renewals and all. */
-  readonly most: Nanos;
+  readonly max: Nanos;
 }
 
 export interface GrantedLife {
@@ -28,13 +28,13 @@ export interface GrantedLife {
 
 /** Told of a cut is who asked for more than there is: the usual time, where it is longer than the longest,
  *  nobody has asked for. */
-export function grantedLife(asked: AskedLife, { usual, most }: LifeBounds): GrantedLife {
-  const longest = orNone(asked.longest);
-  const period = orNone(asked.period);
-  const wanted = period ?? orNone(asked.ttl);
-  const bound = boundOf({ longest, period }, most);
+export function grantedLife(request: LifeRequest, { usual, max }: LifeBounds): GrantedLife {
+  const longest = orNone(request.longest);
+  const period = orNone(request.period);
+  const wanted = period ?? orNone(request.ttl);
+  const bound = boundOf({ longest, period }, max);
   const ttl = wanted ?? usual;
-  const passed = passedOver(asked.ttl, period);
+  const passed = passedOver(request.ttl, period);
   if (bound === null || ttl <= bound) return { ttl, longest, period, warnings: passed };
   if (wanted === null) return { ttl: bound, longest, period, warnings: [] };
   const whose = bound === longest ? "explicit_max_ttl" : "the longest lifetime of tokens here";
@@ -43,7 +43,7 @@ export function grantedLife(asked: AskedLife, { usual, most }: LifeBounds): Gran
 }
 
 /** Of two lengths that differ the period holds. */
-function passedOver(ttl: AskedLife["ttl"], period: Nanos | null): readonly string[] {
+function passedOver(ttl: LifeRequest["ttl"], period: Nanos | null): readonly string[] {
   const length = orNone(ttl);
   if (length === null || period === null || length === period) return [];
   return [
@@ -54,18 +54,18 @@ function passedOver(ttl: AskedLife["ttl"], period: Nanos | null): readonly strin
 
 /** What is told to whoever asked for more than its own token has left. */
 export function cutByMaker(
-  asked: AskedLife,
+  request: LifeRequest,
   granted: GrantedLife,
   { ttl, terms }: Token,
 ): readonly string[] {
   const times = [
-    ["the lifetime", orNone(asked.ttl) === null ? null : granted.ttl, ttl],
+    ["the lifetime", orNone(request.ttl) === null ? null : granted.ttl, ttl],
     ["explicit_max_ttl", granted.longest, terms?.longest ?? null],
   ] as const;
   const warnings: string[] = [];
-  for (const [what, wanted, given] of times) {
-    if (wanted === null || given === null || wanted <= given) continue;
-    const was = `${showDuration(wanted)} was cut to ${showDuration(given)}`;
+  for (const [what, wanted, cut] of times) {
+    if (wanted === null || cut === null || wanted <= cut) continue;
+    const was = `${showDuration(wanted)} was cut to ${showDuration(cut)}`;
     warnings.push(`${what} of ${was}, the time that the caller's own token has left`);
   }
   return warnings;
@@ -75,40 +75,40 @@ export function cutByMaker(
  *  what its maker has set counts, and null is without end. */
 function boundOf(
   { longest, period }: { readonly longest: Nanos | null; readonly period: Nanos | null },
-  most: Nanos,
+  max: Nanos,
 ): Nanos | null {
   if (period !== null) return longest;
-  return longest === null || longest > most ? most : longest;
+  return longest === null || longest > max ? max : longest;
 }
 
 /** Until when a token may live, by its maker's bound and the server's; null: for as long as it is
  *  renewed. */
-export function lastMoment({ created, terms }: Token, most: Nanos): Instant | null {
+export function lastMoment({ created, terms }: Token, max: Nanos): Instant | null {
   const { longest = null, period = null } = terms ?? {};
-  const bound = boundOf({ longest, period }, most);
+  const bound = boundOf({ longest, period }, max);
   return bound === null ? null : created + bound;
 }
 
 /** When a token ends at the latest, whatever is done for it; null: there is no such moment. One that its
  *  login method knows no more is not renewed. */
-export function hardEnd(token: Token, most: Nanos, known: boolean): Instant | null {
+export function hardEnd(token: Token, max: Nanos, known: boolean): Instant | null {
   const { expires, renewable } = token;
   if (expires === null || !renewable || !known) return expires;
-  const last = lastMoment(token, most);
+  const last = lastMoment(token, max);
   return last !== null && last < expires ? expires : last;
 }
 
 /** What a renewal aims at: 0 or nothing asked is the time it was made with. */
-export function increment({ ttl, terms }: Token, asked: Nanos | null): Nanos {
-  return terms?.period ?? orNone(asked) ?? ttl ?? 0n;
+export function increment({ ttl, terms }: Token, requested: Nanos | null): Nanos {
+  return terms?.period ?? orNone(requested) ?? ttl ?? 0n;
 }
 
 /** The new end. A renewal never takes time away, and never goes past the last moment. */
 export function renewedUntil(
   token: Token & { readonly expires: Instant },
-  { now, by, most }: { readonly now: Instant; readonly by: Nanos; readonly most: Nanos },
+  { now, by, max }: { readonly now: Instant; readonly by: Nanos; readonly max: Nanos },
 ): Instant {
-  const last = lastMoment(token, most);
+  const last = lastMoment(token, max);
   const wanted = now + by;
   const end = last !== null && wanted > last ? last : wanted;
   return end > token.expires ? end : token.expires;

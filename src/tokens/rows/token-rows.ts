@@ -184,10 +184,10 @@ export class TokenRows {
 
   /** Calls after every change to the tokens of a namespace, with its index. */
   onTable(namespaceId: string, call: (index: bigint) => void): () => void {
-    let told = 0n;
+    let known = 0n;
     const tell = ({ index }: { readonly index: bigint }) => {
-      if (index === told) return; // a deletion changes both places
-      told = index;
+      if (index === known) return; // a deletion changes both places
+      known = index;
       call(index);
     };
     const places = [keys.tableKey(namespaceId), keys.creationOf(namespaceId)];

@@ -46,9 +46,9 @@ export class FakeTokens {
     this.bootstrapped = first.CreateIndex;
   }
 
-  add(given: Partial<FakeToken>): FakeToken {
+  add(fields: Partial<FakeToken>): FakeToken {
     const index = ++this.index;
-    const ttl = Number(HOUR.exec(given.ExpirationTTL ?? "")?.[1] ?? 0);
+    const ttl = Number(HOUR.exec(fields.ExpirationTTL ?? "")?.[1] ?? 0);
     const token: FakeToken = {
       AccessorID: randomUUID(),
       SecretID: randomUUID(),
@@ -59,7 +59,7 @@ export class FakeTokens {
       ExpirationTime: ttl > 0 ? new Date(this.time() + ttl * 3_600_000).toISOString() : null,
       ExpirationTTL: "",
       CreateTime: new Date(this.time()).toISOString(),
-      ...given,
+      ...fields,
       CreateIndex: index,
       ModifyIndex: index,
     };
@@ -68,9 +68,9 @@ export class FakeTokens {
     return token;
   }
 
-  change(accessor: string, given: Partial<FakeToken>): FakeToken {
+  change(accessor: string, fields: Partial<FakeToken>): FakeToken {
     const token = this.all.get(accessor)!;
-    Object.assign(token, given, { ModifyIndex: ++this.index });
+    Object.assign(token, fields, { ModifyIndex: ++this.index });
     this.wake();
     return token;
   }
@@ -100,8 +100,9 @@ export class FakeTokens {
     const current = () => this.#route(seen, caller);
     for (;;) {
       const answer = current();
-      const told = Number(answer.headers?.["X-Service-Index"] ?? Infinity);
-      if (method !== "GET" || index === 0 || told !== index || answer.status !== 200) return answer;
+      const headerIndex = Number(answer.headers?.["X-Service-Index"] ?? Infinity);
+      if (method !== "GET" || index === 0 || headerIndex !== index || answer.status !== 200)
+        return answer;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
       if (!this.all.has(caller.AccessorID)) return denied;
       if (query.get("index") === String(this.index)) return current(); // spurious
@@ -201,12 +202,12 @@ export class FakeTokens {
     if (this.bootstrapped !== null) {
       return refuse(400, `ACL bootstrap already done (reset index: ${this.bootstrapped})`);
     }
-    const given = typeof body["BootstrapSecret"] === "string" ? body["BootstrapSecret"] : "";
+    const secret = typeof body["BootstrapSecret"] === "string" ? body["BootstrapSecret"] : "";
     const token = this.add({
       Name: "Bootstrap Token",
       Type: "management",
       Global: true,
-      ...(given === "" ? {} : { SecretID: given }),
+      ...(secret === "" ? {} : { SecretID: secret }),
     });
     this.bootstrapped = token.CreateIndex;
     return this.#record(token);

@@ -43,7 +43,7 @@ export class FakeServer {
   sealed = true;
   shares: string[] = [];
   threshold = 0;
-  given = new Set<string>();
+  unsealShares = new Set<string>();
   term = 1;
   skewSeconds = 0;
   readonly namespaces = new Map<string, Data>();
@@ -53,8 +53,8 @@ export class FakeServer {
   readonly engines = new FakeMounts(enveloped);
   readonly leases = new FakeLeases(enveloped);
   readonly wrapping = new FakeWrapping();
-  attempt: { given: Set<string>; otp: string } | null = null;
-  rekey: { given: Set<string>; made: string[]; verified: Set<string>; plan: Data } | null = null;
+  attempt: { shares: Set<string>; otp: string } | null = null;
+  rekey: { shares: Set<string>; made: string[]; verified: Set<string>; plan: Data } | null = null;
   readonly #server: http.Server;
   #secure: boolean;
 
@@ -186,8 +186,8 @@ export class FakeServer {
       sealed: this.sealed,
       t: this.threshold,
       n: this.shares.length,
-      progress: this.given.size,
-      nonce: this.given.size > 0 ? "unseal-nonce" : "",
+      progress: this.unsealShares.size,
+      nonce: this.unsealShares.size > 0 ? "unseal-nonce" : "",
       version: "0.1.0",
       storage_type: "memory",
       ...(this.sealed ? {} : { cluster_name: "fake", cluster_id: "fake-id" }),
@@ -206,14 +206,14 @@ export class FakeServer {
   }
 
   #unseal(body: Data): Answered {
-    if (body["reset"] === true) this.given.clear();
+    if (body["reset"] === true) this.unsealShares.clear();
     else {
       const key = String(body["key"]);
       if (!this.shares.includes(key)) return refuse(400, "invalid key");
-      this.given.add(key);
-      if (this.given.size >= this.threshold) {
+      this.unsealShares.add(key);
+      if (this.unsealShares.size >= this.threshold) {
         this.sealed = false;
-        this.given.clear();
+        this.unsealShares.clear();
       }
     }
     return bare(this.#sealStatus());
@@ -231,7 +231,7 @@ export class FakeServer {
       case "POST sys/generate-root/attempt": {
         if (this.attempt !== null) return refuse(400, "a root generation is running");
         const otp = typeof body["otp"] === "string" ? body["otp"] : OTP;
-        this.attempt = { given: new Set(), otp };
+        this.attempt = { shares: new Set(), otp };
         const made = { otp: body["otp"] === undefined ? otp : "", cancel_nonce: "root-cancel" };
         return bare({ ...this.#attempt(), ...made });
       }
@@ -245,8 +245,8 @@ export class FakeServer {
         if (attempt === null) return refuse(400, "no root generation is running");
         if (body["nonce"] !== "root-nonce") return refuse(400, "wrong nonce");
         if (!this.shares.includes(String(body["key"]))) return refuse(400, "invalid key");
-        attempt.given.add(String(body["key"]));
-        if (attempt.given.size < this.threshold) return bare(this.#attempt());
+        attempt.shares.add(String(body["key"]));
+        if (attempt.shares.size < this.threshold) return bare(this.#attempt());
         const encoded = encodeWithOtp(NEW_TOKEN, attempt.otp);
         const done = { ...this.#attempt(), complete: true, encoded_token: encoded };
         this.attempt = null;
@@ -255,7 +255,7 @@ export class FakeServer {
       case "GET sys/rekey/init":
         return bare(this.#rekeyStatus());
       case "POST sys/rekey/init":
-        this.rekey = { given: new Set(), made: [], verified: new Set(), plan: body };
+        this.rekey = { shares: new Set(), made: [], verified: new Set(), plan: body };
         return bare({ ...this.#rekeyStatus(), cancel_nonce: "rekey-cancel" });
       case "DELETE sys/rekey/init":
         if (body["nonce"] !== "rekey-cancel")
@@ -277,7 +277,7 @@ export class FakeServer {
     return {
       started: this.attempt !== null,
       nonce: this.attempt === null ? "" : "root-nonce",
-      progress: this.attempt?.given.size ?? 0,
+      progress: this.attempt?.shares.size ?? 0,
       required: this.threshold,
       complete: false,
       encoded_token: "",
@@ -295,7 +295,7 @@ export class FakeServer {
       nonce: rekey === null ? "" : "rekey-nonce",
       n: rekey?.plan["secret_shares"] ?? 0,
       t: rekey?.plan["secret_threshold"] ?? 0,
-      progress: rekey?.given.size ?? 0,
+      progress: rekey?.shares.size ?? 0,
       required: this.threshold,
       pgp_fingerprints: null,
       backup: false,
@@ -308,8 +308,8 @@ export class FakeServer {
     const { rekey } = this;
     if (rekey === null || body["nonce"] !== "rekey-nonce") return refuse(400, "wrong nonce");
     if (!this.shares.includes(String(body["key"]))) return refuse(400, "invalid key");
-    rekey.given.add(String(body["key"]));
-    if (rekey.given.size < this.threshold) return bare(this.#rekeyStatus());
+    rekey.shares.add(String(body["key"]));
+    if (rekey.shares.size < this.threshold) return bare(this.#rekeyStatus());
     const count = Number(rekey.plan["secret_shares"] ?? 5);
     rekey.made = Array.from({ length: count }, (_, i) => `bmV3LXNoYXJl${i}`);
     const verification = rekey.plan["require_verification"] === true;

@@ -94,7 +94,7 @@ export class FakeKv {
     const at = number === 0 ? (secret?.versions.length ?? 0) : number;
     const found = secret?.versions[at - 1];
     if (secret === undefined || found === undefined) return refuse(404);
-    const metadata = this.#told(secret, at);
+    const metadata = this.#describe(secret, at);
     const gone = found.destroyed || found.deletion_time !== "";
     const answer = this.#enveloped({ data: gone ? null : found.data, metadata });
     return gone ? { ...answer, status: 404 } : answer;
@@ -112,10 +112,10 @@ export class FakeKv {
     }
     secret.versions.push(fresh(data));
     this.secrets.set(key, secret);
-    return this.#enveloped(this.#told(secret, current + 1));
+    return this.#enveloped(this.#describe(secret, current + 1));
   }
 
-  #told({ versions, settings }: Secret, at: number): Data {
+  #describe({ versions, settings }: Secret, at: number): Data {
     const { created_time, deletion_time, destroyed } = versions[at - 1]!;
     const custom_metadata = settings["custom_metadata"] ?? null;
     return { version: at, created_time, deletion_time, destroyed, custom_metadata };

@@ -76,8 +76,8 @@ export class FakeWrapping {
 
   /** The answer, or what stands for it. */
   wrapped(answer: Answered, { headers, path }: Seen): Answered {
-    const asked = headers["x-service-wrap-ttl"];
-    if (typeof asked !== "string" || answer.status !== 200) return answer;
+    const wrapTtl = headers["x-service-wrap-ttl"];
+    if (typeof wrapTtl !== "string" || answer.status !== 200) return answer;
     return this.#keep(answer, { creation_ttl: 300, creation_path: path });
   }
 

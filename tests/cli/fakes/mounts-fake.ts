@@ -32,7 +32,7 @@ export class FakeMounts {
     this.add("auth/token/", { type: "token", description: "tokens" });
   }
 
-  add(path: string, given: Data): FakeMount {
+  add(path: string, record: Data): FakeMount {
     const digits = (++this.#made).toString(16).padStart(8, "0");
     const auth = path.startsWith("auth/") ? "auth_" : "";
     const mount = {
@@ -40,13 +40,13 @@ export class FakeMounts {
         description: "",
         local: false,
         options: null,
-        ...given,
-        accessor: `${auth}${String(given["type"])}_${digits}`,
+        ...record,
+        accessor: `${auth}${String(record["type"])}_${digits}`,
         uuid: `33333333-2222-4333-8444-${digits.padStart(12, "0")}`,
         config: {
           default_lease_ttl: 0,
           max_lease_ttl: 0,
-          ...(given["config"] as Data | undefined),
+          ...(record["config"] as Data | undefined),
         },
         running_plugin_version: "v1.0.0+builtin",
       },
@@ -66,8 +66,8 @@ export class FakeMounts {
       const at = `${PLACES[place]}${name}/`;
       return tune === undefined ? this.#record(seen, at) : this.#tune(seen, at);
     }
-    const [, asked] = /^sys\/internal\/ui\/mounts\/(.+)$/.exec(path) ?? [];
-    if (asked !== undefined) return this.#serving(asked);
+    const [, wanted] = /^sys\/internal\/ui\/mounts\/(.+)$/.exec(path) ?? [];
+    if (wanted !== undefined) return this.#serving(wanted);
     if (path === "sys/remount") return this.#move(seen.body);
     const [, id] = /^sys\/remount\/status\/(.+)$/.exec(path) ?? [];
     const move = id === undefined ? undefined : this.#moves.get(id);
@@ -81,8 +81,8 @@ export class FakeMounts {
 
   #list(prefix: string): Answered {
     const found = [...this.mounts].filter(([path]) => path.startsWith("auth/") === (prefix !== ""));
-    const shown = found.map(([path, { record }]) => [path.slice(prefix.length), record]);
-    return this.#enveloped(Object.fromEntries(shown));
+    const visible = found.map(([path, { record }]) => [path.slice(prefix.length), record]);
+    return this.#enveloped(Object.fromEntries(visible));
   }
 
   #record({ method, body, query }: Seen, at: string): Answered | Promise<Answered> {

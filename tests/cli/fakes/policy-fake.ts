@@ -49,9 +49,9 @@ export class FakePolicies {
     const names = [...all.keys()].toSorted();
     const below = names.filter((name) => name.startsWith(prefix === "" ? "" : `${prefix}/`));
     // The names themselves; below a prefix what follows it, up to the next slash.
-    const shown =
+    const visible =
       prefix === "" ? below : below.map((name) => firstPart(name.slice(prefix.length + 1)));
-    const keys = [...new Set(shown), ...(kind === "acl" && prefix === "" ? ["root"] : [])];
+    const keys = [...new Set(visible), ...(kind === "acl" && prefix === "" ? ["root"] : [])];
     if (keys.length === 0) return refuse(404);
     if (detailed) {
       const info = keys.map((key) => [key, all.get(key)]);

@@ -34,13 +34,13 @@ export function page(
   name: string,
   items: readonly Xml[],
 ): Record<string, Xml> {
-  const asked = params.integer("MaxItems") ?? 100;
-  if (asked < 1 || asked > 1000) {
+  const limit = params.integer("MaxItems") ?? 100;
+  if (limit < 1 || limit > 1000) {
     throw validationError(
-      `1 validation error detected: Value '${asked}' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and 1000`,
+      `1 validation error detected: Value '${limit}' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and 1000`,
     );
   }
-  const size = Math.min(asked, account.settings.pageSize ?? asked);
+  const size = Math.min(limit, account.settings.pageSize ?? limit);
   const start = startOf(params.optional("Marker"));
   const end = start + size;
   const isTruncated = end < items.length;

@@ -29,8 +29,11 @@ class Flows {
   }
 
   async must(method: string, path: string, body?: object): Promise<Answer> {
-    const given = body === undefined ? {} : { body };
-    const answer = await this.#server.call(method, `/v1/${path}`, { token: this.#token, ...given });
+    const options = body === undefined ? {} : { body };
+    const answer = await this.#server.call(method, `/v1/${path}`, {
+      token: this.#token,
+      ...options,
+    });
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   }

@@ -155,17 +155,17 @@ async function answer(
   };
   let logged: LoggedCall | null = null;
   try {
-    const asked = prepared(request, body);
-    service = asked.service;
-    logged = log(control, request, asked);
-    const fault = control.faults.next(asked.action, asked.params);
+    const call = prepared(request, body);
+    service = call.service;
+    logged = log(control, request, call);
+    const fault = control.faults.next(call.action, call.params);
     const isAfter =
       fault !== null && (fault.when ?? (fault.kind === "lost" ? "after" : "before")) === "after";
     if (fault !== null && !isAfter && (await befall(fault))) return;
-    const result = perform(asked);
+    const result = perform(call);
     logged.outcome = "ok";
     if (fault !== null && isAfter && (await befall(fault))) return;
-    send(200, answerXml(service, asked.action, result, requestId));
+    send(200, answerXml(service, call.action, result, requestId));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (logged !== null) logged.outcome = error.code;
@@ -210,16 +210,16 @@ async function answer(
   }
 }
 
-function log(control: Control, request: IncomingMessage, asked: Prepared): LoggedCall {
-  const { action, params, service } = asked;
+function log(control: Control, request: IncomingMessage, parsed: Prepared): LoggedCall {
+  const { action, params, service } = parsed;
   const scope = scopeOf(request.headers);
-  const shown = [...params.entries()]
+  const visible = [...params.entries()]
     .filter(([name]) => name !== "Action" && name !== "Version")
     .map(([name, value]): [string, string] => [name, HIDDEN.has(name) ? "(hidden)" : value]);
   const call: LoggedCall = {
     at: control.account.now(),
     action,
-    params: Object.fromEntries(shown),
+    params: Object.fromEntries(visible),
     accessKeyId: scope?.accessKeyId ?? "",
     region: scope?.region ?? "",
     service,

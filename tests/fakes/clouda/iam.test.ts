@@ -191,6 +191,6 @@ test("lists are cut into pages, as small as the control wants them", async (t) =
   assert.deepEqual(seen, [...names, "holdfast"]);
   refused(await root.send("ListUsers", { Marker: "x" }), 400, "ValidationError");
   fake.control.pageSize(null);
-  const asked = await must("ListUsers", { MaxItems: "4" });
-  assert.equal(textsOf(asked, "UserName").length, 4);
+  const page = await must("ListUsers", { MaxItems: "4" });
+  assert.equal(textsOf(page, "UserName").length, 4);
 });

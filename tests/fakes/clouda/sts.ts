@@ -27,7 +27,7 @@ export const stsActions: Actions = {
     const { account, params, caller } = call;
     const arn = params.required("RoleArn");
     const name = sessionName("roleSessionName", params.required("RoleSessionName"), 64);
-    const seconds = durationOf(params, { least: 900, most: 43_200, usual: 3600 });
+    const seconds = durationOf(params, { min: 900, max: 43_200, usual: 3600 });
     const narrowing = narrowingOf(params);
     const externalId = params.optional("ExternalId");
     const role = [...account.roles.values()].find((candidate) => roleArn(candidate) === arn);
@@ -54,7 +54,7 @@ export const stsActions: Actions = {
     const { account, params } = call;
     const arn = params.required("RoleArn");
     const name = sessionName("roleSessionName", params.required("RoleSessionName"), 64);
-    const seconds = durationOf(params, { least: 900, most: 43_200, usual: 3600 });
+    const seconds = durationOf(params, { min: 900, max: 43_200, usual: 3600 });
     const claims = claimsOf(params.required("WebIdentityToken"));
     const role = [...account.roles.values()].find((candidate) => roleArn(candidate) === arn);
     const { iss } = claims;
@@ -75,7 +75,7 @@ export const stsActions: Actions = {
   GetFederationToken(call) {
     const { account, params, caller } = call;
     const name = sessionName("name", params.required("Name"), 32);
-    const seconds = durationOf(params, { least: 900, most: 129_600, usual: 43_200 });
+    const seconds = durationOf(params, { min: 900, max: 129_600, usual: 43_200 });
     const narrowing = narrowingOf(params);
     if (caller.session !== null) {
       const said = "Cannot call GetFederationToken with session credentials";
@@ -89,14 +89,14 @@ export const stsActions: Actions = {
     );
     const terms = { kind: "federation", name, arn, userId, seconds, narrowing, allow } as const;
     return {
-      Credentials: shownCredentials(openSession(account, terms)),
+      Credentials: showCredentials(openSession(account, terms)),
       FederatedUser: { FederatedUserId: userId, Arn: arn },
       PackedPolicySize: narrowing.percent,
     };
   },
 
   GetSessionToken({ account, params, caller }) {
-    const seconds = durationOf(params, { least: 900, most: 129_600, usual: 43_200 });
+    const seconds = durationOf(params, { min: 900, max: 129_600, usual: 43_200 });
     if (caller.session !== null || caller.user === null) {
       const said = "Cannot call GetSessionToken with session credentials";
       throw new ApiError(403, "AccessDenied", said);
@@ -112,7 +112,7 @@ export const stsActions: Actions = {
       narrowing,
       allow: [],
     });
-    return { Credentials: shownCredentials(made) };
+    return { Credentials: showCredentials(made) };
   },
 };
 
@@ -134,7 +134,7 @@ function roleSession({ account }: Call, role: Role, terms: RoleTerms): XmlObject
     : role.allow;
   const made = openSession(account, { ...terms, arn, userId, allow });
   return {
-    Credentials: shownCredentials(made),
+    Credentials: showCredentials(made),
     AssumedRoleUser: { AssumedRoleId: userId, Arn: arn },
     ...(isNarrowed ? { PackedPolicySize: percent } : {}),
   };
@@ -174,7 +174,7 @@ function openSession(account: Account, terms: SessionTerms): Session {
   return session;
 }
 
-function shownCredentials({ key, token, expiresAt }: Session): XmlObject {
+function showCredentials({ key, token, expiresAt }: Session): XmlObject {
   return {
     AccessKeyId: key.id,
     SecretAccessKey: key.secret,
@@ -190,10 +190,10 @@ function checkMaxSession(role: Role, seconds: number): void {
   );
 }
 
-function sessionName(field: string, name: string, most: number): string {
-  if (name.length >= 2 && name.length <= most && /^[\w+=,.@-]+$/.test(name)) return name;
+function sessionName(field: string, name: string, max: number): string {
+  if (name.length >= 2 && name.length <= max && /^[\w+=,.@-]+$/.test(name)) return name;
   throw validationError(
-    `1 validation error detected: Value '${name}' at '${field}' failed to satisfy constraint: Member must have length between 2 and ${most} and satisfy regular expression pattern: [\\w+=,.@-]*`,
+    `1 validation error detected: Value '${name}' at '${field}' failed to satisfy constraint: Member must have length between 2 and ${max} and satisfy regular expression pattern: [\\w+=,.@-]*`,
   );
 }
 

@@ -149,14 +149,14 @@ export function answerXml(
   result: XmlObject | null,
   requestId: string,
 ): string {
-  const shown = result === null ? "" : element(`${action}Result`, result);
+  const body = result === null ? "" : element(`${action}Result`, result);
   const metadata = element("ResponseMetadata", { RequestId: requestId });
-  return `<${action}Response xmlns="${NAMESPACES[service]}">${shown}${metadata}</${action}Response>\n`;
+  return `<${action}Response xmlns="${NAMESPACES[service]}">${body}${metadata}</${action}Response>\n`;
 }
 
 export function errorXml(service: Service, error: ApiError, requestId: string): string {
   const type = error.status < 500 ? "Sender" : "Receiver";
-  const shown = element("Error", { Type: type, Code: error.code, Message: error.message });
+  const body = element("Error", { Type: type, Code: error.code, Message: error.message });
   const id = element("RequestId", requestId);
-  return `<ErrorResponse xmlns="${NAMESPACES[service]}">${shown}${id}</ErrorResponse>\n`;
+  return `<ErrorResponse xmlns="${NAMESPACES[service]}">${body}${id}</ErrorResponse>\n`;
 }

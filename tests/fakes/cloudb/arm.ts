@@ -37,14 +37,14 @@ function begin({ tenant, caller, query, parts, path }: CloudRequest, right: stri
   return scope;
 }
 
-function shownDefinition(scope: string, { name, roleName, scope: own }: RoleDefinition): object {
+function showDefinition(scope: string, { name, roleName, scope: own }: RoleDefinition): object {
   const type = own === null ? "BuiltInRole" : "CustomRole";
   const properties = { roleName, type, description: roleName, assignableScopes: [own ?? "/"] };
   const id = `${scope}/providers/${RIGHTS}/roleDefinitions/${name}`;
   return { properties, id, type: `${RIGHTS}/roleDefinitions`, name };
 }
 
-function shownAssignment(assignment: RoleAssignment): object {
+function showAssignment(assignment: RoleAssignment): object {
   const { id, name, scope, roleDefinitionId, principalId, principalType, created } = assignment;
   const createdOn = new Date(created).toISOString();
   const properties = { roleDefinitionId, principalId, principalType, scope, createdOn };
@@ -81,11 +81,11 @@ export const armRoutes: readonly Route[] = [
     action: "getRoleDefinition",
     method: "GET",
     pattern: at("roleDefinitions/(?<name>[^/]+)"),
-    run: (asked) => {
-      const scope = begin(asked, "roleDefinitions/read");
-      const found = asked.tenant.subscriptions.definition(idOf(asked, "roleDefinitions"));
-      if (found !== null) return { status: 200, body: shownDefinition(scope, found) };
-      const text = `The specified role definition with ID '${asked.parts["name"] ?? ""}' does not exist.`;
+    run: (request) => {
+      const scope = begin(request, "roleDefinitions/read");
+      const found = request.tenant.subscriptions.definition(idOf(request, "roleDefinitions"));
+      if (found !== null) return { status: 200, body: showDefinition(scope, found) };
+      const text = `The specified role definition with ID '${request.parts["name"] ?? ""}' does not exist.`;
       throw new Refusal(404, "RoleDefinitionDoesNotExist", text);
     },
   },
@@ -93,15 +93,15 @@ export const armRoutes: readonly Route[] = [
     action: "listRoleDefinitions",
     method: "GET",
     pattern: at("roleDefinitions"),
-    run: (asked) => {
-      const scope = begin(asked, "roleDefinitions/read");
-      const terms = filterTerms(asked.query.get("$filter"), ["roleName", "type"]);
-      const all = asked.tenant.subscriptions
+    run: (request) => {
+      const scope = begin(request, "roleDefinitions/read");
+      const terms = filterTerms(request.query.get("$filter"), ["roleName", "type"]);
+      const all = request.tenant.subscriptions
         .definitionsAt(scope)
-        .map((definition) => shownDefinition(scope, definition));
+        .map((definition) => showDefinition(scope, definition));
       return listed(
-        asked,
-        all.filter((shown) => fits(membersOf(membersOf(shown)["properties"]), terms)),
+        request,
+        all.filter((view) => fits(membersOf(membersOf(view)["properties"]), terms)),
       );
     },
   },
@@ -109,9 +109,9 @@ export const armRoutes: readonly Route[] = [
     action: "putRoleAssignment",
     method: "PUT",
     pattern: at("roleAssignments/(?<name>[^/]+)"),
-    run: (asked) => {
-      const scope = begin(asked, "roleAssignments/write");
-      const properties = membersOf(asked.body["properties"]);
+    run: (request) => {
+      const scope = begin(request, "roleAssignments/write");
+      const properties = membersOf(request.body["properties"]);
       const { roleDefinitionId, principalId, principalType = null } = properties;
       const texts =
         typeof roleDefinitionId === "string" &&
@@ -121,28 +121,28 @@ export const armRoutes: readonly Route[] = [
         const text = "The request to create role assignment is not valid: properties are missing.";
         throw new Refusal(400, "InvalidCreateRoleAssignmentRequest", text);
       }
-      checkPrincipal(asked, principalId, principalType);
-      const made = asked.tenant.subscriptions.assign({
+      checkPrincipal(request, principalId, principalType);
+      const made = request.tenant.subscriptions.assign({
         scope,
-        name: asked.parts["name"] ?? "",
+        name: request.parts["name"] ?? "",
         roleDefinitionId,
         principalId,
         principalType: principalType ?? "ServicePrincipal",
       });
-      return { status: 201, body: shownAssignment(made) };
+      return { status: 201, body: showAssignment(made) };
     },
   },
   {
     action: "getRoleAssignment",
     method: "GET",
     pattern: at("roleAssignments/(?<name>[^/]+)"),
-    run: (asked) => {
-      begin(asked, "roleAssignments/read");
-      const found = asked.tenant.subscriptions.assignments.get(
-        idOf(asked, "roleAssignments").toLowerCase(),
+    run: (request) => {
+      begin(request, "roleAssignments/read");
+      const found = request.tenant.subscriptions.assignments.get(
+        idOf(request, "roleAssignments").toLowerCase(),
       );
-      if (found !== undefined) return { status: 200, body: shownAssignment(found) };
-      const text = `The role assignment '${asked.parts["name"] ?? ""}' is not found.`;
+      if (found !== undefined) return { status: 200, body: showAssignment(found) };
+      const text = `The role assignment '${request.parts["name"] ?? ""}' is not found.`;
       throw new Refusal(404, "RoleAssignmentNotFound", text);
     },
   },
@@ -150,32 +150,32 @@ export const armRoutes: readonly Route[] = [
     action: "listRoleAssignments",
     method: "GET",
     pattern: at("roleAssignments"),
-    run: (asked) => {
-      const scope = begin(asked, "roleAssignments/read").toLowerCase();
-      const terms = filterTerms(asked.query.get("$filter"), ["principalId"]);
-      const all = asked.tenant.subscriptions.assignments
+    run: (request) => {
+      const scope = begin(request, "roleAssignments/read").toLowerCase();
+      const terms = filterTerms(request.query.get("$filter"), ["principalId"]);
+      const all = request.tenant.subscriptions.assignments
         .values()
         .filter((one) => one.scope.toLowerCase().startsWith(scope))
         .filter(({ principalId }) => fits({ principalId }, terms));
-      return listed(asked, [...all].map(shownAssignment));
+      return listed(request, [...all].map(showAssignment));
     },
   },
   {
     action: "deleteRoleAssignment",
     method: "DELETE",
     pattern: at("roleAssignments/(?<name>[^/]+)"),
-    run: (asked) => {
-      const scope = begin(asked, "roleAssignments/delete").toLowerCase();
-      const { settings, subscriptions } = asked.tenant;
-      const found = subscriptions.assignments.get(idOf(asked, "roleAssignments").toLowerCase());
+    run: (request) => {
+      const scope = begin(request, "roleAssignments/delete").toLowerCase();
+      const { settings, subscriptions } = request.tenant;
+      const found = subscriptions.assignments.get(idOf(request, "roleAssignments").toLowerCase());
       if (found === undefined) return NO_CONTENT;
       const lock = settings.locks.find((locked) => scope.startsWith(locked.toLowerCase()));
       if (lock !== undefined) {
-        const text = `The scope '${asked.path}' cannot perform delete operation because following scope(s) are locked: '${lock}'. Please remove the lock and try again.`;
+        const text = `The scope '${request.path}' cannot perform delete operation because following scope(s) are locked: '${lock}'. Please remove the lock and try again.`;
         throw new Refusal(409, "ScopeLocked", text);
       }
       subscriptions.assignments.delete(found.id.toLowerCase());
-      return { status: 200, body: shownAssignment(found) };
+      return { status: 200, body: showAssignment(found) };
     },
   },
 ];

@@ -79,9 +79,9 @@ test("an assertion must be signed by its issuer and fit a federated credential",
   const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k1", alg: "RS256", use: "sig" }];
   let issuer = "";
   const server = createServer((request, response) => {
-    const keysAsked = request.url === "/.well-known/keys";
+    const forKeys = request.url === "/.well-known/keys";
     const document = { issuer, jwks_uri: `${issuer}/.well-known/keys` };
-    response.end(JSON.stringify(keysAsked ? { keys } : document));
+    response.end(JSON.stringify(forKeys ? { keys } : document));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => void server.close());
@@ -102,8 +102,8 @@ test("an assertion must be signed by its issuer and fit a federated credential",
   const ask = async (assertion: string) => {
     const { client_secret: _, ...fields } = client.credentials();
     const type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    const given = { client_assertion_type: type, client_assertion: assertion };
-    const answer = await client.token({ ...fields, ...given });
+    const assertionFields = { client_assertion_type: type, client_assertion: assertion };
+    const answer = await client.token({ ...fields, ...assertionFields });
     return answer.status === 200 ? 200 : at(answer, "error_codes", 0);
   };
   assert.equal(await ask(signed({})), 200);

@@ -16,15 +16,15 @@ import { Refusal } from "./refusal.ts";
 import type { Settings } from "./settings.ts";
 import type { Call, Tenant } from "./tenant.ts";
 
-type ShownPassword = Omit<Password, "secretText">;
+type PasswordView = Omit<Password, "secretText">;
 
 /** Everything there is, without secrets. */
 export interface FakeState {
   readonly applications: readonly (Omit<Application, "passwords" | "owners"> & {
-    readonly passwords: readonly ShownPassword[];
+    readonly passwords: readonly PasswordView[];
   })[];
   readonly servicePrincipals: readonly (Omit<Principal, "passwords"> & {
-    readonly passwords: readonly ShownPassword[];
+    readonly passwords: readonly PasswordView[];
   })[];
   readonly groups: readonly (Omit<Group, "members"> & { readonly members: readonly string[] })[];
   readonly users: readonly User[];
@@ -150,19 +150,19 @@ export function controlOf(tenant: Tenant): Control {
   return control;
 }
 
-function shownPasswords(passwords: readonly Password[]): ShownPassword[] {
-  return passwords.map(({ secretText: _secretText, ...shown }) => shown);
+function showPasswords(passwords: readonly Password[]): PasswordView[] {
+  return passwords.map(({ secretText: _secretText, ...visible }) => visible);
 }
 
 function stateOf({ directory, subscriptions }: Tenant): FakeState {
   return {
     applications: [...directory.applications.values()].map(
       ({ owners: _owners, passwords, ...rest }) => {
-        return { ...rest, passwords: shownPasswords(passwords) };
+        return { ...rest, passwords: showPasswords(passwords) };
       },
     ),
     servicePrincipals: [...directory.principals.values()].map(({ passwords, ...rest }) => {
-      return { ...rest, passwords: shownPasswords(passwords) };
+      return { ...rest, passwords: showPasswords(passwords) };
     }),
     groups: [...directory.groups.values()].map(({ members, ...rest }) => {
       return { ...rest, members: [...members] };

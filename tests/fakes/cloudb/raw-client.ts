@@ -46,14 +46,14 @@ export class RawClient {
 
   async graph(method: string, path: string, body?: unknown): Promise<Answer> {
     const headers = await this.bearer("graph");
-    const given = body === undefined ? {} : { body };
-    return call(this.fake.endpoints.graph, method, `/v1.0${path}`, { headers, ...given });
+    const options = body === undefined ? {} : { body };
+    return call(this.fake.endpoints.graph, method, `/v1.0${path}`, { headers, ...options });
   }
 
   async arm(method: string, path: string, body?: unknown): Promise<Answer> {
     const headers = await this.bearer("arm");
-    const given = body === undefined ? {} : { body };
-    return call(this.fake.endpoints.arm, method, path, { headers, ...given });
+    const options = body === undefined ? {} : { body };
+    return call(this.fake.endpoints.arm, method, path, { headers, ...options });
   }
 
   /** And it must succeed. */

@@ -28,7 +28,7 @@ export interface Route {
   readonly method: string;
   /** Matched against the whole path. */
   readonly pattern: RegExp;
-  readonly run: (asked: CloudRequest) => Reply | Promise<Reply>;
+  readonly run: (request: CloudRequest) => Reply | Promise<Reply>;
 }
 
 export const NO_CONTENT: Reply = { status: 204 };

@@ -129,9 +129,11 @@ function parsed(text: string): Members | null {
 /** Without what is secret. */
 function paramsOf({ query, form, body }: Request): Members {
   const all = { ...Object.fromEntries(query), ...Object.fromEntries(form ?? []), ...body };
-  const shown = (name: string, value: unknown) =>
+  const readable = (name: string, value: unknown) =>
     SECRET.test(name) && typeof value === "string" ? "(secret)" : value;
-  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, shown(name, value)]));
+  return Object.fromEntries(
+    Object.entries(all).map(([name, value]) => [name, readable(name, value)]),
+  );
 }
 
 function send(

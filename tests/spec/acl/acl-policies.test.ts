@@ -106,8 +106,8 @@ test("who may, and what else is refused", async (t) => {
     denied(await server.ask("POST", "/acl/policy/x", { token: credential, body }));
     denied(await server.ask("DELETE", "/acl/policy/readonly", { token: credential }));
   }
-  const write = (given: object, path = "x") =>
-    server.manage("POST", `/acl/policy/${path}`, { body: given });
+  const write = (fields: object, path = "x") =>
+    server.manage("POST", `/acl/policy/${path}`, { body: fields });
   refused(await write(policy("y", RULES)), 400, "ACL policy name does not match request path");
   assert.equal((await write({ Rules: RULES })).status, 200, "left out, it is the path's");
   assert.equal((await server.manage("DELETE", "/acl/policy/x")).status, 200);

@@ -28,8 +28,8 @@ test("every verb that a path does not have is 405 and says which it has", async 
     for (const verb of ["PATCH", "OPTIONS", "TRACE", "PROPFIND", "LINK", "SEARCH", "LIST"]) {
       const answer = await server.manage(verb, `/v1/acl/${path}`);
       refused(answer, 405, "Invalid method", "method_not_allowed");
-      const told = String(answer.headers["allow"]).split(", ").toSorted().join(", ");
-      assert.equal(told, allow, `${verb} ${path}`);
+      const methods = String(answer.headers["allow"]).split(", ").toSorted().join(", ");
+      assert.equal(methods, allow, `${verb} ${path}`);
     }
   }
   denied(await server.ask("TRACE", "/v1/acl/tokens"));

@@ -153,14 +153,14 @@ test("A-23 a TTL above the maximum is refused", async (t) => {
 
 test("A-24 the bounds themselves will do", async (t) => {
   const server = await aclServer(t);
-  for (const [ttl, length, shown] of [
+  for (const [ttl, length, display] of [
     ["1m", MINUTE, "1m0s"],
     ["24h", 24n * HOUR, "24h0m0s"],
     ["1d", 24n * HOUR, "24h0m0s"],
   ] as const) {
     const token = tokenOf(await createClient(server, { ExpirationTTL: ttl }));
     assert.equal(nanosOf(token.ExpirationTime) - nanosOf(token.CreateTime), length);
-    assert.equal(token.ExpirationTTL, shown);
+    assert.equal(token.ExpirationTTL, display);
   }
 });
 
@@ -196,12 +196,12 @@ test("A-28 an explicit expiry comes back as the same instant, without a TTL", as
   const server = await aclServer(t);
   const instant = (BigInt(Date.now()) / 1000n) * 1_000_000_000n + 2n * HOUR;
   const text = timeText(instant).replace("Z", "");
-  for (const [given, expected] of [
+  for (const [sent, expected] of [
     [`${text}Z`, instant],
     [`${text}.123456789Z`, instant + 123_456_789n],
     [`${text}+01:30`, instant - 90n * MINUTE],
   ] as const) {
-    const token = tokenOf(await createClient(server, { ExpirationTime: given }));
+    const token = tokenOf(await createClient(server, { ExpirationTime: sent }));
     assert.equal(nanosOf(token.ExpirationTime), expected);
     assert.equal(token.ExpirationTTL, "");
   }

@@ -18,7 +18,7 @@ test("A-115 there is no path to a region that nobody knows", async (t) => {
   const { AccessorID, SecretID } = await server.create();
   const client = { AccessorID, Type: "client", Policies: ["p"] };
   const before = indexOf(await server.list());
-  const asked: readonly [string, string, CallOptions][] = [
+  const requests: readonly [string, string, CallOptions][] = [
     ["GET", "/acl/tokens", {}],
     ["POST", "/acl/token", { body: { Type: "client", Policies: ["p"] } }],
     ["POST", `/acl/token/${AccessorID}`, { body: client }],
@@ -28,7 +28,7 @@ test("A-115 there is no path to a region that nobody knows", async (t) => {
     ["POST", "/acl/token/onetime", {}],
     ["POST", "/acl/token/onetime/exchange", { body: { OneTimeSecretID: UNKNOWN } }],
   ];
-  for (const [verb, path, options] of asked) {
+  for (const [verb, path, options] of requests) {
     const answer = await server.manage(verb, `${path}?region=nowhere`, options);
     refused(answer, 404, "No path to region", "no_region_path");
   }
@@ -75,7 +75,7 @@ test("A-119 a field that nobody knows is ignored, and told", async (t) => {
 test("A-120 every refusal is JSON with a text and a word, and without an index", async (t) => {
   const server = await aclServer(t);
   const { SecretID } = await server.create();
-  const asked: readonly [number, string, string, CallOptions][] = [
+  const requests: readonly [number, string, string, CallOptions][] = [
     [400, "POST", "/acl/bootstrap", {}],
     [400, "POST", "/acl/token", { body: "{" }],
     [400, "POST", "/acl/token", { body: "[]" }],
@@ -97,7 +97,7 @@ test("A-120 every refusal is JSON with a text and a word, and without an index",
     [405, "DELETE", "/acl/tokens", {}],
     [405, "GET", "/acl/bootstrap", {}],
   ];
-  for (const [status, verb, path, options] of asked) {
+  for (const [status, verb, path, options] of requests) {
     const answer = await server.manage(verb, path, options);
     refused(answer, status, /./);
     assert.equal(answer.headers["x-service-index"], undefined, path);

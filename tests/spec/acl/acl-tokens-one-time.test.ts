@@ -117,8 +117,8 @@ test("A-99 of parallel exchanges exactly one succeeds", async (t) => {
   const server = await aclServer(t);
   const { SecretID } = await server.create();
   const { OneTimeSecretID } = await oneTime(server, SecretID);
-  const asked = Array.from({ length: 20 }, () => exchange(server, OneTimeSecretID));
-  const answers = await Promise.all(asked);
+  const exchanges = Array.from({ length: 20 }, () => exchange(server, OneTimeSecretID));
+  const answers = await Promise.all(exchanges);
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   for (const answer of answers.filter(({ status }) => status !== 200)) denied(answer);
 });

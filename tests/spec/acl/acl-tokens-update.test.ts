@@ -163,8 +163,8 @@ test("A-48 a management token cannot be put with chosen identifiers", async (t) 
     { SecretID: undefined },
     { SecretID: "no-uuid" },
   ]) {
-    const given = { AccessorID: ACCESSOR, SecretID: SECRET, Type: "client", Policies: ["p"] };
-    const body = { ...given, ...change };
+    const fields = { AccessorID: ACCESSOR, SecretID: SECRET, Type: "client", Policies: ["p"] };
+    const body = { ...fields, ...change };
     refused(await server.manage("PUT", `/acl/token/${ACCESSOR}`, { body }), 400, text);
   }
   denied(await server.self(SECRET));

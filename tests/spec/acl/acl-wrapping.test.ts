@@ -61,14 +61,14 @@ test("bootstrap, create, update, read, self and exchange: no secret but in the w
   const body = { AccessorID, Name, Type, Policies };
   const oneTime = await server.ask("POST", "/acl/token/onetime", { token: SecretID });
   const secret = at(oneTime, "OneTimeToken", "OneTimeSecretID");
-  const asked: [string, string, CallOptions][] = [
+  const requests: [string, string, CallOptions][] = [
     ["POST", "acl/token", { body: { Type, Policies } }],
     ["POST", `acl/token/${AccessorID}`, { body }],
     ["GET", `acl/token/${AccessorID}`, {}],
     ["GET", "acl/token/self", { token: SecretID }],
     ["POST", "acl/token/onetime/exchange", { body: { OneTimeSecretID: secret } }],
   ];
-  for (const [method, path, options] of asked) {
+  for (const [method, path, options] of requests) {
     const answer = await server.manage(method, `/v1/${path}`, { headers: WRAP, ...options });
     const info = wrapIn(answer, path);
     assert.ok(!answer.text.includes(SecretID), path);

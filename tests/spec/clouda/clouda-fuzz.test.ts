@@ -54,7 +54,7 @@ const body = fc
 
 test(`X5: ${RUNS} role bodies are stored or refused, and what is stored gives credentials or a refusal`, async (t) => {
   const server = await cloudaServer(t);
-  let [stored, given] = [0, 0];
+  let [stored, issued] = [0, 0];
   await fc.assert(
     fc.asyncProperty(body, async (role) => {
       await server.ask("DELETE", "clouda/roles/r");
@@ -65,10 +65,10 @@ test(`X5: ${RUNS} role bodies are stored or refused, and what is stored gives cr
       for (const path of ["creds", "sts"]) {
         const { status, text: said } = await server.askCreds(`clouda/${path}/r`);
         assert.ok(status === 200 || status === 400, `${status} ${said}`);
-        if (status === 200) given++;
+        if (status === 200) issued++;
       }
     }),
     { numRuns: RUNS },
   );
-  assert.ok(stored > RUNS / 20 && given > 0, `${stored} stored, ${given} given`);
+  assert.ok(stored > RUNS / 20 && issued > 0, `${stored} stored, ${issued} given`);
 });

@@ -182,13 +182,13 @@ test("C12: what an earlier version stored and nobody can read is shown, unused a
   const seeded = {
     ...cloudaType,
     type: "clouda-of-old",
-    open: async (given: EngineNeeds) => {
-      await given.storage.write((tx) => {
+    open: async (needs: EngineNeeds) => {
+      await needs.storage.write((tx) => {
         if (tx.keys("role/", { limit: 1 }).length > 0) return;
         tx.put("policy/old", "not json", oldRoleCodec);
         tx.put("policy/good", DOCUMENT, oldRoleCodec);
       });
-      return cloudaType.open(given);
+      return cloudaType.open(needs);
     },
   };
   const server = await cloudaServer(t, { engineTypes: [anyEngine(seeded)] });
@@ -246,8 +246,8 @@ test("texts of a role may be numbers, and switches 1 and 0", async (t) => {
   const server = await cloudaServer(t);
   const role = { credential_type: "assumed_role", role_arns: [DEPLOY_ROLE], external_id: 123 };
   await server.must("POST", "clouda/roles/r", { ...role, session_tags: { cost: 1.5 } });
-  const shown = dataOf(await server.ask("GET", "clouda/roles/r"));
-  assert.deepEqual([shown["external_id"], shown["session_tags"]], ["123", { cost: "1.5" }]);
+  const answer = dataOf(await server.ask("GET", "clouda/roles/r"));
+  assert.deepEqual([answer["external_id"], answer["session_tags"]], ["123", { cost: "1.5" }]);
   await server.configure({ disable_automated_rotation: 1 });
   const root = dataOf(await server.ask("GET", "clouda/config/root"));
   assert.equal(root["disable_automated_rotation"], true);

@@ -147,9 +147,9 @@ test("C33: a federated user without any policy would have ours, and is refused",
   const seeded = {
     ...cloudaType,
     type: "clouda-edited",
-    open: async (given: EngineNeeds) => {
-      await given.storage.write((tx) => tx.put("role/r", role, roleCodec));
-      return cloudaType.open(given);
+    open: async (needs: EngineNeeds) => {
+      await needs.storage.write((tx) => tx.put("role/r", role, roleCodec));
+      return cloudaType.open(needs);
     },
   };
   const server = await cloudaServer(t, { engineTypes: [anyEngine(seeded)] });
@@ -194,11 +194,11 @@ test("C37: a query of GET and a body of POST are the same request", async (t) =>
   await server.makeRole("r", ASSUMED);
   const fields = { ttl: "20m", role_arn: DEPLOY_ROLE, role_session_name: "one" };
   await server.creds(`clouda/creds/r?${new URLSearchParams(fields).toString()}`);
-  const asked = sent(server);
+  const request = sent(server);
   const posted = await server.timed(server.ask("POST", STS, fields));
   assert.equal(posted.status, 200, posted.text);
-  assert.deepEqual(sent(server), asked);
-  assert.equal(asked["DurationSeconds"], "1200");
+  assert.deepEqual(sent(server), request);
+  assert.equal(request["DurationSeconds"], "1200");
 });
 
 test("session tags and an external id are sent when a role is assumed", async (t) => {

@@ -76,8 +76,8 @@ test("S1: a user without keys is adopted, and its key is given without a lease",
     last_error: "",
   });
   const read = await server.ask("GET", "clouda/static-creds/app");
-  const { secret_key: secret, ...shown } = dataOf(read);
-  assert.deepEqual(shown, {
+  const { secret_key: secret, ...visible } = dataOf(read);
+  assert.deepEqual(visible, {
     access_key: key,
     expiration: showTime(now + DAY),
     ttl: 86_400,
@@ -282,9 +282,9 @@ test("S11: while rotation fails the key stays as it is, and then it is rotated",
     .calls("CreateAccessKey")
     .map((call) => call.at / 1000);
   const waits = [two - one, three - two, four - three];
-  for (const [i, least] of [20, 40, 80].entries()) {
+  for (const [i, min] of [20, 40, 80].entries()) {
     const wait = waits[i] ?? 0;
-    assert.ok(wait >= least && wait < least + 15, `${waits.join(", ")}`);
+    assert.ok(wait >= min && wait < min + 15, `${waits.join(", ")}`);
   }
 });
 
@@ -475,15 +475,15 @@ test("S16: a user is managed by one static role, and never the one of the root k
   const server = await cloudaServer(t);
   server.fake.control.makeUser("app");
   await adopted(server);
-  const asked = (username: string) =>
+  const write = (username: string) =>
     server.ask("POST", "clouda/static-roles/second", { username, rotation_period: 60 });
   server.fake.control.forgetCalls();
-  refused(await asked("app"), 400, 'user app is already managed by static role "app"');
+  refused(await write("app"), 400, 'user app is already managed by static role "app"');
   assert.deepEqual(server.fake.control.actions(), []); // nobody need be asked for that
-  refused(await asked("holdfast"), 400, /^user holdfast is already managed by config\/root/);
+  refused(await write("holdfast"), 400, /^user holdfast is already managed by config\/root/);
   assert.equal(keys(server, "holdfast").length, 1);
   await server.crash();
-  refused(await asked("app"), 400, 'user app is already managed by static role "app"');
+  refused(await write("app"), 400, 'user app is already managed by static role "app"');
 });
 
 test("rotate makes a key at once and counts the period from now", async (t) => {

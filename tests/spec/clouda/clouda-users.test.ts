@@ -296,8 +296,8 @@ test("a user that is long in the making is proved all the same, and within the r
 test("C38: what only sessions of a role have is ignored for a user, with a word about it", async (t) => {
   const server = await cloudaServer(t);
   await server.makeRole("r");
-  const asked = "role_arn=arn:aws:iam::123456789012:role/deploy&role_session_name=x";
-  const { warnings } = await server.creds(`${CREDS}?${asked}`);
+  const query = "role_arn=arn:aws:iam::123456789012:role/deploy&role_session_name=x";
+  const { warnings } = await server.creds(`${CREDS}?${query}`);
   assert.deepEqual(warnings, [
     "role_arn is ignored: it is for assumed_role only",
     "role_session_name is ignored: it is for assumed_role only",

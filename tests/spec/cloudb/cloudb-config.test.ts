@@ -60,8 +60,8 @@ function onOtherRoads(fake: () => FakeCloudB, hosts: string[]): EngineType<Cloud
   return {
     ...cloudbType,
     type: "cloudb-elsewhere",
-    open: (given) => {
-      return cloudbType.open({ ...given, outbound: rerouted(given.outbound) });
+    open: (needs) => {
+      return cloudbType.open({ ...needs, outbound: rerouted(needs.outbound) });
     },
   };
 }

@@ -48,10 +48,10 @@ async function dieAt(
   const { control } = server.fake;
   const last = control.calls().at(-1)?.number ?? 0;
   control.fault({ action, skip, effect: { kind: "hold", when } });
-  const asked = work().catch(() => null);
+  const working = work().catch(() => null);
   await server.timed(control.held(last));
   await server.crash();
-  await asked;
+  await working;
   control.clearFaults();
 }
 

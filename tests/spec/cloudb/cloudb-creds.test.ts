@@ -191,10 +191,10 @@ for (const action of STEPS) {
       const { control } = server.fake;
       await fullRole(server);
       control.fault({ action, effect: { kind: "hold", when } });
-      const asked = server.ask("GET", "cloudb/creds/r").catch(() => null);
+      const answering = server.ask("GET", "cloudb/creds/r").catch(() => null);
       await server.timed(control.held());
       await server.crash();
-      await asked;
+      await answering;
       await server.pass(12n * MINUTE);
       assert.deepEqual(ours(server), []);
       assert.deepEqual(server.storedKeys("/wal/"), []);
@@ -210,10 +210,10 @@ test("B23: a request goes on when its client is gone, and ends in a lease or in 
   control.fault({ action: "putRoleAssignment", effect: { kind: "hold", when: "before" } });
   const gone = new AbortController();
   const headers = { "x-vault-token": server.root };
-  const asked = fetch(`${server.test.url}/v1/cloudb/creds/r`, { headers, signal: gone.signal });
+  const answering = fetch(`${server.test.url}/v1/cloudb/creds/r`, { headers, signal: gone.signal });
   await server.timed(control.held());
   gone.abort();
-  await assert.rejects(asked);
+  await assert.rejects(answering);
   control.release();
   const leases = async () => {
     const answer = await server.ask("LIST", "sys/leases/lookup/cloudb/creds/r");
@@ -312,8 +312,8 @@ test("B31: five at once on one application have five passwords, and each takes o
   const server = await cloudbServer(t);
   const { appId, theirs, passwordIds } = await onApplication(server);
   server.fake.control.set({ busyMilliseconds: 5 });
-  const asked = Array.from({ length: 5 }, () => server.creds("app"));
-  const all = await server.timed(Promise.all(asked));
+  const answers = Array.from({ length: 5 }, () => server.creds("app"));
+  const all = await server.timed(Promise.all(answers));
   assert.equal(passwordIds().length, 6);
   for (const issued of all) assert.ok(issued.clientId === appId && (await server.logsIn(issued)));
   for (const [i, issued] of all.entries()) {
@@ -347,10 +347,10 @@ for (const when of ["before", "after"] as const) {
     const { control } = server.fake;
     const { theirs, passwordIds } = await onApplication(server);
     control.fault({ action: "addApplicationPassword", effect: { kind: "hold", when } });
-    const asked = server.ask("GET", "cloudb/creds/app").catch(() => null);
+    const answering = server.ask("GET", "cloudb/creds/app").catch(() => null);
     await server.timed(control.held());
     await server.crash();
-    await asked;
+    await answering;
     await server.pass(12n * MINUTE);
     assert.deepEqual(passwordIds(), [theirs]);
     assert.deepEqual(server.storedKeys("/wal/"), []);
@@ -514,8 +514,8 @@ test("what a lease needs to end is kept behind the barrier, and never answered",
   const server = await cloudbServer(t);
   await fullRole(server);
   const { lease } = await server.creds("r");
-  const shown = await server.lookup(lease);
-  assert.ok(!shown.text.includes("app_object_id"));
+  const answer = await server.lookup(lease);
+  assert.ok(!answer.text.includes("app_object_id"));
 });
 
 test("T-I02: two mounts of two accounts never work with the other's credentials", async (t) => {

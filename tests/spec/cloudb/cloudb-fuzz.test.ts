@@ -64,7 +64,7 @@ test(`X5: ${RUNS} role bodies are stored or refused, and what is stored gives cr
       const some = [...entries, ...entries].slice(from, from + count);
       return { ...good, ...Object.fromEntries(some) };
     });
-  let [stored, given] = [0, 0];
+  let [stored, issued] = [0, 0];
   await fc.assert(
     fc.asyncProperty(body, async (role) => {
       const written = await server.timed(server.ask("POST", "cloudb/roles/r", role));
@@ -73,10 +73,10 @@ test(`X5: ${RUNS} role bodies are stored or refused, and what is stored gives cr
       stored++;
       const creds = await server.askCreds("r");
       assert.ok([200, 400, 502].includes(creds.status), `${creds.status} ${creds.text}`);
-      if (creds.status === 200) given++;
+      if (creds.status === 200) issued++;
       await server.timed(server.ask("DELETE", "cloudb/roles/r"));
     }),
     { numRuns: RUNS },
   );
-  assert.ok(stored > RUNS / 20 && given > RUNS / 20, `${stored} stored, ${given} given`);
+  assert.ok(stored > RUNS / 20 && issued > RUNS / 20, `${stored} stored, ${issued} given`);
 });

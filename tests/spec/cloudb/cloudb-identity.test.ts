@@ -71,8 +71,8 @@ test("B39: another mount is another subject, and is refused", async (t) => {
   const config = { client_secret: "", identity_token_audience: AUDIENCE };
   await server.configure(config, "second");
   const roles = JSON.stringify([{ role_name: "Reader", scope: server.scope }]);
-  const asked = server.ask("POST", "second/roles/r", { cloudb_roles: roles });
-  const answer = await server.timed(asked);
+  const answering = server.ask("POST", "second/roles/r", { cloudb_roles: roles });
+  const answer = await server.timed(answering);
   assert.equal(answer.status, 400, answer.text);
   assert.match(answer.text, /700213|invalid_client/);
   await server.configure({ ...config, identity_token_audience: "api://other" });

@@ -81,13 +81,13 @@ test("a mount that goes waits for a request as long as one may take, and nothing
   control.fault({ action, effect: { kind: "throttle", retryAfter: 95 } });
   control.fault({ action, effect: { kind: "hang" } });
   control.fault({ action: "listApplications", effect: { kind: "hold", when: "after" } });
-  const asked = server.ask("GET", "cloudb/creds/r");
+  const answering = server.ask("GET", "cloudb/creds/r");
   await server.passUntil(() => control.actions().includes(action), SECOND);
   const gone = server.ask("DELETE", "sys/mounts/cloudb");
   await server.pass(97n * SECOND, SECOND);
   assert.equal(control.actions().filter((one) => one === action).length, 2);
   control.release();
-  const answers = await server.timed(Promise.all([asked, gone]));
+  const answers = await server.timed(Promise.all([answering, gone]));
   assert.ok(answers[0].status >= 400, answers[0].text);
   assert.ok(answers[1].status < 300, answers[1].text);
   await server.pass(5n * MINUTE);

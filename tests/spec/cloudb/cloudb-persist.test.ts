@@ -176,10 +176,10 @@ for (const [action, when] of [
     control.fault({ action, effect: { kind: "hold", when } });
     const roles = [{ role_name: "Reader", scope: server.scope }];
     const body = { persist_app: true, cloudb_roles: roles };
-    const asked = server.ask("POST", "cloudb/roles/r", body).catch(() => null);
+    const answering = server.ask("POST", "cloudb/roles/r", body).catch(() => null);
     await server.timed(control.held());
     await server.crash();
-    await asked;
+    await answering;
     await server.pass(12n * MINUTE);
     assert.deepEqual(ours(server), []);
     absent(await server.ask("GET", "cloudb/roles/r"));
@@ -202,10 +202,10 @@ async function diesInChange(
   const after = bodyOf("Owner", fresh);
   await server.makeRole("r", { persist_app: true, ...before });
   control.fault({ action, effect: { kind: "hold", when } });
-  const asked = server.ask("POST", "cloudb/roles/r", after).catch(() => null);
+  const answering = server.ask("POST", "cloudb/roles/r", after).catch(() => null);
   await server.timed(control.held());
   await server.crash();
-  await asked;
+  await answering;
   control.clearFaults();
   const has = () => [
     ...assigned(server),

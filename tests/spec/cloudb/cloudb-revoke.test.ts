@@ -120,12 +120,12 @@ test("B30: a membership goes, never the member", async (t) => {
   const user = control.makeUser("somebody");
   control.tenant.directory.groups.get(group?.id ?? "")?.members.add(user);
   control.fault({ action: "deleteServicePrincipal", effect: { kind: "hold", when: "before" } });
-  const asked = server.revoke(lease, { sync: true });
+  const answering = server.revoke(lease, { sync: true });
   await server.timed(control.held());
   const removals = control.calls().filter(({ path }) => path.includes("/members/"));
   const { servicePrincipals, groups } = control.state();
   control.release();
-  assert.equal((await server.timed(asked)).status, 204);
+  assert.equal((await server.timed(answering)).status, 204);
   assert.ok(removals.length === 1 && removals.every(({ path }) => path.endsWith("/$ref")));
   assert.equal(servicePrincipals.length, 2, "the root's and this one");
   assert.deepEqual(groups[0]?.members, [user]);
@@ -256,10 +256,10 @@ for (const action of STEPS) {
       const { control } = server.fake;
       const { lease } = await issued(server, { permanently_delete: true });
       control.fault({ action, effect: { kind: "hold", when } });
-      const asked = server.revoke(lease, { sync: true }).catch(() => null);
+      const answering = server.revoke(lease, { sync: true }).catch(() => null);
       await server.timed(control.held());
       await server.crash();
-      await asked;
+      await answering;
       await server.revokeNow(lease);
       await server.passUntil(async () => !(await server.isThere(lease)));
       assert.deepEqual([...alive(server), ...deleted(server)], []);

@@ -180,11 +180,11 @@ test("Q8: a crash after the password was made leaves the old one alone", async (
   const [old] = passwords(server);
   const effect = { kind: "hold", when: "after" } as const;
   control.fault({ action: "addApplicationPassword", effect });
-  const asked = server.ask("POST", "cloudb/rotate-root").catch(() => null);
+  const answering = server.ask("POST", "cloudb/rotate-root").catch(() => null);
   await control.held();
   assert.equal(passwords(server).length, 2);
   await server.crash();
-  await asked;
+  await answering;
   await server.pass(12n * MINUTE, 30n * SECOND);
   assert.deepEqual(passwords(server), [old]);
   assert.equal(await keyInUse(server), old);

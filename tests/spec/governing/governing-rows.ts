@@ -5,7 +5,7 @@
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { EnforcementLevel, GoverningKind } from "../../../src/endpoint/judgement.ts";
 
-export interface GivenProgram {
+export interface ProgramInput {
   readonly kind: GoverningKind;
   readonly name: string;
   readonly level: EnforcementLevel;
@@ -17,7 +17,7 @@ export interface GivenProgram {
 export interface GoverningRow {
   readonly id: string;
   readonly about: string;
-  readonly programs: readonly GivenProgram[];
+  readonly programs: readonly ProgramInput[];
   /** With rights to everything, or without a token; management is never judged. */
   readonly caller: "client" | "nobody" | "management";
   readonly operation: "read" | "update" | "delete" | "list";
@@ -33,18 +33,18 @@ export interface GoverningRow {
 const HARD = "hard-mandatory";
 const SOFT = "soft-mandatory";
 
-function rgp(name: string, level: EnforcementLevel, text: string): GivenProgram {
+function rgp(name: string, level: EnforcementLevel, text: string): ProgramInput {
   return { kind: "rgp", name, level, text, paths: [] };
 }
 
-function egp(name: string, text: string, ...paths: readonly string[]): GivenProgram {
+function egp(name: string, text: string, ...paths: readonly string[]): ProgramInput {
   return { kind: "egp", name, level: HARD, text, paths };
 }
 
 type Short = Pick<GoverningRow, "id" | "about" | "programs" | "want" | "results"> &
   Partial<GoverningRow>;
 
-function row(given: Short): GoverningRow {
+function row(short: Short): GoverningRow {
   return {
     caller: "client",
     operation: "read",
@@ -52,7 +52,7 @@ function row(given: Short): GoverningRow {
     data: {},
     address: "127.0.0.1",
     override: false,
-    ...given,
+    ...short,
   };
 }
 

@@ -47,8 +47,8 @@ test("while 32 connections hammer a path, no request after the acknowledgement i
     await server.egp("gate", String(!open), HARD, ["auth/token/lookup-self"]);
     open = !open;
     moves++;
-    const asked = Array.from({ length: 8 }, () => server.call("GET", LOOKUP, { token }));
-    for (const { status } of await Promise.all(asked)) assert.equal(status, open ? 200 : 403);
+    const answers = Array.from({ length: 8 }, () => server.call("GET", LOOKUP, { token }));
+    for (const { status } of await Promise.all(answers)) assert.equal(status, open ? 200 : 403);
   }
   over = true;
   await Promise.all(running);
@@ -136,7 +136,7 @@ test("programs of namespaces above and of the own one judge together, and a chil
     who.set(namespace, (await server.client(["other"], namespace)).secret);
   }
   const rootToken = (await server.client(["other"])).secret;
-  const told = async (namespace: string) => {
+  const refusalIn = async (namespace: string) => {
     const token = who.get(namespace) ?? rootToken;
     const answer = await server.call("GET", LOOKUP, { token, namespace });
     const text = answer.status === 200 ? "" : String(at(answer, "errors", 0));
@@ -148,10 +148,10 @@ test("programs of namespaces above and of the own one judge together, and a chil
   await server.egp("at-root", "false", HARD, ["team/*"]);
   await server.egp("at-team", "false", HARD, ["auth/token/lookup-self", "deep/auth/*"], "team");
   await server.egp("at-deep", "false", HARD, ["*"], "team/deep");
-  assert.equal(await told(""), "");
-  assert.equal(await told("beside"), "");
-  assert.equal(await told("team"), "at-team above");
-  assert.equal(await told("team/deep"), "above at-deep above");
+  assert.equal(await refusalIn(""), "");
+  assert.equal(await refusalIn("beside"), "");
+  assert.equal(await refusalIn("team"), "at-team above");
+  assert.equal(await refusalIn("team/deep"), "above at-deep above");
   await server.must("DELETE", "/v1/sys/policies/egp/at-team", { namespace: "team" });
-  assert.equal(await told("team/deep"), "at-deep above");
+  assert.equal(await refusalIn("team/deep"), "at-deep above");
 });

@@ -69,9 +69,9 @@ test("every policy that fails is in the answer, those after the first as well", 
   await server.egp("no", "false", SOFT, ["*"]);
   const { secret: token } = await server.client(["no"]);
   const text = errorOf(await server.call("GET", LOOKUP, { token }));
-  const told = [...text.matchAll(/([er]gp) standard policy "([^"]+)"/g)];
+  const named = [...text.matchAll(/([er]gp) standard policy "([^"]+)"/g)];
   assert.deepEqual(
-    told.map(([, kind, name]) => [kind, name]),
+    named.map(([, kind, name]) => [kind, name]),
     [
       ["rgp", "root/no"],
       ["egp", "root/no"],

@@ -120,11 +120,11 @@ test("the most specific quota applies alone: path, pattern, mount, namespace, al
   await server.counting("other");
   done(await server.ask("POST", "count/roles/r2", {}));
   done(await server.ask("POST", "count/roles/s", {}));
-  const limit = async (name: string, path: string, most: number, more: object = {}) =>
+  const limit = async (name: string, path: string, max: number, more: object = {}) =>
     done(
       await server.ask("POST", `sys/quotas/lease-count/${name}`, {
         path,
-        max_leases: most,
+        max_leases: max,
         ...more,
       }),
     );
@@ -133,7 +133,7 @@ test("the most specific quota applies alone: path, pattern, mount, namespace, al
   await limit("mount", "count/", 5);
   await limit("space", "team", 2, { inheritable: true });
   await limit("all", "", 100);
-  const most = async (path: string, namespace?: string) => {
+  const leasesUntilFull = async (path: string, namespace?: string) => {
     for (let made = 0; made < 9; made++) {
       const answer = await server.ask("GET", path, undefined, { namespace });
       if (answer.status === 429) return made;
@@ -141,12 +141,16 @@ test("the most specific quota applies alone: path, pattern, mount, namespace, al
     }
     return 9;
   };
-  assert.equal(await most("count/creds/r"), 1);
-  assert.equal(await most("count/creds/r2"), 2, "those of r begin so too, and count");
-  assert.equal(await most("count/creds/s"), 2, "all of the mount count");
-  assert.equal(await most("other/creds/r"), 9, "far from the quota on all");
-  assert.equal(await most("count/creds/r", "team/sub"), 2, "inherited");
-  assert.equal(await most("count/creds/r", "team"), 0, "and counted together with those below");
+  assert.equal(await leasesUntilFull("count/creds/r"), 1);
+  assert.equal(await leasesUntilFull("count/creds/r2"), 2, "those of r begin so too, and count");
+  assert.equal(await leasesUntilFull("count/creds/s"), 2, "all of the mount count");
+  assert.equal(await leasesUntilFull("other/creds/r"), 9, "far from the quota on all");
+  assert.equal(await leasesUntilFull("count/creds/r", "team/sub"), 2, "inherited");
+  assert.equal(
+    await leasesUntilFull("count/creds/r", "team"),
+    0,
+    "and counted together with those below",
+  );
   const counter = async (name: string) =>
     dataOf(await server.ask("GET", `sys/quotas/lease-count/${name}`))["counter"];
   assert.deepEqual(
@@ -154,9 +158,9 @@ test("the most specific quota applies alone: path, pattern, mount, namespace, al
     [1, 3, 5, 2, 16],
   );
   done(await server.ask("DELETE", "sys/quotas/lease-count/exact"));
-  assert.equal(await most("count/creds/r"), 0, "now the pattern's, which is full");
+  assert.equal(await leasesUntilFull("count/creds/r"), 0, "now the pattern's, which is full");
   await limit("begins", "count/creds/r*", 4);
-  assert.equal(await most("count/creds/r"), 1);
+  assert.equal(await leasesUntilFull("count/creds/r"), 1);
 });
 
 test("leases are counted from what is stored: also after a restart, also those given before", async (t) => {

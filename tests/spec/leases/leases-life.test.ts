@@ -112,8 +112,8 @@ test("a renewal is counted from now, cut by the maximum counted from the issue, 
   assert.equal(at(plain, "renewable"), true);
   assert.equal(at(plain, "data"), null);
   assert.equal(at(plain, "warnings"), null);
-  const asked = await server.renew(id, { increment: 60 });
-  assert.equal(at(asked, "lease_duration"), 60, "less than it had");
+  const renewed = await server.renew(id, { increment: 60 });
+  assert.equal(at(renewed, "lease_duration"), 60, "less than it had");
   assert.equal(at(await server.renew(id, { increment: "15m" }), "lease_duration"), 900);
   const cut = await server.renew(id, { increment: "10h" });
   assert.equal(at(cut, "lease_duration"), 1500);

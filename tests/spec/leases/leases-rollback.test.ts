@@ -64,7 +64,7 @@ test("a lease settles its record: nothing is undone that has one", async (t) => 
 });
 
 test("a known failure of the engine is rolled back in time as well", async (t) => {
-  const server = await engineServer(t, { counting: { leastUndoAge: 5n * MINUTE } });
+  const server = await engineServer(t, { counting: { minUndoAge: 5n * MINUTE } });
   await server.counting("count");
   server.outside.fail("made", down, 1);
   refused(await server.ask("GET", "count/creds/r"), 502, /the provider is down/);

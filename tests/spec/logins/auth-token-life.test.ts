@@ -117,10 +117,10 @@ test("a renewal moves ExpirationTime and ModifyIndex, never past the maximum", a
   assert.equal(bySecret.lease_duration, 7200);
   const shorter = authOf(await ask(server, "renew", { token, increment: 60 }));
   assert.equal(shorter.lease_duration, 7200, "a renewal takes nothing away");
-  const most = await ask(server, "renew-accessor", { accessor, increment: "100h" });
-  assert.equal(authOf(most).client_token, "", "the accessor does not buy the secret");
+  const renewed = await ask(server, "renew-accessor", { accessor, increment: "100h" });
+  assert.equal(authOf(renewed).client_token, "", "the accessor does not buy the secret");
   assert.equal(nanosOf((await record()).ExpirationTime), issued + 24n * HOUR);
-  assert.match(String(at(most, "warnings", 0)), /cannot live longer/);
+  assert.match(String(at(renewed, "warnings", 0)), /cannot live longer/);
   pass(20n * HOUR);
   assert.equal(await isGood(server, token), true);
   pass(4n * HOUR);

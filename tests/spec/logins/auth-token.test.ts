@@ -122,10 +122,10 @@ test("management without policies makes a management token that ends with it", a
   for (const { client_token: gone } of [child, grandchild, client]) {
     assert.equal(await isGood(server, gone), false);
   }
-  const told = async (body: Record<string, unknown>) =>
+  const refusal = async (body: Record<string, unknown>) =>
     JSON.stringify(at(await ask(server, "create", body), "warnings"));
-  assert.match(await told({ polices: "default" }), /a management token.*no policies were given/);
-  assert.doesNotMatch(await told({ policies: ["root"] }), /management/, "it was asked for");
+  assert.match(await refusal({ polices: "default" }), /a management token.*no policies were given/);
+  assert.doesNotMatch(await refusal({ policies: ["root"] }), /management/, "it was asked for");
   const none = await ask(server, "create", { no_default_policy: true });
   assert.equal(none.status, 400);
   await server.writePolicy("maker", MAKES);
@@ -138,8 +138,8 @@ test("management without policies makes a management token that ends with it", a
 
 test("management that asks for the policy root gets what it means: a management child", async (t) => {
   const server = await aclServer(t);
-  const asked = { policies: ["root"], ttl: "1h", no_default_policy: false, renewable: true };
-  for (const body of [asked, { policies: ["Root", "default"], ttl: "1h" }]) {
+  const fields = { policies: ["root"], ttl: "1h", no_default_policy: false, renewable: true };
+  for (const body of [fields, { policies: ["Root", "default"], ttl: "1h" }]) {
     const child = await create(server, body);
     assert.equal(child["lease_duration"], 3600);
     assert.deepEqual(child.policies, ["root"]);
@@ -150,7 +150,7 @@ test("management that asks for the policy root gets what it means: a management 
     'path "auth/token/create" { capabilities = ["update", "sudo"] }',
   );
   const sudoer = (await server.create({ Policies: ["sudoer"] })).SecretID;
-  const refusal = await ask(server, "create", asked, { token: sudoer });
+  const refusal = await ask(server, "create", fields, { token: sudoer });
   assert.equal(refusal.status, 400, "T-B10: sudo is not everything");
 });
 
@@ -217,8 +217,8 @@ test("T-B11: auth/token/create gives a caller at most its own policies", async (
   refused(elsewhere, 403, "permission denied");
 
   const sudoer = (await server.create({ Policies: ["sudoer"] })).SecretID;
-  const given = { policies: ["maker"], period: "1h", no_parent: true };
-  const free = await create(server, given, { token: sudoer });
+  const body = { policies: ["maker"], period: "1h", no_parent: true };
+  const free = await create(server, body, { token: sudoer });
   assert.deepEqual([free.policies, free["orphan"]], [["default", "maker"], true]);
   refused(
     await ask(server, "create", {}, { token: (await server.create()).SecretID }),
@@ -313,8 +313,8 @@ test("T-B13: an accessor or a secret leads nowhere from another namespace", asyn
   for (const credential of [SecretID, server.management]) {
     const from = { token: credential, namespace: "a" };
     for (const path of ["lookup-accessor", "renew-accessor", "revoke-accessor"]) {
-      for (const given of [accessor, UNKNOWN, "no uuid"]) {
-        const answer = await ask(server, path, { accessor: given }, from);
+      for (const sent of [accessor, UNKNOWN, "no uuid"]) {
+        const answer = await ask(server, path, { accessor: sent }, from);
         refused(answer, 403, "permission denied", "invalid accessor");
         seenFromA.push(answer.headers["x-service-error"]);
       }

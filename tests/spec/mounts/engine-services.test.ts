@@ -20,26 +20,26 @@ const METRICS: MetricDeclarations = {
 };
 
 /** A counting type that shows what its mounts were given, by path. */
-function shown() {
-  const given = new Map<string, EngineNeeds>();
+function observed() {
+  const needs = new Map<string, EngineNeeds>();
   const type = countingEngine(new Outside(), { type: "shown" });
   const open = (all: EngineNeeds) => {
-    given.set(all.mount.namespace.path + all.mount.path(), all);
+    needs.set(all.mount.namespace.path + all.mount.path(), all);
     return type.open(all);
   };
-  return { given, type: anyEngine({ ...type, open, metrics: METRICS }) };
+  return { given: needs, type: anyEngine({ ...type, open, metrics: METRICS }) };
 }
 
 async function mounted(
   t: Parameters<typeof engineServer>[0],
   options: Parameters<typeof engineServer>[1] = {},
 ) {
-  const { given, type } = shown();
+  const { given: needs, type } = observed();
   const server = await engineServer(t, { ...options, engineTypes: [type] });
   await server.enable("eyes", "shown");
-  const found = given.get("eyes/");
+  const found = needs.get("eyes/");
   assert.ok(found !== undefined);
-  return { server, given, eyes: found };
+  return { server, given: needs, eyes: found };
 }
 
 type Jwk = Readonly<Record<string, string>>;
@@ -84,10 +84,10 @@ test("settings reach the engines of the type that they are meant for", () => {
 });
 
 test("an engine asks for its own leases by the path that gave them", async (t) => {
-  const { server, given } = await mounted(t);
+  const { server, given: needs } = await mounted(t);
   await server.namespaces("team");
   await server.enable("eyes", "shown", {}, "team");
-  const [own, teams] = [given.get("eyes/"), given.get("teameyes/")];
+  const [own, teams] = [needs.get("eyes/"), needs.get("teameyes/")];
   assert.ok(own !== undefined && teams !== undefined);
   for (const [role, namespace] of [["a"], ["ab"], ["a", "team"]]) {
     const options = { namespace };
@@ -155,10 +155,10 @@ test("B39: anybody reads the issuer and its keys, in the form of the standard", 
 });
 
 test("B39: an engine's token is good by the listed keys, and its subject has namespace and accessor", async (t) => {
-  const { server, given } = await mounted(t);
+  const { server, given: needs } = await mounted(t);
   await server.namespaces("team");
   await server.enable("eyes", "shown", {}, "team");
-  const teams = given.get("teameyes/");
+  const teams = needs.get("teameyes/");
   assert.ok(teams !== undefined);
   const token = await teams.identity.token("api://exchange", HOUR);
   const [header = "", payload = "", signature = ""] = token.split(".");

@@ -125,10 +125,10 @@ test("one that takes longer than a minute goes on in the background and says how
   await server.counting("count");
   for (let i = 0; i < 12; i++) await server.issue();
   const letGo = server.outside.hold("revoke");
-  const asked = server.ask("DELETE", "sys/mounts/count");
+  const answering = server.ask("DELETE", "sys/mounts/count");
   await until(() => server.outside.reached("revoke") === 8);
   await server.time.pass(60n * SECOND);
-  const answer = await asked;
+  const answer = await answering;
   assert.equal(answer.status, 202, answer.text);
   assert.deepEqual(at(answer, "data"), { state: "disabling", leases_left: 12 });
   const mount = await mountOf(server, "count");

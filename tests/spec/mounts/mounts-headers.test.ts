@@ -30,12 +30,12 @@ const echoing: EngineType<null> = {
       access: access.capability,
       input: {},
       output: out.anyObject("What it was told."),
-      handler: (_, _input, asked) => {
-        const told = SEEN.flatMap((name) => {
-          const value = asked.header(name);
+      handler: (_, _input, context) => {
+        const received = SEEN.flatMap((name) => {
+          const value = context.header(name);
           return value === undefined ? [] : [[name, value]];
         });
-        return reply(Object.fromEntries(told), {
+        return reply(Object.fromEntries(received), {
           headers: { "X-Answer": "yes", "X-Secret-Thing": "no" },
         });
       },

@@ -40,12 +40,12 @@ test("what a running request makes while its mount is disabled is not left outsi
     await server.issue();
     const before = server.outside.reached(step);
     const letGo = server.outside.hold(step, 1);
-    const asked = server.ask("GET", "count/creds/r");
+    const answering = server.ask("GET", "count/creds/r");
     await until(() => server.outside.reached(step) > before);
     const disabling = server.ask("DELETE", "sys/mounts/count");
     await until(async () => (await server.ask("GET", "count/roles/r")).status === 404);
     letGo();
-    const answer = await asked;
+    const answer = await answering;
     const disabled = await disabling;
     assert.ok([202, 204].includes(disabled.status), disabled.text);
     await server.passUntil(
@@ -62,11 +62,11 @@ test("what a running request makes while its mount moves is not left outside", a
   const server = await engineServer(t);
   await server.counting("count");
   const letGo = server.outside.hold("made", 1);
-  const asked = server.ask("GET", "count/creds/r");
+  const answering = server.ask("GET", "count/creds/r");
   await until(() => server.outside.reached("made") === 1);
   await server.must("POST", "sys/remount", { from: "count", to: "moved" });
   letGo();
-  await asked;
+  await answering;
   await server.passUntil(async () => (await server.ask("GET", "moved/roles/r")).status === 200);
   await server.passUntil(() => server.outside.objects.length === 0, MINUTE);
   const { id } = await server.issue("moved/creds/r");

@@ -14,7 +14,7 @@ import {
 } from "../../support/servers/engine-server.ts";
 import { at, type Answer } from "../../support/http-client.ts";
 
-function shown(answer: Answer, kind: "secret" | "auth"): string[] {
+function visible(answer: Answer, kind: "secret" | "auth"): string[] {
   return Object.keys(dataOf(answer)[kind] as object).toSorted();
 }
 
@@ -28,21 +28,21 @@ test("without a token only mounts that say so are shown; with one, those that it
   done(await server.ask("POST", "sys/auth/people", people));
   done(await server.ask("POST", "sys/auth/staff", { type: "userpass" }));
   const anonymous = await server.test.call("GET", "/v1/sys/internal/ui/mounts");
-  assert.deepEqual(shown(anonymous, "secret"), ["open/"]);
-  assert.deepEqual(shown(anonymous, "auth"), ["people/"]);
+  assert.deepEqual(visible(anonymous, "secret"), ["open/"]);
+  assert.deepEqual(visible(anonymous, "auth"), ["people/"]);
   const token = await server.client(
     grants("reached/data/app/*", "read") + grants("deep/+/x", "update") + grants("other/*", "deny"),
   );
   const client = await server.ask("GET", "sys/internal/ui/mounts", undefined, { token });
-  const seen = shown(client, "secret");
+  const seen = visible(client, "secret");
   for (const path of ["open/", "reached/", "deep/er/"]) assert.ok(seen.includes(path), path);
   assert.ok(!seen.includes("other/"), "denied");
-  const root = shown(await server.ask("GET", "sys/internal/ui/mounts"), "secret");
+  const root = visible(await server.ask("GET", "sys/internal/ui/mounts"), "secret");
   for (const path of ["deep/er/", "open/", "other/", "reached/"])
     assert.ok(root.includes(path), path);
   // A token that is none is as nobody.
   const wrong = await server.ask("GET", "sys/internal/ui/mounts", undefined, { token: "wrong" });
-  assert.deepEqual(shown(wrong, "secret"), ["open/"]);
+  assert.deepEqual(visible(wrong, "secret"), ["open/"]);
 });
 
 test("the mount of a path is told to who may do something there", async (t) => {
@@ -50,20 +50,20 @@ test("the mount of a path is told to who may do something there", async (t) => {
   await server.enable("team/kv", "kv", { description: "ours" });
   const token = await server.client(grants("team/kv/data/app", "read"));
   for (const path of ["team/kv", "team/kv/app", "team/kv/some/where"]) {
-    const told = dataOf(
+    const data = dataOf(
       await server.ask("GET", `sys/internal/ui/mounts/${path}`, undefined, { token }),
     );
-    assert.equal(told["path"], "team/kv/");
-    assert.equal(told["type"], "kv");
-    assert.deepEqual(told["options"], { version: "2" });
+    assert.equal(data["path"], "team/kv/");
+    assert.equal(data["type"], "kv");
+    assert.deepEqual(data["options"], { version: "2" });
   }
   const stranger = await server.client(grants("elsewhere/*", "read"));
   // No difference between what is not there and what one may not see.
   for (const path of ["team/kv/app", "none/app"]) {
-    const told = await server.ask("GET", `sys/internal/ui/mounts/${path}`, undefined, {
+    const answer = await server.ask("GET", `sys/internal/ui/mounts/${path}`, undefined, {
       token: stranger,
     });
-    refused(told, 403, /permission denied/);
+    refused(answer, 403, /permission denied/);
   }
 });
 

@@ -69,8 +69,8 @@ const body: fc.Arbitrary<JsonObject> = fc
 const documents = fc.array(fc.record({ label, body }), { maxLength: 5 });
 
 function toHcl(rules: readonly Written[], colon: boolean): string {
-  const assigned = (given: JsonObject, sign: string): string =>
-    Object.entries(given)
+  const assigned = (object: JsonObject, sign: string): string =>
+    Object.entries(object)
       .map(([key, one]) => `${quoted(key)} ${sign} ${valueOf(one ?? null, colon ? ":" : "=")}`)
       .join(", ");
   const valueOf = (one: JsonValue, sign: string): string => {
@@ -85,8 +85,8 @@ function toHcl(rules: readonly Written[], colon: boolean): string {
 }
 
 /** What could be taken for an interpolation is escaped, as a careful writer would. */
-function quoted(given: string): string {
-  return JSON.stringify(given).replaceAll("${", "\\x24{");
+function quoted(plain: string): string {
+  return JSON.stringify(plain).replaceAll("${", "\\x24{");
 }
 
 function toJson(rules: readonly Written[]): string {

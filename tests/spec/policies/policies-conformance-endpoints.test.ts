@@ -264,8 +264,8 @@ test("94: capabilities of one path and of several, and of management", async (t)
     ["sys/capabilities", { token }],
     ["sys/capabilities-accessor", { accessor }],
   ] as const) {
-    const asked = await server.must("POST", `/v1/${path}`, { body: { ...who, paths: ["a/b"] } });
-    assert.deepEqual(at(asked, "data", "a/b"), ["list", "read"], path);
+    const answer = await server.must("POST", `/v1/${path}`, { body: { ...who, paths: ["a/b"] } });
+    assert.deepEqual(at(answer, "data", "a/b"), ["list", "read"], path);
   }
 });
 

@@ -394,8 +394,8 @@ test("118: an EGP that was deleted is evaluated on none of its paths", async (t)
   await server.egp("many", "false", HARD, paths);
   const caller = await client();
   const statuses = async () => {
-    const asked = ["secret/a", "secret/b/c", TEAM].map((path) => read(caller, { path }));
-    return (await Promise.all(asked)).map(({ status }) => status);
+    const answers = ["secret/a", "secret/b/c", TEAM].map((path) => read(caller, { path }));
+    return (await Promise.all(answers)).map(({ status }) => status);
   };
   assert.deepEqual(await statuses(), [403, 403, 403]);
   await server.egp("many", "false", HARD, paths.slice(1));
@@ -429,13 +429,13 @@ test("120: an EGP of a namespace judges requests in its children, and none besid
     other: await server.client(["reads"], "other"),
   };
   const statuses = async () => {
-    const asked = Object.entries(callers).map(([namespace, { secret: token }]) =>
+    const answers = Object.entries(callers).map(([namespace, { secret: token }]) =>
       server.call("GET", "/v1/secret/x", {
         token,
         ...(namespace === "root" ? {} : { namespace }),
       }),
     );
-    return (await Promise.all(asked)).map(({ status }) => status);
+    return (await Promise.all(answers)).map(({ status }) => status);
   };
   assert.deepEqual(await statuses(), [404, 404, 404, 404]);
   await server.egp("no", "false", HARD, ["*"], "team");

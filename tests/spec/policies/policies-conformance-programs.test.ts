@@ -10,14 +10,14 @@ import { testInput } from "../../../src/program/request/test-input.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import { type GovernedServer, governedServer } from "../../support/servers/governed-server.ts";
 import {
-  type GivenProgram,
+  type ProgramInput,
   type GoverningRow,
   governingRows,
   nameOf,
 } from "../governing/governing-rows.ts";
 
 /** Those that apply, in the order of 5.3. */
-function applying({ programs, caller, path }: GoverningRow): readonly GivenProgram[] {
+function applying({ programs, caller, path }: GoverningRow): readonly ProgramInput[] {
   if (caller === "management") return [];
   const rgps = programs.filter(({ kind }) => kind === "rgp");
   const egps = programs.filter(({ kind }) => kind === "egp");

@@ -389,8 +389,8 @@ test("?dry_run=true checks everything, shows what would be stored, and stores no
   const dry = "policies/acl/P?dry_run=true";
   const tried = await server.sys("POST", dry, { policy: Buffer.from(READS).toString("base64") });
   assert.deepEqual(warningsOf(tried), ["policy name was converted to p"]);
-  const { modified: _, ...shown } = dataOf(tried);
-  assert.deepEqual(shown, { name: "p", policy: READS, version: 1, cas_required: false });
+  const { modified: _, ...visible } = dataOf(tried);
+  assert.deepEqual(visible, { name: "p", policy: READS, version: 1, cas_required: false });
   refused(await server.sys("GET", "policies/acl/p"), 404);
   const before = await server.sys("GET", "policies/acl/default");
   assert.equal(
@@ -455,8 +455,8 @@ test("4: the capability of the verb on the path is needed, and nothing more", as
     await server.write("acl/has", { policy: grants(path, word) });
     await server.write("acl/lacks", { policy: grants(path, ...all.filter((one) => one !== word)) });
     const [has, lacks] = [await server.client("has"), await server.client("lacks")];
-    const given = body === undefined ? {} : { body };
-    const ask = (token: string) => server.test.call(method, `/v1/${path}`, { token, ...given });
+    const options = body === undefined ? {} : { body };
+    const ask = (token: string) => server.test.call(method, `/v1/${path}`, { token, ...options });
     refused(await ask(lacks.secret), 403, "permission denied");
     assert.equal((await ask(has.secret)).status, status, method);
   }

@@ -50,8 +50,8 @@ test("a word is left out where the path needs sudo besides, and the rule has non
   await server.write("acl/dev", { policy: rules });
   const { secret: token } = await server.client("dev");
   const paths = ["sys/auth/zz", "sys/auth/free", "sys/leases/lookup/a", "sys/leases/lookup/free/"];
-  const told = await server.sys("POST", "capabilities-self", { paths }, { token });
-  assert.deepEqual(dataOf(told), {
+  const answer = await server.sys("POST", "capabilities-self", { paths }, { token });
+  assert.deepEqual(dataOf(answer), {
     "sys/auth/zz": ["read"],
     "sys/auth/free": ["create", "sudo", "update"],
     "sys/leases/lookup/a": ["deny"],
@@ -73,11 +73,11 @@ test("each word is what the decision for that operation on that path would be", 
     const name = `p${++made}`;
     await server.sys("POST", `policies/acl/${name}`, { policy: rules });
     const { secret: token } = await server.client(name);
-    const told = await server.sys("POST", "capabilities-self", { paths: [path] }, { token });
+    const answer = await server.sys("POST", "capabilities-self", { paths: [path] }, { token });
     const ask = async (method: string, body?: object) =>
       (await server.test.call(method, `/v1/${path}`, { token, ...(body ? { body } : {}) })).status;
     const done = { read: await ask("GET"), list: await ask("LIST"), delete: await ask("DELETE") };
-    return { words: dataOf(told)["capabilities"] as string[], done };
+    return { words: dataOf(answer)["capabilities"] as string[], done };
   };
   for (const [rules, path, want] of [
     [grants("+/c*", "read", "update", "list") + grants("kv/+/c*", "patch"), "kv/c/c", ["patch"]],
@@ -95,10 +95,10 @@ test("each word is what the decision for that operation on that path would be", 
     ],
     [grants("kv/+/*", "list") + grants("kv/private/*", "read"), "kv/private", ["deny"]],
   ] as const) {
-    const told = await words(rules, path);
-    assert.deepEqual(told.words, want, rules);
-    for (const [word, status] of Object.entries(told.done)) {
-      assert.equal(status === 403, !told.words.includes(word), `${word} ${path}: ${status}`);
+    const answer = await words(rules, path);
+    assert.deepEqual(answer.words, want, rules);
+    for (const [word, status] of Object.entries(answer.done)) {
+      assert.equal(status === 403, !answer.words.includes(word), `${word} ${path}: ${status}`);
     }
   }
 });
@@ -160,9 +160,9 @@ test("in a child namespace, by header and by path; a token from elsewhere is non
   await server.write("acl/late", { policy: grants("young/*", "read") });
   await server.namespace("young/er");
   const late = await server.client("late");
-  const asked = { token: late.secret, paths: ["young/a", "young/er/a"] };
+  const body = { token: late.secret, paths: ["young/a", "young/er/a"] };
   const reached = { "young/a": ["read"], "young/er/a": ["deny"] };
-  assert.deepEqual(dataOf(await server.sys("POST", "capabilities", asked)), reached);
+  assert.deepEqual(dataOf(await server.sys("POST", "capabilities", body)), reached);
 
   const made = await server.test.call("POST", "/acl/token", {
     token: server.root,

@@ -435,12 +435,12 @@ test("capability queries do not count RGPs and EGPs, and say so where some would
     assert.deepEqual(dataOf(answer)[path], ["read"]);
     return warningsOf(answer);
   };
-  const told = ["RGPs and EGPs are not counted, and some judge what this token does there"];
+  const warnings = ["RGPs and EGPs are not counted, and some judge what this token does there"];
   const plain = await server.client("dev");
   assert.equal(await ask(plain.accessor, "kv/a"), null);
-  assert.deepEqual(await ask(plain.accessor, "kv/guarded"), told);
+  assert.deepEqual(await ask(plain.accessor, "kv/guarded"), warnings);
   const carrying = await server.client("dev", "never");
-  assert.deepEqual(await ask(carrying.accessor, "kv/a"), told);
+  assert.deepEqual(await ask(carrying.accessor, "kv/a"), warnings);
   const management = await server.sys("POST", "capabilities-self", { paths: ["kv/guarded"] });
   assert.equal(warningsOf(management), null);
 });

@@ -47,31 +47,31 @@ test("a token has policies of its own: whoever names others beside it is told so
   const server = await governedServer(t);
   await server.acl("app", APP);
   const { accessor } = await server.client(["app"]);
-  const asked = { operation: "read", path: "secret/data/x", token_accessor: accessor };
+  const body = { operation: "read", path: "secret/data/x", token_accessor: accessor };
   for (const more of [{ policies: ["app"] }, { policies: [] }, { no_default_policy: true }]) {
-    const answer = await inspect(server, { ...asked, ...more });
+    const answer = await inspect(server, { ...body, ...more });
     assert.equal(answer.status, 400, answer.text);
     assert.match(String(errorsOf(answer)), /token_accessor, or policies/);
   }
-  assert.equal((await inspect(server, { ...asked, no_default_policy: false })).status, 200);
+  assert.equal((await inspect(server, { ...body, no_default_policy: false })).status, 200);
 });
 
 test("a denial names policy, rule and line, and the smallest rule that would allow it", async (t) => {
   const server = await governedServer(t);
   await server.acl("app", APP);
   const { accessor } = await server.client(["app"]);
-  const asked = { operation: "update", path: "secret/data/x" };
+  const body = { operation: "update", path: "secret/data/x" };
   for (const who of [{ token_accessor: accessor }, { policies: ["app"] }, { policies: "app" }]) {
-    const { allowed, rule, steps, minimal, reason } = await said(server, { ...who, ...asked });
+    const { allowed, rule, steps, minimal, reason } = await said(server, { ...who, ...body });
     assert.equal(allowed, false);
     assert.deepEqual([rule?.policy, rule?.path, rule?.line], ["app", "secret/data/*", 2]);
     assert.deepEqual(steps, ["acl app deny"]);
     assert.match(reason, /not update/);
     assert.match(String(minimal), /path "secret\/data\/x" \{[^}]*"update"/);
   }
-  const again = await said(server, { ...asked, operation: "read", policies: ["app"] });
+  const again = await said(server, { ...body, operation: "read", policies: ["app"] });
   assert.deepEqual([again.allowed, again.steps, again.minimal], [true, ["acl app allow"], null]);
-  const other = await said(server, { ...asked, path: "other", policies: ["app"] });
+  const other = await said(server, { ...body, path: "other", policies: ["app"] });
   assert.deepEqual([other.allowed, other.rule, other.steps], [false, null, ["acl  deny"]]);
 });
 
@@ -87,8 +87,8 @@ test("governing policies are listed in their order, with the values of their rul
   ].join("\n");
   await server.egp("hours", program, SOFT, ["secret/*"]);
   await server.egp("team", 'token.metadata.team == "a"', "advisory", ["*"]);
-  const asked = { policies: ["app", "fine"], operation: "read", path: "secret/data/x" };
-  const office = { ...asked, remote_address: "10.1.2.3", time: "2026-03-02T10:00:00Z" };
+  const body = { policies: ["app", "fine"], operation: "read", path: "secret/data/x" };
+  const office = { ...body, remote_address: "10.1.2.3", time: "2026-03-02T10:00:00Z" };
   const day = await said(server, office);
   assert.deepEqual(day.steps, [
     "acl app allow",
@@ -126,9 +126,9 @@ test("headers are seen as of a real request: only those that are audited", async
   const policy = 'request.headers == {"x-ticket": ["A-1", "B-2"]}';
   const documents = [{ type: "egp", name: "ticket", policy }];
   const headers = { "X-Ticket": "A-1, B-2", "X-Other": "hidden" };
-  const asked = { policies: ["app"], operation: "read", path: "secret/data/x", documents };
-  assert.equal((await said(server, { ...asked, headers })).allowed, true);
-  assert.equal((await said(server, asked)).allowed, false);
+  const body = { policies: ["app"], operation: "read", path: "secret/data/x", documents };
+  assert.equal((await said(server, { ...body, headers })).allowed, true);
+  assert.equal((await said(server, body)).allowed, false);
 });
 
 test("after a denial by the ACL no program is asked", async (t) => {
@@ -142,8 +142,8 @@ test("wrapping and parameters count as they do for a request", async (t) => {
   const server = await governedServer(t);
   const wrapped =
     'path "a" { capabilities = ["read"] min_wrapping_ttl = "1m" max_wrapping_ttl = "1h" }';
-  const given = 'path "b" { capabilities = ["update"] required_parameters = ["why"] }';
-  await server.acl("bounds", `${wrapped}\n${given}`);
+  const document = 'path "b" { capabilities = ["update"] required_parameters = ["why"] }';
+  await server.acl("bounds", `${wrapped}\n${document}`);
   await server.egp("wrapped", "request.wrapping.ttl_seconds < 1000", HARD, ["a"]);
   const read = { policies: ["bounds"], operation: "read", path: "a" };
   const results = [];
@@ -162,8 +162,8 @@ test("documents are tried in place of the stored ones, and stored nowhere", asyn
   await server.rgp("bound", "true", HARD);
   await server.egp("gate", "true", HARD, ["*"]);
   const { accessor } = await server.client(["app", "bound"]);
-  const asked = { token_accessor: accessor, operation: "read", path: "secret/data/x" };
-  const tried = async (...documents: object[]) => said(server, { ...asked, documents });
+  const body = { token_accessor: accessor, operation: "read", path: "secret/data/x" };
+  const tried = async (...documents: object[]) => said(server, { ...body, documents });
   assert.equal((await tried()).allowed, true);
   const acl = { type: "acl", name: "app", policy: 'path "other" { capabilities = ["read"] }' };
   assert.equal((await tried(acl)).allowed, false);
@@ -210,8 +210,8 @@ test("sudo is asked for where the path needs it", async (t) => {
     ["weak", false],
     ["strong", true],
   ] as const) {
-    const asked = { policies: [policy], operation: "update", path: "sys/seal" };
-    assert.equal((await said(server, asked)).allowed, allowed);
+    const body = { policies: [policy], operation: "update", path: "sys/seal" };
+    assert.equal((await said(server, body)).allowed, allowed);
   }
 });
 
@@ -223,19 +223,19 @@ test("namespaces: below the one that is asked in, and no further", async (t) => 
   await server.acl("app", APP, "team");
   await server.egp("from-above", "true", HARD, ["team/*"]);
   const { accessor } = await server.client(["app"], "team");
-  const asked = { token_accessor: accessor, operation: "read", path: "secret/data/x" };
+  const question = { token_accessor: accessor, operation: "read", path: "secret/data/x" };
   const steps = ["acl app allow", "egp from-above pass"];
-  assert.deepEqual((await said(server, { ...asked, namespace: "team/" })).steps, steps);
-  assert.deepEqual((await said(server, { ...asked, path: "team/secret/data/x" })).steps, steps);
-  assert.deepEqual((await said(server, asked, "team")).steps, steps);
+  assert.deepEqual((await said(server, { ...question, namespace: "team/" })).steps, steps);
+  assert.deepEqual((await said(server, { ...question, path: "team/secret/data/x" })).steps, steps);
+  assert.deepEqual((await said(server, question, "team")).steps, steps);
   for (const body of [
-    asked, // its token is not of the root namespace
-    { ...asked, namespace: "beside" },
+    question, // its token is not of the root namespace
+    { ...question, namespace: "beside" },
   ]) {
     const refused = await inspect(server, body);
     assert.deepEqual([refused.status, errorsOf(refused)], [400, ["invalid accessor"]]);
   }
-  const out = await inspect(server, { ...asked, namespace: "../beside" }, "team");
+  const out = await inspect(server, { ...question, namespace: "../beside" }, "team");
   assert.equal(out.status, 400);
   const restricted = { policies: ["app"], operation: "read", path: "sys/metrics" };
   assert.match((await said(server, restricted, "team")).reason, /restricted/);
@@ -273,7 +273,7 @@ test("nothing is executed, counted or spent", async (t) => {
 
 test("what cannot be asked is refused by name", async (t) => {
   const server = await governedServer(t);
-  const asked = { policies: ["x"], operation: "read", path: "x" };
+  const body = { policies: ["x"], operation: "read", path: "x" };
   for (const [change, text] of [
     [{ operation: "revoke" }, /^operation must be one of create, read, update/],
     [{ path: "a//b" }, /^path must be names joined by single slashes$/],
@@ -285,7 +285,7 @@ test("what cannot be asked is refused by name", async (t) => {
     [{ documents: [{ type: "rgp", name: "x", policy: "request.pth" }] }, /did you mean/],
     [{ documents: [{ type: "acl", name: "x", policy: "path {" }] }, /./],
   ] as const) {
-    const answer = await inspect(server, { ...asked, ...change });
+    const answer = await inspect(server, { ...body, ...change });
     assert.equal(answer.status, 400, JSON.stringify(change));
     assert.match(String(at(answer, "errors", 0)), text);
   }
@@ -312,8 +312,8 @@ test("a value is the same in every spelling that its endpoint reads as the same,
   ];
   for (const [policy, data, allowed] of rows) {
     const { secret: token, accessor } = await server.client([policy]);
-    const asked = { operation: "update", path, data, token_accessor: accessor };
-    assert.equal((await said(server, asked)).allowed, allowed, JSON.stringify([policy, data]));
+    const body = { operation: "update", path, data, token_accessor: accessor };
+    assert.equal((await said(server, body)).allowed, allowed, JSON.stringify([policy, data]));
     const answer = await server.call("POST", `/v1/${path}`, { token, body: data });
     assert.equal(answer.status, allowed ? 200 : 403, answer.text);
   }
@@ -328,8 +328,8 @@ test("what denies a length by its meaning is explained, and ends", async (t) => 
   const denied = 'denied_parameters = { "ttl" = ["30m", "1h"] }';
   await server.acl("half", `path "${path}" { capabilities = ["update"] ${denied} }`);
   for (const ttl of ["30m", "1800s", 1800, "1h"]) {
-    const asked = { operation: "update", path, data: { ttl }, policies: ["half"] };
-    const { allowed, minimal } = await said(server, asked);
+    const body = { operation: "update", path, data: { ttl }, policies: ["half"] };
+    const { allowed, minimal } = await said(server, body);
     assert.equal(allowed, false);
     assert.match(String(minimal), /path "auth\/token\/create"/);
   }

@@ -61,8 +61,8 @@ const parameters = rows("Rule", "Data", "Answer");
 for (const [rule, data, answer] of parameters) {
   test(`${bare(rule)} – ${bare(data)} is ${answer}`, () => {
     const acl = compiled(`path "p" { capabilities = ["update"] ${bare(rule)} }`);
-    const given = JSON.parse(bare(data)) as JsonObject;
-    const question = { path: "p", sudo: false, data: given, wrapTtl: null };
+    const parsed = JSON.parse(bare(data)) as JsonObject;
+    const question = { path: "p", sudo: false, data: parsed, wrapTtl: null };
     const { allowed } = decide(acl, { ...question, capability: "update" });
     assert.equal(allowed ? "allowed" : "denied", answer);
   });

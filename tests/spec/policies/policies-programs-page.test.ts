@@ -42,16 +42,16 @@ function examples(): readonly Example[] {
 }
 
 test("the page names every variable that there is, by its kind, and no other", () => {
-  const told = rows("What a program sees").map(([name = "", kind = ""]) => `${name} ${kind}`);
+  const documented = rows("What a program sees").map(([name = "", kind = ""]) => `${name} ${kind}`);
   const there = PROPERTIES.map(({ path, kind }) => `\`${path}\` ${kind}`);
-  assert.deepEqual(told, there);
+  assert.deepEqual(documented, there);
 });
 
 test("the page names every function that there is, and no other", () => {
-  const told = rows("Functions").flatMap(([forms = ""]) =>
+  const documented = rows("Functions").flatMap(([forms = ""]) =>
     [...forms.matchAll(/(?<![.\w"])(?:\w+\.|"[^"]*"\.)?([A-Za-z_]+)\(/g)].map(([, name]) => name),
   );
-  assert.deepEqual(new Set(told), new Set(CALLABLE));
+  assert.deepEqual(new Set(documented), new Set(CALLABLE));
 });
 
 test("the page tells the limits as they are", () => {

@@ -15,9 +15,9 @@ const SILENT = `path "${PATH}" { capabilities = ["list"] }`;
 interface Answered {
   readonly status: number;
   /** The last change that was acknowledged when the request was sent. */
-  readonly least: number;
+  readonly min: number;
   /** The last one that was begun when the answer came. */
-  readonly most: number;
+  readonly max: number;
 }
 
 class Hammering {
@@ -32,27 +32,27 @@ class Hammering {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
     while (!this.#done) {
-      const least = this.#acknowledged;
+      const min = this.#acknowledged;
       const { status } = await server.test.call("GET", `/v1/${PATH}`, { token, agent });
-      this.answered.push({ status, least, most: this.#begun });
-      if (least === this.#acknowledged) this.#since += 1;
+      this.answered.push({ status, min, max: this.#begun });
+      if (min === this.#acknowledged) this.#since += 1;
     }
   }
 
   /** Makes the changes in turn, each when enough requests were sent after the one before. */
   async change(changes: readonly (() => Promise<void>)[]): Promise<void> {
     for (const make of changes) {
-      await this.#asked();
+      await this.#request();
       this.#begun += 1;
       await make();
       this.#acknowledged = this.#begun;
       this.#since = 0;
     }
-    await this.#asked();
+    await this.#request();
     this.#done = true;
   }
 
-  async #asked(): Promise<void> {
+  async #request(): Promise<void> {
     while (this.#since < 2 * CONNECTIONS) await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -60,12 +60,12 @@ class Hammering {
 /** Even changes grant, odd ones do not. */
 function check({ answered }: Hammering, changes: number): void {
   const known = new Set<number>();
-  for (const { status, least, most } of answered) {
+  for (const { status, min, max } of answered) {
     const granted = status === 200;
     assert.ok(granted || status === 403, `status ${status}`);
-    const possible = Array.from({ length: most - least + 1 }, (_, i) => (least + i) % 2 === 0);
-    assert.ok(possible.includes(granted), `${status} between changes ${least} and ${most}`);
-    if (least === most) known.add(least);
+    const possible = Array.from({ length: max - min + 1 }, (_, i) => (min + i) % 2 === 0);
+    assert.ok(possible.includes(granted), `${status} between changes ${min} and ${max}`);
+    if (min === max) known.add(min);
   }
   // After every change there were requests that only its text could answer.
   assert.equal(known.size, changes + 1);

@@ -145,7 +145,7 @@ interface Row {
   readonly path?: string;
 }
 
-type Constraint = readonly [id: string, body: string | readonly string[], asked: Row, Want];
+type Constraint = readonly [id: string, body: string | readonly string[], request: Row, Want];
 
 const GRANT = 'capabilities = ["create", "read", "update", "delete", "list"]';
 const BAR_ZIP = 'allowed_parameters = { bar = ["zip"] }';
@@ -221,17 +221,17 @@ export const policyRows: readonly PolicyRow[] = [
     sudo,
     want,
   })),
-  ...constraints.map(([id, given, asked, want]): PolicyRow => {
-    const bodies = typeof given === "string" ? [given] : given;
+  ...constraints.map(([id, document, request, want]): PolicyRow => {
+    const bodies = typeof document === "string" ? [document] : document;
     return {
       ...PLAIN,
       id,
       about: bodies.join(" | "),
       policies: bodies.map((body) => block("p", `${GRANT} ${body}`)),
-      operation: asked.operation ?? "update",
-      path: asked.path ?? "p",
-      data: asked.data ?? {},
-      wrap: asked.wrap ?? null,
+      operation: request.operation ?? "update",
+      path: request.path ?? "p",
+      data: request.data ?? {},
+      wrap: request.wrap ?? null,
       want,
     };
   }),

@@ -19,7 +19,7 @@ export interface Health {
   readonly healthy: number[];
 }
 
-export async function madeAudit(t: TestContext, given: Partial<AuditOptions> = {}) {
+export async function madeAudit(t: TestContext, changed: Partial<AuditOptions> = {}) {
   const made = await madeBarrier();
   const { world, barrier } = made;
   const root = temporary(t);
@@ -44,7 +44,7 @@ export async function madeAudit(t: TestContext, given: Partial<AuditOptions> = {
       wrote: (device, ok, seconds) => void health.writes.push({ device, ok, seconds }),
       healthy: (count) => void health.healthy.push(count),
     },
-    ...given,
+    ...changed,
   };
   const audit = new Audit(options);
   t.after(() => audit.close());

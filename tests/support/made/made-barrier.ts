@@ -16,7 +16,7 @@ export interface MadeBarrier extends MadeStore {
   readonly disk: MemoryDisk;
 }
 
-type Options = Partial<Pick<BarrierOptions, "cacheBytes" | "leastMargin">>;
+type Options = Partial<Pick<BarrierOptions, "cacheBytes" | "minMargin">>;
 
 export async function madeBarrier(options: Options = {}): Promise<MadeBarrier> {
   const made = sealedBarrier(new MemoryDisk(), options);

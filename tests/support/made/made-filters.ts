@@ -32,7 +32,7 @@ const NUMBERS = ["0", "1", "2", "0x2", "0b1", "0o1"];
 
 export const NOW = 1_772_359_200_000_000_000n;
 
-export function madeToken(given: Partial<FilteredToken> = {}): FilteredToken {
+export function madeToken(fields: Partial<FilteredToken> = {}): FilteredToken {
   return {
     accessor: "c8427da3-8cf6-48b2-beaf-9bb747302196",
     name: "",
@@ -44,7 +44,7 @@ export function madeToken(given: Partial<FilteredToken> = {}): FilteredToken {
     ttl: null,
     createIndex: 1n,
     modifyIndex: 1n,
-    ...given,
+    ...fields,
   };
 }
 

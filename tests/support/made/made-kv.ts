@@ -22,7 +22,7 @@ export class MadeKv {
   }
 
   get storage(): EngineStorage {
-    return this.tested.given.storage;
+    return this.tested.needs.storage;
   }
 
   async ask(verb: string, path: string, options: AskOptions = {}) {

@@ -21,7 +21,7 @@ import { writeAheadKey } from "../../../src/mounts/undo/write-ahead-keys.ts";
 import type { EngineType, LeaseFacts, Renewal } from "@holdfast/plugin-sdk/engine";
 import { nextTurn } from "../fake-world.ts";
 import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier.ts";
-import { asked } from "./made-namespaces.ts";
+import { contextIn } from "./made-namespaces.ts";
 import { openRoom } from "../jobs.ts";
 
 export const SECOND = 1_000_000_000n;
@@ -35,7 +35,7 @@ export const OWNER = { namespaceId: "root", accessor: "a0000000-0000-4000-8000-0
 export class Provider {
   readonly alive = new Set<string>();
   /** Every revocation that was asked for, in order. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   running = 0;
   busiest = 0;
   /** What a revocation does before the secret goes: fails, or waits. */
@@ -45,7 +45,7 @@ export class Provider {
   async revoke({ internal }: LeaseFacts, signal: AbortSignal): Promise<void> {
     const { name } = internal;
     assert.ok(typeof name === "string");
-    this.asked.push(name);
+    this.requests.push(name);
     this.busiest = Math.max(this.busiest, ++this.running);
     try {
       await this.trouble(name, signal);
@@ -67,14 +67,14 @@ export interface MadeLeases extends MadeBarrier {
 
 interface Tunes {
   readonly usual?: Nanos;
-  readonly most?: Nanos;
+  readonly max?: Nanos;
   readonly deadline?: Nanos;
   readonly namespace?: NamespaceRef;
 }
 
 /** A mount of the provider. Its state may be changed. */
 export function providerMount(provider: Provider, uuid: string, tunes: Tunes = {}): LeaseMount {
-  const { usual = HOUR, most = 24n * HOUR, namespace = ROOT_NAMESPACE } = tunes;
+  const { usual = HOUR, max = 24n * HOUR, namespace = ROOT_NAMESPACE } = tunes;
   const type: EngineType<unknown> = {
     type: "fake",
     kind: "secret",
@@ -110,7 +110,7 @@ export function providerMount(provider: Provider, uuid: string, tunes: Tunes = {
     engine: provider,
   };
   const record = { state: { kind: "active" } };
-  return { ref, type, record, defaultTtl: () => usual, maxTtl: () => most };
+  return { ref, type, record, defaultTtl: () => usual, maxTtl: () => max };
 }
 
 function leasesOver(
@@ -164,12 +164,12 @@ export interface Ask {
   readonly signal?: AbortSignal;
 }
 
-export function askedFor(made: MadeLeases, ask: Ask = {}): RequestContext {
+export function contextFor(made: MadeLeases, ask: Ask = {}): RequestContext {
   const { mount = "m1", namespace = ROOT_NAMESPACE, path = `${mount}/creds/r` } = ask;
   const found = made.mounts.get(mount);
   assert.ok(found !== undefined, mount);
   return {
-    ...asked(namespace),
+    ...contextIn(namespace),
     path: CanonicalPath.of(path.split("/")),
     mount: found.ref,
     caller: callerOf(ask.accessor ?? OWNER.accessor),
@@ -189,7 +189,7 @@ export async function issue(
   to.provider.alive.add(name);
   const internal = { name };
   const offer = { secretType, internal, ttl, maxTtl, renewable, settles };
-  const { leased, warnings } = await to.leases.issue(offer, askedFor(to, ask));
+  const { leased, warnings } = await to.leases.issue(offer, contextFor(to, ask));
   return { ...leased, warnings, name };
 }
 

@@ -43,7 +43,7 @@ export async function madeLoginEngine<E>(
     takesNew: () => false, // a login makes nothing outside
   });
   const tuned = { lockout: DEFAULT_LOCKOUT };
-  const given: EngineNeeds = {
+  const needs: EngineNeeds = {
     ...made.world,
     ...NO_SERVICES,
     storage: new MountStorage(data, { ended: false }, writeAhead),
@@ -59,9 +59,9 @@ export async function madeLoginEngine<E>(
     },
     options: type.checkOptions(options),
   };
-  const method = await type.open(given);
-  const ask = answering(method, type.paths(given.options));
+  const method = await type.open(needs);
+  const ask = answering(method, type.paths(needs.options));
   const keys = () => data.keys("", { limit: 10_000 });
   const stored = (key: string) => data.get(key, jsonCodec<JsonObject>());
-  return { ...made, method, type, ask, tuned, keys, stored, again: async () => type.open(given) };
+  return { ...made, method, type, ask, tuned, keys, stored, again: async () => type.open(needs) };
 }

@@ -22,20 +22,20 @@ import { crashed, type MadeBarrier, madeBarrier, unsealed } from "./made-barrier
 const note = jsonCodec<{ readonly text: string }>();
 
 export class Toy {
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   closed = false;
   leads = false;
 
-  constructor(given: EngineNeeds) {
-    this.given = given;
+  constructor(needs: EngineNeeds) {
+    this.needs = needs;
   }
 
   write(key: string, text: string): Promise<void> {
-    return this.given.storage.write((tx) => tx.put(key, { text }, note));
+    return this.needs.storage.write((tx) => tx.put(key, { text }, note));
   }
 
   async read(key: string): Promise<string | null> {
-    return (await this.given.storage.get(key, note))?.text ?? null;
+    return (await this.needs.storage.get(key, note))?.text ?? null;
   }
 }
 
@@ -110,7 +110,7 @@ export async function mountsOver(
     },
     requestsLeft: async () => {},
     routes: (endpoints) => new Router(endpoints),
-    ttls: { usual: 3_600_000_000_000n, most: 7_200_000_000_000n },
+    ttls: { usual: 3_600_000_000_000n, max: 7_200_000_000_000n },
     clock,
     timers,
     random,
@@ -136,7 +136,7 @@ function toyType(stage: Stage): EngineType<unknown> {
       access: access.capability,
       input: {},
       output: out.object({ path: out.string("Path.") }),
-      handler: ({ given }) => ({ path: given.mount.path() }),
+      handler: ({ needs }) => ({ path: needs.mount.path() }),
     }),
   ];
   return anyEngine<Toy>({
@@ -153,9 +153,9 @@ function toyType(stage: Stage): EngineType<unknown> {
     },
     canChangeOptions: (before, after) =>
       Number(after["level"]) < Number(before["level"]) ? "level only grows" : null,
-    open: async (given) => {
+    open: async (needs) => {
       await stage.opening();
-      return new Toy(given);
+      return new Toy(needs);
     },
     lead: (toy) => {
       toy.leads = true;

@@ -62,14 +62,14 @@ export interface Call {
 export async function call(
   room: Namespaces,
   method: Method,
-  given: Call = {},
+  options: Call = {},
 ): Promise<Reply<unknown>> {
   const found = serve(room, namespacesApi).find((endpoint) => endpoint.method === method);
   assert.ok(found !== undefined, method);
   const sources: Readonly<Record<string, Readonly<Record<string, JsonValue | undefined>>>> = {
-    path: { path: given.path },
-    body: given.body ?? {},
-    query: given.query ?? {},
+    path: { path: options.path },
+    body: options.body ?? {},
+    query: options.query ?? {},
   };
   const input = Object.fromEntries(
     Object.entries(found.input).map(([key, field]) => [
@@ -77,11 +77,11 @@ export async function call(
       field.read(sources[field.source]?.[field.name]),
     ]),
   );
-  const answer = await found.run(input, asked(given.namespace));
+  const answer = await found.run(input, contextIn(options.namespace));
   return answer instanceof Reply ? answer : new Reply(answer);
 }
 
-export function asked(namespace: NamespaceRef = ROOT_NAMESPACE): RequestContext {
+export function contextIn(namespace: NamespaceRef = ROOT_NAMESPACE): RequestContext {
   return {
     id: "00000000-0000-4000-8000-000000000000",
     operation: "update",

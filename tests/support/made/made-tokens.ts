@@ -78,9 +78,9 @@ export function refused(
   return (error) => {
     assert.ok(error instanceof Failure, String(error));
     assert.equal(error.kind, kind, error.message);
-    const told = error.texts.join("\n");
-    if (typeof says === "string") assert.equal(told, says);
-    else assert.match(told, says);
+    const text = error.texts.join("\n");
+    if (typeof says === "string") assert.equal(text, says);
+    else assert.match(text, says);
     return true;
   };
 }

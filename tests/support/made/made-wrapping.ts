@@ -8,7 +8,7 @@ import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext } from "@holdfast/shared/endpoint/request";
 import { CubbyholeContents } from "../../../src/wrapping/cubbyhole-contents.ts";
 import { Wrapping, type WrappingOptions } from "../../../src/wrapping/wrapping.ts";
-import { ASKED, MANAGEMENT } from "../answering.ts";
+import { CONTEXT, MANAGEMENT } from "../answering.ts";
 import { type MadeTokens, madeTokens, MINUTE } from "./made-tokens.ts";
 
 export interface MadeWrapping extends MadeTokens {
@@ -51,7 +51,7 @@ export async function madeWrapping(more: Partial<WrappingOptions> = {}): Promise
 }
 
 export const ASKING: RequestContext = {
-  ...ASKED,
+  ...CONTEXT,
   path: CanonicalPath.of(["kv", "app"]),
   caller: MANAGEMENT,
 };
@@ -60,9 +60,9 @@ export const ASKING: RequestContext = {
 export async function wrappedIn(
   { wrapping }: MadeWrapping,
   data: Record<string, string> = { a: "b" },
-  { ttl = 5n * MINUTE, ...asked }: Partial<RequestContext> & { readonly ttl?: Nanos } = {},
+  { ttl = 5n * MINUTE, ...context }: Partial<RequestContext> & { readonly ttl?: Nanos } = {},
 ) {
-  return (await wrapping.wrap(new Reply(data), ttl, { ...ASKING, ...asked })).wrapInfo;
+  return (await wrapping.wrap(new Reply(data), ttl, { ...ASKING, ...context })).wrapInfo;
 }
 
 /** The request of whoever has nothing but the wrapping token. */

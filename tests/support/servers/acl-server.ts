@@ -116,9 +116,9 @@ export class AclServer {
   /** A client token with a chosen accessor: what puts it into an order that is known. */
   async upload(accessor: string, body: object = {}): Promise<WireToken> {
     const SecretID = crypto.randomUUID();
-    const given = { AccessorID: accessor, SecretID, Type: "client", Policies: ["readonly"] };
+    const fields = { AccessorID: accessor, SecretID, Type: "client", Policies: ["readonly"] };
     const path = `/acl/token/${accessor}`;
-    return tokenOf(await this.manage("PUT", path, { body: { ...given, ...body } }));
+    return tokenOf(await this.manage("PUT", path, { body: { ...fields, ...body } }));
   }
 
   async update(token: WireToken, change: object): Promise<Answer> {
@@ -156,8 +156,8 @@ export class AclServer {
   }
 
   async #create(body: object): Promise<Answer> {
-    const given = { Name: "reader", Type: "client", Policies: ["readonly"], ...body };
-    return this.manage("POST", "/acl/token", { body: given });
+    const fields = { Name: "reader", Type: "client", Policies: ["readonly"], ...body };
+    return this.manage("POST", "/acl/token", { body: fields });
   }
 }
 
@@ -255,8 +255,8 @@ export function timeText(instant: Instant): string {
 }
 
 /** Whether a request is still unanswered after others have come and gone. */
-export async function staysParked(server: AclServer, asked: Promise<Answer>): Promise<boolean> {
+export async function staysParked(server: AclServer, answering: Promise<Answer>): Promise<boolean> {
   const waiting = Symbol("waiting");
   for (let i = 0; i < 10; i++) await server.ask("GET", "/v1/sys/health");
-  return (await Promise.race([asked, Promise.resolve(waiting)])) === waiting;
+  return (await Promise.race([answering, Promise.resolve(waiting)])) === waiting;
 }

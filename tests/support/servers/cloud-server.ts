@@ -164,8 +164,8 @@ export async function cloudaServer(
   const now = () => Number((server?.time.clock.now() ?? START) / 1_000_000n);
   const fake = await startFakeCloudA({ now });
   t.after(() => fake.close());
-  const given = { outbound_allow: ["127.0.0.1"], ...settings };
-  server = new CloudAServer(fake, { ...options, settings: given, environment: environment(fake) });
+  const config = { outbound_allow: ["127.0.0.1"], ...settings };
+  server = new CloudAServer(fake, { ...options, settings: config, environment: environment(fake) });
   await server.start();
   t.after(() => server.test.stop());
   await server.open();

@@ -149,8 +149,8 @@ export async function cloudbServer(
   const fake = await startFakeCloudB({ now });
   t.after(() => fake.close());
   fake.control.set({ busyMilliseconds: 0 });
-  const given = { outbound_allow: ["127.0.0.1"], cloudb_endpoints: fake.endpoints, ...settings };
-  server = new CloudBServer(fake, { ...options, settings: given, environment: environment(fake) });
+  const config = { outbound_allow: ["127.0.0.1"], cloudb_endpoints: fake.endpoints, ...settings };
+  server = new CloudBServer(fake, { ...options, settings: config, environment: environment(fake) });
   await server.start();
   t.after(() => server.test.stop());
   await server.open();

@@ -104,8 +104,8 @@ export class EngineServer {
 
   /** Below /v1/, as management unless told otherwise. */
   ask(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
-    const given = body === undefined ? {} : { body };
-    return this.test.call(method, `/v1/${path}`, { token: this.root, ...given, ...options });
+    const sent = body === undefined ? {} : { body };
+    return this.test.call(method, `/v1/${path}`, { token: this.root, ...sent, ...options });
   }
 
   /** And it must succeed. */

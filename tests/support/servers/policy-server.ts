@@ -24,8 +24,8 @@ export class PolicyServer {
 
   /** Below /v1/sys/, as management unless told otherwise. */
   sys(method: string, path: string, body?: object, options: CallOptions = {}): Promise<Answer> {
-    const given = body === undefined ? {} : { body };
-    return this.test.call(method, `/v1/sys/${path}`, { token: this.root, ...given, ...options });
+    const sent = body === undefined ? {} : { body };
+    return this.test.call(method, `/v1/sys/${path}`, { token: this.root, ...sent, ...options });
   }
 
   /** Writes a policy and expects no warning. */

@@ -141,8 +141,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const listeners = loaded.listeners.map(
     (listener) => ({ ...listener, ...options.listener }) as ListenerConfig,
   );
-  const given: Config = { ...loaded, listeners };
-  const config = options.config?.(given) ?? given;
+  const settings: Config = { ...loaded, listeners };
+  const config = options.config?.(settings) ?? settings;
   const dial: LogDial = { level: "debug", components: new Map() };
   const write = (line: string) => void lines.push(line);
   const log = makeLog({ level: dial, format: "standard", write, clock: world.clock });

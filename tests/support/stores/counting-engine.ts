@@ -28,7 +28,7 @@ export interface CountingOptions {
   /** Default "counting". */
   readonly type?: string;
   /** Default: the server's, 10 min. */
-  readonly leastUndoAge?: Nanos;
+  readonly minUndoAge?: Nanos;
   /** Default: the server's, 60 s. */
   readonly jobDeadline?: Nanos;
   /** What disabling would leave behind, in words. Default nothing. */
@@ -37,7 +37,7 @@ export interface CountingOptions {
 
 /** What a mount of this type has open. */
 export interface CountingEngine {
-  readonly given: EngineNeeds;
+  readonly needs: EngineNeeds;
   readonly outside: Outside;
 }
 
@@ -73,10 +73,10 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     },
     output: out.nothing,
     exists: async (engine, path) =>
-      (await engine.given.storage.get(`roles/${path["name"] ?? ""}`, roles)) !== null,
+      (await engine.needs.storage.get(`roles/${path["name"] ?? ""}`, roles)) !== null,
     handler: async (engine, { name: written, ttl, maxTtl, renewable, fixed }) => {
       const value = { ttl, max_ttl: maxTtl, renewable, fixed };
-      await engine.given.storage.write((tx) => tx.put(`roles/${written}`, value, roles));
+      await engine.needs.storage.write((tx) => tx.put(`roles/${written}`, value, roles));
       return undefined;
     },
   }),
@@ -89,7 +89,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     input: { name },
     output: role,
     handler: async (engine, input) => {
-      const found = await engine.given.storage.get(`roles/${input.name}`, roles);
+      const found = await engine.needs.storage.get(`roles/${input.name}`, roles);
       if (found === null) throw new Failure("not-found", "no-role", "no such role", { texts: [] });
       return found;
     },
@@ -103,7 +103,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     input: {},
     output: out.keys("Names of roles."),
     handler: async (engine) => ({
-      keys: await engine.given.storage.list("roles/", { limit: 1000 }),
+      keys: await engine.needs.storage.list("roles/", { limit: 1000 }),
     }),
   }),
   endpoint({
@@ -115,7 +115,7 @@ const paths: readonly Endpoint<CountingEngine>[] = [
     input: { name },
     output: out.nothing,
     handler: async (engine, input) => {
-      await engine.given.storage.write((tx) => tx.delete(`roles/${input.name}`));
+      await engine.needs.storage.write((tx) => tx.delete(`roles/${input.name}`));
       return undefined;
     },
   }),
@@ -145,8 +145,8 @@ const paths: readonly Endpoint<CountingEngine>[] = [
 ];
 
 /** Note, make, offer the lease that settles the note: the order of every engine. */
-async function issue({ given, outside }: CountingEngine, roleName: string) {
-  const { storage, writeAhead, random } = given;
+async function issue({ needs, outside }: CountingEngine, roleName: string) {
+  const { storage, writeAhead, random } = needs;
   const found = await storage.get(`roles/${roleName}`, roles);
   if (found === null) {
     throw new Failure("invalid", "no-role", `there is no role ${JSON.stringify(roleName)}`);
@@ -172,10 +172,10 @@ async function issue({ given, outside }: CountingEngine, roleName: string) {
 }
 
 const object: SecretType<CountingEngine> = {
-  renew: async ({ given, outside }, lease) => {
+  renew: async ({ needs, outside }, lease) => {
     await outside.reach("renew", objectOf(lease.internal));
     const roleName = textIn(lease.internal, "role");
-    const found = await given.storage.get(`roles/${roleName}`, roles);
+    const found = await needs.storage.get(`roles/${roleName}`, roles);
     if (found === null) {
       const text = `role ${JSON.stringify(roleName)} no longer exists; lease cannot be renewed`;
       throw new Failure("invalid", "role-gone", text);
@@ -199,19 +199,19 @@ export function countingEngine(
   outside: Outside,
   options: CountingOptions = {},
 ): EngineType<CountingEngine> {
-  const { type = "counting", leastUndoAge, jobDeadline, abandoned = () => null } = options;
+  const { type = "counting", minUndoAge, jobDeadline, abandoned = () => null } = options;
   return {
     type,
     kind: "secret",
     summary: "Makes objects outside and counts them.",
     version: "v1.0.0+test",
     paths: () => paths,
-    checkOptions: (given) => {
-      const [unknown] = Object.keys(given);
-      if (unknown === undefined) return given;
+    checkOptions: (settings) => {
+      const [unknown] = Object.keys(settings);
+      if (unknown === undefined) return settings;
       throw new Failure("invalid", "unknown-option", `unknown option ${JSON.stringify(unknown)}`);
     },
-    open: (given) => ({ given, outside }),
+    open: (needs) => ({ needs, outside }),
     secrets: { object, fixed: { renew: null, revoke } },
     undo: {
       object: (engine, record, signal) =>
@@ -219,7 +219,7 @@ export function countingEngine(
     },
     periodic: (engine, signal) => engine.outside.reach("periodic", "", signal),
     abandoned: async () => abandoned(),
-    ...(leastUndoAge === undefined ? {} : { leastUndoAge }),
+    ...(minUndoAge === undefined ? {} : { minUndoAge }),
     ...(jobDeadline === undefined ? {} : { jobDeadline }),
   };
 }

@@ -53,8 +53,8 @@ export class StoreModel {
       else this.rows.set(key, { value, scope: own });
       const cls = classOf(key);
       if (cls === "ignored") continue;
-      const shown = value === null ? old!.scope : own;
-      entry.push({ class: cls, key, value, scope: shown.toString("hex") });
+      const visible = value === null ? old!.scope : own;
+      entry.push({ class: cls, key, value, scope: visible.toString("hex") });
     }
     if (entry.length > 0) this.entries.push(entry);
   }

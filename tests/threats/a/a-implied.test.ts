@@ -189,9 +189,9 @@ test("T-A13: an element is named in a rule as it is in a request, whatever its s
         });
         return answer.status !== 403;
       };
-      const told = `${name} = ${text(values)}: ${text(value)}`;
-      assert.equal(await send(denying), !caught, `denied ${told}`);
-      assert.equal(await send(allowing), admitted, `allowed ${told}`);
+      const label = `${name} = ${text(values)}: ${text(value)}`;
+      assert.equal(await send(denying), !caught, `denied ${label}`);
+      assert.equal(await send(allowing), admitted, `allowed ${label}`);
     }
   }
 });
@@ -235,8 +235,8 @@ test("T-A13: a type is judged by what it is, not by an older name of it", async 
     [{ type: "kv-v2", options: { version: "1" } }, true],
   ] as const) {
     const answer = await stage.server.call("POST", "/v1/sys/mounts/m", { token, body });
-    const told = `${JSON.stringify(body)}: ${answer.status} ${answer.text}`;
-    assert.ok(allowed ? answer.status < 300 : answer.status === 403, told);
+    const label = `${JSON.stringify(body)}: ${answer.status} ${answer.text}`;
+    assert.ok(allowed ? answer.status < 300 : answer.status === 403, label);
   }
   const mount = await stage.must("GET", "/v1/sys/mounts/m/tune");
   assert.match(mount.text, /"version":"2"/);

@@ -139,8 +139,8 @@ suite("names without case", () => {
     for (const { endpoint, path } of capable) {
       for (const name of ["ann", "ANN", "Ann", "aNn"]) {
         const body = bodyOf(endpoint);
-        const asked = { token, ...(body === undefined ? {} : { body }) };
-        const answer = await server.call(endpoint.method, `/v1/${path(name)}`, asked);
+        const options = { token, ...(body === undefined ? {} : { body }) };
+        const answer = await server.call(endpoint.method, `/v1/${path(name)}`, options);
         assert.equal(answer.status, 403, `${endpoint.method} ${path(name)}: ${answer.text}`);
       }
     }
@@ -161,8 +161,8 @@ suite("names without case", () => {
       for (const name of ["ben", "BEN", "Ben"]) {
         const body = bodyOf(endpoint);
         const how = endpoint.login ? {} : { token };
-        const asked = { ...how, ...(body === undefined ? {} : { body }) };
-        const answer = await server.call(endpoint.method, `/v1/${path(name)}`, asked);
+        const options = { ...how, ...(body === undefined ? {} : { body }) };
+        const answer = await server.call(endpoint.method, `/v1/${path(name)}`, options);
         assert.equal(answer.status, 403, `${endpoint.method} ${path(name)}: ${answer.text}`);
       }
     }
@@ -173,11 +173,11 @@ suite("names without case", () => {
       read = [];
       const body = bodyOf(endpoint);
       await manage(endpoint.method, path(MARK), body);
-      const told = `${endpoint.method} ${endpoint.path}`;
+      const label = `${endpoint.method} ${endpoint.path}`;
       const folds = endpoint.folds.some((how) => how === "case");
       const other = folds ? MARK : FOLDED;
       const wrong = read.filter((key) => key.includes(other) && !key.startsWith(CLAIMS));
-      assert.deepEqual(wrong, [], `${told}: it was judged as ${folds ? FOLDED : MARK}`);
+      assert.deepEqual(wrong, [], `${label}: it was judged as ${folds ? FOLDED : MARK}`);
     }
   });
 

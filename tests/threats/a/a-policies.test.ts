@@ -68,9 +68,9 @@ test("T-A10: a rule without its place, or with something unknown in it, is refus
     const { status, text } = await write(policy);
     assert.equal(status, 400, policy);
     assert.match(text, /^failed to parse policy: /);
-    const shown = /(?:At |line )(\d+)(?::|, column )(\d+)/.exec(text);
-    assert.ok(shown !== null, `no line and column: ${text}`);
-    assert.equal(Number(shown[1]), line, text);
+    const position = /(?:At |line )(\d+)(?::|, column )(\d+)/.exec(text);
+    assert.ok(position !== null, `no line and column: ${text}`);
+    assert.equal(Number(position[1]), line, text);
   }
   assert.equal((await server.manage("GET", "/v1/sys/policies/acl/p")).status, 404);
   // One path twice is legal and merges, with a warning.
@@ -265,9 +265,9 @@ test("T-A16: who has no right hears nothing of a field that is given twice, and 
   const twice = { body: { allowed_origins: "https://b.example" } };
   const denied = await stage.server.call("POST", target, { token, ...twice });
   assert.equal(denied.status, 403, denied.text);
-  const told = await stage.server.call("POST", target, { token: stage.root, ...twice });
-  assert.equal(told.status, 400);
-  assert.match(told.text, /in the body and in the query/);
+  const answer = await stage.server.call("POST", target, { token: stage.root, ...twice });
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /in the body and in the query/);
   const once = { token: stage.root, body: { allowed_origins: null } };
   const taken = await stage.server.call("POST", target, once);
   assert.ok(taken.status < 300, taken.text);

@@ -97,13 +97,13 @@ test("T-A12: a policy that denies beats every right that all tokens are given", 
       const verb = VERBS[word] ?? assert.fail(word);
       const target = `/v1/${path.replace("*", verb === "LIST" ? "" : "mine")}`;
       const body = verb === "POST" ? {} : undefined;
-      const asked = `${verb} ${target}`;
+      const label = `${verb} ${target}`;
       // Not the token that the others are compared with: it would end itself.
       const twin = path.endsWith("revoke-self") ? await stage.client(["default"]) : kept;
       const granting = await stage.server.call(verb, target, { token: twin, body });
-      assert.equal(isDenied(granting), false, `${asked} is granted: ${granting.text}`);
+      assert.equal(isDenied(granting), false, `${label} is granted: ${granting.text}`);
       const denying = await stage.server.call(verb, target, { token: denied, body });
-      assert.equal(isDenied(denying), true, `${asked}: ${denying.status} ${denying.text}`);
+      assert.equal(isDenied(denying), true, `${label}: ${denying.status} ${denying.text}`);
     }
   }
 });

@@ -268,8 +268,8 @@ test("T-A13: records of one token have one hash, however it was written", async 
   for (const token of [secret, secret.toUpperCase()]) {
     await stage.must("GET", "/v1/auth/token/lookup-self", { token });
   }
-  for (const given of [accessor, accessor.toUpperCase()]) {
-    await stage.must("POST", "/v1/auth/token/lookup-accessor", { body: { accessor: given } });
+  for (const spelling of [accessor, accessor.toUpperCase()]) {
+    await stage.must("POST", "/v1/auth/token/lookup-accessor", { body: { accessor: spelling } });
   }
   const lines = auditLines(file).filter(({ type }) => type === "request");
   const path = (name: string) =>
@@ -278,8 +278,8 @@ test("T-A13: records of one token have one hash, however it was written", async 
     .map(({ request }) => Object.entries(request))
     .map(tokenIn);
   assert.deepEqual([own.length, new Set(own).size], [2, 1]);
-  const asked = path("lookup-accessor").map(({ request }) => JSON.stringify(request.data));
-  assert.deepEqual([asked.length, new Set(asked).size], [2, 1]);
+  const logged = path("lookup-accessor").map(({ request }) => JSON.stringify(request.data));
+  assert.deepEqual([logged.length, new Set(logged).size], [2, 1]);
 });
 
 function tokenIn(members: readonly [string, unknown][]): unknown {

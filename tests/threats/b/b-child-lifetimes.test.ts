@@ -29,12 +29,12 @@ test("T-B16: neither a child nor an orphan outlives the maximum of its maker, ho
         assert.match(answer.text, /lifetime of 24h0m0s was cut to 30m0s, the time that the caller/);
         assert.match(answer.text, /explicit_max_ttl of 48h0m0s was cut to 30m0s/);
         token = loggedIn(answer).secret;
-        const told = await facts(token);
-        assert.equal(told["explicit_max_ttl"], 1800, name);
-        assert.equal(told["ttl"], 1800, name);
-        assert.equal(told["renewable"], name !== "fixed", name);
-        assert.ok(Date.parse(String(told["expire_time"])) / 1000 < end + 1, name);
-        assert.equal(told["orphan"], path === "create-orphan");
+        const lookup = await facts(token);
+        assert.equal(lookup["explicit_max_ttl"], 1800, name);
+        assert.equal(lookup["ttl"], 1800, name);
+        assert.equal(lookup["renewable"], name !== "fixed", name);
+        assert.ok(Date.parse(String(lookup["expire_time"])) / 1000 < end + 1, name);
+        assert.equal(lookup["orphan"], path === "create-orphan");
       }
     }
   }
@@ -87,7 +87,7 @@ test("T-B16: an orphan of a login ends with the maximum of its role, and of a to
 test("T-B16: who has no end, or sudo, bounds nothing; who has a number of uses makes nothing", async (t) => {
   const { logins, ask, make, facts } = await stoppedLogins(t);
   const { secret: endless } = await logins.server.client(["makes"]);
-  const told = async (token: string) => {
+  const lookup = async (token: string) => {
     const { explicit_max_ttl, renewable, ttl } = await facts(token);
     return { explicit_max_ttl, renewable, ttl };
   };
@@ -97,7 +97,7 @@ test("T-B16: who has no end, or sudo, bounds nothing; who has a number of uses m
   for (const path of PATHS) {
     for (const maker of [endless, free, logins.server.root]) {
       const expected = { explicit_max_ttl: 0, renewable: true, ttl: 7200 };
-      assert.deepEqual(await told(await make(path, { ttl: "2h" }, maker)), expected);
+      assert.deepEqual(await lookup(await make(path, { ttl: "2h" }, maker)), expected);
     }
     const refused = await ask(path, counted, { num_uses: 1 });
     assert.equal(refused.status, 400);

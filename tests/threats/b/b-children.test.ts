@@ -316,10 +316,10 @@ test("T-B16: who may make secret ids does not say what their tokens are", async 
   const roleId = await logins.machines({ token_policies: "team" });
   const { secret: token } = await logins.server.client(["hands-out"]);
   const body = { metadata: { team: "blue", role_name: "other" } };
-  const given = async (by: object) =>
+  const create = async (by: object) =>
     String(at(await logins.secretId(body, by), "data", "secret_id"));
   const secret = async (by: object) =>
-    loggedIn(await logins.machineLogin(roleId, await given(by))).secret;
+    loggedIn(await logins.machineLogin(roleId, await create(by))).secret;
   const noted = await secret({ token });
   assert.deepEqual(at(await logins.self(noted), "data", "meta"), { team: "blue", role_name: "ci" });
   assert.equal(await statusOf(logins, noted, "kv/team/blue/s"), 403);

@@ -43,11 +43,11 @@ test("T-B21: nonces and passwords are compared in a time that tells nothing, rig
   const stage = await scene(t);
   const count = comparisons(t);
   const { root: token } = stage;
-  const counted = async (asked: () => Promise<Answer>): Promise<[Answer, number]> => {
+  const counted = async (request: () => Promise<Answer>): Promise<[Answer, number]> => {
     const before = count();
-    return [await asked(), count() - before];
+    return [await request(), count() - before];
   };
-  const alike = async (secret: string, right: number, ask: (given: string) => Promise<Answer>) => {
+  const alike = async (secret: string, right: number, ask: (sent: string) => Promise<Answer>) => {
     const seen = new Set<string>();
     for (const guess of guesses(secret)) {
       assert.notEqual(guess, secret);
@@ -71,8 +71,8 @@ test("T-B21: nonces and passwords are compared in a time that tells nothing, rig
   await stage.must("POST", "/v1/sys/auth/people", { body: { type: "userpass" } });
   const password = "correct horse battery 0";
   await stage.must("POST", "/v1/auth/people/users/ann", { body: { password } });
-  await alike(password, 200, (given) =>
-    stage.server.call("POST", "/v1/auth/people/login/ann", { body: { password: given } }),
+  await alike(password, 200, (sent) =>
+    stage.server.call("POST", "/v1/auth/people/login/ann", { body: { password: sent } }),
   );
   // Tokens are found by a keyed hash: what is wrong where changes all of it, and nothing is compared.
   const secret = await stage.client(["default"]);

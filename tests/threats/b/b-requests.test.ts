@@ -35,11 +35,11 @@ test("T-B17: of many exchanges one succeeds, and nothing like the secret is the 
   const server = await aclServer(t);
   const { SecretID, AccessorID } = await server.create();
   const secret = await oneTime(server, SecretID);
-  for (const given of [` ${secret}`, `${secret} `, `${secret}\n`, `${secret}\u0000`, [secret]]) {
-    refused(await exchange(server, given), 400, /./);
+  for (const sent of [` ${secret}`, `${secret} `, `${secret}\n`, `${secret}\u0000`, [secret]]) {
+    refused(await exchange(server, sent), 400, /./);
   }
-  const asked = Array.from({ length: 40 }, () => exchange(server, secret));
-  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  const answers = Array.from({ length: 40 }, () => exchange(server, secret));
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
   assert.deepEqual(
     statuses.toSorted((a, b) => a - b),
     [200, ...Array<number>(39).fill(403)],
@@ -163,7 +163,7 @@ test("T-B23: failed exchanges are counted by address, whatever they are spelt li
 
 test("T-B29: odd bodies are refused, in bounded time", async (t) => {
   const server = await aclServer(t);
-  const most = Array.from({ length: 1024 }, (_, i) => `p${i}`);
+  const max = Array.from({ length: 1024 }, (_, i) => `p${i}`);
   for (const Policies of [
     { length: 1e9 },
     7,
@@ -206,13 +206,13 @@ test("T-B29: odd bodies are refused, in bounded time", async (t) => {
     const body = { Type: "client", Policies: ["p"], [field]: value };
     refused(await creating(server, body), 400, /./);
   }
-  assert.equal((await server.create({ Policies: most })).Policies?.length, 1024);
+  assert.equal((await server.create({ Policies: max })).Policies?.length, 1024);
   const many = JSON.stringify({
     Type: "client",
     Policies: Array.from({ length: 4_900 }, () => "p"),
   });
   const nested = `{"Roles":${"[".repeat(400_000)}`;
-  const long = JSON.stringify({ Type: "client", Name: "n".repeat(900_000), Policies: most });
+  const long = JSON.stringify({ Type: "client", Name: "n".repeat(900_000), Policies: max });
   for (const body of [many, nested, long]) {
     await keepsNobodyWaiting(body.slice(0, 40), () => creating(server, body));
   }

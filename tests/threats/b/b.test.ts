@@ -135,15 +135,15 @@ test("T-B07: no secret is in a list, in a log or in an audit record", async (t) 
   await server.list({ filter: `Name == "${client.SecretID}"` }); // a secret in the wrong place
   await server.ask("GET", `/acl/token/${UNKNOWN}`, { token: client.SecretID });
   const lists = [await server.list(), await server.list({ global: "true" })];
-  const told = [...lists.map(({ text }) => text), ...server.test.lines].join("\n");
+  const output = [...lists.map(({ text }) => text), ...server.test.lines].join("\n");
   const audited = readFileSync(file_path, "utf8");
   assert.ok(audited.split("\n").length > 12);
   for (const secret of [client.SecretID, uploaded.SecretID, fresh.SecretID, once]) {
-    assert.ok(!told.includes(secret));
+    assert.ok(!output.includes(secret));
     const kept = audited.split("\n").filter((line) => line.includes(secret));
     assert.deepEqual(kept, []);
   }
-  assert.ok(!`${told}${audited}`.includes(server.management));
+  assert.ok(!`${output}${audited}`.includes(server.management));
 });
 
 test("T-B08: who may not list learns nothing from prefix, filter, cursor or page", async (t) => {
@@ -230,8 +230,8 @@ test("T-B11: nobody gives what it does not have", async (t) => {
   await server.writePolicy("everything", 'path "*" { capabilities = ["read", "list", "sudo"] }');
   const admin = await createIn(server, "team", { Type: "management" });
   const body = { Type: "client", Policies: ["everything"] };
-  const asked = { token: admin.SecretID, namespace: "team", body };
-  const made = tokenOf(await server.ask("POST", "/acl/token", asked));
+  const options = { token: admin.SecretID, namespace: "team", body };
+  const made = tokenOf(await server.ask("POST", "/acl/token", options));
   for (const namespace of [undefined, "team"]) {
     const path = "/v1/sys/namespaces/x";
     const answer = await server.ask("GET", path, { token: made.SecretID, namespace });
@@ -247,10 +247,10 @@ test("T-B12 T-B13: an accessor leads nowhere from another namespace", async (t) 
   const path = `/acl/token/${victim.AccessorID}`;
   const body = { AccessorID: victim.AccessorID, Type: "client", Policies: ["p"], Name: "taken" };
   for (const namespace of ["b", ""]) {
-    const asked = { token: admin.SecretID, namespace };
-    denied(await server.ask("GET", path, asked));
-    denied(await server.ask("DELETE", path, asked));
-    denied(await server.ask("POST", path, { ...asked, body }));
+    const options = { token: admin.SecretID, namespace };
+    denied(await server.ask("GET", path, options));
+    denied(await server.ask("DELETE", path, options));
+    denied(await server.ask("POST", path, { ...options, body }));
   }
   // In its own namespace there is no such token.
   const own = { token: admin.SecretID, namespace: "a" };
@@ -330,9 +330,9 @@ test("T-B15: a token that expired while the server was down or sealed is refused
   const restarted = await startServer({ disk, world: { clock } });
   t.after(() => restarted.stop());
   await restarted.unseal(server.shares);
-  const asked = { token: token.SecretID };
-  denied(await restarted.call("GET", "/acl/token/self", asked), "ACL token expired");
-  const list = await restarted.call("GET", "/acl/tokens", asked);
+  const options = { token: token.SecretID };
+  denied(await restarted.call("GET", "/acl/token/self", options), "ACL token expired");
+  const list = await restarted.call("GET", "/acl/tokens", options);
   refused(list, 403, "Permission denied", "token_expired");
 });
 

@@ -172,8 +172,8 @@ test("T-C11: who may not write learns nothing of the text, and nothing of it is 
   const described = { operation: "read", path: "a", policies: ["weak"] };
   const inspect = "/v1/sys/inspect/request";
   assert.equal((await server.call("POST", inspect, { body: described })).status, 403);
-  const asked = await server.call("POST", inspect, { body: described, token: secret });
-  assert.deepEqual([asked.status, errorsOf(asked)], [403, ["permission denied"]]);
+  const answer = await server.call("POST", inspect, { body: described, token: secret });
+  assert.deepEqual([answer.status, errorsOf(answer)], [403, ["permission denied"]]);
 });
 
 test("T-C12: nothing of the language underneath can be reached from a program", async (t) => {
@@ -290,13 +290,13 @@ test("T-C17: a policy that is deleted is empty, and counts again only from its n
   // A restriction that is deleted restricts no more, until it is there again.
   await server.rgp("no", "false", "hard-mandatory");
   const governed = await server.client(["p", "no"]);
-  const asked = async () =>
+  const statusOf = async () =>
     (await server.call("GET", "/v1/secret/x", { token: governed.secret })).status;
-  assert.equal(await asked(), 403);
+  assert.equal(await statusOf(), 403);
   await server.must("DELETE", "/v1/sys/policies/rgp/no");
-  assert.equal(await asked(), 404);
+  assert.equal(await statusOf(), 404);
   await server.rgp("no", "false", "hard-mandatory");
-  assert.equal(await asked(), 403);
+  assert.equal(await statusOf(), 403);
 });
 
 test("T-C18: base64 is taken off by one rule, and what is read back is what is in force", async (t) => {
@@ -344,9 +344,9 @@ test("T-C18: base64 as commands print it, wrapped and with a line end, is the do
     const text = kind === "acl" ? `# ${long}\n${valid(kind)}` : `true || "${long}" == ""`;
     const base64 = Buffer.from(text).toString("base64");
     const lines = base64.replaceAll(/.{76}/g, "$&\n");
-    for (const given of [`${base64}\n`, `${lines}\n`, lines, lines.replaceAll("\n", "\r\n")]) {
+    for (const sent of [`${base64}\n`, `${lines}\n`, lines, lines.replaceAll("\n", "\r\n")]) {
       const name = `/v1/sys/policies/${kind}/wrapped-${kind}`;
-      const written = await server.manage("POST", name, { body: bodyOf(kind, given) });
+      const written = await server.manage("POST", name, { body: bodyOf(kind, sent) });
       assert.ok(written.status < 300, `${kind}: ${written.text}`);
       assert.equal(at(await server.manage("GET", name), "data", "policy"), text);
     }

@@ -52,9 +52,9 @@ test("T-C01: an EGP of a namespace binds nothing outside it", async (t) => {
       [root, undefined],
       [b, "b"],
     ] as const) {
-      for (const asked of ["secret/x", "sys/namespaces/x"]) {
-        const seen = await server.call("GET", `/v1/${asked}`, { token: who.secret, namespace });
-        assert.notEqual(seen.status, 403, `${paths}: ${asked} in ${namespace ?? "root"}`);
+      for (const wanted of ["secret/x", "sys/namespaces/x"]) {
+        const seen = await server.call("GET", `/v1/${wanted}`, { token: who.secret, namespace });
+        assert.notEqual(seen.status, 403, `${paths}: ${wanted} in ${namespace ?? "root"}`);
       }
     }
     if (paths === "*") {
@@ -95,9 +95,9 @@ test("T-C02: the very first request after an update, a restart or an unseal is j
   const after = new GovernedServer(second, shares, root);
   assert.equal((await ask(after)).status, 503, "sealed: nobody is let in without policies");
   await second.unseal(shares);
-  const asked = ["secret/y", "secret/z", "secret/x"].map((path) => ask(after, path));
+  const answers = ["secret/y", "secret/z", "secret/x"].map((path) => ask(after, path));
   assert.deepEqual(
-    (await Promise.all(asked)).map(({ status }) => status),
+    (await Promise.all(answers)).map(({ status }) => status),
     [403, 403, 404],
   );
   for (let i = 0; i < 3; i++) {
@@ -357,9 +357,9 @@ test("T-C13: a pattern that others take for ever on is answered, and its size is
   }
   // The pattern may come with the request.
   await server.rgp("given", "request.path.matches(request.data.p)", HARD);
-  const given = await server.client(["all", "given"]);
+  const client = await server.client(["all", "given"]);
   const ask = async (p: string) => {
-    const options = { token: given.secret, body: { p } };
+    const options = { token: client.secret, body: { p } };
     return (await server.call("POST", "/v1/sys/quotas/config", options)).status;
   };
   assert.equal(await ask("^sys/quotas/config$"), 200);
@@ -496,8 +496,8 @@ test("T-C15: a namespace binds the management tokens below it, and tells them no
   const text = await denied("a", "a");
   assert.match(text, /egp standard policy of a namespace above evaluation resulted in denial/);
   assert.match(await denied("a/b", "a/b"), /of a namespace above/);
-  for (const told of [text, await denied("a", "a/b")]) {
-    assert.doesNotMatch(told, /hidden-name|root|The word|main/);
+  for (const refusal of [text, await denied("a", "a/b")]) {
+    assert.doesNotMatch(refusal, /hidden-name|root|The word|main/);
   }
   await server.egp("hidden-name", "false", HARD, ["a/*"]);
   await server.acl("reaches", rule("a/*", ["list"]));

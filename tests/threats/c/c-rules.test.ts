@@ -85,9 +85,9 @@ test(
     ] as const) {
       let status = 0;
       const work = async () => void (status = await send(token, p)());
-      const shown = JSON.stringify(p).slice(0, 40);
-      await keepsNobodyWaiting(shown, work);
-      assert.equal(status, want, shown);
+      const label = JSON.stringify(p).slice(0, 40);
+      await keepsNobodyWaiting(label, work);
+      assert.equal(status, want, label);
     }
     // One more than may be compared, from as many policies as it takes: denied, however short the value.
     await stage.writePolicy(
@@ -141,9 +141,9 @@ test(
         const answer = await stage.server.call("POST", `/v1/${path}`, { token, body: json });
         ({ status, text } = answer);
       };
-      const shown = `${path} ${json.slice(0, 30)} (${json.length})`;
-      await keepsNobodyWaiting(shown, work);
-      assert.equal(status, want, `${shown}: ${text.slice(0, 200)}`);
+      const label = `${path} ${json.slice(0, 30)} (${json.length})`;
+      await keepsNobodyWaiting(label, work);
+      assert.equal(status, want, `${label}: ${text.slice(0, 200)}`);
     }
   },
 );
@@ -296,11 +296,11 @@ test("T-C14: a path that no request could have costs nobody anything", TIMEOUT, 
       assert.equal(answer.status, path.length > 16_384 ? 400 : 200, answer.text);
     });
     const described = { path, operation: "read", policies: ["default"] };
-    const told = await stage.server.call("POST", "/v1/sys/inspect/request", {
+    const explained = await stage.server.call("POST", "/v1/sys/inspect/request", {
       token: stage.root,
       body: described,
     });
-    assert.equal(told.status, 400);
+    assert.equal(explained.status, 400);
   }
   const nested = `${"sys/revoke/".repeat(15)}x`;
   await keepsNobodyWaiting("a path in a path in a path", async () => {
@@ -318,8 +318,8 @@ test("T-A13: a rule that speaks of a field by an older name speaks of the field"
   const grant = (more: string) => `path "${path}" { capabilities = ["create", "update"] ${more} }`;
   const write = async (more: string, body: object) => {
     const token = await stage.clientWith(grant(more));
-    const given = { password: "correct horse", ...body };
-    const how = { token, body: given };
+    const fields = { password: "correct horse", ...body };
+    const how = { token, body: fields };
     return (await stage.server.call("POST", "/v1/auth/people/users/ada", how)).status;
   };
   const denied = 'denied_parameters = { policies = ["admin"] }';

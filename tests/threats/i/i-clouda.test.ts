@@ -19,9 +19,9 @@ test("T-I02: two mounts with the same names never get each other's credentials",
   await server.makeRole("r");
   await server.makeRole("r", {}, "second");
   const mounts = ["clouda", "second", "clouda", "second", "clouda", "second"];
-  const given = await Promise.all(mounts.map((mount) => server.creds(`${mount}/creds/r`)));
+  const credentials = await Promise.all(mounts.map((mount) => server.creds(`${mount}/creds/r`)));
   const users = { clouda: server.fake, second: other };
-  for (const [i, { username, accessKey }] of given.entries()) {
+  for (const [i, { username, accessKey }] of credentials.entries()) {
     const fake = mounts[i] === "second" ? users.second : users.clouda;
     const user = fake.control.state().users.find(({ name }) => name === username);
     assert.deepEqual(
@@ -75,14 +75,14 @@ test("T-I06: a provider that repeats what it was sent gets no secret into an ans
     (await server.ask("GET", "clouda/static-roles/kept")).text.includes("Bad"),
   );
   answers.push(await server.ask("GET", "clouda/static-roles/kept"));
-  const told = [...answers.map(({ text }) => text), ...server.test.lines].join("\n");
+  const visible = [...answers.map(({ text }) => text), ...server.test.lines].join("\n");
   for (const secret of control.secrets()) {
     for (const form of [
       secret,
       encodeURIComponent(secret),
       Buffer.from(secret).toString("base64"),
     ]) {
-      assert.equal(told.includes(form), false);
+      assert.equal(visible.includes(form), false);
     }
   }
 });

@@ -25,12 +25,12 @@ test("T-I02: two mounts with the same names never use each other's credentials",
     done(await server.timed(server.ask("POST", `${mount}/roles/r`, { cloudb_roles: roles })));
   }
   const mounts = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? "one" : "two"));
-  const asked = mounts.map(async (mount) => {
+  const answers = mounts.map(async (mount) => {
     const answer = await server.ask("GET", `${mount}/creds/r`);
     assert.equal(answer.status, 200, answer.text);
     return [mount, String(at(answer, "data", "client_id"))] as const;
   });
-  for (const [mount, clientId] of await server.timed(Promise.all(asked))) {
+  for (const [mount, clientId] of await server.timed(Promise.all(answers))) {
     const application = control.tenant.directory.applicationOf(clientId);
     assert.deepEqual([...(application?.owners ?? [])], [owners.get(mount)]);
   }

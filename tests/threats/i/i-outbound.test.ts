@@ -92,8 +92,8 @@ test("T-I03: a name is called when every address it stands for may be", async (t
 test("T-I03: the connection goes to the address that was judged, whatever the name says next", async (t) => {
   const host = await startHost(t, () => answer("hello", "Connection: close"));
   const answers = [[PUBLIC], ["127.0.0.1"], [PUBLIC_TOO], ["169.254.169.254"]];
-  let asked = 0;
-  const stage = new OutboundStage(t, { host, names: () => answers[asked++] ?? [] });
+  let requests = 0;
+  const stage = new OutboundStage(t, { host, names: () => answers[requests++] ?? [] });
   assert.equal((await stage.send("http://name.example/")).status, 200);
   assert.equal((await stage.trouble("http://name.example/")).trouble, "forbidden");
   assert.equal((await stage.send("http://name.example/")).status, 200);
@@ -251,18 +251,18 @@ test("T-I04: a self-signed certificate is refused, also where the environment sa
 
 test("T-I05: two names at one address are verified each for itself", async (t) => {
   const authority = await TestAuthority.make();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const pem = await authority.issue("a", "02", { names: [NAME] });
   const host = await startHost(t, () => answer("hello"), {
     ...pem,
-    sni: (name) => asked.push(name),
+    sni: (name) => requests.push(name),
   });
   const stage = new OutboundStage(t, { host, authorities: [authority.pem] });
   assert.equal((await stage.send("https://name.example/")).status, 200);
   // The first connection and its session are still good. They are not the other name's.
   assert.equal((await stage.trouble("https://other.example/")).trouble, "unreachable");
   assert.equal((await stage.send("https://name.example/")).status, 200);
-  assert.deepEqual(asked, ["name.example", "other.example"]);
+  assert.deepEqual(requests, ["name.example", "other.example"]);
   assert.equal(host.heads.length, 2);
 });
 

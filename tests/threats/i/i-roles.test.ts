@@ -18,10 +18,10 @@ test("T-I09: cloud A shows no secret key, and a rotation tells an id alone", asy
   assert.deepEqual(Object.keys(at(rotated, "data") as object), ["access_key"]);
   assert.notEqual(at(after, "data", "access_key"), id);
   const secrets = server.fake.control.secrets();
-  const shown = [before, rotated, after].map(({ text }) => text);
+  const texts = [before, rotated, after].map(({ text }) => text);
   assert.ok(secrets.length > 0);
   for (const secret of [...secrets, server.fake.secretAccessKey]) {
-    for (const text of [...shown, ...server.test.lines]) assert.ok(!text.includes(secret));
+    for (const text of [...texts, ...server.test.lines]) assert.ok(!text.includes(secret));
   }
 });
 

@@ -51,8 +51,8 @@ test("T-N03: one namespace's passwords keep nobody else from setting one, and a 
     });
   const flood = Array.from({ length: 120 }, (_, i) => set(`u${i}`, "n1"));
   let served = 0;
-  const watched = flood.map(async (asked) => {
-    const answer = await asked;
+  const watched = flood.map(async (answering) => {
+    const answer = await answering;
     if (answer.status === 204) served += 1;
     return answer;
   });

@@ -58,15 +58,15 @@ const TEXTS: Readonly<Record<string, (length: number) => string>> = {
 };
 
 /** The same as other kinds of JSON, within what a body may hold. */
-function shapesOf(text: (length: number) => string, most: number, names: readonly string[]) {
-  const each = (count: number) => text(Math.max(16, Math.floor(most / count)));
+function shapesOf(text: (length: number) => string, max: number, names: readonly string[]) {
+  const each = (count: number) => text(Math.max(16, Math.floor(max / count)));
   const one = each(1);
   const some = each(100);
   const few = each(ELEMENTS);
   const many = Array<string>(ELEMENTS).fill(few);
   const members = (value: string) => Object.fromEntries(names.map((name) => [name, value]));
   const objects = (count: number) => {
-    const value = text(Math.max(16, Math.floor(most / count / Math.max(1, names.length))));
+    const value = text(Math.max(16, Math.floor(max / count / Math.max(1, names.length))));
     return Array<JsonObject>(count).fill(members(value));
   };
   return {
@@ -76,7 +76,7 @@ function shapesOf(text: (length: number) => string, most: number, names: readonl
     "list in a text": many.join(","),
     object: Object.fromEntries(many.slice(0, 1000).map((value, i) => [`k${i}`, value])),
     pairs: many.slice(0, 1000).map((value, i) => `k${i}=${value}`),
-    members: members(text(Math.max(16, Math.floor(most / Math.max(1, names.length))))),
+    members: members(text(Math.max(16, Math.floor(max / Math.max(1, names.length))))),
     "one element": objects(1),
     elements: objects(100),
     "elements in a text": JSON.stringify(objects(100)),
@@ -98,7 +98,7 @@ function membersOf(field: Field): string[] {
       getOwnPropertyDescriptor: (_, name) => seen(name, undefined),
     },
   );
-  for (const given of [object, [object]]) quietly(() => field.canonical?.(given));
+  for (const value of [object, [object]]) quietly(() => field.canonical?.(value));
   return [...names];
 }
 
@@ -132,18 +132,18 @@ class Awkward {
     this.#text = text;
   }
 
-  shapes(most: number, names: readonly string[]): ReturnType<typeof shapesOf> {
-    const key = `${most} ${names.join()}`;
-    const made = this.#made.get(key) ?? shapesOf(this.#text, most, names);
+  shapes(max: number, names: readonly string[]): ReturnType<typeof shapesOf> {
+    const key = `${max} ${names.join()}`;
+    const made = this.#made.get(key) ?? shapesOf(this.#text, max, names);
     this.#made.set(key, made);
     return made;
   }
 
   /** As long as the field declares, and as long as can be sent. */
   *of(field: Field, names: readonly string[]): Generator<[string, JsonValue]> {
-    for (const most of new Set([longestText(field), BODY])) {
-      if (field.source === "query") yield ["text", this.#text(Math.min(most, 8192))];
-      else yield* Object.entries(this.shapes(most, names));
+    for (const max of new Set([longestText(field), BODY])) {
+      if (field.source === "query") yield ["text", this.#text(Math.min(max, 8192))];
+      else yield* Object.entries(this.shapes(max, names));
     }
   }
 }
@@ -161,8 +161,8 @@ function* requests(
   if (inBody.length === 0 || method === "GET" || method === "LIST") return;
   const each = Math.floor(BODY / inBody.length);
   const shapes = inBody.map((field) => {
-    const most = Math.min(each, longestText(field));
-    return [field.name, awkward.shapes(most, names.get(field) ?? [])] as const;
+    const max = Math.min(each, longestText(field));
+    return [field.name, awkward.shapes(max, names.get(field) ?? [])] as const;
   });
   for (const shape of ["text", "elements", "elements in a text", "long list"] as const) {
     yield [shape, Object.fromEntries(shapes.map(([name, values]) => [name, values[shape]]))];
@@ -264,13 +264,13 @@ function watched(endpoint: Served, tell: (name: string) => void): Served {
       ...served.field,
       source: served.field.source,
       name: served.field.name,
-      canonical: (given: JsonValue) => {
+      canonical: (value: JsonValue) => {
         tell(`${served.field.name} was judged`);
-        return given;
+        return value;
       },
-      read: (given: JsonValue | undefined) => {
+      read: (value: JsonValue | undefined) => {
         tell(`${served.field.name} was read`);
-        return given;
+        return value;
       },
     },
   }));

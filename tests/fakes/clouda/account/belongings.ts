@@ -20,8 +20,8 @@ function deletion(field: string, what: string, of: (user: User) => Map<string, u
   };
 }
 
-function room(held: Map<string, unknown>, most: number, quota: string): void {
-  if (held.size >= most) throw limitExceeded(`Cannot exceed quota for ${quota}: ${most}`);
+function room(held: Map<string, unknown>, max: number, quota: string): void {
+  if (held.size >= max) throw limitExceeded(`Cannot exceed quota for ${quota}: ${max}`);
 }
 
 function loginProfile(call: Call): { readonly user: User; readonly createdAt: number } {

@@ -3,7 +3,7 @@
 import { type Group, groupArn, newId } from "./account.ts";
 import { type Actions, namedUser, page, sorted } from "../action.ts";
 import { checkName } from "./rules.ts";
-import { shown as shownUser } from "./users.ts";
+import { showUser } from "./users.ts";
 import {
   alreadyExists,
   ApiError,
@@ -25,7 +25,7 @@ export const groupActions: Actions = {
       inline: new Map(),
     };
     account.groups.set(name, group);
-    return { Group: shown(group) };
+    return { Group: showGroup(group) };
   },
 
   GetGroup(call) {
@@ -33,7 +33,7 @@ export const groupActions: Actions = {
     const members = call.account
       .visibleUsers(call.action)
       .filter(({ groups }) => groups.has(group.name));
-    return { Group: shown(group), ...page(call, "Users", members.map(shownUser)) };
+    return { Group: showGroup(group), ...page(call, "Users", members.map(showUser)) };
   },
 
   DeleteGroup({ account, params }) {
@@ -68,11 +68,11 @@ export const groupActions: Actions = {
 
   ListGroupsForUser(call) {
     const groups = sorted(namedUser(call).groups).map((name) => call.account.group(name));
-    return page(call, "Groups", groups.map(shown));
+    return page(call, "Groups", groups.map(showGroup));
   },
 };
 
-function shown(group: Group): XmlObject {
+function showGroup(group: Group): XmlObject {
   return {
     Path: "/",
     GroupName: group.name,

@@ -10,7 +10,7 @@ export const keyActions: Actions = {
     if (user.keys.length >= 2) throw limitExceeded("Cannot exceed quota for AccessKeysPerUser: 2");
     const key = call.account.newKey("AKIA");
     user.keys.push(key);
-    return { AccessKey: { ...shown(user, key), SecretAccessKey: key.secret } };
+    return { AccessKey: { ...showKey(user, key), SecretAccessKey: key.secret } };
   },
 
   ListAccessKeys(call) {
@@ -21,7 +21,7 @@ export const keyActions: Actions = {
       ...page(
         call,
         "AccessKeyMetadata",
-        keys.map((key) => shown(user, key)),
+        keys.map((key) => showKey(user, key)),
       ),
     };
   },
@@ -66,7 +66,7 @@ function namedKey({ account, params, action }: Call, user: User): AccessKey {
   return found;
 }
 
-function shown(user: User, key: AccessKey): Record<string, string> {
+function showKey(user: User, key: AccessKey): Record<string, string> {
   return {
     UserName: user.name,
     AccessKeyId: key.id,

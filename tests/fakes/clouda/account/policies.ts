@@ -135,11 +135,11 @@ export const policyActions: Actions = {
       );
     }
     account.policies.set(arn, { document, createdAt: account.now() });
-    return { Policy: shownPolicy(account, arn) };
+    return { Policy: showPolicy(account, arn) };
   },
 
   GetPolicy({ account, params }) {
-    return { Policy: shownPolicy(account, managedPolicy(account, params.required("PolicyArn"))) };
+    return { Policy: showPolicy(account, managedPolicy(account, params.required("PolicyArn"))) };
   },
 
   GetPolicyVersion({ account, params }) {
@@ -173,7 +173,7 @@ export const policyActions: Actions = {
   },
 };
 
-function shownPolicy(account: Account, arn: string): Record<string, string> {
+function showPolicy(account: Account, arn: string): Record<string, string> {
   const createdAt = account.policies.get(arn)?.createdAt ?? 0;
   return {
     PolicyName: arn.slice(arn.lastIndexOf("/") + 1),

@@ -36,11 +36,11 @@ export const roleActions: Actions = {
       allow: [],
     };
     account.roles.set(name, made);
-    return { Role: shown(made) };
+    return { Role: showRole(made) };
   },
 
   GetRole({ account, params }) {
-    return { Role: shown(account.role(params.required("RoleName"))) };
+    return { Role: showRole(account.role(params.required("RoleName"))) };
   },
 
   DeleteRole({ account, params }) {
@@ -49,7 +49,7 @@ export const roleActions: Actions = {
   },
 };
 
-function shown(role: Role): XmlObject {
+function showRole(role: Role): XmlObject {
   return {
     Path: role.path,
     RoleName: role.name,
@@ -68,8 +68,8 @@ function trustStatements(document: string): readonly Readonly<Record<string, unk
   } catch {
     throw malformedPolicy("This policy contains invalid Json");
   }
-  const given = isObject(parsed) ? parsed["Statement"] : undefined;
-  const statements = (Array.isArray(given) ? given : [given]).filter(isObject);
+  const statement = isObject(parsed) ? parsed["Statement"] : undefined;
+  const statements = (Array.isArray(statement) ? statement : [statement]).filter(isObject);
   if (statements.length === 0) throw malformedPolicy("Missing required field Statement");
   return statements;
 }
@@ -80,15 +80,15 @@ export interface CloudRequest {
 }
 
 /** Whether the trust policy lets this caller do this. */
-export function isTrusted(role: Role, caller: Caller, asked: CloudRequest): boolean {
+export function isTrusted(role: Role, caller: Caller, request: CloudRequest): boolean {
   const who = new Set(["*", ACCOUNT, `arn:aws:iam::${ACCOUNT}:root`, callerArn(caller)]);
   if (caller.user !== null) who.add(userArn(caller.user));
   return trustStatements(role.trust).some(
     (statement) =>
       statement["Effect"] === "Allow" &&
-      textsOf(statement["Action"]).includes(asked.action) &&
+      textsOf(statement["Action"]).includes(request.action) &&
       principalsOf(statement["Principal"]).some((principal) => who.has(principal)) &&
-      isMet(statement["Condition"], asked),
+      isMet(statement["Condition"], request),
   );
 }
 

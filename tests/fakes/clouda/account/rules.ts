@@ -4,10 +4,10 @@
 import type { Params } from "../wire.ts";
 import { ApiError, limitExceeded, malformedPolicy, validationError } from "../wire.ts";
 
-export function checkName(field: string, name: string, most: number): string {
-  if (name.length > most) {
+export function checkName(field: string, name: string, max: number): string {
+  if (name.length > max) {
     throw validationError(
-      `1 validation error detected: Value at '${field}' failed to satisfy constraint: Member must have length less than or equal to ${most}`,
+      `1 validation error detected: Value at '${field}' failed to satisfy constraint: Member must have length less than or equal to ${max}`,
     );
   }
   if (!/^[\w+=,.@-]+$/.test(name)) {
@@ -61,8 +61,8 @@ export function statementsOf(document: string): readonly Statement[] {
   if (version !== "2012-10-17" && version !== "2008-10-17") {
     throw malformedPolicy("The policy must contain a valid version string.");
   }
-  const given = parsed["Statement"];
-  const statements = Array.isArray(given) ? given : [given];
+  const statement = parsed["Statement"];
+  const statements = Array.isArray(statement) ? statement : [statement];
   if (statements.length === 0) throw malformedPolicy("Missing required field Statement.");
   return statements.map(statementOf);
 }
@@ -83,20 +83,20 @@ function statementOf(statement: unknown): Statement {
 }
 
 /** Inline policies count without white space. */
-export function checkInline(document: string, most: number, of: string): void {
+export function checkInline(document: string, max: number, of: string): void {
   statementsOf(document);
-  if (document.replaceAll(/\s/g, "").length > most) {
-    throw limitExceeded(`Maximum policy size of ${most} bytes exceeded for ${of}`);
+  if (document.replaceAll(/\s/g, "").length > max) {
+    throw limitExceeded(`Maximum policy size of ${max} bytes exceeded for ${of}`);
   }
 }
 
 export function durationOf(
   params: Params,
-  rules: { readonly least: number; readonly most: number; readonly usual: number },
+  rules: { readonly min: number; readonly max: number; readonly usual: number },
 ): number {
   const seconds = params.integer("DurationSeconds") ?? rules.usual;
-  const [word, limit] = seconds < rules.least ? ["greater", rules.least] : ["less", rules.most];
-  if (seconds >= rules.least && seconds <= rules.most) return seconds;
+  const [word, limit] = seconds < rules.min ? ["greater", rules.min] : ["less", rules.max];
+  if (seconds >= rules.min && seconds <= rules.max) return seconds;
   throw validationError(
     `1 validation error detected: Value '${seconds}' at 'durationSeconds' failed to satisfy constraint: Member must have value ${word} than or equal to ${limit}`,
   );

@@ -6,7 +6,7 @@ export type State = ReturnType<typeof stateOf>;
 
 export function stateOf(account: Account) {
   return {
-    users: byName(account.users.values()).map(shownUser),
+    users: byName(account.users.values()).map(showUser),
     groups: byName(account.groups.values()).map(({ name, attached, inline }) => ({
       name,
       attached: [...attached],
@@ -36,7 +36,7 @@ function byName<T extends { readonly name: string }>(items: Iterable<T>): T[] {
   return [...items].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function shownUser(user: User) {
+function showUser(user: User) {
   const { extras } = user;
   return {
     name: user.name,

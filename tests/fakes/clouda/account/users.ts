@@ -24,11 +24,11 @@ export const userActions: Actions = {
     const user = account.newUser(name, path);
     user.boundary = boundary;
     for (const [key, value] of tags) user.tags.set(key, value);
-    return { User: shown(user) };
+    return { User: showUser(user) };
   },
 
   GetUser(call) {
-    return { User: shown(userOrCaller(call)) };
+    return { User: showUser(userOrCaller(call)) };
   },
 
   ListUsers(call) {
@@ -97,7 +97,7 @@ function listed(user: User): XmlObject {
   };
 }
 
-export function shown(user: User): XmlObject {
+export function showUser(user: User): XmlObject {
   const { boundary, tags } = user;
   return {
     ...listed(user),

@@ -210,14 +210,14 @@ test("what the provider does not know in a body is refused", async (t) => {
 
 test("what personal accounts may sign in to must ask for tokens of version 2", async (t) => {
   const client = await rawClient(t);
-  const asked = (signInAudience: string, api?: object) =>
+  const create = (signInAudience: string, api?: object) =>
     client.graph("POST", "/applications", { displayName: "new", signInAudience, api });
   for (const audience of ["AzureADandPersonalMicrosoftAccount", "PersonalMicrosoftAccount"]) {
-    assert.equal((await asked(audience)).status, 400);
-    assert.equal((await asked(audience, { requestedAccessTokenVersion: 1 })).status, 400);
-    assert.equal((await asked(audience, { requestedAccessTokenVersion: 2 })).status, 201);
+    assert.equal((await create(audience)).status, 400);
+    assert.equal((await create(audience, { requestedAccessTokenVersion: 1 })).status, 400);
+    assert.equal((await create(audience, { requestedAccessTokenVersion: 2 })).status, 201);
   }
-  assert.equal((await asked("AzureADMyOrg")).status, 201);
+  assert.equal((await create("AzureADMyOrg")).status, 201);
 });
 
 test("who may change only what it owns cannot purge or restore what others have deleted", async (t) => {

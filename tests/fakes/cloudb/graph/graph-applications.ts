@@ -2,7 +2,7 @@
 
 import type { Application } from "../model.ts";
 import { fits, filterTerms, selected } from "./odata.ts";
-import { addPassword, removePassword, shownPassword } from "./passwords.ts";
+import { addPassword, removePassword, showPassword } from "./passwords.ts";
 import { badRequest, notFound } from "../refusal.ts";
 import {
   type CloudRequest,
@@ -24,7 +24,7 @@ const AUDIENCES = [
 const ONE = String.raw`(?:/(?<id>[^/()]+)|\(appId='(?<appId>(?:[^']|'')*)'\))`;
 const READ = ["Application.Read.All", "Application.ReadWrite.All", "Application.ReadWrite.OwnedBy"];
 
-function shown(application: Application): Members {
+function showApplication(application: Application): Members {
   const { id, appId, displayName, signInAudience, tags, created, passwords } = application;
   return {
     id,
@@ -34,7 +34,7 @@ function shown(application: Application): Members {
     displayName,
     signInAudience,
     tags,
-    passwordCredentials: passwords.map(shownPassword),
+    passwordCredentials: passwords.map(showPassword),
     keyCredentials: [],
   };
 }
@@ -95,23 +95,23 @@ export const applicationRoutes: readonly Route[] = [
       const options = { displayName, tags, owner: caller.appId, ...audience };
       const made = tenant.directory.createApplication(options);
       const location = `${tenant.settings.knownAs.graph}/v1.0/applications/${made.id}`;
-      return { status: 201, body: shown(made), headers: { location } };
+      return { status: 201, body: showApplication(made), headers: { location } };
     },
   },
   {
     action: "listApplications",
     method: "GET",
     pattern: /^\/v1\.0\/applications$/,
-    run: (asked) => {
-      const { tenant, caller, query } = asked;
+    run: (request) => {
+      const { tenant, caller, query } = request;
       tenant.permit(caller, ...READ);
       const terms = filterTerms(query.get("$filter"), ["id", "appId", "displayName"]);
       const all = tenant.directory.applications
         .values()
         .filter(({ id, created }) => tenant.replicas.sees("applicationToReads", id, created))
-        .map(shown);
+        .map(showApplication);
       return listed(
-        asked,
+        request,
         [...all].filter((object) => fits(object, terms)),
       );
     },
@@ -120,14 +120,14 @@ export const applicationRoutes: readonly Route[] = [
     action: "getApplication",
     method: "GET",
     pattern: new RegExp(`^/v1\\.0/applications${ONE}$`),
-    run: (asked) => {
-      const { tenant, caller, parts, query } = asked;
+    run: (request) => {
+      const { tenant, caller, parts, query } = request;
       tenant.permit(caller, ...READ);
       const gone = tenant.directory.deleted.get(parts["id"] ?? "");
       const stillSeen =
         gone?.kind === "application" &&
         !tenant.replicas.sees("deletionToReads", gone.object.id, gone.deleted);
-      const object = shown(stillSeen ? gone.object : named(asked));
+      const object = showApplication(stillSeen ? gone.object : named(request));
       return { status: 200, body: selected(object, query.get("$select")) };
     },
   },
@@ -135,10 +135,10 @@ export const applicationRoutes: readonly Route[] = [
     action: "deleteApplication",
     method: "DELETE",
     pattern: new RegExp(`^/v1\\.0/applications${ONE}$`),
-    run: (asked) => {
-      const { id, appId } = named(asked);
-      asked.tenant.permitApplication(asked.caller, appId);
-      asked.tenant.directory.deleteApplication(id);
+    run: (request) => {
+      const { id, appId } = named(request);
+      request.tenant.permitApplication(request.caller, appId);
+      request.tenant.directory.deleteApplication(id);
       return NO_CONTENT;
     },
   },
@@ -146,20 +146,20 @@ export const applicationRoutes: readonly Route[] = [
     action: "addApplicationPassword",
     method: "POST",
     pattern: new RegExp(`^/v1\\.0/applications${ONE}/addPassword$`),
-    run: (asked) => {
-      const application = named(asked);
-      asked.tenant.permitApplication(asked.caller, application.appId);
-      return addPassword(asked, application);
+    run: (request) => {
+      const application = named(request);
+      request.tenant.permitApplication(request.caller, application.appId);
+      return addPassword(request, application);
     },
   },
   {
     action: "removeApplicationPassword",
     method: "POST",
     pattern: new RegExp(`^/v1\\.0/applications${ONE}/removePassword$`),
-    run: (asked) => {
-      const application = named(asked);
-      asked.tenant.permitApplication(asked.caller, application.appId);
-      return removePassword(asked, application);
+    run: (request) => {
+      const application = named(request);
+      request.tenant.permitApplication(request.caller, application.appId);
+      return removePassword(request, application);
     },
   },
 ];

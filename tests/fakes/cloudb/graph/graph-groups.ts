@@ -17,7 +17,7 @@ import { listed } from "./graph-listing.ts";
 const READ = ["Group.Read.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All"];
 const OWNERS = ["Application.ReadWrite.All", "Application.ReadWrite.OwnedBy"];
 
-function shown({ id, displayName }: Group): Members {
+function showGroup({ id, displayName }: Group): Members {
   return { id, displayName, securityEnabled: true, mailEnabled: false };
 }
 
@@ -54,12 +54,12 @@ export const groupRoutes: readonly Route[] = [
     action: "listGroups",
     method: "GET",
     pattern: /^\/v1\.0\/groups$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, ...READ);
-      const terms = filterTerms(asked.query.get("$filter"), ["id", "displayName"]);
-      const all = [...asked.tenant.directory.groups.values()].map(shown);
+    run: (request) => {
+      request.tenant.permit(request.caller, ...READ);
+      const terms = filterTerms(request.query.get("$filter"), ["id", "displayName"]);
+      const all = [...request.tenant.directory.groups.values()].map(showGroup);
       return listed(
-        asked,
+        request,
         all.filter((object) => fits(object, terms)),
       );
     },
@@ -68,21 +68,21 @@ export const groupRoutes: readonly Route[] = [
     action: "getGroup",
     method: "GET",
     pattern: /^\/v1\.0\/groups\/(?<group>[^/]+)$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, ...READ);
-      const object = shown(named(asked));
-      return { status: 200, body: selected(object, asked.query.get("$select")) };
+    run: (request) => {
+      request.tenant.permit(request.caller, ...READ);
+      const object = showGroup(named(request));
+      return { status: 200, body: selected(object, request.query.get("$select")) };
     },
   },
   {
     action: "listGroupMembers",
     method: "GET",
     pattern: /^\/v1\.0\/groups\/(?<group>[^/]+)\/members$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, ...READ);
+    run: (request) => {
+      request.tenant.permit(request.caller, ...READ);
       return listed(
-        asked,
-        [...named(asked).members].map((id) => ({ id })),
+        request,
+        [...named(request).members].map((id) => ({ id })),
       );
     },
   },
@@ -90,11 +90,11 @@ export const groupRoutes: readonly Route[] = [
     action: "addGroupMember",
     method: "POST",
     pattern: /^\/v1\.0\/groups\/(?<group>[^/]+)\/members\/\$ref$/,
-    run: (asked) => {
-      const { tenant, caller, body } = asked;
+    run: (request) => {
+      const { tenant, caller, body } = request;
       tenant.permit(caller, "GroupMember.ReadWrite.All");
       checkProperties(body, ["@odata.id"], "reference");
-      const { members } = named(asked);
+      const { members } = named(request);
       const id = referenced(tenant, textOf(body, "@odata.id"));
       if (members.has(id)) {
         const text =
@@ -109,10 +109,10 @@ export const groupRoutes: readonly Route[] = [
     action: "removeGroupMember",
     method: "DELETE",
     pattern: /^\/v1\.0\/groups\/(?<group>[^/]+)\/members\/(?<member>[^/]+)\/\$ref$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, "GroupMember.ReadWrite.All");
-      const { member = "" } = asked.parts;
-      if (!named(asked).members.delete(member.toLowerCase())) throw notFound(member);
+    run: (request) => {
+      request.tenant.permit(request.caller, "GroupMember.ReadWrite.All");
+      const { member = "" } = request.parts;
+      if (!named(request).members.delete(member.toLowerCase())) throw notFound(member);
       return NO_CONTENT;
     },
   },
@@ -121,10 +121,10 @@ export const groupRoutes: readonly Route[] = [
     action: "deleteMemberObject",
     method: "DELETE",
     pattern: /^\/v1\.0\/groups\/(?<group>[^/]+)\/members\/(?<member>[^/]+)$/,
-    run: (asked) => {
-      const { member = "" } = asked.parts;
-      if (!named(asked).members.has(member.toLowerCase())) throw notFound(member);
-      asked.tenant.directory.deleteMember(member.toLowerCase());
+    run: (request) => {
+      const { member = "" } = request.parts;
+      if (!named(request).members.has(member.toLowerCase())) throw notFound(member);
+      request.tenant.directory.deleteMember(member.toLowerCase());
       return NO_CONTENT;
     },
   },
@@ -132,9 +132,9 @@ export const groupRoutes: readonly Route[] = [
     action: "getDeletedItem",
     method: "GET",
     pattern: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, "Application.Read.All", ...OWNERS);
-      const { object, deleted, kind } = deletedItem(asked);
+    run: (request) => {
+      request.tenant.permit(request.caller, "Application.Read.All", ...OWNERS);
+      const { object, deleted, kind } = deletedItem(request);
       const { id, appId, displayName } = object;
       const type = `#microsoft.graph.${kind}`;
       const deletedDateTime = new Date(deleted).toISOString();
@@ -148,11 +148,11 @@ export const groupRoutes: readonly Route[] = [
     action: "purgeDeletedItem",
     method: "DELETE",
     pattern: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, ...OWNERS);
-      const { object } = deletedItem(asked);
-      asked.tenant.permitApplication(asked.caller, object.appId);
-      asked.tenant.directory.deleted.delete(object.id);
+    run: (request) => {
+      request.tenant.permit(request.caller, ...OWNERS);
+      const { object } = deletedItem(request);
+      request.tenant.permitApplication(request.caller, object.appId);
+      request.tenant.directory.deleted.delete(object.id);
       return NO_CONTENT;
     },
   },
@@ -160,11 +160,11 @@ export const groupRoutes: readonly Route[] = [
     action: "restoreDeletedItem",
     method: "POST",
     pattern: /^\/v1\.0\/directory\/deletedItems\/(?<id>[^/]+)\/restore$/,
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, ...OWNERS);
-      const item = deletedItem(asked);
-      asked.tenant.permitApplication(asked.caller, item.object.appId);
-      const { object } = asked.tenant.directory.restore(item.object.id);
+    run: (request) => {
+      request.tenant.permit(request.caller, ...OWNERS);
+      const item = deletedItem(request);
+      request.tenant.permitApplication(request.caller, item.object.appId);
+      const { object } = request.tenant.directory.restore(item.object.id);
       return { status: 200, body: { id: object.id, displayName: object.displayName } };
     },
   },

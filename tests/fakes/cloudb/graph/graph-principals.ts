@@ -3,7 +3,7 @@
 
 import type { Application, Principal } from "../model.ts";
 import { filterTerms, fits, selected } from "./odata.ts";
-import { addPassword, removePassword, shownPassword } from "./passwords.ts";
+import { addPassword, removePassword, showPassword } from "./passwords.ts";
 import { badRequest, notFound, Refusal } from "../refusal.ts";
 import {
   type CloudRequest,
@@ -20,7 +20,7 @@ import { listed } from "./graph-listing.ts";
 const ONE = String.raw`(?:/(?<id>[^/()]+)|\(appId='(?<appId>(?:[^']|'')*)'\))`;
 const READ = ["Application.Read.All", "Application.ReadWrite.All", "Application.ReadWrite.OwnedBy"];
 
-function shown(principal: Principal): Members {
+function showPrincipal(principal: Principal): Members {
   const { id, appId, displayName, created, passwords } = principal;
   return {
     id,
@@ -30,7 +30,7 @@ function shown(principal: Principal): Members {
     createdDateTime: new Date(created).toISOString(),
     displayName,
     servicePrincipalType: "Application",
-    passwordCredentials: passwords.map(shownPassword),
+    passwordCredentials: passwords.map(showPassword),
   };
 }
 
@@ -87,23 +87,23 @@ export const principalRoutes: readonly Route[] = [
       }
       const made = tenant.directory.createPrincipal(application);
       const location = `${tenant.settings.knownAs.graph}/v1.0/servicePrincipals/${made.id}`;
-      return { status: 201, body: shown(made), headers: { location } };
+      return { status: 201, body: showPrincipal(made), headers: { location } };
     },
   },
   {
     action: "listServicePrincipals",
     method: "GET",
     pattern: /^\/v1\.0\/servicePrincipals$/,
-    run: (asked) => {
-      const { tenant, caller, query } = asked;
+    run: (request) => {
+      const { tenant, caller, query } = request;
       tenant.permit(caller, ...READ);
       const terms = filterTerms(query.get("$filter"), ["id", "appId", "displayName"]);
       const all = tenant.directory.principals
         .values()
         .filter(({ id, created }) => tenant.replicas.sees("principalToReads", id, created))
-        .map(shown);
+        .map(showPrincipal);
       return listed(
-        asked,
+        request,
         [...all].filter((object) => fits(object, terms)),
       );
     },
@@ -112,20 +112,20 @@ export const principalRoutes: readonly Route[] = [
     action: "getServicePrincipal",
     method: "GET",
     pattern: new RegExp(`^/v1\\.0/servicePrincipals${ONE}$`),
-    run: (asked) => {
-      asked.tenant.permit(asked.caller, ...READ);
-      const object = shown(named(asked, "principalToReads"));
-      return { status: 200, body: selected(object, asked.query.get("$select")) };
+    run: (request) => {
+      request.tenant.permit(request.caller, ...READ);
+      const object = showPrincipal(named(request, "principalToReads"));
+      return { status: 200, body: selected(object, request.query.get("$select")) };
     },
   },
   {
     action: "deleteServicePrincipal",
     method: "DELETE",
     pattern: new RegExp(`^/v1\\.0/servicePrincipals${ONE}$`),
-    run: (asked) => {
-      const { id, appId } = named(asked, "principalToReads");
-      asked.tenant.permitApplication(asked.caller, appId);
-      asked.tenant.directory.deletePrincipal(id);
+    run: (request) => {
+      const { id, appId } = named(request, "principalToReads");
+      request.tenant.permitApplication(request.caller, appId);
+      request.tenant.directory.deletePrincipal(id);
       return NO_CONTENT;
     },
   },
@@ -133,20 +133,20 @@ export const principalRoutes: readonly Route[] = [
     action: "addServicePrincipalPassword",
     method: "POST",
     pattern: new RegExp(`^/v1\\.0/servicePrincipals${ONE}/addPassword$`),
-    run: (asked) => {
-      const principal = named(asked, "principalToPasswords");
-      asked.tenant.permitApplication(asked.caller, principal.appId);
-      return addPassword(asked, principal);
+    run: (request) => {
+      const principal = named(request, "principalToPasswords");
+      request.tenant.permitApplication(request.caller, principal.appId);
+      return addPassword(request, principal);
     },
   },
   {
     action: "removeServicePrincipalPassword",
     method: "POST",
     pattern: new RegExp(`^/v1\\.0/servicePrincipals${ONE}/removePassword$`),
-    run: (asked) => {
-      const principal = named(asked, "principalToPasswords");
-      asked.tenant.permitApplication(asked.caller, principal.appId);
-      return removePassword(asked, principal);
+    run: (request) => {
+      const principal = named(request, "principalToPasswords");
+      request.tenant.permitApplication(request.caller, principal.appId);
+      return removePassword(request, principal);
     },
   },
 ];

@@ -10,7 +10,7 @@ const TWO_YEARS = 2 * 365 * 86_400_000;
 const PERSONAL = ["AzureADandPersonalMicrosoftAccount", "PersonalMicrosoftAccount"];
 
 /** As shown: never with its text. */
-export function shownPassword(password: Password): object {
+export function showPassword(password: Password): object {
   const { keyId, displayName, hint, start, end } = password;
   return {
     customKeyIdentifier: null,
@@ -24,19 +24,19 @@ export function shownPassword(password: Password): object {
 }
 
 export async function addPassword(
-  asked: CloudRequest,
+  request: CloudRequest,
   holder: Application | Principal,
 ): Promise<Reply> {
-  const { tenant, body } = asked;
+  const { tenant, body } = request;
   checkProperties(body, ["passwordCredential"], "addPassword");
-  const given = membersOf(body["passwordCredential"]);
-  checkProperties(given, ["displayName", "startDateTime", "endDateTime"], "PasswordCredential");
-  const { displayName = null } = given;
+  const fields = membersOf(body["passwordCredential"]);
+  checkProperties(fields, ["displayName", "startDateTime", "endDateTime"], "PasswordCredential");
+  const { displayName = null } = fields;
   if (displayName !== null && typeof displayName !== "string") {
     throw badRequest("Invalid value specified for property 'displayName'.");
   }
-  const start = timeOf(given["startDateTime"], tenant.now());
-  const end = timeOf(given["endDateTime"], start + TWO_YEARS);
+  const start = timeOf(fields["startDateTime"], tenant.now());
+  const end = timeOf(fields["endDateTime"], start + TWO_YEARS);
   if (end <= start || end <= tenant.now()) {
     throw badRequest("The end date of the credential is not after its start.");
   }
@@ -46,7 +46,7 @@ export async function addPassword(
     const text = "Credential lifetime exceeds the max value allowed as per assigned policy";
     throw new Refusal(400, "CredentialInvalidLifetimeAsPerAppPolicy", text);
   }
-  return changing(asked, holder, () => {
+  return changing(request, holder, () => {
     const personal = "signInAudience" in holder && PERSONAL.includes(holder.signInAudience);
     const limit = personal
       ? Math.min(2, tenant.settings.passwordLimit)
@@ -57,17 +57,17 @@ export async function addPassword(
       throw new Refusal(400, "Directory_ResourceSizeExceeded", text);
     }
     const password = tenant.directory.addPassword(holder, { displayName, start, end });
-    return { status: 200, body: { ...shownPassword(password), secretText: password.secretText } };
+    return { status: 200, body: { ...showPassword(password), secretText: password.secretText } };
   });
 }
 
 export function removePassword(
-  asked: CloudRequest,
+  request: CloudRequest,
   holder: Application | Principal,
 ): Promise<Reply> {
-  const { body } = asked;
+  const { body } = request;
   checkProperties(body, ["keyId"], "removePassword");
-  return changing(asked, holder, () => {
+  return changing(request, holder, () => {
     const left = holder.passwords.filter(({ keyId }) => keyId !== body["keyId"]);
     if (left.length === holder.passwords.length) {
       throw badRequest("No password credential found with keyId.");
