@@ -58,10 +58,10 @@ test("T-B14: whatever is asked for, a token ends, and a renewal keeps it within 
       const life = grantedLife({ ttl, longest, period }, BOUNDS);
       const max = life.period === null ? BOUNDS.max : 400n * HOUR; // what one can ask for
       assert.ok(life.ttl > 0n && life.ttl <= max);
-      const warnings = (what: RegExp) => life.warnings.some((warning) => what.test(warning));
-      assert.equal(warnings(/was cut/), life.ttl < (life.period ?? (ttl || 0n)));
+      const warns = (what: RegExp) => life.warnings.some((warning) => what.test(warning));
+      assert.equal(warns(/was cut/), life.ttl < (life.period ?? (ttl || 0n)));
       const passed = (ttl ?? 0n) > 0n && life.period !== null && ttl !== life.period;
-      assert.equal(warnings(/does not count/), passed);
+      assert.equal(warns(/does not count/), passed);
       const made = token({ longest: life.longest, period: life.period }, life.ttl);
       const now = later % life.ttl;
       const requested = increment(made, by);
