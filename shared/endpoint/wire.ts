@@ -150,20 +150,38 @@ export class WireField<T> implements Field<T> {
     return this.#orElse(undefined, this.schema);
   }
 
+  /** The same where 0, an empty text and an empty list say nothing: then it is not given, for the handler, rules
+   *  and programs alike. */
+  optionalUnlessEmpty(): Field<T | undefined> {
+    return this.#orElse(undefined, this.schema, true);
+  }
+
   /** `display` is how the default is told where it is not JSON by itself. */
   default(value: T, display?: JsonValue): Field<T> {
     const initial = display ?? (isPlain(value) ? value : undefined);
     return this.#orElse(
       value,
       initial === undefined ? this.schema : { ...this.schema, default: initial },
+      isEmpty(value) && typeof value !== "number" && typeof value !== "bigint", // 0 may be a choice
     );
   }
 
-  #orElse<U>(value: U, schema: Schema): Field<T | U> {
-    const read = (input: JsonValue | undefined) =>
-      input === undefined || input === null ? value : this.read(input);
-    return { ...fieldOf(this), required: false, schema, read };
+  #orElse<U>(value: U, schema: Schema, unlessEmpty = false): Field<T | U> {
+    const field = fieldOf(this);
+    const missing = (input: JsonValue | undefined) =>
+      input === undefined || input === null || (unlessEmpty && isEmpty(this.#kind.convert(input)));
+    const read = (input: JsonValue | undefined) => (missing(input) ? value : this.read(input));
+    const canonical = unlessEmpty
+      ? (input: JsonValue) => (missing(input) ? null : field.canonical?.(input))
+      : field.canonical;
+    return { ...field, canonical, required: false, schema, read };
   }
+}
+
+/** What says nothing. False is a choice. */
+function isEmpty(value: unknown): boolean {
+  if (value === "" || value === 0 || value === 0n) return true;
+  return Array.isArray(value) && value.length === 0;
 }
 
 const CASED = ["Ab", "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"];

@@ -29,7 +29,7 @@ const prefix = wire
 const increment = wire
   .body("increment")
   .duration("How long from now. Default: as its role says, or its mount.")
-  .optional();
+  .optionalUnlessEmpty();
 const sync = wire
   .body("sync")
   .boolean("Whether to wait until it is done. Default: it is only queued.")

@@ -97,8 +97,8 @@ test("a function for every endpoint, with typed input and answer", () => {
     "readonly more: Readonly<Record<string, readonly number[]>>;",
     "readonly any: JsonValue;",
     "/** Write a thing * / and more */",
-    "export function deleteThing(",
-    "export function readText(client: Caller, options?: CallOptions): Promise<Answer<string>> {",
+    "export async function deleteThing(",
+    "export async function readText(client: Caller, options?: CallOptions): Promise<Answer<string>> {",
   ]) {
     assert.ok(made.includes(part), `${part}\n${made}`);
   }
@@ -143,7 +143,7 @@ test("what was made runs: fields go where their declaration says, under their na
     [{ method: "DELETE", path: "things", body: {}, answer: "nothing" }, undefined],
     [{ method: "GET", path: "text", answer: "text" }, undefined],
   ]);
-  assert.throws(() => writeThing?.(client, { kind: "a/b", path: "c" }), /slash/);
+  await assert.rejects(async () => writeThing?.(client, { kind: "a/b", path: "c" }), /slash/);
 });
 
 test("functions of engines take the mount, and are called by the group and what they do", async () => {
@@ -153,7 +153,7 @@ test("functions of engines take the mount, and are called by the group and what 
   assert.deepEqual(calls, [
     { method: "DELETE", path: "auth/my/box/data/a/b%20c", answer: "nothing" },
   ]);
-  assert.throws(() => box["delete"]?.({}, "/", { path: "a" }), /mount is empty/);
+  await assert.rejects(async () => box["delete"]?.({}, "/", { path: "a" }), /mount is empty/);
 });
 
 test("two endpoints of one name are refused, and types of one text are one", () => {

@@ -17,7 +17,7 @@ const endpoint = engineEndpoints<CloudA>();
 /** A user may take 70 s to be made, and then 30 s to be proved or 60 s to be undone. */
 const LONGEST: Nanos = 140n * SECOND;
 
-const ttl = wire.param("ttl").duration("How long credentials of STS live.").optional();
+const ttl = wire.param("ttl").duration("How long credentials of STS live.").optionalUnlessEmpty();
 
 const input = {
   name: nameField,

@@ -146,7 +146,7 @@ export const inspectionApi = [
         .optional(),
       headers: wire.body("headers").texts("Headers that programs may see.").default({}),
       time,
-      wrapTtl: wire.body("wrap_ttl").duration("Wrapping that is asked for.").optional(),
+      wrapTtl: wire.body("wrap_ttl").duration("Wrapping that is asked for.").optionalUnlessEmpty(),
       override: wire.body("policy_override").boolean("Override that is asked for.").default(false),
       documents,
     },

@@ -34,7 +34,7 @@ const accessor = wire.body("accessor").string("Accessor of the token.", {
 const increment = wire
   .body("increment")
   .duration("How long it shall live from now; without it, or 0, as long as it was made for.")
-  .optional();
+  .optionalUnlessEmpty();
 
 const newToken = {
   policies: wire
@@ -42,21 +42,21 @@ const newToken = {
     .policies("Names of policies: without sudo the caller's at most. Without it the caller's.", {
       max: MAX_POLICIES,
     })
-    .optional(),
+    .optionalUnlessEmpty(),
   ttl: wire
     .body("ttl")
     .duration(
       "How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment.",
     )
-    .optional(),
+    .optionalUnlessEmpty(),
   longest: wire
     .body("explicit_max_ttl")
     .duration("How long it lives at most, however often it is renewed.")
-    .optional(),
+    .optionalUnlessEmpty(),
   period: wire
     .body("period")
     .duration("How long it lives from each renewal on, whatever that asks for. Needs sudo.")
-    .optional(),
+    .optionalUnlessEmpty(),
   uses: wire
     .body("num_uses")
     .integer("How many requests it may make; 0: any number.", { min: 0, max: MAX_USES })
