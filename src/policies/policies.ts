@@ -18,7 +18,7 @@ import {
 import { aclPolicies, policyCodec, type PolicyRecord } from "./policy-record.ts";
 import { living, type NamePage, type Names, PolicyRows } from "./policy-rows.ts";
 import { placeWarnings, type RulePlaces } from "./rule-places.ts";
-import { slicedPolicyText } from "./policy-text.ts";
+import { presentText } from "./policy-text.ts";
 import { endOf, type PolicyChange, type PolicyWritten, successor } from "./policy-write.ts";
 
 export interface PoliciesOptions {
@@ -130,14 +130,14 @@ export class Policies {
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (!builtIn.isWritable(name)) throw failures.notWritable(name);
     const { text } = change;
-    const policy =
-      text === undefined ? null : await this.inSlices(slicedPolicyText(text, readAclDocument));
+    const document =
+      text === undefined ? null : await this.inSlices(readAclDocument(presentText(text)));
     const end = endOf(change, this.#clock);
     const next = (tx: Tx | null) => {
       const before = this.#rows.get(namespaceId, name, tx);
       if (this.#rgps.get(namespaceId, name, tx) !== null) throw failures.nameShared();
       const moment = tx ?? { index: this.#shared.index + 1n, time: this.#clock.now() };
-      return successor(before, change, { text: policy?.text, end }, moment);
+      return successor(before, change, end, moment);
     };
     const put = (tx: Tx) => {
       const record = next(tx);
@@ -147,8 +147,8 @@ export class Policies {
       return record;
     };
     const record = change.trial === true ? next(null) : await this.#shared.write(put);
-    if (policy !== null) {
-      const { rules } = policy.document;
+    if (document !== null) {
+      const { rules } = document;
       warnings.push(...(await this.inSlices(warningsOf(rules))));
       if (this.#places !== null) {
         warnings.push(...(await this.inSlices(placeWarnings(rules, namespaceId, this.#places))));

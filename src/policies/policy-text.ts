@@ -1,57 +1,30 @@
-// The text of a policy as callers send it: as it is, or in base64. Short plain text may be base64 by
-// accident, so the decoded form counts only if it is a document and the text itself is not.
+// The text of a policy as callers send it: as it is, or in base64. Which of them counts is decided here and
+// nowhere else, by the characters alone and before anybody looks: rules, programs, the parser and the store
+// get this one text. Whatever a parser would make of the other form is never looked at.
 
 import { fromBase64, text, utf8 } from "@holdfast/shared/bytes";
-import { atOnce, type Sliced } from "@holdfast/shared/sliced";
 import { textMissing } from "./failures.ts";
 
-export interface ParsedPolicy<D> {
-  readonly text: string;
-  readonly document: D;
-}
-
-/** Throws what is wrong with the text. */
-export function readPolicyText<D>(sent: string, parse: (text: string) => D): ParsedPolicy<D> {
-  return atOnce(
-    slicedPolicyText(sent, function* (text) {
-      yield;
-      return parse(text);
-    }),
-  );
-}
-
-/** The same in slices. */
-export function* slicedPolicyText<D>(
-  sent: string,
-  parse: (text: string) => Sliced<D>,
-): Sliced<ParsedPolicy<D>> {
-  if (sent.trim() === "") throw textMissing();
-  try {
-    return { text: sent, document: yield* parse(sent) };
-  } catch (asSent) {
-    const decoded = decodedText(sent);
-    if (decoded === null) throw asSent;
-    try {
-      return { text: decoded, document: yield* parse(decoded) };
-    } catch (asDecoded) {
-      // Every document of more than a word has a space, and no base64 has: this was meant as one.
-      throw /\s/.test(decoded.trim()) ? asDecoded : asSent;
-    }
-  }
-}
-
-/** The text that will be read, however often it was encoded: rules on parameters and programs look at this. */
+/** The text that counts, however often it was encoded. Of its own result it makes nothing else. */
 export function plainPolicyText(policy: string): string {
   let text = policy;
   for (;;) {
     const decoded = decodedText(text); // a quarter shorter each time
-    // Nothing that is written for people has these; base64 of anything else is text as it stands.
-    if (decoded === null || decoded === "" || CONTROLS.test(decoded)) return text;
+    if (decoded === null || decoded === "" || NOT_IN_DOCUMENTS.test(decoded)) return text;
     text = decoded;
   }
 }
 
-const CONTROLS = /(?![\t\n\r])\p{Cc}|\ufffd/u;
+/** Refuses none at all, in words that clients know. */
+export function presentText(plain: string | undefined): string {
+  if (plain === undefined || plain.trim() === "") throw textMissing();
+  return plain;
+}
+
+/** What every parser refuses wherever it stands. Base64 of such bytes is a word as it stands, and refused as
+ *  that: no parser sees what it hides. */
+// oxlint-disable-next-line no-control-regex -- finding them is the point
+const NOT_IN_DOCUMENTS = /[\0-\x08\x0b\x0c\x0e-\x1f]/;
 
 /** Longer text is refused as it stands: decoded it would still be larger than a policy may be. */
 const LONGEST_ENCODED = 512 * 1024;

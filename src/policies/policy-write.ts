@@ -8,7 +8,7 @@ import type { PolicyRecord } from "./policy-record.ts";
 /** What a caller wants to have stored. */
 export interface PolicyChange {
   readonly name: string;
-  /** In clear or in base64. Undefined: as it is. */
+  /** In clear, the very text that was judged. Undefined: as it is. */
   readonly text?: string | undefined;
   /** The version that it replaces; -1 when there must be none. Default: not compared. */
   readonly cas?: number | undefined;
@@ -57,13 +57,13 @@ export function endOf({ expires, ttl }: PolicyChange, clock: Clock): Instant | n
 export function successor(
   before: PolicyRecord | null,
   change: PolicyChange,
-  sent: { readonly text: string | undefined; readonly end: Instant | null | undefined },
+  end: Instant | null | undefined,
   { index, time }: Moment,
 ): PolicyRecord {
   const base = change.partial === true ? before : null;
   if (change.partial === true && before === null) throw failures.absent();
   checkVersion(before, change.cas);
-  const text = sent.text ?? base?.text;
+  const text = change.text ?? base?.text;
   if (text === undefined) throw failures.textMissing();
   const description = change.description ?? before?.description ?? "";
   return {
@@ -73,7 +73,7 @@ export function successor(
     created: before?.created ?? index,
     written: index,
     casRequired: change.casRequired ?? base?.casRequired ?? false,
-    expires: sent.end === undefined ? (base?.expires ?? null) : sent.end,
+    expires: end === undefined ? (base?.expires ?? null) : end,
     ...(description === "" ? {} : { description }),
   };
 }

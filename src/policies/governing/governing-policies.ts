@@ -20,7 +20,7 @@ import { egpWarnings, type GovernedPlaces } from "./governed-places.ts";
 import { aclRows } from "../policies.ts";
 import type { PolicyRecord } from "../policy-record.ts";
 import { type NamePage, type Names, PolicyRows } from "../policy-rows.ts";
-import { type ParsedPolicy, readPolicyText } from "../policy-text.ts";
+import { presentText } from "../policy-text.ts";
 import { endOf, type PolicyChange, type PolicyWritten, successor } from "../policy-write.ts";
 
 const SLICE = 5_000_000n; // of the tests of a document, before others get their turn
@@ -92,7 +92,7 @@ export class GoverningPolicies {
     const warnings: string[] = [];
     if (!isPolicyName(name)) throw failures.nameInvalid();
     if (kind === "rgp" && !builtIn.isWritable(name)) throw failures.notWritable(name);
-    const parsed = await this.#document(change);
+    const program = await this.#document(change);
     const level = levelOf(change);
     const paths = kind === "egp" ? pathsOf(change) : [];
     const end = endOf(change, clock);
@@ -100,7 +100,7 @@ export class GoverningPolicies {
       const before = rows.get(namespaceId, name, tx);
       if (kind === "rgp" && this.#isAcl(tx, namespaceId, name)) throw failures.nameShared();
       const moment = tx ?? { index: shared.index + 1n, time: clock.now() };
-      const policy = successor(before, change, { text: parsed?.text, end }, moment);
+      const policy = successor(before, change, end, moment);
       const record: GoverningRecord = {
         ...policy,
         level: level ?? before?.level ?? "hard-mandatory",
@@ -118,7 +118,7 @@ export class GoverningPolicies {
       return record;
     };
     const record = change.trial === true ? next(null) : await shared.write(put);
-    warnings.push(...(parsed?.document.warnings ?? []));
+    warnings.push(...(program?.warnings ?? []));
     if (kind === "egp" && paths !== undefined && places !== undefined) {
       warnings.push(...egpWarnings(record.paths, namespaceId, places));
     }
@@ -149,12 +149,12 @@ export class GoverningPolicies {
   }
 
   /** Parsed, with its own tests passed; null where the text stays as it is. */
-  async #document({ text, partial }: GoverningChange): Promise<ParsedPolicy<Program> | null> {
+  async #document({ text, partial }: GoverningChange): Promise<Program | null> {
     if (text === undefined && partial === true) return null;
     const { parseProgram, runTest } = await import("../../program/program.ts");
-    const policy = readPolicyText(text ?? "", parseProgram);
-    await this.#pass(policy.document, runTest);
-    return policy;
+    const program = parseProgram(presentText(text));
+    await this.#pass(program, runTest);
+    return program;
   }
 
   /** Refuses a program that does not do what its author says, by all tests that fail. */

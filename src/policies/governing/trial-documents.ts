@@ -12,7 +12,7 @@ import type { Programs, Trial } from "./governing.ts";
 import type { Governor } from "./governing-places.ts";
 import type { Tried } from "./governors.ts";
 import type { PolicyRecord } from "../policy-record.ts";
-import { readPolicyText, slicedPolicyText } from "../policy-text.ts";
+import { presentText } from "../policy-text.ts";
 import type { StoredPolicies } from "../rights.ts";
 
 export interface TrialDocument {
@@ -44,14 +44,14 @@ export async function readTrialDocuments(
     const name = policyName(spelt.trim());
     if (name === null) throw failures.nameInvalid();
     if (kind === "acl") {
-      const read = await inSlices(slicedPolicyText(text, readAclDocument), pace);
-      acls.set(name, read.text);
+      await inSlices(readAclDocument(presentText(text)), pace);
+      acls.set(name, text);
       continue;
     }
     const { parseProgram } = await load();
-    const { document } = readPolicyText(text, parseProgram);
+    const program = parseProgram(presentText(text));
     const governor: Governor = { kind, namespaceId: namespace.id, name };
-    programs.set(governor, { level, program: document });
+    programs.set(governor, { level, program });
     if (kind === "rgp") rgps.push(governor);
     else egps.push(...readEgpPaths(paths).map((path) => ({ path, value: governor })));
   }

@@ -14,6 +14,7 @@ import * as failures from "../failures.ts";
 import { ENFORCEMENT_LEVELS } from "../governing/governing-record.ts";
 import type { Inspected, Inspection } from "./inspection.ts";
 import type { Judged } from "../governing/judging.ts";
+import { plainPolicyText } from "../policy-text.ts";
 import type { TrialDocument } from "../governing/trial-documents.ts";
 
 const endpoint = endpointsOf<Inspection>();
@@ -251,6 +252,6 @@ function readDocuments(value: JsonValue): readonly TrialDocument[] {
     if (known === undefined || !Array.isArray(places)) throw failures.documentsInvalid();
     const texts = places.filter((path: JsonValue) => typeof path === "string");
     if (texts.length !== places.length) throw failures.documentsInvalid();
-    return { kind, name, text, level: known, paths: texts };
+    return { kind, name, text: plainPolicyText(text), level: known, paths: texts };
   });
 }

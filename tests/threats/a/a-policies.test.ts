@@ -245,7 +245,12 @@ test("T-A13: a document in base64, however often, is that document to rules and 
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   const plain = rule("secret/*", ["read"]);
   const wrapped = base64(plain).replaceAll(/.{20}/g, "$&\n");
-  const spellings = [plain, base64(plain), wrapped, base64(base64(plain))];
+  // What a comment may hold beside the characters that people write.
+  const odd = ["\x7f", "\u0080", "\u0085", "\u009f", "\ufffd", "\u2028", "\ufeff"].map(
+    (character) => base64(`# ${character}\n${plain}`),
+  );
+  const marked = base64(`\ufeff${plain}`);
+  const spellings = [plain, base64(plain), wrapped, base64(base64(plain)), marked, ...odd];
   for (const policy of spellings) {
     for (const who of [token, other]) {
       const how = { token: who, body: { policy } };
@@ -256,6 +261,36 @@ test("T-A13: a document in base64, however often, is that document to rules and 
   const harmless = { token, body: { policy: base64(rule("kv/*", ["read"])) } };
   const written = await stage.server.call("POST", "/v1/sys/policies/acl/x", harmless);
   assert.ok(written.status < 300, written.text);
+});
+
+test("T-A13: of a document in any encoding that is stored, rules and programs have seen the stored text", async (t) => {
+  const server = await governedServer(t);
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const plain = rule("kv/*", ["read"]);
+  await server.egp("seen", '!request.data.policy.contains("kv")', "hard-mandatory", [
+    "sys/policies/acl/*",
+    "sys/policies/rgp/*",
+    "sys/policy/*",
+  ]);
+  const { secret: token } = await server.client([
+    await server.acl("writes", rule("sys/polic*", ["create", "update"])).then(() => "writes"),
+  ]);
+  const kinds = [
+    ["sys/policies/acl/p", plain, {}],
+    ["sys/policy/p", plain, {}],
+    ["sys/policies/rgp/p", 'request.path != "kv"', { enforcement_level: "advisory" }],
+  ] as const;
+  for (const [path, document, beside] of kinds) {
+    for (let code = 0; code < 0xa0; code++) {
+      const policy = base64(`${document}\n# ${String.fromCharCode(code)}`);
+      const how = { token, body: { ...beside, policy } };
+      const { status, text } = await server.call("POST", `/v1/${path}`, how);
+      // Denied for what it holds, or, as no document in either form, refused by the parser.
+      if (status !== 403)
+        assert.match(text, /failed to parse policy/, `${path} ${code}: ${status}`);
+    }
+    assert.equal((await server.manage("GET", `/v1/${path}`)).status, 404, path);
+  }
 });
 
 test("T-A16: who has no right hears nothing of a field that is given twice, and null is not given", async (t) => {
