@@ -50,7 +50,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     progress: () => {
       this.#since = this.#reception.now();
     },
-    done: () => this.#sent(),
+    done: () => this.#confirmed(),
   };
   #phase: Phase = "fresh";
   #since: Nanos; // of the phase; while sending, of the last progress
@@ -60,6 +60,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   #requests = 0;
   #waiting = false; // a request has arrived in the segment that is being parsed
   #sending = false;
+  #unconfirmed = false; // the next request came before we were told that the answer is out
   #pace: SendingPace | null = null; // of an answer that is made while it is sent
   #ahead = false; // bytes of the next request came before this one's answer was out
   #invited = false; // whether a client that waits for it was told to send the body
@@ -112,6 +113,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     if (begins) {
       this.#chunks.restart();
       this.#forgetSegments();
+      if (this.#hasItsAnswer()) this.#goOn();
     }
     this.#remember(chunk);
     if (this.#chunks.isTooMuch(chunk)) {
@@ -289,7 +291,7 @@ export class Http1Connection implements Wire, Swept, Seated {
       progress: (bytes) => pace.sent(bytes),
       done: () => {
         this.#pace = null;
-        this.#sent();
+        this.#confirmed();
       },
       broken: (error) => {
         this.#pace = null;
@@ -323,6 +325,23 @@ export class Http1Connection implements Wire, Swept, Seated {
     this.#socket.removeAllListeners("data");
     this.#socket.on("data", (chunk: Buffer) => this.#before(chunk));
     this.#socket.resume();
+  }
+
+  /** The whole answer is with the system. Over TLS a client may have it, and send its next request, before
+   *  that is told here; one answer at a time may be so. */
+  #hasItsAnswer(): boolean {
+    const out = this.#sending && this.#response?.writableEnded === true;
+    return this.#phase === "running" && out && !this.#unconfirmed;
+  }
+
+  #goOn(): void {
+    this.#unconfirmed = true;
+    this.#sent();
+  }
+
+  #confirmed(): void {
+    if (this.#unconfirmed) this.#unconfirmed = false;
+    else this.#sent();
   }
 
   #sent(): void {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import test, { afterEach, beforeEach, describe } from "node:test";
+import { ServerResponse } from "node:http";
+import test, { afterEach, beforeEach, describe, type TestContext } from "node:test";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import {
   dataOf,
@@ -12,6 +13,24 @@ import {
   type Front,
   type RawClient,
 } from "../../../tests/support/http-front.ts";
+
+/** Holds back what tells that an answer is out. */
+function heldBack(t: TestContext): (() => void)[] {
+  const held: (() => void)[] = [];
+  const { end } = ServerResponse.prototype as unknown as {
+    readonly end: (...args: unknown[]) => ServerResponse;
+  };
+  t.mock.method(
+    ServerResponse.prototype,
+    "end",
+    function later(this: ServerResponse, ...args: unknown[]) {
+      const done = args.at(-1);
+      if (typeof done !== "function") return end.call(this, ...args);
+      return end.call(this, ...args.slice(0, -1), () => held.push(done as () => void));
+    },
+  );
+  return held;
+}
 
 describe("HTTP/1.1", () => {
   let front: Front;
@@ -25,6 +44,27 @@ describe("HTTP/1.1", () => {
   afterEach(async () => {
     client.destroy();
     await front.close();
+  });
+
+  // Over TLS the system tells of it a moment later than the client may have it.
+  test("whoever has its answer may ask again, before we are told that it is out", async (t) => {
+    const held = heldBack(t);
+    for (const path of ["/v1/sys/a", "/v1/sys/b"]) {
+      assert.equal((await client.ask(get(path))).status, 200, path);
+    }
+    assert.equal(held.length, 2);
+    // One may be out and not told of: with more it would be for us to hold what nobody reads.
+    const answer = await client.ask(get("/v1/sys/c"));
+    assert.match(errorsOf(answer).join(), /must wait for the answer/);
+    for (const done of held) done();
+  });
+
+  test("told late, the next request runs on as it was", async (t) => {
+    const held = heldBack(t);
+    for (let i = 0; i < 5; i++) {
+      assert.equal((await client.ask(get(`/v1/sys/${i}`))).status, 200);
+      if (held.length > 1) held.shift()?.();
+    }
   });
 
   describe("LIST on HTTP/1.1", () => {
