@@ -70,6 +70,33 @@ test("fromBase64() takes texts of many megabytes", () => {
   assert.equal(b.fromBase64("A".repeat(12 * 2 ** 20))?.length, 9 * 2 ** 20);
 });
 
+test("fromBase64Url() takes one spelling of any bytes, and nothing that Node would pass over", () => {
+  fc.assert(
+    fc.property(anyBytes, (bytes) => {
+      const encoded = b.asBuffer(bytes).toString("base64url");
+      const read = b.fromBase64Url(encoded);
+      assert.ok(read !== null && ownsItsMemory(read));
+      assert.deepEqual(new Uint8Array(read), bytes);
+    }),
+  );
+  const digit = fc.nat(63).map((at) =>
+    Buffer.from([at << 2])
+      .toString("base64url")
+      .charAt(0),
+  );
+  const other = fc.constantFrom("=", "==", " ", "\t", "\n", "+", "/", ".", "é", "\0");
+  const part = fc.oneof({ arbitrary: digit, weight: 9 }, other);
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+      const text = parts.join("");
+      const read = b.fromBase64Url(text);
+      const isTheOne = Buffer.from(text, "base64url").toString("base64url") === text;
+      assert.equal(read?.toString("base64url") ?? null, isTheOne ? text : null);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 test("equalBytes() agrees with equality, whatever the lengths", () => {
   fc.assert(
     fc.property(anyBytes, anyBytes, (x, y) => {

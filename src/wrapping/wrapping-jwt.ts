@@ -1,7 +1,7 @@
 // Wrapping tokens in the form of a JWT: a compact JWS, ES512. Whoever gets one reads in it
 // where it can be unwrapped; the secret is a claim of its own, and `jti` no more than a reference.
 
-import { alloc, text, utf8 } from "@holdfast/shared/bytes";
+import { fromBase64Url, text, utf8 } from "@holdfast/shared/bytes";
 import { SECOND } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 
@@ -57,8 +57,10 @@ export async function signedClaims(
 /** Null for what does not look like one of ours. */
 export function claimedSecret(credential: string): ClaimedSecret | null {
   if (!credential.startsWith(`${HEADER}.`)) return null;
-  const [, payload = "", signature, ...more] = credential.split(".");
-  if (signature === undefined || more.length > 0) return null;
+  const [, payload = "", end, ...more] = credential.split(".");
+  if (end === undefined || more.length > 0) return null;
+  const signature = fromBase64Url(end); // in one spelling, or one token had several
+  if (signature === null) return null;
   const claims = decode(payload);
   if (claims === null || claims["type"] !== TYPE) return null;
   const { st: secret, accessor, exp: expires, nbf: notBefore } = claims;
@@ -70,7 +72,7 @@ export function claimedSecret(credential: string): ClaimedSecret | null {
     expires,
     notBefore,
     signed: `${HEADER}.${payload}`,
-    signature: bytesOf(signature),
+    signature,
   };
 }
 
@@ -85,18 +87,14 @@ function encode(value: object): string {
 }
 
 function decode(part: string): Readonly<Record<string, unknown>> | null {
+  const bytes = fromBase64Url(part);
+  if (bytes === null) return null;
   try {
-    const value: unknown = JSON.parse(text(bytesOf(part)));
+    const value: unknown = JSON.parse(text(bytes));
     return typeof value === "object" && value !== null ? { ...value } : null;
   } catch {
     return null;
   }
-}
-
-/** In memory of their own, since one of the parts holds a secret. */
-function bytesOf(part: string): Buffer {
-  const bytes = alloc(part.length);
-  return bytes.subarray(0, bytes.write(part, "base64url"));
 }
 
 function seconds(instant: Instant): number {

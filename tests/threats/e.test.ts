@@ -171,6 +171,23 @@ test("T-E03: a wrapping of another namespace does not look like one of root, and
   refused(await server.ask("POST", "sys/wrapping/unwrap", { token }), 400, INVALID);
 });
 
+test("T-E03: a token in the form of a JWT has no second spelling", async (t) => {
+  const server = await engineServer(t);
+  const { token } = await wrapped(server, "5m", { "X-Service-Wrap-Format": "jwt" });
+  const [head = "", payload = "", end = ""] = token.split(".");
+  const others = ["=", "==", "A", "AA", "\t", "\n", " ", "+", "é"].flatMap((more) => [
+    token + more,
+    `${head}.${payload}${more}.${end}`,
+    `${head}.${payload}.${more}${end}`,
+    `${head}.${payload}.${end.slice(0, 9)}${more}${end.slice(9)}`,
+  ]);
+  for (const other of others) {
+    const answer = await server.ask("POST", "sys/wrapping/lookup", { token: other });
+    refused(answer, 400, INVALID);
+  }
+  assert.equal((await server.ask("POST", "sys/wrapping/unwrap", { token })).status, 200);
+});
+
 test("T-E04: times at and beyond the edge", async (t) => {
   const server = await engineServer(t);
   for (const [ttl, status] of [

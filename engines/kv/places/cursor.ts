@@ -3,7 +3,7 @@
 // that its length says little.
 
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from "node:crypto";
-import { concat, text, utf8, wipe } from "@holdfast/shared/bytes";
+import { concat, fromBase64Url, text, utf8, wipe } from "@holdfast/shared/bytes";
 import type { Random } from "@holdfast/shared/world";
 import * as failures from "../failures.ts";
 
@@ -34,8 +34,8 @@ export class Cursors {
   }
 
   open(cursor: string): string {
-    const bytes = Buffer.from(cursor, "base64url");
-    if (bytes.length < NONCE + BLOCK + TAG) throw failures.cursorRefused();
+    const bytes = fromBase64Url(cursor);
+    if (bytes === null || bytes.length < NONCE + BLOCK + TAG) throw failures.cursorRefused();
     const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE), {
       authTagLength: TAG,
     });
