@@ -40,7 +40,7 @@ export interface Field<T> {
    *  sent. */
   readonly canonical?: ((value: JsonValue) => JsonValue | undefined) | undefined;
   /** Whoever reads it pays no regard to case, in all of it or in part: what is denied is then denied in
-   *  every case. Default false. */
+   *  every case. Default: found out from its one form, see caseless.ts. */
   readonly caseless?: boolean | undefined;
   /** It is a map that may be written as a list of name=value: to rules each pair is an element. Default
    *  false. */
@@ -78,7 +78,6 @@ export class WireField<T> implements Field<T> {
   readonly #place: Place;
   readonly #kind: Kind<T>;
   readonly help: string;
-  #caseless: boolean | null = null;
 
   constructor(place: Place, kind: Kind<T>, help: string) {
     this.#place = place;
@@ -119,7 +118,7 @@ export class WireField<T> implements Field<T> {
   }
 
   get caseless(): boolean | undefined {
-    return (this.#caseless ??= this.#kind.caseless === true || losesCase(this.canonical));
+    return this.#kind.caseless;
   }
 
   get notice(): ((value: JsonValue) => string | undefined) | undefined {
@@ -182,20 +181,6 @@ export class WireField<T> implements Field<T> {
 function isEmpty(value: unknown): boolean {
   if (value === "" || value === 0 || value === 0n) return true;
   return Array.isArray(value) && value.length === 0;
-}
-
-const CASED = ["Ab", "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"];
-
-/** Whether the one form of words or ids is the same in either case, so that a pattern in capitals would never
- *  meet it. */
-function losesCase(canonical: Field<unknown>["canonical"]): boolean {
-  if (canonical === undefined) return false;
-  return CASED.flatMap((text) => [text, [text]]).some((cased) => {
-    const [one, other] = [cased, JSON.parse(JSON.stringify(cased).toLowerCase()) as JsonValue].map(
-      (value) => JSON.stringify(canonical(value) ?? null),
-    );
-    return one === other && one !== "null";
-  });
 }
 
 /** The members of a field, which may be those of a class: to make another of. */

@@ -15,6 +15,7 @@ import {
   type Served,
   type ServedField,
 } from "@holdfast/shared/endpoint/endpoint";
+import { isCaseless } from "@holdfast/shared/endpoint/caseless";
 import { canonicalOf } from "@holdfast/shared/endpoint/members";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";
 import { ObservedPipeline } from "../support/observed-pipeline.ts";
@@ -379,6 +380,57 @@ test("whatever has several spellings is declared with the one that counts, by it
   }
   assert.ok(seen.size > 10, [...seen].join());
   assert.deepEqual(several, []);
+});
+
+/** Of each kind of text that may be read without regard to case, one with capitals. */
+const CAPITALS: readonly string[] = [
+  "Ab",
+  "ABCDEF",
+  "X-Abc",
+  "READ",
+  "FE80::/10",
+  "FE80::1",
+  "::FFFF:10.0.0.0/104",
+  "00-1A-2B-3C-4D-5E",
+  "HTTPS://Example.COM",
+  "https://Example.COM/A",
+  "Host.Example.COM:8200",
+  "2030-01-01T00:00:00Z",
+  "1H",
+  "1H30M",
+  "AES256-GCM96",
+  "0 0 * * SUN",
+  "0 0 1 JAN *",
+  "RW-R",
+  "Sys/Policy",
+  "arn:aws:iam::123456789012:Role/X",
+  ...UPPER_AND_LOWER,
+  ...MEANINGS.flat().filter((value) => typeof value === "string"),
+];
+
+test("a field that reads capitals as small letters is declared so: patterns deny in every case", () => {
+  const endpoints = everyEndpoint.concat(
+    mountedSurface.flatMap(({ endpoints: mounted }) => mounted),
+  );
+  const samples: readonly JsonValue[] = [
+    ...CAPITALS.flatMap((text) => [text, [text], { a: text }]),
+    ...MEANINGS.flat().filter((value) => typeof value !== "string"),
+    { facility: "AUTH" },
+  ];
+  const missed = new Set<string>();
+  for (const { name, input } of endpoints) {
+    for (const field of Object.values(input)) {
+      if (field.source === "path" || field.canonical === undefined || isCaseless(field)) continue;
+      for (const sample of samples) {
+        const small = JSON.parse(display(sample).toLowerCase()) as JsonValue;
+        const [one, other] = [sample, small].map((value) => display(readIfAny(field, value)));
+        if (display(sample) === display(small) || one !== other) continue;
+        // What is no text to whoever decides (a switch, a number) has no pattern that could miss it.
+        if (/"[^"]*[A-Za-z]/.test(one ?? "")) missed.add(`${name}.${field.name}: ${one}`);
+      }
+    }
+  }
+  assert.deepEqual([...missed], []);
 });
 
 test("a map that may be written as a list of name=value is declared so: rules count each pair", () => {

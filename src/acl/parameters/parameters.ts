@@ -1,6 +1,7 @@
 // Rules on the parameters of a request: which must be there, which may not, which values they may
 // have. Top-level names only, without regard to case; nested objects count as a whole.
 
+import { isCaseless } from "@holdfast/shared/endpoint/caseless";
 import type { JsonObject, JsonValue } from "@holdfast/shared/json/json";
 import { atOnce, Pieces, type Sliced } from "@holdfast/shared/sliced";
 import { Compared, type Reading, type RuleValue, ValueSet } from "./value.ts";
@@ -179,7 +180,7 @@ export class ParameterCheck {
   }
 
   #kinds(reading: Reading | undefined): readonly [denied: SetKind, allowed: SetKind] {
-    const caseless = reading?.caseless === true;
+    const caseless = reading !== undefined && isCaseless(reading);
     return [
       {
         named: this.#rules.denied,
@@ -363,7 +364,7 @@ export function deniedSetOf(
   values: readonly RuleValue[],
   reading?: Reading,
 ): ValueSet {
-  return atOnce(buildSet(name, values, reading?.caseless === true));
+  return atOnce(buildSet(name, values, reading !== undefined && isCaseless(reading)));
 }
 
 function buildSet(name: string, values: readonly RuleValue[], caseless: boolean): Sliced<ValueSet> {

@@ -228,6 +228,7 @@ test("T-A13: ids, audiences, endpoints and documents of clouds are judged by wha
 
 test("T-A13: a pattern in capitals denies what is judged in lower case, and the other way round", async (t) => {
   const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/approle", { body: { type: "approle" } });
   const id = "aaaabbbb-1111-4222-8333-ccccddddeeee";
   const { accessor } = await child(stage);
   for (const [path, name, value, sent] of [
@@ -238,6 +239,14 @@ test("T-A13: a pattern in capitals denies what is judged in lower case, and the 
     ["cloudb/roles/r", "application_object_id", id, {}],
     ["auth/token/lookup-accessor", "accessor", accessor, {}],
     ["sys/capabilities-accessor", "accessor", accessor, { paths: "x" }],
+    ["auth/approle/role/x", "token_bound_cidrs", "fe80:0:0:0:0:0:0:0/10", {}],
+    ["auth/approle/role/x", "secret_id_bound_cidrs", "fe80:0:0:0:0:0:0:0/10", {}],
+    [
+      "sys/policies/acl/x",
+      "expiration",
+      "2130-01-01T00:00:00Z",
+      { policy: rule("kv/*", ["read"]) },
+    ],
   ] as const) {
     const part = value.slice(0, -2);
     for (const pattern of [
