@@ -4,7 +4,7 @@ import { Failure, type FailureKind, type FailureOptions } from "@holdfast/shared
 
 /**
  * @code not-initialised The server is not initialised.
- * @remedy Run `holdfast operator init` once.
+ * @remedy Run `holdfast operator init` once if it is new; if not, mount its disk.
  */
 export function uninitialised(): Failure {
   return new Failure("uninitialised", "not-initialised", "service is not initialized");
@@ -13,7 +13,7 @@ export function uninitialised(): Failure {
 /**
  * A ceremony before initialisation: the caller is early, the server is not out of order.
  * @code seal-not-initialised A ceremony was asked for before the server was initialised.
- * @remedy Run `holdfast operator init` once.
+ * @remedy Run `holdfast operator init` once if it is new; if not, mount its disk.
  */
 export function tooEarly(): Failure {
   return new Failure("invalid", "seal-not-initialised", "service is not initialized");

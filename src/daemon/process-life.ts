@@ -169,7 +169,7 @@ class ProcessLife {
     // Whoever starts a server for the first time looks here.
     if (!initialized)
       this.#log.info(
-        "not initialised yet: run `holdfast operator init` once; if it was before, its disk is not there",
+        "not initialised: run `holdfast operator init` once if it is new; if it was initialised before, its disk is not mounted",
       );
     else if (sealed && type === "shamir") {
       this.#log.info("sealed: run `holdfast operator unseal` and give key shares");

@@ -302,7 +302,7 @@ test("tls_auto_reload asks for a reload when a certificate file changes, and onl
 
 test("the log of a start says what to do next, and which audit device cannot be opened", async () => {
   for (const [initialised, says] of [
-    [false, /not initialised yet: run `holdfast operator init` once/],
+    [false, /not initialised: run `holdfast operator init` once .*its disk is not mounted/],
     [true, /sealed: run `holdfast operator unseal`/],
   ] as const) {
     const device = 'audit "file" "trail" { options { file_path = "/nowhere/a.log" } }';

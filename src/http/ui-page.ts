@@ -59,7 +59,7 @@ async function refresh() {
   try {
     const [health, seal] = await Promise.all([ask("/v1/sys/health"), ask("/v1/sys/seal-status")]);
     state.textContent = !health.initialized
-      ? "Not initialised: run holdfast operator init"
+      ? "Not initialised: run holdfast operator init if it is new; if not, mount its disk"
       : seal.sealed
         ? "Sealed: " + seal.progress + " of " + seal.t + " key shares given"
         : health.standby ? "Unsealed, standing by" : "Unsealed and ready";

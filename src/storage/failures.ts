@@ -14,7 +14,7 @@ export function storeLocked(): Failure {
 
 /**
  * @code store-uninitialised The server is not initialised.
- * @remedy Run `holdfast operator init` once.
+ * @remedy Run `holdfast operator init` once if it is new; if not, mount its disk.
  */
 export function storeUninitialised(): Failure {
   return new Failure("uninitialised", "store-uninitialised", "service is not initialized");

@@ -484,7 +484,10 @@ test("a warning of the server is told on standard error", async () => {
 test("doctor finds what is wrong and says what to do", async () => {
   const fresh = await cli(["doctor"]);
   assert.equal(fresh.code, 1);
-  assert.match(fresh.stdout, /^seal +wrong +not initialised +run `holdfast operator init`$/m);
+  assert.match(
+    fresh.stdout,
+    /^seal +wrong +not initialised +run `holdfast operator init` once .* its disk is not mounted/m,
+  );
   server.opened();
   server.skewSeconds = 300;
   const open = JSON.parse((await cli(["doctor", "-json"])).stdout);
@@ -649,7 +652,7 @@ test("operator unseal says that there is nothing to unseal before it asks for a 
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^Error: the server is not initialised.*\nNext: run `holdfast operator init`/,
+      /^Error: the server is not initialised.*\nNext: run `holdfast operator init` [^]* its disk is not mounted/,
     );
   }
   assert.ok(server.seen.every(({ path }) => path === "sys/seal-status"));

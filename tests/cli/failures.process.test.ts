@@ -36,7 +36,12 @@ async function listening(listener: net.Server): Promise<string> {
 
 const refusals: readonly [status: number, errors: string[], code: number, next: RegExp][] = [
   [503, ["service is sealed"], 1, /the server is sealed: run `holdfast operator unseal`/],
-  [503, ["service is not initialized"], 1, /run `holdfast operator init`/],
+  [
+    503,
+    ["service is not initialized"],
+    1,
+    /run `holdfast operator init` .* its disk is not mounted/,
+  ],
   [503, ["request timed out"], 1, /try again/],
   [403, ["permission denied"], 4, /the token from HOLDFAST_TOKEN may not do this.*kv\/a/],
   [

@@ -150,3 +150,9 @@ test("every alert is whole, and the page says what it means", () => {
     assert.match(expr, / (==|>) [\d.]+$/, alert);
   }
 });
+
+test("a node that serves nobody wakes somebody, an empty data directory as much as a seal", () => {
+  const waking = rules.filter(({ labels }) => labels.severity === "page").map(({ expr }) => expr);
+  for (const state of [1, 2])
+    assert.ok(waking.includes(`holdfast_seal_state == ${state}`), `${state}`);
+});

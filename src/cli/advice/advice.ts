@@ -78,7 +78,7 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
     case "sealed":
       return "the server is sealed: run `holdfast operator unseal`";
     case "uninitialised":
-      return "run `holdfast operator init` once, and keep what it prints";
+      return ON_UNINITIALISED;
     case "denied":
       return onDenial(error, situation);
     case "not-found":
@@ -112,6 +112,11 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
       return null;
   }
 }
+
+/** An empty data directory is that of a new server, or the place where a disk is not mounted. */
+export const ON_UNINITIALISED =
+  "run `holdfast operator init` once if it is new; if it was initialised before, its disk is not " +
+  "mounted: mount it and do not initialise";
 
 const UNSEAL_AGAIN =
   "run `holdfast operator unseal` again: shares that were right are kept and need not be given again";

@@ -52,7 +52,7 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
  * @code redirected The server sends the request on to another address, which is not followed.
  * @remedy Point HOLDFAST_ADDR at the address that the text names, if it is yours.
  * @code server-uninitialised The server is not initialised, so there are no shares.
- * @remedy Run `holdfast operator init` once.
+ * @remedy Run `holdfast operator init` once if it is new; if not, mount its disk.
  * @code single-node The server is a single node, so no other can take over.
  * @remedy Use `holdfast operator seal` to close it.
  * @code token-absent There is no token with this accessor.

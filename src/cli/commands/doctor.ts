@@ -11,7 +11,7 @@ import type { Setting } from "@holdfast/client/node/environment";
 import { probeTls } from "@holdfast/client/node/tls-probe";
 import { tokenFileProblem } from "@holdfast/client/node/token-file";
 import { isLocal } from "@holdfast/client/server-address";
-import { adviceFor, another } from "../advice/advice.ts";
+import { adviceFor, another, ON_UNINITIALISED } from "../advice/advice.ts";
 import { onGovernedDenial } from "../advice/policy-advice.ts";
 import { command, type Context } from "../command.ts";
 import { VERSION } from "../../system/version.ts";
@@ -143,7 +143,7 @@ function clockFinding(health: JsonObject, now: bigint): Finding {
 
 function sealFinding({ initialized, sealed, standby }: JsonObject): Finding {
   if (initialized !== true) {
-    return wrong("seal", "not initialised", "run `holdfast operator init`");
+    return wrong("seal", "not initialised", ON_UNINITIALISED);
   }
   if (sealed !== false) return wrong("seal", "sealed", "run `holdfast operator unseal`");
   return good("seal", standby === true ? "unsealed, standby" : "unsealed, active");

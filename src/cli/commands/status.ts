@@ -2,6 +2,7 @@
 
 import * as seal from "@holdfast/client/api/seal";
 import { awaitedStatus, sealStatus } from "../operator/seal-status.ts";
+import { ON_UNINITIALISED } from "../advice/advice.ts";
 import { command } from "../command.ts";
 import { flag } from "../line/flag.ts";
 import { sealView } from "../operator/seal-status.ts";
@@ -37,7 +38,7 @@ export const status = command({
     const sealed = status.sealed === true;
     const leader = sealed ? {} : (await seal.leader(client)).data;
     await out.show({ ...leader, ...status }, sealView(status, leader));
-    if (status.initialized !== true) out.hint("Next: run `holdfast operator init`");
+    if (status.initialized !== true) out.hint(`Next: ${ON_UNINITIALISED}`);
     else if (sealed) out.hint("Next: run `holdfast operator unseal`");
     return !alive && (sealed || status.initialized !== true) ? SEALED : 0;
   },

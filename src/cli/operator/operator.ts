@@ -3,6 +3,7 @@
 import type { Secret } from "@holdfast/shared/secret";
 import type { Instant } from "@holdfast/shared/world";
 import * as seal from "@holdfast/client/api/seal";
+import { ON_UNINITIALISED } from "../advice/advice.ts";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { command, type Context } from "../command.ts";
 import { argument } from "../line/argument.ts";
@@ -175,7 +176,7 @@ function uninitialised(): AdvisedFailure {
     "unavailable",
     "server-uninitialised",
     "the server is not initialised: there are no shares yet",
-    "run `holdfast operator init` once, and keep what it prints",
+    ON_UNINITIALISED,
   );
 }
 

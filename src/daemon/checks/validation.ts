@@ -160,12 +160,15 @@ async function storageFindings(
   const { lookAtPlace } = await import("../../storage/engines/sqlite-place.ts");
   try {
     const found = lookAtPlace(store, world.fs);
-    return [ok("storage", `${store}, ${found === "absent" ? "not there yet" : "not in use"}`)];
+    return [ok("storage", `${store}, ${found === "absent" ? NO_STORE : "not in use"}`)];
   } catch (error) {
     if (!(error instanceof StorageLocked)) throw error;
     return [warn("storage", `${store}, in use by a running server: not looked into`)];
   }
 }
+
+const NO_STORE =
+  "not there yet: right for a new server; if it was initialised before, its disk is not mounted";
 
 export function showFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
