@@ -75,6 +75,8 @@ export interface Declaration<
   readonly later?: boolean;
   /** The caller may choose the number of the answer, whose body is then the same. Default false. */
   readonly anyStatus?: boolean;
+  /** Answered on a listener that is for monitoring alone (`metrics_only`). Default false. */
+  readonly forMonitoring?: boolean;
   /** HEAD is answered like GET, without the body. Default false. */
   readonly head?: boolean;
   /** The body is no JSON and is handed on while it comes (`context.stream`): then no field is read from a
@@ -145,6 +147,7 @@ export function endpointsOf<Room>() {
       audited: true,
       rateLimited: true,
       head: false,
+      forMonitoring: false,
       bodyMissing: "",
       bodyUnreadable: "",
       folderText: "",

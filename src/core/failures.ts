@@ -117,11 +117,15 @@ export function ceremoniesOff(): Failure {
 }
 
 /**
- * @code metrics-only This listener answers sys/metrics and nothing else.
+ * @code metrics-only This listener answers sys/metrics and sys/health, and nothing else.
  * @remedy Use another listener.
  */
 export function metricsOnly(): Failure {
-  return new Failure("not-found", "metrics-only", "this listener answers sys/metrics only");
+  return new Failure(
+    "not-found",
+    "metrics-only",
+    "this listener answers sys/metrics and sys/health only",
+  );
 }
 
 /**

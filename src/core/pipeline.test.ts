@@ -22,6 +22,7 @@ const declared = [
     answers: "always",
     family: "bare",
     audited: false,
+    forMonitoring: true,
     head: true,
     input: {},
     output: any,
@@ -116,6 +117,7 @@ const declared = [
     path: "/sys/metrics",
     summary: "open where the listener says so",
     access: access.capabilityUnlessOpen("metrics"),
+    forMonitoring: true,
     input: {},
     output: any,
     handler: () => ({ ok: true }),
@@ -564,7 +566,7 @@ test("metrics are open where the listener says so, and a listener can be for the
   assert.equal(await small.answer("GET", "/sys/metrics", { ...open, token: "nobody" }), "ok");
   const only = { listener: { metricsOnly: true, openings: { metrics: true } } };
   assert.equal(await small.answer("GET", "/sys/metrics", only), "ok");
-  assert.equal(await small.answer("GET", "/sys/health", only), "not-found metrics-only");
+  assert.equal(await small.answer("GET", "/sys/health", only), "ok");
   assert.equal(
     await small.answer("GET", "/sys/things/x", { ...only, token: "root" }),
     "not-found metrics-only",

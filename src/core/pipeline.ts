@@ -162,8 +162,9 @@ export class Pipeline implements Core {
   #answersNow(state: RequestState): void {
     const { endpoint, incoming, restricted } = state;
     const { node } = this.#parts;
-    const metrics = endpoint?.access.kind === "capability" && endpoint.access.openTo === "metrics";
-    if (incoming.listener.metricsOnly && !metrics) throw failures.metricsOnly();
+    if (incoming.listener.metricsOnly && endpoint?.forMonitoring !== true) {
+      throw failures.metricsOnly();
+    }
     // Declarations say the same in every state, and what can be called while sealed is asked about then.
     if (node.sealed && asksForHelp(state) && isAlwaysServed(state)) return;
     // A sealed node knows no tokens: what needs one cannot be answered in every state.

@@ -18,6 +18,7 @@ export const introspectionApi = [
     description:
       "Every node answers for itself. A listener can let everybody read them without a token.",
     access: access.capabilityUnlessOpen("metrics"),
+    forMonitoring: true,
     rootOnly: true,
     answers: "always", // a sealed node says so here, where the listener is open
     onDrSecondary: true,

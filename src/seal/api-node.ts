@@ -20,6 +20,7 @@ export const nodeApi = [
   endpoint({
     name: "health",
     anyStatus: true,
+    forMonitoring: true,
     method: "GET",
     path: "/sys/health",
     summary: "Tell the health of the node, by status and body",

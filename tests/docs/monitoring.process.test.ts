@@ -61,6 +61,7 @@ test("the page's listener answers the page's scrape, and page and rules know its
   const { status, text } = await call(scraped, "GET", path);
   assert.equal(status, 200);
   assert.match(text, /^holdfast_seal_state 2$/m);
+  assert.equal((await call(scraped, "GET", "/v1/sys/health")).status, 501, "probes come here too");
   assert.equal((await call(scraped, "GET", "/v1/sys/seal-status")).status, 404, "and nothing else");
 
   const kinds = kindsIn(text);
