@@ -21,6 +21,8 @@ export interface Host {
   readonly root: string;
   readonly runtime: Runtime;
 
+  /** Of the terminal that `out` writes to; null where it is none. */
+  readonly columns: number | null;
   out(text: string): void;
   err(text: string): void;
   onSignal(signal: SignalName, call: () => void): void;

@@ -78,13 +78,14 @@ async function runConfigured(
           result: "FAIL",
           note: showProblem(problem),
         })),
+        host.columns,
       ),
     );
     return BAD_CONFIGURATION;
   }
   if (flags.validate) {
     const findings = await validate(loaded, { host, world, files });
-    host.out(showFindings(findings));
+    host.out(showFindings(findings, host.columns));
     return findings.some(({ result }) => result === "FAIL") ? BAD_CONFIGURATION : 0;
   }
   const wrong = placeProblems(loaded.config, host, world.fs);

@@ -47,6 +47,11 @@ export class SystemHost implements Host {
     this.home = env["HOME"] ?? (homedir() || null);
   }
 
+  get columns(): number | null {
+    const { isTTY, columns } = process.stdout;
+    return isTTY ? columns || 80 : null; // a terminal that nobody has told its size says 0
+  }
+
   out(text: string): void {
     process.stdout.write(text);
   }

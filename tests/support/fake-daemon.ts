@@ -47,6 +47,8 @@ export class FakeHost implements Host {
   readonly #signals = new Map<SignalName, (() => void)[]>();
   #crash: ((error: unknown) => void) | null = null;
 
+  columns: number | null = null;
+
   out(text: string): void {
     this.printed.push(text);
   }

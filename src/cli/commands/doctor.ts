@@ -29,6 +29,7 @@ export const doctor = command({
     const data = findings.map((finding) => ({ ...finding }));
     await context.out.show(data, {
       columns: ["Check", "Result", "Found", "What to do"],
+      unbroken: ["Found", "What to do"],
       rows: findings.map(({ check, result, found, next }) => [check, result, found, next || "–"]),
     });
     return findings.some(({ result }) => result === "wrong") ? 1 : 0;

@@ -191,6 +191,7 @@ async function withToken(
         stored === null
           ? "The token is good; it was not kept."
           : `Logged in. The token is kept in ${stored}; other commands use it from now on.`,
+      flows: () => true,
     },
   );
 }

@@ -74,6 +74,29 @@ test("-field prints one value bare, for lists one a line", async () => {
   await assert.rejects(make({ field: "z" }).output.record({ a: 1 }), /no z; there is a/);
 });
 
+test("on a terminal sentences and structures fit, and a text is whole", async () => {
+  const stdout = {
+    text: "",
+    isTTY: true,
+    columns: 40,
+    write: (some: string) => (stdout.text += some),
+  };
+  const { output } = make({ stdout });
+  output.done("Success! This sentence is a good deal longer than the line.");
+  const long = "x".repeat(60);
+  const big = rawNumber("12345678901234567890");
+  const many = Array.from({ length: 12 }, (_, i) => `policy-${i}`);
+  await output.record({ data: { user: "anna", note: "some words here", big }, many, long });
+  const lines = stdout.text.split("\n");
+  for (const line of lines) assert.ok(line.length <= 40 || line.endsWith(long), line);
+  assert.ok(lines.includes("data    {"), stdout.text);
+  assert.ok(lines.includes('          "big": 12345678901234567890'), stdout.text);
+  assert.ok(lines.includes(`long    ${long}`), stdout.text);
+  const pipe = make();
+  await pipe.output.record({ data: { user: "anna", note: "some words here" } });
+  assert.match(pipe.text.out, /^data    \{"user":"anna","note":"some words here"\}$/m);
+});
+
 test("JSON for programs has no control character that a terminal would obey", async () => {
   const { output, text } = make({ format: "json" });
   await output.record({ a: "\u009b31m\u202e" });

@@ -3,8 +3,8 @@
 
 import { Failure } from "@holdfast/shared/failure";
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
-import { pairs, table } from "./table.ts";
-import { flow, harmless, oneLine } from "./text.ts";
+import { pairs, PAIRS_GAP, table } from "./table.ts";
+import { flow, harmless, oneLine, widthOf } from "./text.ts";
 import { memberOf, showValue } from "./value.ts";
 
 export interface OutputStream {
@@ -30,6 +30,8 @@ export type View =
       readonly rows: readonly (readonly (JsonValue | undefined)[])[];
       /** Columns not to be broken over lines: identifiers. */
       readonly whole?: readonly string[];
+      /** Columns whose words are not broken: paths among a text. */
+      readonly unbroken?: readonly string[];
     }
   | {
       readonly text: string;
@@ -84,7 +86,8 @@ export class Output {
 
   /** A sentence that tells of success; programs see that from the exit code. */
   done(sentence: string): void {
-    if (this.forPeople) this.#options.stdout.write(`${oneLine(sentence)}\n`);
+    const { stdout } = this.#options;
+    if (this.forPeople) stdout.write(`${fitted(oneLine(sentence), stdout)}\n`);
   }
 
   /** Text as it is: help, scripts, what is not JSON. */
@@ -153,25 +156,41 @@ export class Output {
       return `${shaped.join("\n")}\n`;
     }
     if ("pairs" in view) {
-      const rows = view.pairs.map(([name, value]) => [name, showValue(value)] as const);
+      const names = Math.max(...view.pairs.map(([name]) => widthOf(name)), 0);
+      const room = width === null ? null : width - names - PAIRS_GAP;
+      const rows = view.pairs.map(([name, value]) => [name, cellOf(value, room)] as const);
       return pairs(rows, { width, heading });
     }
     const rows = view.rows.map((row) => row.map(showValue));
-    return table(view.columns, rows, { width, heading, whole: view.whole ?? [] });
+    const { columns, whole = [], unbroken = [] } = view;
+    return table(columns, rows, { width, heading, whole, unbroken });
   }
 
-  /** On a terminal lines end between words; anything else gets them as they are. */
   #tell(label: string, text: string, colour: Colour = "bold"): void {
     const { stderr } = this.#options;
     const plain = label === "" ? text : `${label} ${text}`;
-    const flowed = stderr.isTTY === true ? flow(plain, columnsOf(stderr)) : plain;
-    const rest = flowed.slice(label.length);
+    const rest = fitted(plain, stderr).slice(label.length);
     stderr.write(`${label === "" ? "" : this.#onStderr(colour, label)}${rest}\n`);
   }
 
   #onStderr(colour: Colour, text: string): string {
     return this.#options.colours.stderr ? paint(colour, text) : text;
   }
+}
+
+/** On a terminal lines end between words; anything else gets them as they are. */
+export function fitted(text: string, stream: OutputStream): string {
+  return stream.isTTY === true ? flow(text, columnsOf(stream)) : text;
+}
+
+/** A structure that is too wide for the terminal stands over several lines; a text is never broken, as it is
+ *  there to be copied. */
+function cellOf(value: JsonValue | undefined, room: number | null): string {
+  const text = showValue(value);
+  if (room === null || !isStructure(value) || widthOf(text) <= room) return text;
+  return text.startsWith("[") && text !== JSON.stringify(value)
+    ? flow(text, room)
+    : JSON.stringify(value, null, 2);
 }
 
 /** A terminal that nobody has told its size says 0. */

@@ -8,7 +8,7 @@ import { Secret } from "@holdfast/shared/secret";
 import { afterColon } from "../line/argument.ts";
 import { UsageError } from "../line/usage-error.ts";
 import { Typing } from "./typing.ts";
-import type { OutputStream } from "./output.ts";
+import { fitted, type OutputStream } from "./output.ts";
 
 export interface InputStream extends NodeJS.ReadableStream {
   readonly isTTY?: boolean;
@@ -40,7 +40,7 @@ export class Prompt {
   async secret(label: string, { exact = false } = {}): Promise<Secret<string> | null> {
     this.needPerson(label);
     return this.hidden(async () => {
-      this.#stderr.write(`${label} (not shown): `);
+      this.#stderr.write(fitted(`${label} (not shown): `, this.#stderr));
       const line = await this.#typing.next();
       this.#stderr.write("\n");
       return line === null ? null : new Secret(exact ? line : line.trim());
@@ -58,7 +58,7 @@ export class Prompt {
   async confirm(question: string): Promise<boolean> {
     this.needPerson(question);
     return this.#listen(false, async () => {
-      this.#stderr.write(`${question} [y/N] `);
+      this.#stderr.write(fitted(`${question} [y/N] `, this.#stderr));
       const line = await this.#typing.next();
       return line !== null && /^y(es)?$/i.test(line.trim());
     });

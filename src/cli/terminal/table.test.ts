@@ -109,3 +109,15 @@ test("nothing that steers a terminal gets through", () => {
     }),
   );
 });
+
+test("a path among a text is not broken: other columns give way, or each row is a block", () => {
+  const path = "/home/anna/somewhere/.holdfast-token,";
+  const row = ["token file", "good", `${path} for you alone`, "run `holdfast login`, or set it"];
+  const columns = ["Check", "Result", "Found", "What to do"];
+  const unbroken = ["Found", "What to do"];
+  for (const width of [60, 80, 100]) {
+    const text = table(columns, [row], { width, heading: plain, unbroken });
+    assert.ok(text.includes(path), text);
+    for (const line of text.split("\n")) assert.ok(widthOf(line) <= width, text);
+  }
+});

@@ -6,9 +6,10 @@
 import { harmless, oneLine, pad, widthOf, wrap } from "./text.ts";
 
 const GAP = "    ";
+export const PAIRS_GAP = GAP.length; // between a name and its value
 const NARROW_GAP = "  ";
 const MIN_WIDTH = 8; // a column narrower than this is no help
-const LONG_WORD = 20; // longer ones are broken rather than the whole table
+const LONG_WORD = 20; // longer ones may be broken rather than the whole table
 
 interface TableOptions {
   /** Null: as wide as it gets, which is right for anything that is no terminal. */
@@ -16,12 +17,14 @@ interface TableOptions {
   readonly heading: (text: string) => string;
   /** Columns whose cells are broken only when nothing else is left to give way. */
   readonly whole?: readonly string[];
+  /** Columns whose words are not broken however long they are: paths among a text. */
+  readonly unbroken?: readonly string[];
 }
 
 export function table(
   columns: readonly string[],
   rows: readonly (readonly string[])[],
-  { width, heading, whole = [] }: TableOptions,
+  { width, heading, whole = [], unbroken = [] }: TableOptions,
 ): string {
   const cells = rows.map((row) => columns.map((_, i) => oneLine(row[i] ?? "")));
   const wanted = columns.map((name, i) =>
@@ -29,11 +32,18 @@ export function table(
   );
   const gap = width !== null && total(wanted, GAP) > width ? NARROW_GAP : GAP;
   const kept = columns.map((name) => whole.includes(name));
-  if (width !== null && tooWide(columns, cells, wanted, kept, width)) {
+  const longest = columns.map((name, i) =>
+    kept[i] === true ? wanted[i]! : longestWord([name, ...cells.map((row) => row[i]!)]),
+  );
+  const least = columns.map((name, i) =>
+    kept[i] === true || unbroken.includes(name) ? longest[i]! : Math.min(longest[i]!, LONG_WORD),
+  );
+  if (width !== null && total(least, NARROW_GAP) > width) {
     return blocks(columns, cells, width, heading);
   }
-  const widths =
-    width === null ? wanted : fit(wanted, kept, width - gap.length * (columns.length - 1));
+  const room = (width ?? 0) - gap.length * (columns.length - 1);
+  const floors = sum(longest) <= room ? longest : least;
+  const widths = width === null ? wanted : fit(wanted, floors, room);
   const underlines = columns.map((name) => "-".repeat(widthOf(name)));
   return [
     ...lines(columns, widths, gap).map(heading),
@@ -44,22 +54,10 @@ export function table(
     .join("");
 }
 
-/** Whether an identifier, or a word of ordinary length, would have to be broken. */
-function tooWide(
-  columns: readonly string[],
-  cells: readonly (readonly string[])[],
-  wanted: readonly number[],
-  kept: readonly boolean[],
-  width: number,
-): boolean {
-  const min = columns.map((name, i) => {
-    if (kept[i] === true) return wanted[i]!;
-    const longest = [name, ...cells.map((row) => row[i]!)]
-      .flatMap((cell) => cell.split(" "))
-      .reduce((max, word) => Math.max(max, widthOf(word)), 0);
-    return Math.min(longest, LONG_WORD);
-  });
-  return total(min, NARROW_GAP) > width;
+function longestWord(cells: readonly string[]): number {
+  return cells
+    .flatMap((cell) => cell.split(" "))
+    .reduce((max, word) => Math.max(max, widthOf(word)), 0);
 }
 
 /** Each row with a line for each of its cells, and an empty line between rows. */
@@ -123,19 +121,22 @@ function sum(widths: readonly number[]): number {
   return widths.reduce((all, width) => all + width, 0);
 }
 
-/** Takes from the widest column until all fit; from kept ones when the others have no more to give. */
-function fit(widths: readonly number[], kept: readonly boolean[], room: number): number[] {
+/** Takes from the widest column until all fit. None becomes narrower than its floor, nor than is of help
+ *  while another can give. */
+function fit(widths: readonly number[], floors: readonly number[], room: number): number[] {
   const fitted = [...widths];
-  for (;;) {
-    const over = sum(fitted) - room;
-    if (over <= 0) return fitted;
-    const wide = [...fitted.keys()].filter((i) => fitted[i]! > MIN_WIDTH);
-    const loose = wide.filter((i) => !kept[i]);
-    const giving = (loose.length > 0 ? loose : wide).toSorted((a, b) => fitted[b]! - fitted[a]!);
-    const [at, next] = giving;
-    if (at === undefined) return fitted;
-    const widest = fitted[at]!;
-    const second = next === undefined ? MIN_WIDTH : fitted[next]!;
-    fitted[at] = Math.max(MIN_WIDTH, widest - over, Math.min(second, widest - 1));
+  for (const min of [MIN_WIDTH, 0]) {
+    const floor = (i: number) => Math.max(min, floors[i]!);
+    for (;;) {
+      const over = sum(fitted) - room;
+      if (over <= 0) return fitted;
+      const wide = [...fitted.keys()].filter((i) => fitted[i]! > floor(i));
+      const [at, next] = wide.toSorted((a, b) => fitted[b]! - fitted[a]!);
+      if (at === undefined) break;
+      const widest = fitted[at]!;
+      const second = next === undefined ? floor(at) : fitted[next]!;
+      fitted[at] = Math.max(floor(at), widest - over, Math.min(second, widest - 1));
+    }
   }
+  return fitted;
 }

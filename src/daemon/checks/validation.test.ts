@@ -27,6 +27,7 @@ import { fakeDaemon } from "../../../tests/support/fake-daemon.ts";
 import { SqliteEngine } from "../../storage/engines/sqlite.ts";
 import { makeDevCertificate } from "../dev/dev-certificate.ts";
 import { runServer } from "../server-command.ts";
+import { showFindings } from "./validation.ts";
 import { SystemHost } from "../system-host.ts";
 
 interface Outcome {
@@ -314,3 +315,18 @@ function setVersion(file: string, version: number): void {
   db.exec(`PRAGMA journal_mode = DELETE; PRAGMA user_version = ${version}`);
   db.close();
 }
+
+test("on a terminal a long note goes on below its beginning, and a path is whole", () => {
+  const path = `/var/lib/${"holdfast/".repeat(3)}store`;
+  const note = `${path}, not there yet: ${"some more words ".repeat(8)}at the end`;
+  const findings = [{ check: "storage", result: "ok" as const, note }];
+  const lines = showFindings(findings, 80).trimEnd().split("\n");
+  for (const line of lines) assert.ok(line.length <= 80, line);
+  assert.ok(lines[0]!.includes(path));
+  assert.ok(
+    lines.slice(1).every((line) => /^ {15}\S/.test(line)),
+    lines.join("\n"),
+  );
+  assert.equal(lines.map((line) => line.slice(15)).join(" "), note);
+  assert.equal(showFindings(findings, null), `ok    storage  ${note}\n`);
+});

@@ -170,12 +170,29 @@ async function storageFindings(
 const NO_STORE =
   "not there yet: right for a new server; if it was initialised before, its disk is not mounted";
 
-export function showFindings(findings: readonly Finding[]): string {
+/** On a terminal of so many columns notes go on below their beginning. */
+export function showFindings(findings: readonly Finding[], columns: number | null): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  const lines = findings.map(
-    ({ result, check, note }) => `${result.padEnd(4)}  ${check.padEnd(width)}  ${note}`,
-  );
+  const indent = 4 + 2 + width + 2;
+  const lines = findings.map(({ result, check, note }) => {
+    const shaped = columns === null ? [note] : broken(note, columns - indent);
+    const rest = shaped.join(`\n${" ".repeat(indent)}`);
+    return `${result.padEnd(4)}  ${check.padEnd(width)}  ${rest}`;
+  });
   return `${lines.join("\n")}\n`;
+}
+
+/** Between words alone: a path is there to be copied. */
+function broken(note: string, room: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of note.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > room) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
 }
 
 function ok(check: string, note: string): Finding {
