@@ -182,6 +182,10 @@ test("settings of the environment are strict", () => {
   assert.equal(of({}).timeout, 60_000_000_000n);
   assert.equal(of({ HOLDFAST_CLIENT_TIMEOUT: "5" }).timeout, 5_000_000_000n);
   assert.throws(() => of({ HOLDFAST_CLIENT_TIMEOUT: "0" }).timeout, /longer than 0s/);
+  assert.throws(
+    () => of({ HOLDFAST_CLIENT_TIMEOUT: "abc" }).timeout,
+    /^Failure: HOLDFAST_CLIENT_TIMEOUT must be a duration such as 90s or 1h30m$/,
+  );
   assert.equal(of({ HOLDFAST_SKIP_VERIFY: "1" }).skipVerify, true);
   assert.throws(() => of({ HOLDFAST_SKIP_VERIFY: "no" }).skipVerify, /true or false/);
 });

@@ -203,9 +203,19 @@ export function switchOf({ value, from }: Setting<string>): boolean {
 }
 
 export function positive(text: string, from: string): Nanos {
-  const length = parseDuration(text);
+  const length = durationOf(text);
+  if (length === null) throw invalid(`${from} must be a duration such as 90s or 1h30m`);
   if (length > 0n) return length;
   throw invalid(`${from} must be longer than 0s`);
+}
+
+function durationOf(text: string): Nanos | null {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    if (error instanceof Failure) return null;
+    throw error;
+  }
 }
 
 function invalid(message: string): Failure {
