@@ -73,18 +73,46 @@ for (const [status, errors, code, next] of refusals) {
   });
 }
 
-test("an empty list is told with a place that can be listed", async () => {
+test("an empty list is told as one, and has no error", async () => {
+  server.instead.set("LIST kv/a", { status: 404, body: { errors: [] } });
+  const empty = await cli(server.address, ["list", "kv/a/"]);
+  assert.deepEqual([empty.code, empty.stdout], [3, ""]);
+  assert.equal(empty.stderr, "Nothing is listed at kv/a.\n");
+  const json = await cli(server.address, ["list", "-format", "json", "kv/a"]);
+  assert.deepEqual([json.code, JSON.parse(json.stdout)], [3, []]);
+  server.instead.delete("LIST kv/a");
+});
+
+test("what is not there is told with a place that can be listed, or with help on the path", async () => {
   for (const [path, next] of [
     ["kv/a/b", /`holdfast list kv\/a` shows what is there/],
     ["secret/data/a", /`holdfast list secret\/metadata` shows/],
     ["kv", /`holdfast secrets list` shows/],
-    ["sys/namespaces", /`holdfast path-help sys\/namespaces` shows/],
+    ["clouda/roles/a", /`holdfast list clouda\/roles` shows/],
+    ["sys/quotas/rate-limit/a", /`holdfast list sys\/quotas\/rate-limit` shows/],
+    ["auth/approle/role/a", /`holdfast list auth\/approle\/role` shows/],
+    ["auth/approle/role/a/secret-id", /`holdfast list auth\/approle\/role` shows/],
+    ["auth/team/people/users/a/password", /`holdfast list auth\/team\/people\/users` shows/],
+    ["sys/quotas/config", /`holdfast path-help sys\/quotas\/config` shows/],
+    ["auth/token/roles/a", /`holdfast path-help auth\/token\/roles\/a` shows/],
   ] as const) {
-    server.instead.set(`LIST ${path}`, { status: 404, body: { errors: [] } });
-    const { code, stderr } = await cli(server.address, ["list", path]);
-    server.instead.delete(`LIST ${path}`);
+    server.instead.set(`GET ${path}`, { status: 404, body: { errors: [] } });
+    const { code, stderr } = await cli(server.address, ["read", path]);
+    server.instead.delete(`GET ${path}`);
     assert.equal(code, 3);
     assert.match(stderr, next);
+  }
+});
+
+test("a path of no mount is told with the list of mounts of its kind", async () => {
+  for (const [path, group] of [
+    ["auth/userpas/users/a", "auth"],
+    ["secrt/a", "secrets"],
+  ] as const) {
+    server.instead.set(`GET ${path}`, { status: 404, body: { errors: ["unsupported path"] } });
+    const { stderr } = await cli(server.address, ["read", path]);
+    server.instead.delete(`GET ${path}`);
+    assert.ok(stderr.includes(`\`holdfast ${group} list\` shows the mounts`), stderr);
   }
 });
 

@@ -225,22 +225,29 @@ function onNotFound(error: ApiError): string {
     return "`holdfast namespace list` shows what is there; check -namespace too";
   }
   if (error.says("unsupported path")) {
-    return "check the path and -namespace; `holdfast secrets list` shows the mounts, `holdfast path-help MOUNT` what one serves";
+    const group = error.path.startsWith("auth/") ? "auth" : "secrets";
+    return `check the path and -namespace; \`holdfast ${group} list\` shows the mounts, \`holdfast path-help MOUNT\` what one serves`;
   }
   return `check the path and -namespace; ${lookAbove(error.path)}`;
 }
 
 /** A list that shows what there is instead: of the place above, as far as that can be one. */
 function lookAbove(path: string): string {
-  const above = decodeURI(path).replace(/\/?[^/]*\/?$/, "");
+  const whole = decodeURI(path);
+  const above = whole.replace(/\/?[^/]*\/?$/, "");
   if (above === "") return "`holdfast secrets list` shows the mounts";
-  if (/^(?:sys|acl|auth)$/.test(above)) {
-    return `\`holdfast path-help ${decodeURI(path)}\` shows what it is for`;
+  const [, listed] = LISTED.exec(whole) ?? [];
+  if (listed === undefined && /^(?:sys|acl|auth)(?:\/|$)/.test(whole)) {
+    return `\`holdfast path-help ${whole}\` shows what it is for`;
   }
   // Of secrets with versions it is the metadata that is listed.
-  const folder = above.replace(/^([^/]+)\/data(?=\/|$)/, "$1/metadata");
+  const folder = listed ?? above.replace(/^([^/]+)\/data(?=\/|$)/, "$1/metadata");
   return `\`holdfast list ${folder}\` shows what is there`;
 }
+
+/** Places of the server's own parts and of logins whose names can be listed: few of them can. */
+const LISTED =
+  /^(sys\/quotas\/(?:rate-limit|lease-count)|sys\/config\/ui\/headers|auth\/.+?\/(?:role|users))\/./;
 
 function onInternal(error: ApiError): string {
   if (error.errors.some((text) => text.includes("audit device"))) {

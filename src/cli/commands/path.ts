@@ -114,15 +114,34 @@ export const list = command({
   args: { path: PATH, parameters: PARAMETERS },
   async run({ client, out, files, prompt }, { path, parameters, wrapTtl }) {
     const query = await readQuery(parameters, { files, prompt, out });
-    const answer = await ask(wrappingClient(client, wrapTtl), "LIST", path.replace(/\/+$/, ""), {
-      query,
-    });
-    if (wrapTtl !== undefined) return showAnswer(out, answer, "There is nothing to show.");
+    const folder = path.replace(/\/+$/, "");
+    const answer = await orEmpty(ask(wrappingClient(client, wrapTtl), "LIST", folder, { query }));
+    if (answer === null) {
+      out.hint(`Nothing is listed at ${folder}.`);
+      if (!out.forPeople) await out.show([], { text: "" }, { keys: [] });
+      return 3;
+    }
+    if (wrapTtl !== undefined) {
+      await showAnswer(out, answer, "There is nothing to show.");
+      return 0;
+    }
     const { data } = answer;
     const keys = isObject(data) && Array.isArray(data["keys"]) ? data["keys"] : [];
     await out.show(keys, { columns: ["Keys"], rows: keys.map((key) => [key]) }, data);
+    return 0;
   },
 });
+
+/** Null where the server lists nothing: that is an answer, though it comes as 404 without a text. */
+async function orEmpty(listing: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await listing;
+  } catch (error) {
+    const empty = error instanceof ApiError && error.status === 404 && error.errors.length === 0;
+    if (empty) return null;
+    throw error;
+  }
+}
 
 const KV_COMMANDS: Readonly<Record<Verb, string>> = {
   GET: "get",
