@@ -29,6 +29,7 @@ export class ConnectionFailure extends Failure {
   constructor(problem: ConnectionProblem, address: ServerAddress, detail: string) {
     const kind = problem === "timed-out" ? "timed-out" : "unavailable";
     super(kind, CODES[problem], `${TEXTS[problem](address.display)}${detail}`);
+    this.name = "ConnectionFailure";
     this.problem = problem;
     this.address = address.display;
   }

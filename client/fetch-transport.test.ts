@@ -94,6 +94,31 @@ test("a timeout is text or nanoseconds as a bigint; anything else is refused at 
   assert.throws(() => connect(plain), /timeout must be text such as "30s"/);
 });
 
+test("what a program in JavaScript leaves out or misspells is refused with a Failure", async () => {
+  const loose = connect as (options?: unknown) => ReturnType<typeof connect>;
+  const looseInNode = connectInNode as typeof loose;
+  assert.throws(() => loose(), { name: "Failure", code: "option-invalid" });
+  assert.throws(() => loose({}), { name: "Failure", code: "address-invalid" });
+  const address = "http://127.0.0.1:1";
+  const known = /^there is no option timout; there is address, token, .*timeout/;
+  for (const how of [loose, looseInNode]) {
+    assert.throws(() => how({ address, timout: "3s" }), { code: "option-invalid", message: known });
+    assert.throws(() => how({ address, timeout: "soon" }), {
+      code: "option-invalid",
+      message: /^timeout must be text such as "30s"/,
+    });
+  }
+  assert.throws(() => looseInNode({ address, env: {}, tls: { cacert: "" } }), /there is ca, /);
+  const client = connect({ address, timeout: "30" });
+  const nothing = {} as { path: string };
+  await assert.rejects(kv.read(client, "secret", nothing), { code: "path-segment" });
+  await assert.rejects(kv.read(client, undefined as never, { path: "a" }), {
+    code: "path-segment",
+  });
+  await assert.rejects(policies.readAclPolicy(client, {} as never), { code: "path-segment" });
+  await assert.rejects(kv.read(client, "secret", { path: "a" }), { name: "ConnectionFailure" });
+});
+
 test("bytes have memory of their own, and a mark at the beginning of a text stays", () => {
   for (const text of ["", "a", "s3cret".repeat(100), "é"]) {
     const bytes = ownBytes(text);

@@ -6,6 +6,7 @@ import process from "node:process";
 import { Failure } from "@holdfast/shared/failure";
 import { Secret } from "@holdfast/shared/secret";
 import { Client, nanosOf } from "./client.ts";
+import { checkOptions } from "./options.ts";
 import { ClientEnvironment, type Environment } from "./node/environment.ts";
 import { ownFiles, pemFile, realTimers } from "./node/machine.ts";
 import { NodeTransport, type TlsChoice } from "./node/node-transport.ts";
@@ -25,7 +26,12 @@ export interface NodeConnectOptions extends Partial<Omit<ConnectOptions, "fetch"
   readonly env?: Environment;
 }
 
+const OPTIONS = ["address", "token", "namespace", "timeout", "warn", "tls", "env"];
+const TLS_OPTIONS = ["ca", "certificate", "key", "serverName", "skipVerify"];
+
 export function connect(options: NodeConnectOptions = {}): Client {
+  checkOptions(options, OPTIONS);
+  checkOptions(options.tls ?? {}, TLS_OPTIONS);
   const env = options.env ?? process.env;
   const environment = new ClientEnvironment(env);
   environment.check();

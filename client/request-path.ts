@@ -5,6 +5,7 @@ import { Failure } from "@holdfast/shared/failure";
 
 /** One parameter of a path. A slash in it would name something else. */
 export function oneSegment(text: string): string {
+  needText(text);
   if (text.includes("/")) {
     throw new Failure("invalid", "path-segment", "this part of a path may not hold a slash");
   }
@@ -13,6 +14,7 @@ export function oneSegment(text: string): string {
 
 /** A parameter that takes the rest of a path. */
 export function restOfPath(text: string): string {
+  needText(text);
   return text
     .replace(/^\/+|\/+$/g, "")
     .split("/")
@@ -36,6 +38,13 @@ export function typedPath(text: string): string {
   const path = text.replace(/^\/+/, "").replace(/^v1\//, "");
   if (path === "") throw new Failure("invalid", "path-typed", "the path is empty");
   return path.split("/").map(escapeSegment).join("/");
+}
+
+/** Programs in JavaScript may leave a name out. */
+function needText(part: unknown): void {
+  if (typeof part === "string") return;
+  const message = "a part of the path is missing: every name and path in it must be given as text";
+  throw new Failure("invalid", "path-segment", message);
 }
 
 function escapeSegment(text: string): string {

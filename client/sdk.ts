@@ -5,6 +5,7 @@ import { SECOND } from "@holdfast/shared/text/duration";
 import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
 import { Client, nanosOf } from "./client.ts";
+import { checkOptions } from "./options.ts";
 import { FetchTransport } from "./fetch-transport.ts";
 import { parseServerAddress } from "./server-address.ts";
 
@@ -26,7 +27,8 @@ export interface ConnectOptions {
   readonly token?: string | Secret<string>;
   /** Default: root. */
   readonly namespace?: string;
-  /** Longest wait for an answer: text such as "30s", or nanoseconds as a bigint. Default one minute. */
+  /** Longest wait for an answer: text such as "30s" ("30" is the same), or nanoseconds as a bigint. Default
+   *  one minute. */
   readonly timeout?: string | Nanos;
   /** Told what the server warns of. Default: nobody; every answer has its warnings too. */
   readonly warn?: (warning: string) => void;
@@ -36,7 +38,10 @@ export interface ConnectOptions {
 
 const DEFAULT_TIMEOUT = 60n * SECOND;
 
+const OPTIONS = ["address", "token", "namespace", "timeout", "warn", "fetch"];
+
 export function connect(options: ConnectOptions): Client {
+  checkOptions(options, OPTIONS);
   const { address, token = null, namespace = "", timeout = DEFAULT_TIMEOUT, warn, fetch } = options;
   return new Client({
     transport: new FetchTransport({

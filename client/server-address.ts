@@ -17,6 +17,8 @@ export interface ServerAddress {
 }
 
 export function parseServerAddress(text: string): ServerAddress {
+  // Programs in JavaScript may leave it out.
+  if (typeof text !== "string") throw refused("it is missing");
   if (text.startsWith("unix:")) return socketAddress(text);
   if (!/^https?:\/\//i.test(text)) {
     throw refused('it must begin with "https://", "http://" or "unix://"');
