@@ -265,7 +265,7 @@ test("rights that must be worked out first are waited for, and nothing goes on w
     small.answer("POST", `/sys/things/${id}`, { token: "client", body: { size: 1 } }),
   );
   await new Promise((turn) => setImmediate(turn));
-  assert.deepEqual(small.trace, ["quota", "token", "quota", "token", "body", "body"]);
+  assert.deepEqual(small.trace, ["quota", "token", "body", "quota", "token", "body"]);
   resolve();
   assert.deepEqual(await Promise.all(answers), ["ok", "denied permission-denied"]);
 });

@@ -105,8 +105,11 @@ export class Pipeline implements Core {
     this.#answersNow(state); // sealed, not initialised, disaster-recovery secondary
     this.#place(state); // active node or standby
     this.#count(state); // rate quotas
-    await this.#identify(state); // token
-    await this.#readBody(state); // JSON, within its limits
+    this.#identify(state); // token: refused before a byte of the body is waited for
+    const body = await this.#receiveBody(state);
+    if (body !== null) this.#identifyAgain(state);
+    if (state.caller?.counted === true) await this.#takeUse(state, state.caller);
+    if (body !== null) await this.#readBody(state, body); // JSON, within its limits
     const large = state.bytes > LARGE;
     if (large) await this.#parts.timers.turn(); // reading, deciding and recording it are three steps
     const context = new HandlerContext(state, this.#asking, entry, this.#again);
@@ -200,7 +203,7 @@ export class Pipeline implements Core {
   }
 
   /** Finds out who asks. What does not exist is answered like what needs a token (T-A14). */
-  async #identify(state: RequestState): Promise<void> {
+  #identify(state: RequestState): void {
     const { incoming, namespace } = state;
     const need = needOf(state);
     if (need === "nobody") return;
@@ -226,18 +229,30 @@ export class Pipeline implements Core {
       state.caller = caller; // so that the record names who was refused
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
-    if (!wraps && caller.counted === true && !(await this.#takeUse(state, caller))) {
-      if (need === "optional") return;
-      throw failures.invalidToken();
-    }
     state.caller = caller;
+    state.identified = this.#parts.node.index;
   }
 
-  /** Of parallel requests with a last use, one gets it. */
-  async #takeUse(state: RequestState, caller: Caller): Promise<boolean> {
+  /** A body may take half a minute: whoever was revoked, ran out or lost a policy meanwhile has not got there
+   *  first. Nothing is looked up where nothing can have changed, which is nearly every request. */
+  #identifyAgain(state: RequestState): void {
+    const { caller } = state;
+    if (caller === null) return;
+    const { node, clock } = this.#parts;
+    const unchanged = !node.sealed && node.index === state.identified;
+    if (unchanged && (caller.expires === null || clock.now() < caller.expires)) return;
+    state.caller = null;
+    this.#identify(state);
+  }
+
+  /** Of parallel requests with a last use, one gets it. What unwraps a wrapping token also spends it. */
+  async #takeUse(state: RequestState, caller: Caller): Promise<void> {
+    if (caller.wrapping !== undefined) return;
     const left = await this.#parts.tokens.use(caller);
     state.spent = left === 0 ? caller : null;
-    return left !== null;
+    if (left !== null) return;
+    state.caller = null;
+    if (needOf(state) !== "optional") throw failures.invalidToken();
   }
 
   /** After the last use, whatever became of the request. A token that stays for a fault lets nobody
@@ -252,17 +267,23 @@ export class Pipeline implements Core {
     }
   }
 
-  async #readBody(state: RequestState): Promise<void> {
+  /** Null where none is read. */
+  async #receiveBody(state: RequestState): Promise<Uint8Array | null> {
     const { incoming, endpoint, meant } = state;
-    if (endpoint === null || meant === null) return;
-    if (meant.method === "GET" || meant.method === "LIST") return;
+    if (endpoint === null || meant === null) return null;
+    if (meant.method === "GET" || meant.method === "LIST") return null;
     if (endpoint.bodyStream !== null) {
       state.stream = incoming.stream(endpoint.bodyStream);
-      return;
+      return null;
     }
     // That a patch is one is said by its type, also where nothing is in it.
     const comes = incoming.hasBody || meant.method === "PATCH";
-    const bytes = comes ? await incoming.body(incoming.listener.maxBody) : EMPTY;
+    return comes ? incoming.body(incoming.listener.maxBody) : EMPTY;
+  }
+
+  async #readBody(state: RequestState, bytes: Uint8Array): Promise<void> {
+    const { endpoint } = state;
+    if (endpoint === null) return;
     if (bytes.length === 0 && endpoint.bodyMissing !== "") {
       throw failures.bodyMissing(endpoint.bodyMissing);
     }

@@ -52,6 +52,8 @@ export class RequestState {
   /** It belongs to another node, which decides everything about it. */
   elsewhere = false;
   caller: Caller | null = null;
+  /** The store's index when the caller was looked up. */
+  identified = 0n;
   /** The caller, where this request is the last that its token may make. */
   spent: Caller | null = null;
   body: JsonObject | null = null;
