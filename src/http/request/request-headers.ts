@@ -1,6 +1,8 @@
 // The headers of a request, read once, from the raw list: Node's own object joins or drops repeated
 // ones, and a repeated credential or length is how two readers come to see two requests.
 
+import { parseBoolean } from "@holdfast/shared/text/boolean";
+import { withoutSlashes } from "@holdfast/shared/text/slashes";
 import { foldedUuid } from "@holdfast/shared/text/uuid";
 import { DAY, parseWholeSeconds, SECOND } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
@@ -88,8 +90,8 @@ export class RequestHeaders {
       if (slot === AT.token && value === "") continue; // as if it were not there
       const before = values[slot];
       if (before !== undefined && before !== value) {
-        if (!isCredential) throw contradiction(name);
-        if (!isSameToken(before, value)) fault ??= contradiction(name);
+        if (!isCredential && !meansSame(slot, before, value)) throw contradiction(name);
+        if (isCredential && !isSameToken(before, value)) fault ??= contradiction(name);
       }
       values[slot] = value;
     }
@@ -235,6 +237,27 @@ function bearerIn(authorization: string): string | Failure | undefined {
 /** UUIDs are the same in either case. */
 function isSameToken(a: string, b: string): boolean {
   return a === b || (isUuid(a) && a.toLowerCase() === b.toLowerCase());
+}
+
+/** Two texts of one header, in the form that it is read in below. */
+function meansSame(slot: number, one: string, other: string): boolean {
+  switch (slot) {
+    case AT.namespace:
+      return withoutSlashes(one) === withoutSlashes(other);
+    case AT.wrapTtl: {
+      const ttl = parseWholeSeconds(one);
+      return ttl !== undefined && ttl === parseWholeSeconds(other);
+    }
+    case AT.policyOverride:
+    case AT.request: {
+      const flag = parseBoolean(one.toLowerCase());
+      return flag !== undefined && flag === parseBoolean(other.toLowerCase());
+    }
+    case AT.wrapForm:
+      return one.toLowerCase() === other.toLowerCase();
+    default:
+      return false;
+  }
 }
 
 function isPrintable(text: string): boolean {

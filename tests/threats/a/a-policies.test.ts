@@ -233,6 +233,32 @@ test("T-A21: a condition on a header sees every value, or the request is refused
   }
 });
 
+test("T-A21: a header in two families of names is one where both mean the same, and refused where not", async (t) => {
+  const stage = await scene(t);
+  await stage.namespaces("team");
+  const status = async (path: string, ...headers: readonly string[]) =>
+    (await stage.target("GET", `/v1/${path}`, `X-Service-Token: ${stage.root}`, ...headers)).status;
+  const read = "sys/policies/acl/default";
+  for (const [name, values, others] of [
+    ["Namespace", ["team", "team/", "/team", "/team/"], ["", "tea", "team//", "team/x", "TEAM"]],
+    ["Wrap-TTL", ["60", "60s", "1m", "1m0s"], ["", "61s", "60x", "6"]],
+    ["Wrap-Format", ["jwt", "JWT"], ["token", ""]],
+    ["Policy-Override", ["true", "1", "TRUE", "t"], ["false", "0", "x"]],
+  ] as const) {
+    for (const value of values) {
+      assert.equal(await status(read, `X-Vault-${name}: ${value}`), 200, `${name} ${value}`);
+      for (const other of values) {
+        const both = [`X-Vault-${name}: ${value}`, `X-Service-${name}: ${other}`] as const;
+        assert.equal(await status(read, ...both), 200, both.join(" | "));
+      }
+      for (const other of others) {
+        const both = [`X-Vault-${name}: ${value}`, `X-Service-${name}: ${other}`] as const;
+        assert.equal(await status(read, ...both), 400, both.join(" | "));
+      }
+    }
+  }
+});
+
 test("T-A13: a document in base64, however often, is that document to rules and programs", async (t) => {
   const stage = await scene(t);
   const path = "sys/policies/acl/+";
