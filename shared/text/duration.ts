@@ -138,6 +138,11 @@ function sumOfPairs(pairs: string, whole: string, hint = ""): Nanos {
   return sum;
 }
 
+/** What remains of a life, to the nearest second, so that a fresh hour says 3600. */
+export function secondsLeft(length: Nanos): number {
+  return length <= 0n ? 0 : Number((length + SECOND / 2n) / SECOND);
+}
+
 /** Hours, minutes and seconds (`1h0m0s`, `1.5s`); below one second `250ms`, `1.5µs` or `7ns`. */
 export function showDuration(nanos: Nanos): string {
   if (nanos === 0n) return "0s";

@@ -8,10 +8,9 @@ import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
 import type { RequestContext, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import { wire } from "@holdfast/shared/endpoint/wire";
-import { MINUTE } from "@holdfast/shared/text/duration";
+import { MINUTE, secondsLeft } from "@holdfast/shared/text/duration";
 import type { Lease } from "./lease.ts";
 import type { Leases } from "./leases.ts";
-import { inSeconds } from "./lifetime.ts";
 
 const endpoint = endpointsOf<Leases>();
 
@@ -61,7 +60,7 @@ function lookedUp(lease: Lease, now: bigint, { path }: NamespaceRef) {
     expire_time: showTime(expires),
     last_renewal: renewed === null ? null : showTime(renewed),
     renewable: renewable && expires > now,
-    ttl: inSeconds(expires - now),
+    ttl: secondsLeft(expires - now),
     namespace_path: path === "" ? "" : `${path}/`,
     revoke_error: error,
   };

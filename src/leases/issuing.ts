@@ -2,6 +2,7 @@
 // order and the removal of the write-ahead records that it settles. Until then the secret is nobody's: if
 // the transaction fails it is ended at once, and where that fails too, rollback finds the record.
 
+import { secondsLeft } from "@holdfast/shared/text/duration";
 import { bytesCodec } from "@holdfast/shared/codec";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Log } from "@holdfast/shared/log";
@@ -17,7 +18,7 @@ import type { Lease } from "./lease.ts";
 import { newLeaseId } from "./rows/lease-id.ts";
 import type { LeaseRows } from "./rows/lease-rows.ts";
 import type { Limiting } from "./lease-limits.ts";
-import { grantedAtIssue, inSeconds } from "./lifetime.ts";
+import { grantedAtIssue } from "./lifetime.ts";
 
 export interface Issued {
   readonly leased: Leased;
@@ -59,7 +60,7 @@ export class Issuing {
       const write = () => rows.local.write((tx) => this.#write(tx, lease, offer.settles ?? []));
       await limiting.within(context.mount, context.path.text, write);
       const { id } = lease;
-      const leased = { id, renewable, seconds: inSeconds(granted.ttl) };
+      const leased = { id, renewable, seconds: secondsLeft(granted.ttl) };
       return { leased, warnings: granted.warnings };
     } catch (error) {
       await this.#endAtOnce(lease);

@@ -35,11 +35,6 @@ export function grantedAtRenewal(
   return cut(said(wished.increment) ?? said(wished.ttl) ?? mount.defaultTtl(), left);
 }
 
-/** To the nearest second, so that a fresh hour says 3600. */
-export function inSeconds(length: Nanos): number {
-  return length <= 0n ? 0 : Number((length + SECOND / 2n) / SECOND);
-}
-
 function max({ maxTtl }: Wished, mount: MountTtls): Nanos {
   const own = said(maxTtl);
   const all = mount.maxTtl();

@@ -1,5 +1,6 @@
 // Lets a lease live on: never beyond its maximum counted from its issue, and never once it is over.
 
+import { secondsLeft } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Tx } from "../barrier/view.ts";
 import type { NamespaceRef } from "@holdfast/shared/endpoint/request";
@@ -11,7 +12,7 @@ import type { Issued } from "./issuing.ts";
 import type { Lease, LeasePlace } from "./lease.ts";
 import { isLeaseIdOf } from "./rows/lease-id.ts";
 import type { LeaseRows } from "./rows/lease-rows.ts";
-import { type Granted, grantedAtRenewal, inSeconds } from "./lifetime.ts";
+import { type Granted, grantedAtRenewal } from "./lifetime.ts";
 
 export interface RenewingParts {
   readonly rows: LeaseRows;
@@ -43,7 +44,7 @@ export class Renewing {
     const { granted, renewable } = await rows.local.write((tx) =>
       this.#write(tx, place, { mount, renewal, increment: requested }),
     );
-    const leased = { id, renewable, seconds: inSeconds(granted.ttl) };
+    const leased = { id, renewable, seconds: secondsLeft(granted.ttl) };
     return { leased, warnings: granted.warnings };
   }
 

@@ -1,6 +1,6 @@
 // The endpoints of static roles and of their keys, below their mount.
 
-import { SECOND } from "@holdfast/shared/text/duration";
+import { SECOND, secondsLeft } from "@holdfast/shared/text/duration";
 import type { JsonValue } from "@holdfast/shared/json/json";
 import { showTime } from "@holdfast/shared/text/time";
 import type { Nanos } from "@holdfast/shared/world";
@@ -171,12 +171,11 @@ export const staticApi = [
     }),
     handler: async ({ staticRoles, needs: { clock } }, { name }) => {
       const { role, creds } = await staticRoles.read(checkName(name));
-      const left = Number((creds.expiration - clock.now()) / SECOND);
       const data = {
         access_key: creds.accessKey,
         secret_key: creds.secretKey,
         expiration: showTime(creds.expiration),
-        ttl: Math.max(0, left),
+        ttl: secondsLeft(creds.expiration - clock.now()),
         rotation_period: role.rotationPeriod,
         rotation_schedule: role.rotationSchedule,
         rotation_window: role.rotationWindow,

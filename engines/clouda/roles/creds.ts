@@ -1,7 +1,7 @@
 // Credentials for a role: which kind, for how long, and what is answered. The three
 // kinds end differently: users by their lease, sessions by themselves.
 
-import { SECOND } from "@holdfast/shared/text/duration";
+import { SECOND, secondsLeft } from "@holdfast/shared/text/duration";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import { reply } from "@holdfast/shared/endpoint/reply";
@@ -118,16 +118,15 @@ export class Credentials {
         ? assumed(provider, role, { roleArn, name, seconds })
         : federated(provider, role, { name, seconds });
     });
-    const left = (session.expires - clock.now() + SECOND / 2n) / SECOND;
-    const ttl = left < 1n ? 1n : left;
-    const data = showCreds(session, Number(ttl));
+    const ttl = Math.max(1, secondsLeft(session.expires - clock.now()));
+    const data = showCreds(session, ttl);
     if (root?.stsLeases === "virtual") {
       // Nothing is kept: the credentials end by themselves, and nobody could end them sooner.
-      return reply(data, { warnings, leased: { id: "", seconds: Number(ttl), renewable: false } });
+      return reply(data, { warnings, leased: { id: "", seconds: ttl, renewable: false } });
     }
     const arn: JsonObject = roleArn === "" ? {} : { role_arn: roleArn };
     const internal: JsonObject = { type: "sts", name, role: role.name, ...arn };
-    const length = ttl * SECOND;
+    const length = BigInt(ttl) * SECOND;
     const lease = { secretType: "sts", internal, ttl: length, maxTtl: length, renewable: false };
     return reply(data, { warnings, lease });
   }

@@ -159,6 +159,20 @@ test("S4: a user that cannot be read is not adopted, and nothing is stored", asy
   refused(await server.ask("POST", PLACE, odd), 400, /^username must have 1 to 64 characters/);
 });
 
+test("what remains of a key's life is rounded: a moment after its making a fresh hour says 3600", async (t) => {
+  const server = await cloudaServer(t);
+  server.fake.control.makeUser("app");
+  await adopted(server, { rotation_period: "1h" });
+  for (const [passes, ttl] of [
+    [SECOND / 100n, 3600],
+    [SECOND, 3599],
+  ] as const) {
+    await server.time.pass(passes);
+    const read = await server.ask("GET", "clouda/static-creds/app");
+    assert.equal(dataOf(read)["ttl"], ttl);
+  }
+});
+
 test("S5: after a rotation the last two keys work, after the next one the oldest is gone", async (t) => {
   const server = await cloudaServer(t);
   server.fake.control.makeUser("app");
