@@ -175,6 +175,14 @@ test("a bad configuration is 2 with file and line, and a port in use is 1", asyn
   );
   assert.equal(taken.status, 1, taken.stderr);
   assert.match(taken.stderr, /could not start: .*the address is in use/);
+  const args = ["server", "-dev", "-dev-listen-address", `127.0.0.1:${bound.port}`];
+  const env = environment(directory);
+  const dev = spawnSync(program, args, { env, cwd: directory, encoding: "utf8" });
+  assert.equal(dev.status, 1, dev.stderr);
+  assert.match(
+    dev.stderr,
+    /the address is in use"\n.*choose another address: --dev-listen-address /,
+  );
 });
 
 test("--dev-persist comes up unsealed with the same token after a kill, and a second process on it ends with 3", async (t) => {

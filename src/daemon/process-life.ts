@@ -1,7 +1,7 @@
 // The life of a server process: its log, the server, what it announces, reloads, and its end.
 
 import { utf8 } from "@holdfast/shared/bytes";
-import { describe } from "@holdfast/shared/failure";
+import { describe, Failure } from "@holdfast/shared/failure";
 import { reloadFailed } from "./failures.ts";
 import { traceOf } from "@holdfast/shared/fault";
 import type { Log } from "@holdfast/shared/log";
@@ -114,6 +114,9 @@ class ProcessLife {
     } catch (error) {
       this.#log.error("could not start", { cause: describe(error) });
       const code = error instanceof ConfigFailure ? BAD_CONFIGURATION : module.exitCodeOf(error);
+      if (dev !== null && error instanceof Failure && error.code === "listen-failed") {
+        return complain(host, "choose another address: --dev-listen-address 127.0.0.1:8210", code);
+      }
       // Where the log is elsewhere, whoever started us should not have to look for it.
       const { file, level } = this.#config.log;
       return file === null && level !== "off" ? code : complain(host, describe(error), code);
