@@ -292,6 +292,10 @@ test("info, update and delete take the unique beginning of an accessor, odd ones
   const several = await token(["info", "aabbccd"]);
   assert.equal(several.code, 2);
   assert.match(several.stderr, /several accessors begin with aabbccd/);
+  const { SecretID } = client();
+  const refused = await token(["info", "aabbccd0"], { env: { HOLDFAST_TOKEN: SecretID } });
+  assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /by its beginning\nNext: give the accessor whole/);
   assert.equal((await token(["info", "ffff0000"])).code, 3);
   assert.equal((await token(["info", "a"])).code, 2, "one digit is no prefix");
 });

@@ -10,6 +10,8 @@ import { Failure, type FailureKind } from "@holdfast/shared/failure";
  * @remedy Write it like https://holdfast.example:8200.
  * @code answer-malformed An answer is not one that this version of the command line understands.
  * @remedy Check the address and that both sides have the same version.
+ * @code accessor-short The token may not look for an accessor by its beginning.
+ * @remedy Give the accessor whole.
  * @code ceremony-absent No such ceremony is running.
  * @remedy Start it again; it may have ended for want of shares.
  * @code environment-invalid A variable of the environment has a value that is not accepted.

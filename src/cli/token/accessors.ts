@@ -1,6 +1,8 @@
 // Accessors as people give them: whole, or the beginning of one that no other token has.
 
 import { Failure } from "@holdfast/shared/failure";
+import { ApiError } from "@holdfast/client/api-error";
+import { AdvisedFailure } from "../advice/advised-failure.ts";
 import type { JsonObject } from "@holdfast/shared/json/json";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import type { Client } from "@holdfast/client/client";
@@ -20,15 +22,28 @@ export async function findAccessor(client: Client, text: string): Promise<string
     const next = "`holdfast acl token list` shows accessors";
     throw new UsageError("ACCESSOR must be a UUID or the beginning of one", next);
   }
-  const found: JsonObject[] = [];
-  for await (const { tokens } of listPages(client, { prefix: wanted })) {
-    found.push(...tokens);
-    if (found.length > 1) break;
-  }
+  const found = await beginningWith(client, wanted);
   const [accessor] = found.map(({ AccessorID }) => showValue(AccessorID));
   if (accessor === undefined) {
     throw new Failure("not-found", "accessor-unknown", `no accessor begins with ${wanted}`);
   }
   if (found.length === 1) return accessor;
   throw new UsageError(`several accessors begin with ${wanted}`, "give more of it");
+}
+
+/** Up to two tokens, or a few more: one alone is the one that is meant. */
+async function beginningWith(client: Client, prefix: string): Promise<JsonObject[]> {
+  const found: JsonObject[] = [];
+  try {
+    for await (const { tokens } of listPages(client, { prefix })) {
+      found.push(...tokens);
+      if (found.length > 1) break;
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.kind !== "denied") throw error;
+    const message = "the token may not look for an accessor by its beginning";
+    const next = "give the accessor whole, or use a management token that is known and not expired";
+    throw new AdvisedFailure("denied", "accessor-short", message, next);
+  }
+  return found;
 }
