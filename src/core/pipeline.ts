@@ -41,6 +41,8 @@ const NONE: readonly string[] = [];
 
 /** Bytes of a body from which on others get their turn between the steps. */
 const LARGE = 16 * 1024;
+/** Bytes of a body that anybody may send, without a token. */
+const MAX_OPEN_BODY = 64 * 1024;
 /** Members and elements of an answer from which on they get it there. */
 const MANY = 1000;
 
@@ -278,7 +280,9 @@ export class Pipeline implements Core {
     }
     // That a patch is one is said by its type, also where nothing is in it.
     const comes = incoming.hasBody || meant.method === "PATCH";
-    return comes ? incoming.body(incoming.listener.maxBody) : EMPTY;
+    const { maxBody } = incoming.listener;
+    const max = state.caller === null ? Math.min(maxBody, MAX_OPEN_BODY) : maxBody;
+    return comes ? incoming.body(max) : EMPTY;
   }
 
   async #readBody(state: RequestState, bytes: Uint8Array): Promise<void> {

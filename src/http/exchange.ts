@@ -7,6 +7,8 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
 import type { BodyStream, BodyStreamRules, StreamBody } from "@holdfast/shared/endpoint/stream";
+import type { HeldBytes } from "./held-bytes.ts";
+import type { ListenerLimits } from "./listener-settings.ts";
 import { readJsonBody } from "./request/body.ts";
 import { streamedBody, timeFor } from "./request/streamed-body.ts";
 import type { LargeBodies } from "./request/large-bodies.ts";
@@ -14,14 +16,23 @@ import type { RequestHeaders } from "./request/request-headers.ts";
 
 /** What carries one request and its answer: HTTP/1.1 or a stream of HTTP/2. */
 export interface Wire {
+  /** Bytes of answers that may still wait to be taken. Default: as many as there are. */
+  readonly room?: number;
   /** Tells a client that waits for it to send the body. */
   inviteBody(): void;
   /** Overwrites what this request came in, as far as it is in our hands. */
   wipe(): void;
   /** The answer to come is the last one on this connection. */
   endAfter(): void;
-  /** The whole answer. `headers` is name, value, … and is the wire's to add to. */
-  send(status: number, headers: string[], body: string, now: Nanos): void;
+  /** The whole answer. `headers` is name, value, … and is the wire's to add to. `gone` is called once, when
+   *  nothing of the answer lies here any more; null where nobody asks. */
+  send(
+    status: number,
+    headers: string[],
+    body: string,
+    now: Nanos,
+    gone: (() => void) | null,
+  ): void;
   /** The same, made while it is sent. One that cannot be finished cuts the connection. */
   stream(status: number, headers: string[], body: StreamBody, how: StreamedAnswer): void;
 }
@@ -80,11 +91,15 @@ export class Exchange implements Incoming {
   readonly #stream: Readable;
   readonly #now: () => Nanos;
   readonly #large: LargeBodies;
+  readonly #memory: HeldBytes;
+  readonly #limits: ListenerLimits;
+  #held = 0; // bytes
   #abort: AbortController | null = null;
   #aborted: Error | null = null;
   #body: Promise<Uint8Array> | null = null;
 
-  constructor(id: string, arrival: Arrival, { listener, duration, now, large }: ExchangeGround) {
+  constructor(id: string, arrival: Arrival, ground: ExchangeGround) {
+    const { listener, duration, now, large, memory, limits } = ground;
     this.id = id;
     this.verb = arrival.verb;
     this.wire = arrival.wire;
@@ -96,6 +111,8 @@ export class Exchange implements Incoming {
     this.#stream = arrival.stream;
     this.#now = now;
     this.#large = large;
+    this.#memory = memory;
+    this.#limits = limits;
   }
 
   get contentType(): string | null {
@@ -134,11 +151,36 @@ export class Exchange implements Incoming {
         this.bodySince = this.#now();
         this.wire.inviteBody();
       }
-      const source = { stream: this.#stream, verb, contentType, hasBody, length };
+      const hold = (bytes: number) => this.hold(bytes);
+      const source = { stream: this.#stream, verb, contentType, hasBody, length, hold };
       const whole = readJsonBody(source, Math.min(limit, this.listener.maxBody));
       this.#body = whole.then((bytes) => this.#large.inTurn(bytes));
     }
     return this.#body;
+  }
+
+  hold(bytes: number): boolean {
+    if (!this.#memory.take(this.remote.address, bytes, this.#limits)) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** Nothing of it lies in memory any more, save the answer with the wire. */
+  release(): void {
+    if (this.#held > 0) this.#memory.giveBack(this.remote.address, this.#held);
+    this.#held = 0;
+  }
+
+  /** Counts an answer that is handed to the wire. Gives how to end that, or null where there is no room. */
+  holdAnswer(bytes: number): (() => void) | null {
+    const { address } = this.remote;
+    if (bytes > (this.wire.room ?? bytes)) return null;
+    if (!this.#memory.take(address, bytes, this.#limits)) return null;
+    let held = true;
+    return () => {
+      if (held) this.#memory.giveBack(address, bytes);
+      held = false;
+    };
   }
 
   stream(rules: BodyStreamRules): BodyStream {
@@ -180,4 +222,6 @@ export interface ExchangeGround {
   readonly duration: Nanos;
   readonly now: () => Nanos;
   readonly large: LargeBodies;
+  readonly memory: HeldBytes;
+  readonly limits: ListenerLimits;
 }

@@ -121,12 +121,22 @@ export function tokenTooLong(limit: number): Failure {
 }
 
 /**
- * @code body-too-large The body is larger than the listener takes.
+ * @code body-too-large The body is larger than the listener takes, or 64 KiB without a token.
  * @remedy Send less at a time, or raise max_request_size of the listener.
  */
 export function bodyTooLarge(limit: number): Failure {
   const message = `the body may have at most ${limit} bytes`;
   return new Failure("too-large", "body-too-large", message);
+}
+
+/**
+ * @code memory-full Large bodies and unread answers fill the memory that there is for them.
+ * @remedy Read the answers that are waiting, then try again; ask for fewer at a time.
+ */
+export function memoryFull(): Failure {
+  const message =
+    "too many large bodies and unread answers are waiting; read the answers and try again";
+  return new Failure("unavailable", "memory-full", message, { retryAfter: 1 });
 }
 
 /**

@@ -23,6 +23,7 @@ import {
   type Seated,
 } from "./connection-book.ts";
 import { spokePlainHttp, listenFailed } from "./failures.ts";
+import type { HeldBytes } from "./held-bytes.ts";
 import { ForwardedFor } from "./request/forwarded.ts";
 import { Http1 } from "./http1/http1.ts";
 import { Http2Connection } from "./http2/http2.ts";
@@ -49,6 +50,13 @@ interface Connection extends Swept, Seated {
   drain(): void;
 }
 
+/** What all listeners have in common. */
+export interface SharedParts {
+  readonly book: ConnectionBook;
+  readonly sweep: Sweep;
+  readonly memory: HeldBytes;
+}
+
 export class HttpListener {
   readonly #options: HttpOptions;
   readonly #settings: FullSettings;
@@ -67,13 +75,14 @@ export class HttpListener {
   #plainCount = 0; // since it was logged
   #draining = false;
 
-  constructor(options: HttpOptions, settings: FullSettings, book: ConnectionBook, sweep: Sweep) {
+  constructor(options: HttpOptions, settings: FullSettings, shared: SharedParts) {
+    const { book, sweep, memory } = shared;
     this.#options = options;
     this.#settings = settings;
     this.#book = book;
     this.#sweep = sweep;
     this.#forwarded = new ForwardedFor(settings.forwardedForAuthorized);
-    this.reception = new Reception(options, settings, this.#forwarded);
+    this.reception = new Reception(options, settings, this.#forwarded, memory);
     this.#http1 = new Http1(this.reception, settings.limits);
     this.#tls = settings.tls === null ? null : this.#makeTls();
     const { timers, log } = options;

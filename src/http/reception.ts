@@ -16,6 +16,7 @@ import {
   headTooLong,
   internal,
   malformed,
+  memoryFull,
   nothingHere,
   requestHeaderMissing,
   timedOut,
@@ -23,6 +24,7 @@ import {
   clientEnded,
   clientGone,
 } from "./failures.ts";
+import { type HeldBytes, SMALL } from "./held-bytes.ts";
 import type { ForwardedFor } from "./request/forwarded.ts";
 import { HostRule, isOwnOrigin } from "./request/host-rule.ts";
 import { LargeBodies } from "./request/large-bodies.ts";
@@ -47,7 +49,12 @@ export class Reception {
   readonly readBlocks: ReadBlocks;
   #running = 0;
 
-  constructor(options: HttpOptions, settings: FullSettings, forwarded: ForwardedFor) {
+  constructor(
+    options: HttpOptions,
+    settings: FullSettings,
+    forwarded: ForwardedFor,
+    memory: HeldBytes,
+  ) {
     this.#options = options;
     this.#settings = settings;
     this.#hosts = new HostRule(settings, options.apiAddress);
@@ -62,7 +69,8 @@ export class Reception {
     const now = () => options.clock.elapsed();
     this.readBlocks = new ReadBlocks(options.timers);
     const large = new LargeBodies(options.timers);
-    this.#ground = { listener, duration: settings.maxRequestDuration, now, large };
+    const { limits, maxRequestDuration: duration } = settings;
+    this.#ground = { listener, duration, now, large, memory, limits };
     this.responseHeaders = new ResponseHeaders(settings.tls !== null, settings.responseHeaders);
   }
 
@@ -234,6 +242,8 @@ export class Reception {
       this.#send(exchange, answer, outcome);
     } catch (error) {
       this.#fail(exchange, error);
+    } finally {
+      exchange.release();
     }
   }
 
@@ -269,6 +279,12 @@ export class Reception {
 
   #send(exchange: Exchange, answer: Answer, outcome: Outcome | null): void {
     const { status, contentType, body } = answer;
+    let gone: (() => void) | null = null;
+    if (typeof body === "string" && body.length > SMALL) {
+      exchange.release(); // what it was made of is not needed any more
+      gone = exchange.holdAnswer(body.length);
+      if (gone === null) throw memoryFull();
+    }
     const headers = this.responseHeaders.start(status);
     headers.push("X-Service-Request-ID", exchange.id);
     if (contentType !== null) headers.push("Content-Type", contentType);
@@ -277,7 +293,7 @@ export class Reception {
     const families = exchange.headers?.families ?? 0;
     if (families !== 0) addAliases(headers, families);
     const now = this.now();
-    if (typeof body === "string") exchange.wire.send(status, headers, body, now);
+    if (typeof body === "string") exchange.wire.send(status, headers, body, now, gone);
     else this.#stream(exchange, status, headers, body, now);
     exchange.over = true;
     this.#running--;

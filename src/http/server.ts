@@ -3,6 +3,7 @@
 
 import type { Address, Nanos } from "@holdfast/shared/world";
 import { ConnectionBook } from "./connection-book.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import { HttpListener } from "./listener.ts";
 import {
   withDefaults,
@@ -23,6 +24,7 @@ export interface Bound {
 export class HttpServer {
   readonly #options: HttpOptions;
   readonly #book = new ConnectionBook();
+  readonly #memory = new HeldBytes();
   readonly #sweep: Sweep;
   readonly #listeners: HttpListener[] = [];
 
@@ -40,9 +42,18 @@ export class HttpServer {
     return this.#book.all;
   }
 
+  /** Of bodies and answers that lie in memory, the large ones. */
+  get heldBytes(): number {
+    return this.#memory.all;
+  }
+
   async listen(options: ListenerSettings): Promise<Bound> {
     const settings = withDefaults(options);
-    const listener = new HttpListener(this.#options, settings, this.#book, this.#sweep);
+    const listener = new HttpListener(this.#options, settings, {
+      book: this.#book,
+      sweep: this.#sweep,
+      memory: this.#memory,
+    });
     const address = await listener.listen();
     this.#listeners.push(listener);
     const scheme = settings.tls === null ? "http" : "https";

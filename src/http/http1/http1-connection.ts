@@ -61,6 +61,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   #waiting = false; // a request has arrived in the segment that is being parsed
   #sending = false;
   #unconfirmed = false; // the next request came before we were told that the answer is out
+  #gone: (() => void) | null = null; // called when nothing of the answer is left
   #pace: SendingPace | null = null; // of an answer that is made while it is sent
   #ahead = false; // bytes of the next request came before this one's answer was out
   #invited = false; // whether a client that waits for it was told to send the body
@@ -97,6 +98,7 @@ export class Http1Connection implements Wire, Swept, Seated {
     socket.on("close", () => {
       if (this.#exchange !== null) this.#reception.leave(this.#exchange);
       this.#exchange = null;
+      this.#gone?.();
     });
   }
 
@@ -243,13 +245,20 @@ export class Http1Connection implements Wire, Swept, Seated {
 
   // ── answers ──
 
-  send(status: number, headers: string[], body: string, now: Nanos): void {
+  send(
+    status: number,
+    headers: string[],
+    body: string,
+    now: Nanos,
+    gone: (() => void) | null,
+  ): void {
     const response = this.#response;
     const request = this.#request;
     this.#exchange = null;
     this.#forgetSegments();
-    if (response === null || request === null) return;
-    if (this.#socket.destroyed || response.destroyed) return;
+    const there = !this.#socket.destroyed && response?.destroyed === false;
+    if (response === null || request === null || !there) return gone?.();
+    this.#gone = gone;
     const unread = !request.complete;
     if (unread || this.#draining) this.#last = true;
     if (this.#last) headers.push("Connection", "close");
@@ -346,6 +355,8 @@ export class Http1Connection implements Wire, Swept, Seated {
 
   #sent(): void {
     this.#sending = false;
+    this.#gone?.();
+    this.#gone = null;
     this.#phase = this.#isOver() ? "ending" : this.#ahead ? "head" : "idle";
     this.#partWhenAllIsSaid();
   }

@@ -18,10 +18,16 @@ import type { Reception } from "../reception.ts";
 /** With these a body is refused. */
 const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "LIST", "OPTIONS"]);
 
+/** Of all streams of a connection. */
+export interface Unread {
+  bytes: number;
+}
+
 export class Http2Wire implements Wire {
   readonly #stream: ServerHttp2Stream;
   readonly #reception: Reception;
   readonly #limits: ListenerLimits;
+  readonly #unread: Unread;
   readonly #headOnly: boolean;
   readonly #expecting: boolean;
   readonly #sendingEvents = {
@@ -33,6 +39,8 @@ export class Http2Wire implements Wire {
   #exchange: Exchange | null = null;
   #progress: Nanos | null = null; // when the answer last got on; null before it begins
   #cancelled = false;
+  #gone: (() => void) | null = null; // called when nothing of the answer is left
+  #waiting = 0; // bytes of the answer
   #pace: SendingPace | null = null; // of an answer that is made while it is sent
   readonly #began: Nanos;
 
@@ -41,10 +49,12 @@ export class Http2Wire implements Wire {
     headers: IncomingHttpHeaders,
     reception: Reception,
     limits: ListenerLimits,
+    unread: Unread,
   ) {
     this.#stream = stream;
     this.#reception = reception;
     this.#limits = limits;
+    this.#unread = unread;
     this.#began = reception.now();
     this.#headOnly = headers[":method"] === "HEAD";
     this.#expecting = headers.expect !== undefined;
@@ -71,7 +81,16 @@ export class Http2Wire implements Wire {
     stream.on("end", () => settle(false));
   }
 
+  get room(): number {
+    const { bytes } = this.#unread;
+    return bytes === 0 ? Infinity : this.#limits.unreadPerConnection - bytes;
+  }
+
   closed(): void {
+    this.#gone?.();
+    this.#gone = null;
+    this.#unread.bytes -= this.#waiting;
+    this.#waiting = 0;
     if (this.#exchange !== null) this.#reception.leave(this.#exchange);
   }
 
@@ -87,9 +106,16 @@ export class Http2Wire implements Wire {
     }
   }
 
-  send(status: number, headers: string[], body: string, now: Nanos): void {
+  send(
+    status: number,
+    headers: string[],
+    body: string,
+    now: Nanos,
+    gone: (() => void) | null,
+  ): void {
     const stream = this.#stream;
-    if (stream.destroyed || stream.closed) return;
+    if (stream.destroyed || stream.closed) return gone?.();
+    this.#gone = gone;
     const fields: OutgoingHttpHeaders = { ":status": status };
     for (let at = 0; at < headers.length; at += 2) add(fields, headers[at], headers[at + 1]);
     const empty = status === 204 || status === 304;
@@ -97,7 +123,12 @@ export class Http2Wire implements Wire {
     this.#progress = now;
     const endStream = empty || body === "" || this.#headOnly;
     stream.respond(fields, { endStream });
-    if (!endStream) endInPieces(stream, Buffer.from(body), this.#sendingEvents);
+    if (!endStream) {
+      const bytes = Buffer.from(body);
+      this.#waiting = bytes.length;
+      this.#unread.bytes += bytes.length;
+      endInPieces(stream, bytes, this.#sendingEvents);
+    }
     // The rest of a body that nobody wants is told to stay away; the answer goes out first.
     if (!stream.readableEnded && !stream.endAfterHeaders) {
       stream.resume();

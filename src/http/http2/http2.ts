@@ -13,7 +13,7 @@ import type { Socket } from "node:net";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { Busy, Seated } from "../connection-book.ts";
-import { Http2Wire } from "./http2-wire.ts";
+import { Http2Wire, type Unread } from "./http2-wire.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import type { Reception } from "../reception.ts";
 import type { Swept } from "../sweep.ts";
@@ -27,6 +27,7 @@ export class Http2Connection implements Swept, Seated {
   readonly #reception: Reception;
   readonly #limits: ListenerLimits;
   readonly #streams = new Set<Http2Wire>();
+  readonly #unread: Unread = { bytes: 0 };
   #since: Nanos; // nothing is going on
   #requests = 0;
 
@@ -61,9 +62,14 @@ export class Http2Connection implements Swept, Seated {
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
   ): void {
-    const wire = new Http2Wire(stream, headers, this.#reception, this.#limits);
-    this.#streams.add(wire);
     stream.on("error", () => {});
+    // Who has not taken what is there gets nothing more; this says that nothing was done, and to try again.
+    if (this.#unread.bytes >= this.#limits.unreadPerConnection) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    const wire = new Http2Wire(stream, headers, this.#reception, this.#limits, this.#unread);
+    this.#streams.add(wire);
     stream.on("close", () => {
       wire.closed();
       this.#streams.delete(wire);

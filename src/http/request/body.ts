@@ -2,6 +2,7 @@
 // chunks or not, so that no more than the limit is ever held.
 
 import type { Readable } from "node:stream";
+import type { Failure } from "@holdfast/shared/failure";
 import {
   bodyEncoded,
   bodyIncomplete,
@@ -9,8 +10,10 @@ import {
   bodyTooLarge,
   chunksTooSmall,
   malformed,
+  memoryFull,
   wrongMediaType,
 } from "../failures.ts";
+import { SMALL } from "../held-bytes.ts";
 import type { RequestHeaders } from "./request-headers.ts";
 
 const JSON_TYPES = /^application\/json *(?:; *charset="?utf-8"?)?$/i;
@@ -52,11 +55,13 @@ export interface BodySource {
   readonly contentType: string | null;
   readonly hasBody: boolean;
   readonly length: number | null;
+  /** Asks for room for more bytes; false when there is none. */
+  readonly hold: (bytes: number) => boolean;
 }
 
 /** The whole body. JSON only: its form is checked here, its content by the pipeline. */
 export function readJsonBody(source: BodySource, limit: number): Promise<Uint8Array> {
-  const { verb, contentType, hasBody, length, stream } = source;
+  const { verb, contentType, hasBody, length } = source;
   if (verb === "PATCH" && !PATCH_TYPES.test(contentType ?? "")) return Promise.reject(notAPatch());
   if (!hasBody) return Promise.resolve(EMPTY_BODY);
   const form = contentType !== null && FORM_TYPE.test(contentType);
@@ -64,7 +69,7 @@ export function readJsonBody(source: BodySource, limit: number): Promise<Uint8Ar
     return Promise.reject(notJson());
   }
   if (length !== null && length > limit) return Promise.reject(bodyTooLarge(limit));
-  const body = readAll(stream, length, limit);
+  const body = readAll(source, limit);
   return form ? body.then(refuseForms) : body;
 }
 
@@ -76,13 +81,13 @@ function refuseForms(body: Uint8Array): Uint8Array {
   return body;
 }
 
-function readAll(stream: Readable, announced: number | null, limit: number): Promise<Uint8Array> {
+function readAll({ stream, length, hold }: BodySource, limit: number): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   if (stream.destroyed) {
     reject(bodyIncomplete());
     return promise;
   }
-  const body = new GatheredBody(announced, limit);
+  const body = new GatheredBody(length, limit, hold);
   const finish = () => {
     stream.off("data", onData);
     stream.off("end", onEnd);
@@ -90,13 +95,13 @@ function readAll(stream: Readable, announced: number | null, limit: number): Pro
   };
   let chunks = 0;
   const onData = (chunk: Buffer) => {
-    const whole = body.add(chunk);
+    const fault = body.add(chunk);
     const small = ++chunks > MANY_CHUNKS && body.bytes.length < chunks * SMALL_CHUNK;
-    if (whole && !small) return;
+    if (fault === null && !small) return;
     finish();
     if (small) stream.resume(); // held back they would take a hundred times their size
     else stream.pause();
-    reject(small ? chunksTooSmall(SMALL_CHUNK) : bodyTooLarge(limit));
+    reject(small ? chunksTooSmall(SMALL_CHUNK) : fault);
   };
   const onEnd = () => {
     finish();
@@ -116,27 +121,39 @@ function readAll(stream: Readable, announced: number | null, limit: number): Pro
 class GatheredBody {
   readonly #announced: number | null;
   readonly #limit: number;
+  readonly #hold: (bytes: number) => boolean;
   #held: Buffer = EMPTY_BODY;
+  #counted = 0; // bytes that there was room for
   #length = 0;
   #own = false; // whether #held is ours to write to
 
-  constructor(announced: number | null, limit: number) {
+  constructor(announced: number | null, limit: number, hold: (bytes: number) => boolean) {
     this.#announced = announced;
     this.#limit = limit;
+    this.#hold = hold;
   }
 
-  /** False when it is more than the limit. */
-  add(chunk: Buffer): boolean {
+  /** What is against it; null when it is taken. */
+  add(chunk: Buffer): Failure | null {
     const length = this.#length + chunk.length;
-    if (length > this.#limit) return false;
+    if (length > this.#limit) return bodyTooLarge(this.#limit);
     if (this.#length === 0) {
+      if (!this.#hasRoom(length)) return memoryFull();
       this.#held = chunk; // most bodies are one chunk
     } else {
-      if (!this.#own || length > this.#held.length) this.#grow(length);
+      if ((!this.#own || length > this.#held.length) && !this.#grow(length)) return memoryFull();
       chunk.copy(this.#held, this.#length);
       chunk.fill(0); // it may be part of a secret, and only the whole is overwritten later
     }
     this.#length = length;
+    return null;
+  }
+
+  #hasRoom(bytes: number): boolean {
+    const more = bytes - this.#counted;
+    if (bytes <= SMALL || more <= 0) return true;
+    if (!this.#hold(more)) return false;
+    this.#counted = bytes;
     return true;
   }
 
@@ -144,13 +161,16 @@ class GatheredBody {
     return this.#held.subarray(0, this.#length);
   }
 
-  #grow(min: number): void {
-    const size = Math.max(this.#announced ?? 0, min * 2);
-    const wider = Buffer.alloc(Math.min(size, this.#limit));
+  /** False where there is no room for it. */
+  #grow(min: number): boolean {
+    const size = Math.min(Math.max(this.#announced ?? 0, min * 2), this.#limit);
+    if (!this.#hasRoom(size)) return false;
+    const wider = Buffer.alloc(size);
     this.#held.copy(wider, 0, 0, this.#length);
     this.#held.fill(0);
     this.#held = wider;
     this.#own = true;
+    return true;
   }
 }
 

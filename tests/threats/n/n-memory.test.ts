@@ -1,0 +1,214 @@
+// Threats N, T-N04 and T-N01 where memory is what is flooded: answers that nobody takes and bodies that do not
+// end. Over real sockets; what lies in memory is counted, not guessed from the size of the process.
+
+import assert from "node:assert/strict";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from "node:http2";
+import test from "node:test";
+import { Reply } from "@holdfast/shared/endpoint/reply";
+import type { ListenerSettings } from "../../../src/http/listener-settings.ts";
+import { CertificateFiles, TestAuthority } from "../../support/certificates.ts";
+import { type Front, makeFront, request } from "../../support/http-front.ts";
+import { startServer } from "../../support/servers/test-server.ts";
+import { until } from "../../support/until.ts";
+
+const KIBIBYTE = 1024;
+const LARGE = 100 * KIBIBYTE;
+
+interface After {
+  after(call: () => Promise<void> | void): void;
+}
+
+async function certificates(t: After) {
+  const authority = await TestAuthority.make();
+  const files = new CertificateFiles();
+  t.after(() => files.remove());
+  files.write(await authority.issue("localhost"));
+  return { authority, files };
+}
+
+interface Stage {
+  readonly front: Front;
+  readonly session: (initialWindowSize?: number) => ClientHttp2Session;
+}
+
+async function http2Stage(t: After, limits: ListenerSettings["limits"] = {}): Promise<Stage> {
+  const { authority, files } = await certificates(t);
+  const { certFile, keyFile } = files;
+  const front = await makeFront({ tls: { certFile, keyFile }, http2: true, limits });
+  const sessions: ClientHttp2Session[] = [];
+  t.after(async () => {
+    for (const session of sessions) session.destroy();
+    await front.close();
+  });
+  return {
+    front,
+    session: (initialWindowSize = 65_535) => {
+      const session = connect(`https://127.0.0.1:${front.port}`, {
+        ca: authority.pem,
+        settings: { initialWindowSize },
+      });
+      session.on("error", () => {});
+      sessions.push(session);
+      return session;
+    },
+  };
+}
+
+/** Its status, or the name of the reset. */
+function endOf(stream: ClientHttp2Stream): Promise<number | string> {
+  return new Promise((resolve) => {
+    stream.on("error", () => {});
+    stream.on("response", (headers) => resolve(headers[":status"] ?? 0));
+    stream.on("close", () =>
+      resolve(stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "refused" : stream.rstCode),
+    );
+  });
+}
+
+function ask(session: ClientHttp2Session, headers: OutgoingHttpHeaders = {}) {
+  return endOf(session.request({ ":path": "/v1/sys/a", ...headers }, { endStream: true }));
+}
+
+function askAll(session: ClientHttp2Session, count: number): Promise<(number | string)[]> {
+  return Promise.all(Array.from({ length: count }, () => ask(session)));
+}
+
+const largeAnswer: Front["script"] = ({ target }) => ({
+  result: new Reply({ text: "x".repeat(target.endsWith("small") ? 10 : LARGE) }),
+});
+
+test("T-N04: answers that a connection does not take are few, and then it gets no more of them", async (t) => {
+  const { front, session } = await http2Stage(t, { unreadPerConnection: 5 * LARGE });
+  front.script = largeAnswer;
+  const deaf = session(0);
+  const ends = await askAll(deaf, 50);
+  const answers = ends.filter((end) => end === 200).length;
+  assert.ok(answers >= 1 && answers <= 5, `${answers} answers lie there`);
+  assert.deepEqual(new Set(ends), new Set([200, 503]), "the others learn why they have none");
+  assert.ok(front.server.heldBytes <= 5 * LARGE);
+  const before = front.seen.length;
+  const other = session();
+  assert.deepEqual(await askAll(other, 3), [200, 200, 200], "another connection has its own");
+  assert.equal(front.seen.length, before + 3);
+  deaf.destroy();
+  other.destroy();
+  await until(() => front.server.heldBytes === 0);
+});
+
+test("T-N04: a stream on a connection that is full of unread answers is refused before anything is done", async (t) => {
+  const { front, session } = await http2Stage(t, { unreadPerConnection: LARGE });
+  front.script = largeAnswer;
+  const deaf = session(0);
+  assert.equal(await ask(deaf), 200);
+  assert.deepEqual(await askAll(deaf, 20), Array<string>(20).fill("refused"));
+  assert.equal(front.seen.length, 1);
+});
+
+test("T-N04: an address has no more unread answers on many connections, and small ones pass all the same", async (t) => {
+  const { front, session } = await http2Stage(t, { heldBytesPerAddress: 10 * LARGE });
+  front.script = largeAnswer;
+  const deaf = Array.from({ length: 8 }, () => session(0));
+  const ends = (await Promise.all(deaf.map((one) => askAll(one, 20)))).flat();
+  assert.ok(ends.filter((end) => end === 200).length <= 10);
+  assert.ok(ends.includes(503));
+  assert.ok(front.server.heldBytes <= 10 * LARGE);
+  assert.equal(await ask(session(), { ":path": "/v1/sys/small" }), 200);
+  for (const one of deaf) one.destroy();
+  await until(() => front.server.heldBytes === 0);
+  assert.equal(await ask(session()), 200, "there is room again");
+});
+
+test("T-N04: bodies that do not end take no more than an address has, and give it back", async (t) => {
+  const { front, session } = await http2Stage(t, { heldBytesPerAddress: 10 * LARGE });
+  const sender = session();
+  const streams = Array.from({ length: 40 }, () => {
+    const headers = { ":path": "/v1/sys/a", ":method": "POST", "content-length": LARGE + 1 };
+    const stream = sender.request(headers);
+    stream.write("x".repeat(LARGE));
+    return stream;
+  });
+  let refused = 0;
+  for (const stream of streams) {
+    void endOf(stream).then((end) => (refused += Number(end === 503)));
+  }
+  await until(() => refused >= 30);
+  assert.ok(front.server.heldBytes <= 10 * (LARGE + 1), String(front.server.heldBytes));
+  sender.destroy();
+  await until(() => front.server.heldBytes === 0);
+});
+
+test("T-N01: over HTTP/1.1 as well, and what all addresses have is bounded too", async (t) => {
+  const front = await makeFront({ limits: { heldBytes: 2 * LARGE } });
+  t.after(() => front.close());
+  const part = `{"a":"${"x".repeat(LARGE - 100)}`;
+  const unfinished = request("POST", "/v1/sys/a", `Content-Length: ${LARGE}`) + part;
+  const first = await front.client();
+  const second = await front.client();
+  await first.send(unfinished);
+  await second.send(unfinished);
+  await front.settled();
+  const held = front.server.heldBytes;
+  assert.ok(held > 2 * part.length - 100 && held <= 2 * LARGE, String(held));
+  const third = await front.client();
+  await third.send(unfinished);
+  const answer = await third.answer();
+  assert.equal(answer.status, 503);
+  assert.equal(answer.headers.get("x-service-error"), "memory_full");
+  assert.equal(answer.headers.get("retry-after"), "1");
+  const small = await front.client();
+  assert.equal((await small.ask(request("GET", "/v1/sys/a"))).status, 200);
+  for (const client of [first, second, third, small]) client.destroy();
+  await until(() => front.server.heldBytes === 0);
+});
+
+const OPEN_ENDPOINTS = ["init", "unseal", "generate-root/update", "rekey/update"];
+
+test("T-N01: without a token a body has 64 KiB at most, over either protocol, and the refusal says so", async (t) => {
+  const { authority, files } = await certificates(t);
+  const { certFile, keyFile } = files;
+  const settings = {
+    listener: {
+      tcp: {
+        address: "127.0.0.1:0",
+        tls_cert_file: certFile,
+        tls_key_file: keyFile,
+        http2: true,
+        key_ceremonies: "open",
+      },
+    },
+  };
+  const secured = await startServer({ settings });
+  const session = connect(secured.url.replace("localhost", "127.0.0.1"), { ca: authority.pem });
+  session.on("error", () => {});
+  t.after(() => {
+    session.destroy();
+    return secured.stop();
+  });
+  const plain = await startServer({});
+  t.after(() => plain.stop());
+  await plain.open();
+  for (const endpoint of OPEN_ENDPOINTS) {
+    const path = `/v1/sys/${endpoint}`;
+    const large = { key: "x".repeat(64 * KIBIBYTE) };
+    const answer = await plain.call("POST", path, { body: large });
+    assert.equal(answer.status, 413, `${path}: ${answer.text}`);
+    assert.match(answer.text, /at most 65536 bytes/);
+    const fits = await plain.call("POST", path, { body: { key: "x".repeat(63 * KIBIBYTE) } });
+    assert.notEqual(fits.status, 413, path);
+  }
+  // Of those only these two answer before there is a key. Not a byte of the body is sent.
+  for (const endpoint of ["init", "unseal"]) {
+    const headers = { ":path": `/v1/sys/${endpoint}`, ":method": "POST" };
+    const announced = session.request({ ...headers, "content-length": 1_000_000 });
+    assert.equal(await endOf(announced), 413, endpoint);
+    const unannounced = session.request(headers);
+    unannounced.write("x".repeat(70 * KIBIBYTE));
+    assert.equal(await endOf(unannounced), 413, endpoint);
+  }
+});
