@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { layOutPolicy } from "../../src/cli/policy/layout.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { adapted, blocksOf, readPage } from "../support/page.ts";
 import { ROOT, StartedServer } from "../support/servers/started-server.ts";
@@ -203,4 +204,10 @@ test("the head of the unit names every line with a place in it", () => {
     assert.deepEqual(listed.split(", ").toSorted(), [...new Set(keys)].toSorted(), place);
   }
   assert.equal(lines.filter((line) => /^\w+Directory=/.test(line)).length, 4);
+});
+
+test("the page's policies are as `holdfast policy fmt` lays them out", () => {
+  const documents = [...PAGE.matchAll(/^cat > \S+\.hcl <<'END'\n(path [^]*?\n)END$/gm)];
+  assert.ok(documents.length >= 2);
+  for (const [, text = ""] of documents) assert.equal(layOutPolicy(text, "hcl"), text);
 });
