@@ -197,6 +197,13 @@ const NOT_HERE: ReadonlyMap<string, readonly [why: string, next: string]> = new 
       "give policies to the token: `holdfast acl token create -policy`",
     ],
   ],
+  [
+    "plugin",
+    [
+      "engines come with the server, and there is none to add",
+      "see `holdfast secrets enable -help`",
+    ],
+  ],
   ["acl policy", ["policies have a command of their own", "see `holdfast policy`"]],
   ["logout", ["there is no command logout", "`holdfast token revoke-self` ends the token"]],
 ]);

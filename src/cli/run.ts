@@ -185,6 +185,7 @@ function isAbsent(error: Failure): boolean {
   return (
     error instanceof ApiError &&
     (/^no .+ is mounted at /.test(error.message) ||
+      error.code === "creds_role_unknown" ||
       error.says("invalid lease") ||
       error.says("lease not found"))
   );

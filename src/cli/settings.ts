@@ -4,6 +4,7 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Fs, Nanos } from "@holdfast/shared/world";
+import { Failure } from "@holdfast/shared/failure";
 import type { Secret } from "@holdfast/shared/secret";
 import {
   ClientEnvironment,
@@ -196,8 +197,9 @@ export class Settings {
   #authorities(files: UserFiles): string | null {
     const { caCert, caPath } = this.#flags;
     const caChosen = caCert !== undefined || caPath !== undefined;
-    const file = caCert ?? (caChosen ? undefined : this.#environment.text("CACERT")?.value);
-    if (file !== undefined) return certificatesIn(files.text(file, MAX_PEM), file);
+    const set = caChosen ? null : this.#environment.text("CACERT");
+    const file = caCert === undefined ? set : { value: caCert, from: "-ca-cert" };
+    if (file !== null) return certificatesIn(textOf(file, files), file.value);
     const bytes = caChosen ? null : this.#environment.text("CACERT_BYTES");
     if (bytes !== null) return certificatesIn(bytes.value, bytes.from);
     const directory = caPath ?? this.#environment.text("CAPATH")?.value;
@@ -217,6 +219,16 @@ export class Settings {
   #flag(key: "address", name: string): Setting<string> | null {
     const value = this.#flags[key];
     return value === undefined ? null : { value, from: `-${name}` };
+  }
+}
+
+/** Refused by the name of the setting: a variable is set far from where it is missed. */
+function textOf({ value, from }: Setting<string>, files: UserFiles): string {
+  try {
+    return files.text(value, MAX_PEM);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new UsageError(`${from}: ${error.message}`, PEM_WANTED);
   }
 }
 

@@ -213,6 +213,8 @@ test("exec -kv gives every member of secrets, under names that follow from their
   }
   const wrong = [
     ["exec", "-kv", "secret/app"],
+    ["exec", "-kv", "secret/app", "-prefix", "1-", "--", "true"],
+    ["exec", "-kv", "secret/app", "-prefix", "A B", "--", "true"],
     ["exec", "-kv", "secret/app", "-env", "A=b", "--", "true"],
     ["exec", "-prefix", "A_", "clouda/creds/ci", "--", "true"],
     ["exec"],

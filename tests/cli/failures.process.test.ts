@@ -415,3 +415,49 @@ test("waiting is shown on a terminal after a second, and taken away again", asyn
   assert.ok(stderr.endsWith("\r\u001b[K"), "the line is empty again");
   assert.match(stdout, /Success/);
 });
+
+test("a file that is missing is told by the name of its setting; a token is no file", async () => {
+  const secure = server.address.replace("http:", "https:");
+  for (const [args, env, from] of [
+    [[], { HOLDFAST_CACERT: "/nope" }, "HOLDFAST_CACERT"],
+    [["-ca-cert", "/nope"], {}, "-ca-cert"],
+  ] as const) {
+    const { code, stderr } = await cli(secure, ["status", ...args], { env });
+    assert.equal(code, 2);
+    assert.ok(
+      stderr.includes(`Error: ${from}: cannot read /nope: there is no such file\nNext: `),
+      stderr,
+    );
+  }
+  const token = await cli(server.address, ["unwrap", "nosuch"]);
+  assert.equal(token.code, 2);
+  assert.match(token.stderr, /no such file\nNext: a token is no argument: run `holdfast unwrap`/);
+});
+
+test("credentials of a role that is not there are not found, and the roles are named", async () => {
+  for (const [path, roles] of [
+    ["clouda/creds/nosuch", "clouda/roles"],
+    ["team/clouda/static-creds/nosuch", "team/clouda/static-roles"],
+  ] as const) {
+    const headers = { "X-Service-Error": "creds_role_unknown" };
+    server.instead.set(`GET ${path}`, { status: 400, headers, body: { errors: ["unknown role"] } });
+    const { code, stderr } = await cli(server.address, ["read", path]);
+    server.instead.delete(`GET ${path}`);
+    assert.equal(code, 3);
+    assert.ok(stderr.includes(`Next: \`holdfast list ${roles}\` shows the roles`), stderr);
+  }
+});
+
+test("a command that other servers have is answered with what there is", async () => {
+  const { code, stderr } = await cli(server.address, ["plugin", "list"]);
+  assert.equal(code, 2);
+  assert.match(stderr, /engines come with the server.*\nNext: see `holdfast secrets enable -help`/);
+});
+
+test("a refused program is tried out with its kind", async () => {
+  const errors = ["failed to parse policy: line 1"];
+  server.instead.set("POST sys/policies/rgp/p", { status: 400, body: { errors } });
+  const args = ["write", "-force", "sys/policies/rgp/p"];
+  assert.match((await cli(server.address, args)).stderr, /`holdfast policy test -type rgp FILE`/);
+  server.instead.delete("POST sys/policies/rgp/p");
+});

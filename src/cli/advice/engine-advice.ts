@@ -6,6 +6,7 @@ import type { ApiError } from "@holdfast/client/api-error";
 export function onEngineRefusal(error: ApiError, command: string): string | null {
   const { path } = error;
   if (path.startsWith("sys/wrapping/")) return onWrapping(error);
+  if (error.code === "creds_role_unknown") return onUnknownRole(path);
   if (path.startsWith("sys/leases")) return onLease(error);
   if (/^sys\/(mounts|auth|remount)\b/.test(path)) return onMount(error);
   if (command === "login" && path.startsWith("auth/")) return onLogin(error);
@@ -19,6 +20,11 @@ export function onEngineRefusal(error: ApiError, command: string): string | null
     return `\`holdfast kv patch ${path.replace("/data/", "/")}\` takes the members as they are`;
   }
   return null;
+}
+
+function onUnknownRole(path: string): string {
+  const [, mount = path, kept = ""] = /^(.+?)\/(static-)?[^/]+\/[^/]+$/.exec(decodeURI(path)) ?? [];
+  return `\`holdfast list ${mount}/${kept}roles\` shows the roles`;
 }
 
 function onWrapping(error: ApiError): string | null {

@@ -24,7 +24,7 @@ export function onPolicyRefusal(error: ApiError): string | null {
     return "choose another name: tokens carry ACL policies and RGPs by their bare names";
   }
   if (message.startsWith("failed to parse policy: ")) {
-    return "correct the document; `holdfast policy test FILE` looks at it without a server";
+    return `correct the document; \`holdfast policy test${type} FILE\` looks at it without a server`;
   }
   return null;
 }

@@ -6,6 +6,7 @@ import { MINUTE } from "@holdfast/shared/text/duration";
 import { isUuid } from "@holdfast/shared/text/uuid";
 import * as wrapping from "@holdfast/client/api/wrapping";
 import type { Client } from "@holdfast/client/client";
+import { Failure } from "@holdfast/shared/failure";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { showAnswer } from "../answer-view.ts";
 import { command, type Context } from "../command.ts";
@@ -107,6 +108,19 @@ const MAX_FILE = 64 * 1024;
 // Three parts of base64url: the form that another cluster can read.
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
+/** Whoever gives the token itself is told of a file that is not there. */
+function tokenIn(files: Context["files"], file: string): Secret<string> {
+  try {
+    return new Secret(files.text(file, MAX_FILE).trim());
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new UsageError(error.message, `a token is no argument: ${INSTEAD}`);
+  }
+}
+
+const INSTEAD =
+  "run `holdfast unwrap` and paste it, or give a file that holds it, or - for standard input";
+
 export async function wrappingToken(
   { prompt, files }: Pick<Context, "prompt" | "files">,
   from: string | undefined,
@@ -115,14 +129,11 @@ export async function wrappingToken(
   if (isUuid(text) || (JWT.test(text) && text.length > 100)) {
     throw new UsageError(
       "a wrapping token is not taken from the command line: others could see and use it first",
-      "run `holdfast unwrap` and paste it, or give a file that holds it, or - for standard input",
+      INSTEAD,
     );
   }
   if (from === "-") return prompt.piped("wrapping token");
-  const token =
-    from === undefined
-      ? await prompt.secret("Wrapping token")
-      : new Secret(files.text(from, MAX_FILE).trim());
+  const token = from === undefined ? await prompt.secret("Wrapping token") : tokenIn(files, from);
   if (token === null || token.reveal() === "") throw new UsageError("no wrapping token was given");
   return token;
 }

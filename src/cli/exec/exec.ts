@@ -43,7 +43,7 @@ export const exec = command({
     kv: flag
       .string("Key/value secret whose members it gets, instead of PATH", "PATH", "kv")
       .repeated(),
-    prefix: flag.string("With -kv: stands in front of every name"),
+    prefix: flag.string("With -kv: stands in front of every name; - and . become _"),
   },
   args: {
     path: argument.optional("Path that gives the credentials; none with -kv", { words: "paths" }),
@@ -55,6 +55,9 @@ export const exec = command({
       throw new UsageError("-env and -param go with PATH, and not with -kv");
     }
     if (!fromKv && prefix !== undefined) throw new UsageError("-prefix goes with -kv");
+    if (!/^(?:[a-z_][\w.-]*)?$/i.test(prefix ?? "")) {
+      throw new UsageError("-prefix takes letters, digits, _, - and ., and begins with no digit");
+    }
     if (!fromKv && (path === undefined || path === "")) {
       throw new UsageError("PATH is missing: what gives the credentials, or -kv SECRET", USAGE);
     }
