@@ -9,7 +9,7 @@ import { invariant } from "@holdfast/shared/invariant";
 import type { Secret } from "@holdfast/shared/secret";
 import type { Random } from "@holdfast/shared/world";
 import * as failures from "./failures.ts";
-import { FairLine } from "./fair-line.ts";
+import { FairLine } from "@holdfast/shared/fair-line";
 
 /** N, r and p of scrypt. */
 export interface PasswordCost {

@@ -1,16 +1,17 @@
 // One record on its way to all devices at once: taken as soon as one has it, lost when none is left.
 
-import { auditFailed } from "./failures.ts";
+import { auditBusy, auditFailed } from "./failures.ts";
 
 export class Attempt {
   readonly #settled = Promise.withResolvers<void>();
-  readonly #lost: () => void;
+  readonly #lost: (full: boolean) => void;
   #left: number;
   #taken = false;
+  #full = false; // a device that works has no room for it
   #onTaken: (() => void)[] | null = null;
 
   /** `lost` is called before the refusal. */
-  constructor(devices: number, lost: () => void = () => {}) {
+  constructor(devices: number, lost: (full: boolean) => void = () => {}) {
     this.#left = devices;
     this.#lost = lost;
     if (devices === 0) this.#refuse();
@@ -31,12 +32,18 @@ export class Attempt {
     (this.#onTaken ??= []).push(call);
   }
 
+  /** A device has too much to do: whoever comes again may find room. */
+  refused(): void {
+    this.#full = true;
+    this.failed();
+  }
+
   failed(): void {
     if (--this.#left === 0 && !this.#taken) this.#refuse();
   }
 
   #refuse(): void {
-    this.#lost();
-    this.#settled.reject(auditFailed());
+    this.#lost(this.#full);
+    this.#settled.reject(this.#full ? auditBusy() : auditFailed());
   }
 }

@@ -168,7 +168,7 @@ export class Audit {
     write: (device: Device, attempt: Attempt) => void,
   ): Promise<void> {
     const devices = this.#set.active;
-    const attempt = new Attempt(devices.length, () => this.#tellLoss(request.id));
+    const attempt = new Attempt(devices.length, (full) => this.#tellLoss(request.id, full));
     for (const device of devices) {
       try {
         write(device, attempt);
@@ -251,11 +251,12 @@ export class Audit {
     this.#parts.metrics.healthy(healthy.length);
   }
 
-  #tellLoss(requestId: string): void {
+  #tellLoss(requestId: string, full: boolean): void {
     this.#lostRecords++;
     const now = this.#parts.clock.elapsed();
     if (this.#lossLogged !== null && now - this.#lossLogged < LOG_PERIOD) return;
-    this.#log.error("no audit device took a record: requests are refused", {
+    const why = full ? "no audit device had room for a record" : "no audit device took a record";
+    this.#log.error(`${why}: requests are refused`, {
       request_id: requestId,
       records: this.#lostRecords,
     });

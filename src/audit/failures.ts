@@ -13,6 +13,15 @@ export function auditFailed(): Failure {
 }
 
 /**
+ * @code audit-busy More requests wait for their audit record than there is room for.
+ * @remedy Try again in a moment; if it stays so, look at how fast the disk of the device is.
+ */
+export function auditBusy(): Failure {
+  const message = "too many requests wait for their audit record; try again";
+  return new Failure("unavailable", "audit-busy", message, { retryAfter: 1 });
+}
+
+/**
  * The node seals again. The reasons name places of this machine, and so are the cause: for the log, and
  * for callers on it.
  * @code audit-no-device Audit devices are configured and none of them can be opened, so the server

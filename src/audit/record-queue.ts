@@ -4,7 +4,6 @@
 
 import { describe } from "@holdfast/shared/failure";
 import type { Log } from "@holdfast/shared/log";
-import type { Nanos } from "@holdfast/shared/world";
 import type { Attempt } from "./attempt.ts";
 
 const MAX_RECORDS = 16_384;
@@ -21,12 +20,10 @@ export interface QueueOptions {
 
 export interface Entry {
   readonly record: string;
-  readonly due: Nanos;
   attempt: Attempt | null; // null once it was told
 }
 
 interface Unmade {
-  readonly due: Nanos;
   make: () => string;
   attempt: Attempt | null; // as above
 }
@@ -46,15 +43,15 @@ export class RecordQueue {
   }
 
   /** False when it was refused, and told so. Throws what `make` throws. */
-  add(make: () => string, due: Nanos, attempt: Attempt): boolean {
+  add(make: () => string, attempt: Attempt): boolean {
     if (this.length >= MAX_RECORDS) {
-      attempt.failed();
+      attempt.refused();
       return false;
     }
     if (this.#line.length === 0 && this.#bytes < this.#options.maxBytes) {
-      return this.#put(make(), due, attempt);
+      return this.#put(make(), attempt);
     }
-    const unmade: Unmade = { due, make, attempt };
+    const unmade: Unmade = { make, attempt };
     this.#line.push(unmade);
     // Nobody waits for it here any more: holding on to what was answered is what has no bound.
     attempt.whenTaken(() => tellFailed(unmade));
@@ -82,10 +79,10 @@ export class RecordQueue {
   letIn(): void {
     let count = 0;
     while (count < this.#line.length && this.#bytes < this.#options.maxBytes) {
-      const { make, due, attempt } = this.#line[count++]!;
+      const { make, attempt } = this.#line[count++]!;
       if (attempt === null) continue;
       try {
-        this.#put(make(), due, attempt);
+        this.#put(make(), attempt);
       } catch (error) {
         attempt.failed();
         const { device, log } = this.#options;
@@ -93,11 +90,6 @@ export class RecordQueue {
       }
     }
     if (count > 0) this.#line = this.#line.slice(count);
-  }
-
-  /** Whoever has waited long enough is told so. Gives when the next one will have; null: nobody. */
-  failDue(now: Nanos): Nanos | null {
-    return failedBefore(this.#made, now) ?? failedBefore(this.#line, now);
   }
 
   failAll(): void {
@@ -108,24 +100,15 @@ export class RecordQueue {
     this.#line = [];
   }
 
-  #put(record: string, due: Nanos, attempt: Attempt): boolean {
+  #put(record: string, attempt: Attempt): boolean {
     if (record.length > this.#options.maxRecordBytes) {
       attempt.failed();
       return false;
     }
-    this.#made.push({ record, due, attempt });
+    this.#made.push({ record, attempt });
     this.#bytes += record.length;
     return true;
   }
-}
-
-/** The same for any part of them, in their order. */
-export function failedBefore(some: readonly (Entry | Unmade)[], now: Nanos): Nanos | null {
-  for (const entry of some) {
-    if (entry.due > now) return entry.due;
-    tellFailed(entry);
-  }
-  return null;
 }
 
 function nothing(): string {

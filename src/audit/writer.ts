@@ -1,6 +1,7 @@
 // The way of records into one device. Those that come while a write is under way go out together in the
-// next one; a record waits no longer than the device's time-out. A device that failed or hangs refuses
-// at once instead of collecting records, and is tried again by itself.
+// next one. A device hangs when a write takes longer than its time-out: how long a record waited for its turn
+// before says how much there is to do, and nothing of the device. One that failed or hangs refuses at once
+// instead of collecting records, and is tried again by itself.
 
 import { SECOND } from "@holdfast/shared/text/duration";
 import { describe, OwnError } from "@holdfast/shared/failure";
@@ -8,7 +9,7 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Timer, Timers } from "@holdfast/shared/world";
 import type { Attempt } from "./attempt.ts";
 import type { Sink, SinkSource } from "./devices/sink.ts";
-import { type Entry, failedBefore, RecordQueue, tellFailed } from "./record-queue.ts";
+import { type Entry, RecordQueue, tellFailed } from "./record-queue.ts";
 
 const FIRST_RETRY: Nanos = SECOND;
 const LAST_RETRY: Nanos = 5n * SECOND; // space was freed, the peer is back: noticed within this
@@ -23,7 +24,7 @@ export interface WriterOptions {
   /** Named in the log, where the refusals of files only tell the rule. */
   readonly file?: string;
   readonly source: SinkSource;
-  /** For a record to be taken, and for the device to open. */
+  /** For a write, and for the device to open. */
   readonly timeout: Nanos;
   /** Of records that wait. Default 16 MiB. */
   readonly maxQueuedBytes?: number;
@@ -98,9 +99,8 @@ export class Writer {
       attempt.failed();
       return;
     }
-    const { clock, timeout } = this.#options;
-    if (!this.#queue.add(make, clock.elapsed() + timeout, attempt)) return;
-    if (this.#watchdog === null) this.#watch(timeout);
+    if (!this.#queue.add(make, attempt)) return;
+    if (this.#watchdog === null) this.#watch(this.#options.timeout);
     this.#pumping ??= this.#pump();
   }
 
@@ -262,18 +262,17 @@ export class Writer {
     return promise;
   }
 
-  /** One timer for all records: it looks at the oldest, and at the write that is under way. */
+  /** One timer for all writes: it looks at the one that is under way. */
   #watch(delay: Nanos): void {
     const { timers, clock, timeout } = this.#options;
     this.#watchdog = timers.after(delay, () => {
       this.#watchdog = null;
       const now = clock.elapsed();
-      const late = this.#underWay.length > 0 ? this.#began + timeout : null;
+      const late = this.#underWay.length > 0 ? this.#began + timeout : now + timeout;
       // A device that gets on, however slowly, is not one that hangs.
-      if (late !== null && late <= now) this.#hangs();
+      if (late <= now) this.#hangs();
       if (this.#overdue || this.pending === 0) return;
-      const due = failedBefore(this.#underWay, now) ?? this.#queue.failDue(now) ?? now + timeout;
-      this.#watch((late !== null && late < due ? late : due) - now);
+      this.#watch(late - now);
     });
   }
 

@@ -15,7 +15,7 @@ export function inAclWords(
 ): Failure {
   const { code, retryAfter, headers } = failure;
   // Words with underscores are the room's own; a record that failed is told as everywhere.
-  if (code.includes("_") || code === "audit-failed") return failure;
+  if (code.includes("_") || code.startsWith("audit-")) return failure;
   const more = { cause: failure, headers, ...(retryAfter === null ? {} : { retryAfter }) };
   switch (code) {
     case "missing-token":

@@ -205,6 +205,15 @@ export function folderNamed(text: string): Failure {
 }
 
 /**
+ * @code large-waiting Too many large bodies and answers of this address wait for their turn.
+ * @remedy Try again in a moment, with fewer of them at a time.
+ */
+export function largeWaiting(): Failure {
+  const message = "too many large bodies and answers wait for their turn; try again";
+  return new Failure("unavailable", "large-waiting", message, { retryAfter: 1 });
+}
+
+/**
  * @code permission_denied The token may not do this.
  * @remedy Ask for a policy that allows it; `holdfast policy why` shows which rule decides.
  */

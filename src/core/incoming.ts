@@ -45,9 +45,9 @@ export interface Incoming {
   body(limit: number): Promise<Uint8Array>;
   /** The body as it comes, for endpoints that declare so. */
   stream(rules: BodyStreamRules): BodyStream;
-  /** Asks for room for so many bytes of an answer until it is sent; false when there is none. Default: there
-   *  is always. */
-  hold?(bytes: number): boolean;
+  /** Asks for room for so many bytes of an answer until it is sent. Throws a Failure where there is none.
+   *  Default: there is always. */
+  hold?(bytes: number): void;
   /** Overwrites the body, and what it came in: nobody looks at it again. */
   wipe(): void;
 }

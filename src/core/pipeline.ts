@@ -3,6 +3,7 @@
 
 import { EMPTY, text } from "@holdfast/shared/bytes";
 import { describe, Failure } from "@holdfast/shared/failure";
+import { FairLine } from "@holdfast/shared/fair-line";
 import { invariant } from "@holdfast/shared/invariant";
 import { readJson, readLargeJson } from "@holdfast/shared/json/json-reader";
 import type { Instant } from "@holdfast/shared/world";
@@ -46,6 +47,11 @@ const MAX_OPEN_BODY = 64 * 1024;
 /** Members and elements of an answer from which on they get it there. */
 const MANY = 1000;
 
+/** Bytes from which on masking, recording and encoding take long enough that callers take turns. */
+const TAKES_TURNS = 64 * 1024;
+/** Two, so that one is masked while the other is written; and of an address one, so that others find a place. */
+const TURNS = { atOnce: 2, atOncePerAddress: 1, waiting: 4096, waitingPerAddress: 1024 };
+
 /** How often a write is judged by what is there, where others change that meanwhile. */
 const MAX_TRIES = 3;
 
@@ -54,6 +60,7 @@ export class Pipeline implements Core {
   readonly routing: Routing;
   readonly #finding: Finding;
   readonly #recording: Recording;
+  readonly #line = new FairLine(TURNS, failures.largeWaiting);
   readonly #asking: ConstructorParameters<typeof HandlerContext>[1];
   readonly #again = (state: RequestState, context: RequestContext) =>
     this.#govern(state, context, this.#parts.clock.now());
@@ -124,7 +131,9 @@ export class Pipeline implements Core {
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
     this.#admitWrapping(state, context, endpoint);
-    await this.#recording.request(state, endpoint);
+    if (state.bytes > TAKES_TURNS) {
+      await this.#inTurn(state, () => this.#recording.request(state, endpoint));
+    } else await this.#recording.request(state, endpoint);
     if (large) await this.#parts.timers.turn();
     if (endpoint === null) return help(state);
     const { input, warnings } = readInput(state);
@@ -134,12 +143,26 @@ export class Pipeline implements Core {
       ? endpoint.run(input, context)
       : this.#runAsJudged(state, context, input));
     const answered = withWarnings(passed(state, result), advice);
-    const largeAnswer = isLarge(answered.data);
-    if (largeAnswer) await this.#parts.timers.turn(); // making, recording and sending it are three steps
+    const bytes = isLarge(answered.data) ? weightOf(answered.data) : 0;
+    if (bytes > 0) {
+      state.incoming.hold?.(bytes);
+      await this.#parts.timers.turn(); // making, recording and sending it are three steps
+    }
     const reply = await this.#settle(state, context, answered); // lease or token; wrapping
-    await this.#recording.response(state, reply);
-    if (largeAnswer) await this.#parts.timers.turn();
+    if (bytes > TAKES_TURNS) {
+      await this.#inTurn(state, () => this.#recording.response(state, reply));
+    } else await this.#recording.response(state, reply);
+    if (bytes > 0) await this.#parts.timers.turn();
     return reply;
+  }
+
+  /** Addresses take turns with what is long to mask and record: a thousand of one are between nobody else's.
+   *  What is small does not wait for it, neither here nor behind many such records at the devices. */
+  #inTurn({ incoming }: RequestState, work: () => Promise<void>): Promise<void> {
+    return this.#line.run(incoming.remote.address, async () => {
+      await this.#parts.timers.turn(); // those that wait for the event loop first
+      await work();
+    });
   }
 
   /** Whether a write creates or updates is looked at when it is judged. Where the handler finds it otherwise it
@@ -410,6 +433,20 @@ function isLarge(value: unknown, seen = { parts: 0 }): boolean {
     if (++seen.parts > MANY || isLarge((value as Record<string, unknown>)[name], seen)) return true;
   }
   return false;
+}
+
+/** About as many bytes as it has when it is sent. */
+function weightOf(value: unknown): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null || value instanceof StreamBody) return 8;
+  let sum = 2;
+  if (Array.isArray(value)) for (const element of value) sum += weightOf(element) + 1;
+  else {
+    for (const name in value) {
+      sum += name.length + 4 + weightOf((value as Record<string, unknown>)[name]);
+    }
+  }
+  return sum;
 }
 
 /** What clients with typed nothings send for no body at all. */

@@ -13,6 +13,9 @@ import { isPublic } from "./need.ts";
 import type { RequestState } from "./request-state.ts";
 import type { PipelineParts } from "./seams.ts";
 
+/** What says that there is no record cannot have one. */
+const UNRECORDED: ReadonlySet<string> = new Set(["audit-failed", "audit-busy"]);
+
 export class Recording {
   readonly #parts: PipelineParts;
 
@@ -66,7 +69,7 @@ export class Recording {
     const { audit, quotas } = this.#parts;
     const failure = this.#failureOf(state, error);
     state.headers = { ...state.headers, ...allowed(state, failure), ...failure.headers };
-    if (failure.code === "audit-failed" || !this.#isRecorded(state, state.endpoint)) {
+    if (UNRECORDED.has(failure.code) || !this.#isRecorded(state, state.endpoint)) {
       return failure;
     }
     // What was recorded when it came in has its second record too.

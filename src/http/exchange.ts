@@ -7,6 +7,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
 import type { BodyStream, BodyStreamRules, StreamBody } from "@holdfast/shared/endpoint/stream";
+import { memoryFull } from "./failures.ts";
 import type { HeldBytes } from "./held-bytes.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { readJsonBody } from "./request/body.ts";
@@ -151,7 +152,7 @@ export class Exchange implements Incoming {
         this.bodySince = this.#now();
         this.wire.inviteBody();
       }
-      const hold = (bytes: number) => this.hold(bytes);
+      const hold = (bytes: number) => this.#takeRoom(bytes);
       const source = { stream: this.#stream, verb, contentType, hasBody, length, hold };
       const whole = readJsonBody(source, Math.min(limit, this.listener.maxBody));
       this.#body = whole.then((bytes) => this.#large.inTurn(bytes));
@@ -159,7 +160,11 @@ export class Exchange implements Incoming {
     return this.#body;
   }
 
-  hold(bytes: number): boolean {
+  hold(bytes: number): void {
+    if (!this.#takeRoom(bytes)) throw memoryFull();
+  }
+
+  #takeRoom(bytes: number): boolean {
     if (!this.#memory.take(this.remote.address, bytes, this.#limits)) return false;
     this.#held += bytes;
     return true;

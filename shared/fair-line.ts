@@ -2,7 +2,7 @@
 // one, the lines take turns, and no address has all the places: whoever sends a thousand requests waits behind
 // itself, and whoever sends one finds a place free or is next.
 
-import { clientOf } from "@holdfast/shared/text/client-address";
+import { clientOf } from "./text/client-address.ts";
 
 export interface LineLimits {
   readonly atOnce: number;

@@ -1,0 +1,104 @@
+// Threats N, T-N03 where large answers and bodies are what is flooded: of an address one at a time is masked and
+// recorded, others take their turns, and small requests pass by. Through HTTP; the records of large ones are held
+// back in this test, so that it sees who is at it and in which order.
+
+import assert from "node:assert/strict";
+import { Agent } from "node:http";
+import test from "node:test";
+import type { AuditedAnswer, AuditedRequest } from "../../../src/endpoint/audited.ts";
+import type { Answer } from "../../support/http-client.ts";
+import { until } from "../../support/until.ts";
+import { scene } from "../scene.ts";
+
+const FLOOD = 12;
+const SECRET = "x".repeat(100_000);
+
+interface After {
+  after(call: () => Promise<void> | void): void;
+}
+
+interface Held {
+  readonly address: string;
+  readonly release: () => void;
+}
+
+async function turnStage(t: After) {
+  const stage = await scene(t, { listener: { forwardedForFrom: ["127.0.0.1"] } });
+  await stage.audit();
+  await stage.must("POST", "/v1/sys/mounts/kv", {
+    body: { type: "kv", options: { version: "2" } },
+  });
+  for (const [name, value] of Object.entries({ large: SECRET, small: "1" })) {
+    await stage.must("POST", `/v1/kv/data/${name}`, { body: { data: { value } } });
+  }
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 * FLOOD });
+  t.after(() => agent.destroy());
+  const held: Held[] = [];
+  const hold = ({ remote }: AuditedRequest) =>
+    new Promise<void>((resolve) => held.push({ address: remote.address, release: resolve }));
+  const { audit } = stage.server.server;
+  const request = audit.request.bind(audit);
+  const response = audit.response.bind(audit);
+  audit.request = async (audited: AuditedRequest, error: string) => {
+    if (isLarge(audited.data)) await hold(audited);
+    return request(audited, error);
+  };
+  audit.response = async (audited: AuditedRequest, answer: AuditedAnswer) => {
+    if (isLarge(answer.data)) await hold(audited);
+    return response(audited, answer);
+  };
+  const from = (address: string, method: string, path: string, body?: object): Promise<Answer> =>
+    stage.server.call(method, path, {
+      agent,
+      token: stage.root,
+      headers: { "X-Forwarded-For": address },
+      ...(body === undefined ? {} : { body }),
+    });
+  return { from, held };
+}
+
+function isLarge(data: unknown): boolean {
+  return data !== undefined && JSON.stringify(data).length > SECRET.length;
+}
+
+/** Lets one after the other go, with a small request between. Gives whose it was, and how many were at it. */
+async function letGo(
+  count: number,
+  held: Held[],
+  between: () => Promise<Answer>,
+): Promise<{ readonly order: string[]; readonly max: number }> {
+  const order: string[] = [];
+  let max = 0;
+  while (order.length < count) {
+    await until(() => held.length > 0);
+    assert.equal((await between()).status, 200, "what is small passes by");
+    max = Math.max(max, held.length);
+    const next = held.shift();
+    order.push(next?.address ?? "");
+    next?.release();
+  }
+  return { order, max };
+}
+
+for (const [what, method, body] of [
+  ["answers", "GET", undefined],
+  ["bodies", "POST", { data: { value: SECRET } }],
+] as const) {
+  test(`T-N03: large ${what} of an address are recorded one at a time, and addresses take turns`, async (t) => {
+    const { from, held } = await turnStage(t);
+    const small = () => from("192.0.2.3", "GET", "/v1/kv/data/small");
+    const large = (address: string) => from(address, method, "/v1/kv/data/large", body);
+    const flood = Array.from({ length: FLOOD }, () => large("192.0.2.1"));
+    const alone = await letGo(2, held, small);
+    assert.equal(alone.max, 1, "of one address one is at it");
+    const other = Array.from({ length: 2 }, () => large("192.0.2.2"));
+    await until(() => held.some(({ address }) => address === "192.0.2.2"));
+    const rest = await letGo(FLOOD, held, small); // what is left of the flood, and the other two
+    assert.ok(rest.max <= 2, `${rest.max} at a time`);
+    const last = rest.order.lastIndexOf("192.0.2.2");
+    assert.ok(last <= 5, `the other address came to its end at ${last}: ${rest.order.join(" ")}`);
+    for (const { status, text } of await Promise.all([...flood, ...other])) {
+      assert.equal(status, 200, text.slice(0, 200));
+    }
+  });
+}
