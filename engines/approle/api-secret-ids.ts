@@ -26,18 +26,18 @@ const terms = {
       "An object of strings, or the JSON text of one: noted on tokens. Policies build on it only " +
         "where it was written with sudo on this path.",
     )
-    .optional(),
+    .optionalUnlessEmpty(),
   ranges: wire
     .body("cidr_list")
     .list("Addresses and ranges from which it is good, within those of the role.", {
       max: 256,
       show: rangeForm,
     })
-    .optional(),
+    .optionalUnlessEmpty(),
   tokenRanges: wire
     .body("token_bound_cidrs")
     .list("Where its tokens are good, within what the role says.", { max: 256, show: rangeForm })
-    .optional(),
+    .optionalUnlessEmpty(),
   uses: wire
     .body("num_uses")
     .integer("How many logins it is good for; 0: any number.", { min: 0, max: MAX_USES })

@@ -170,9 +170,11 @@ export class WireField<T> implements Field<T> {
     const missing = (input: JsonValue | undefined) =>
       input === undefined || input === null || (unlessEmpty && isEmpty(this.#kind.convert(input)));
     const read = (input: JsonValue | undefined) => (missing(input) ? value : this.read(input));
-    const canonical = unlessEmpty
-      ? (input: JsonValue) => (missing(input) ? null : field.canonical?.(input))
-      : field.canonical;
+    // A text that has no other form is compared as it was sent.
+    const canonical =
+      unlessEmpty && field.canonical !== undefined
+        ? (input: JsonValue) => (missing(input) ? null : field.canonical?.(input))
+        : field.canonical;
     return { ...field, canonical, required: false, schema, read };
   }
 }
@@ -180,7 +182,7 @@ export class WireField<T> implements Field<T> {
 /** What says nothing. False is a choice. */
 function isEmpty(value: unknown): boolean {
   if (value === "" || value === 0 || value === 0n) return true;
-  return Array.isArray(value) && value.length === 0;
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 /** The members of a field, which may be those of a class: to make another of. */

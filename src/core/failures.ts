@@ -90,6 +90,16 @@ export class ChangedMeanwhile extends Failure {
 }
 
 /**
+ * @code last-use The token's last use would get credentials that end with it, at once.
+ * @remedy Use a token with two uses left at least, or one without a number.
+ */
+export function lastUse(): Failure {
+  const message =
+    "this is the last use of the token: what is leased to it would be revoked at once, so nothing was made";
+  return new Failure("invalid", "last-use", message);
+}
+
+/**
  * By RGPs and EGPs. The text says which and why; records and the log name it in short.
  * @code policy-denied A governing policy (RGP or EGP) denied the request.
  * @remedy Read in the text which policy and rule it was; change the request, or ask its owner.

@@ -110,13 +110,17 @@ export class Pipeline implements Core {
 
   async #pass(state: RequestState, entry: RunningRequest): Promise<Reply> {
     this.#finding.find(state); // canonical path, namespace, endpoint
-    if (state.mount !== null) entry.mount = state.mount.uuid;
     this.#answersNow(state); // sealed, not initialised, disaster-recovery secondary
     this.#place(state); // active node or standby
     this.#count(state); // rate quotas
+    state.asOf = this.#parts.node.sealed ? 0n : this.#parts.node.index;
     this.#identify(state); // token: refused before a byte of the body is waited for
+    entry.waits = true;
     const body = await this.#receiveBody(state);
-    if (body !== null) this.#identifyAgain(state);
+    entry.waits = false;
+    if (body !== null) this.#lookAgain(state);
+    // One that waits for its body has begun nothing: a mount that goes does not wait for it.
+    if (state.mount !== null) entry.mount = state.mount.uuid;
     if (state.caller?.counted === true) await this.#takeUse(state, state.caller);
     if (body !== null) await this.#readBody(state, body); // JSON, within its limits
     const large = state.bytes > LARGE;
@@ -126,7 +130,7 @@ export class Pipeline implements Core {
     // Rights that are worked out already are not waited for: that is nearly every request.
     state.decision = decided instanceof Promise ? await decided : decided;
     authorise(state); // ACL
-    const governed = this.#govern(state, context, state.time); // RGP, EGP
+    const governed = this.#govern(state, context, state.complete); // RGP, EGP
     if (governed !== null) await governed;
     const endpoint = chosen(state);
     entry.endpoint = endpoint?.name ?? "help";
@@ -138,7 +142,7 @@ export class Pipeline implements Core {
     if (endpoint === null) return help(state);
     const { input, warnings } = readInput(state);
     const advice = advised(state, warnings);
-    if (endpoint.issues) this.#parts.leases.admit(context); // lease-count quotas
+    if (endpoint.issues) this.#admitLease(state, context);
     const result = await (endpoint.exists === null
       ? endpoint.run(input, context)
       : this.#runAsJudged(state, context, input));
@@ -185,6 +189,12 @@ export class Pipeline implements Core {
       await this.#govern(state, context, this.#parts.clock.now());
       this.#recording.judgedAgain(state);
     }
+  }
+
+  /** Of a token that ends with this request nothing would be left of a lease but the answer. */
+  #admitLease({ spent }: RequestState, context: RequestContext): void {
+    if (spent !== null) throw failures.lastUse();
+    this.#parts.leases.admit(context); // lease-count quotas
   }
 
   #answersNow(state: RequestState): void {
@@ -255,17 +265,29 @@ export class Pipeline implements Core {
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
     state.caller = caller;
-    state.identified = this.#parts.node.index;
   }
 
-  /** A body may take half a minute: whoever was revoked, ran out or lost a policy meanwhile has not got there
-   *  first. Nothing is looked up where nothing can have changed, which is nearly every request. */
-  #identifyAgain(state: RequestState): void {
-    const { caller } = state;
-    if (caller === null) return;
+  /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost
+   *  a policy meanwhile has not got there first; a mount may have gone, a namespace too, and the node may have
+   *  sealed. Nothing is looked up where nothing can have changed, which is nearly every request. */
+  #lookAgain(state: RequestState): void {
+    const { caller, endpoint } = state;
     const { node, clock } = this.#parts;
-    const unchanged = !node.sealed && node.index === state.identified;
-    if (unchanged && (caller.expires === null || clock.now() < caller.expires)) return;
+    state.complete = clock.now();
+    const unchanged = !node.sealed && node.index === state.asOf;
+    if (
+      unchanged &&
+      (caller === null || caller.expires === null || state.complete < caller.expires)
+    ) {
+      return;
+    }
+    state.asOf = node.sealed ? 0n : node.index;
+    this.#finding.find(state);
+    this.#answersNow(state);
+    this.#place(state);
+    // What takes its body in another way is not what this was sent to.
+    if (state.endpoint !== endpoint && state.endpoint !== null)
+      throw new failures.ChangedMeanwhile(true);
     state.caller = null;
     this.#identify(state);
   }

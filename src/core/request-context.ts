@@ -51,6 +51,7 @@ export class HandlerContext implements RequestContext {
   readonly #parts: Parts;
   readonly #entry: RunningRequest;
   readonly #judge: JudgeAgain;
+  #gone = false; // the caller was revoked while the request ran
 
   constructor(state: RequestState, parts: Parts, entry: RunningRequest, judge: JudgeAgain) {
     this.#state = state;
@@ -94,7 +95,8 @@ export class HandlerContext implements RequestContext {
     path: string,
     data: JsonObject = {},
   ): Promise<boolean> {
-    const { caller, namespace: base } = this.#state;
+    const { namespace: base } = this.#state;
+    const caller = this.#callerNow();
     if (caller === null || base === null) return false;
     const { decisions, governance, clock } = this.#parts;
     const { namespace, place, home, route } = this.#at(base, path);
@@ -114,7 +116,8 @@ export class HandlerContext implements RequestContext {
   }
 
   async mightEver(capability: Exclude<Capability, "sudo">, path: string): Promise<boolean> {
-    const { caller, namespace: base } = this.#state;
+    const { namespace: base } = this.#state;
+    const caller = this.#callerNow();
     if (caller === null || base === null) return false;
     if (caller.type === "management") return true;
     const { namespace, place } = this.#at(base, path);
@@ -192,6 +195,21 @@ export class HandlerContext implements RequestContext {
     await judged;
     const now = this.#current();
     return now === null || now === before ? now : this.recheck();
+  }
+
+  /** What a long request asks on its way is asked of its caller as of then: one who was revoked meanwhile has
+   *  no right any more. The last use of a token is under way, and the token cannot be found again. */
+  #callerNow(): Caller | null {
+    const state = this.#state;
+    const { node } = this.#parts;
+    if (this.#gone) return null;
+    const known = state.spent !== null || node.sealed || node.index === state.asOf;
+    if (state.caller === null || known) return state.caller;
+    state.asOf = node.index;
+    const current = this.#current();
+    this.#gone = current === null;
+    if (current !== null) state.caller = current; // else the record still names who it was
+    return current;
   }
 
   #current(): Caller | null {

@@ -32,6 +32,8 @@ const NO_ROUTE: Route = { methods: new Map(), segments: [], values: [] };
 export class RequestState {
   readonly incoming: Incoming;
   readonly time: Instant;
+  /** When all of it was there, body included: what programs take for now. */
+  complete: Instant;
   /** Relative to the namespace; null while, and where, it is not canonical. */
   path: CanonicalPath | null = null;
   query: Query = NO_QUERY;
@@ -52,8 +54,8 @@ export class RequestState {
   /** It belongs to another node, which decides everything about it. */
   elsewhere = false;
   caller: Caller | null = null;
-  /** The store's index when the caller was looked up. */
-  identified = 0n;
+  /** The store's index when place and caller were looked up; 0 while sealed. */
+  asOf = 0n;
   /** The caller, where this request is the last that its token may make. */
   spent: Caller | null = null;
   body: JsonObject | null = null;
@@ -78,6 +80,7 @@ export class RequestState {
   constructor(incoming: Incoming, time: Instant) {
     this.incoming = incoming;
     this.time = time;
+    this.complete = time;
   }
 
   /** What the request holds for its endpoint, read once; null where there is none. Asked for first when

@@ -12,6 +12,8 @@ export interface RunningRequest {
   endpoint: string;
   /** Uuid of the mount that it goes to; empty for none. */
   mount: string;
+  /** It waits for its body, and has begun nothing. */
+  waits: boolean;
   readonly address: string;
 }
 
@@ -37,7 +39,8 @@ export class Running {
   }
 
   begin(id: string, verb: string, address: string): RunningRequest {
-    const request = { id, began: this.#clock.now(), verb, endpoint: "", mount: "", address };
+    const began = this.#clock.now();
+    const request = { id, began, verb, endpoint: "", mount: "", waits: false, address };
     this.#now.set(request, null);
     return request;
   }
@@ -45,7 +48,7 @@ export class Running {
   end(request: RunningRequest): void {
     this.#now.delete(request);
     for (const look of this.#looking) look();
-    if (this.#now.size > 0 || this.#waiting.length === 0) return;
+    if (this.#waiting.length === 0 || this.#busy() > 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const wake of waiting) wake();
@@ -67,14 +70,19 @@ export class Running {
     this.#looking.delete(look);
   }
 
-  /** Resolves when nothing runs, or when the time is over. Gives the number that still run. */
+  #busy(): number {
+    return this.#now.keys().reduce((sum, { waits }) => sum + (waits ? 0 : 1), 0);
+  }
+
+  /** Resolves when nothing runs, or when the time is over. Gives the number that still run. What waits for its
+   *  body is not waited for: it is judged when that is there, and finds the node sealed. */
   async drained(max: Nanos): Promise<number> {
-    if (this.#now.size === 0) return 0;
+    if (this.#busy() === 0) return 0;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
     const timer = this.#timers.after(max, resolve);
     await promise;
     timer.cancel();
-    return this.#now.size;
+    return this.#busy();
   }
 }

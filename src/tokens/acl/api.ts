@@ -23,6 +23,7 @@ import {
   stub,
   type TokenRecord,
 } from "./wire-record.ts";
+import { countedParent } from "./view-failures.ts";
 
 const endpoint = endpointsOf<AclTokens>();
 
@@ -117,8 +118,9 @@ export const tokensApi = [
     folderText: "Missing Token Accessor",
     input: { ...tokenFields, cas: query.cas, strict: query.strictPolicies, region },
     output: record,
-    handler: async (room, input, { namespace }) => {
+    handler: async (room, input, { namespace, caller }) => {
       room.checkRegion(input.region);
+      if (caller?.counted === true) throw countedParent();
       if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);
       const text = input.accessor ?? "";
       if (text !== "") return changed(room, namespace.id, text, input);
@@ -149,8 +151,9 @@ export const tokensApi = [
       region,
     },
     output: record,
-    handler: async (room, input, { namespace }) => {
+    handler: async (room, input, { namespace, caller }) => {
       room.checkRegion(input.region);
+      if (caller?.counted === true) throw countedParent(); // an accessor of nobody's is an upload
       const text = input.accessor ?? "";
       if (text.toLowerCase() !== input.path) throw accessorMismatch();
       if (input.strict) room.tokens.checkPolicies(namespace.id, input.policies);

@@ -65,3 +65,49 @@ test("T-A13: a program sees what is given, and an empty list of policies is none
   const answer = await server.call("POST", "/v1/auth/token/create", { token, body });
   assert.deepEqual(at(answer, "auth", "token_policies"), ["default"], answer.text);
 });
+
+test("T-A13: nor by an empty list of addresses or an empty object", async (t) => {
+  const stage = await scene(t);
+  await stage.must("POST", "/v1/sys/auth/approle", { body: { type: "approle" } });
+  await stage.must("POST", "/v1/auth/approle/role/r", { body: { token_policies: "default" } });
+  const path = "auth/approle/role/r/secret-id";
+  for (const [field, empty, full] of [
+    ["cidr_list", [[], ""], ["127.0.0.1/32"]],
+    ["token_bound_cidrs", [[], ""], ["127.0.0.1/32"]],
+    ["metadata", ["", {}, "{}"], { team: "a" }],
+  ] as const) {
+    const token = await stage.clientWith(
+      `path "${path}" { capabilities = ["update"] required_parameters = ["${field}"] }`,
+    );
+    const ask = (value: unknown) =>
+      stage.server.call("POST", `/v1/${path}`, { token, body: { [field]: value } });
+    for (const value of empty)
+      assert.equal((await ask(value)).status, 403, JSON.stringify([field, value]));
+    assert.equal((await ask(full)).status, 200, field);
+  }
+  const meta = await stage.clientWith(
+    'path "auth/token/create" { capabilities = ["create", "update"] required_parameters = ["meta"] }',
+  );
+  const create = (body: object) =>
+    stage.server.call("POST", "/v1/auth/token/create", { token: meta, body });
+  assert.equal((await create({ meta: {} })).status, 403);
+  assert.equal((await create({ meta: { a: "b" } })).status, 200);
+});
+
+test("a text with thousands of denied values is compared as it was sent", async (t) => {
+  const stage = await scene(t);
+  const names = Array.from({ length: 4200 }, (_, i) => `"n${i}"`).join(", ");
+  const token = await stage.clientWith(
+    `path "auth/token/create" { capabilities = ["update"] denied_parameters = { display_name = [${names}] } }`,
+  );
+  for (const [display_name, status] of [
+    ["ok", 200],
+    ["n4199", 403],
+  ] as const) {
+    const answer = await stage.server.call("POST", "/v1/auth/token/create", {
+      token,
+      body: { display_name },
+    });
+    assert.equal(answer.status, status, answer.text);
+  }
+});
