@@ -185,8 +185,10 @@ test("tidying is answered at once and goes on in the background", async (t) => {
 test("T-J04: the last use of a token ends the leases that it has got", async (t) => {
   const server = await engineServer(t);
   await server.counting();
-  const token = await server.client(grants("count/*", "read"), { num_uses: 1 });
+  const token = await server.client(grants("count/*", "read"), { num_uses: 2 });
   const { object, id } = await server.issue("count/creds/r", { token });
+  assert.equal(server.outside.has(object), true);
+  await server.ask("GET", "count/nothing", undefined, { token });
   await until(() => !server.outside.has(object));
   await until(async () => !(await server.isThere(id)));
 });
