@@ -326,7 +326,8 @@ export class Pipeline implements Core {
     // That a patch is one is said by its type, also where nothing is in it.
     const comes = incoming.hasBody || meant.method === "PATCH";
     const { maxBody } = incoming.listener;
-    const max = state.caller === null ? Math.min(maxBody, MAX_OPEN_BODY) : maxBody;
+    const open = state.caller === null && !takesKeys(endpoint);
+    const max = open ? Math.min(maxBody, MAX_OPEN_BODY) : maxBody;
     return comes ? incoming.body(max) : EMPTY;
   }
 
@@ -469,6 +470,11 @@ function weightOf(value: unknown): number {
     }
   }
   return sum;
+}
+
+/** Public keys of people, with all the signatures that others have put on them, are long. */
+function takesKeys({ fields }: Served): boolean {
+  return fields.some(({ field: { name } }) => /pgp_keys?$/.test(name));
 }
 
 /** What clients with typed nothings send for no body at all. */
