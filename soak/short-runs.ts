@@ -34,7 +34,8 @@ export const SHORT: Readonly<Record<string, Short>> = {
   "api-powerloss": { green: ["--images", "12"], red: ["--images", "20"] },
   "one-time": { green: ["--rounds", "20", "--cycles", "4"], red: "tested" },
   unwraps: { green: ["--rounds", "20"], red: "tested" },
-  fuzz: { green: ["--count", "40000"] },
+  // One seed: what another one finds is found by the long form, and mended there.
+  fuzz: { green: ["--count", "40000", "--seed", "818135077"] },
   waiters: { green: ["--n", "1000"], red: "tested", alone: true },
   hostile: { green: ["--quick"], red: ["--quick"], alone: true },
   slow: { green: ["--quick"], red: ["--quick"], alone: true },
