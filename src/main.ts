@@ -4,6 +4,9 @@
 // memory can be read. Hence nothing is imported statically here.
 process.on("SIGUSR1", () => {});
 
+const { findOwnModules } = await import("./system/own-modules.ts");
+findOwnModules();
+
 const [command, ...rest] = process.argv.slice(2);
 const helped = command === "help" && rest[0] === "server"; // it knows its own flags
 if (command === "server" || helped) {

@@ -133,6 +133,8 @@ const rules: Readonly<Record<string, Rule>> = {
       ["src/core/a.ts", 'const fs = await import("node:fs/promises");'],
       ["src/core/a.ts", 'import net from "node:net";'],
       ["src/core/a.ts", 'import { createServer } from "node:http";'],
+      ["src/http/a.ts", 'import { createServer } from "node:http";'],
+      ["src/core/a.ts", 'import { createServer } from "../base/node-http.ts";'],
       ["src/core/a.ts", 'export { connect } from "node:tls";'],
       ["src/core/a.ts", 'import { createSocket } from "node:dgram";'],
       ["src/core/a.ts", "const answer = await fetch(url);"],

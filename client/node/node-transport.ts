@@ -1,7 +1,7 @@
 // One request and its answer over HTTP/1.1 on Node's sockets, with or without TLS. It knows sockets and
 // limits, not what is said over them.
 
-import http, { type IncomingMessage, type RequestOptions } from "node:http";
+import type { Agent, IncomingMessage, RequestOptions } from "node:http";
 import https from "node:https";
 import { concat } from "@holdfast/shared/bytes";
 import { SECOND, showDuration } from "@holdfast/shared/text/duration";
@@ -9,6 +9,9 @@ import type { Nanos, Timers } from "@holdfast/shared/world";
 import { ConnectionFailure, connectionFailure } from "../connection-failure.ts";
 import type { ServerAddress } from "../server-address.ts";
 import { MAX_ANSWER, type Received, type Sent, type Transport } from "../transport.ts";
+
+// Not imported: an import reads all its names, and some load the runtime's whole fetch.
+const http = process.getBuiltinModule("node:http");
 
 /** PEM texts; null where none was given. */
 export interface TlsChoice {
@@ -34,7 +37,7 @@ const PROBE_PATIENCE = 2n * SECOND;
 export class NodeTransport implements Transport {
   readonly address: ServerAddress;
   readonly #options: NodeTransportOptions;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
 
   constructor(options: NodeTransportOptions) {
     this.#options = options;

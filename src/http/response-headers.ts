@@ -1,7 +1,7 @@
 // What every answer of a listener carries, worked out once for each status, and the second spelling of
 // our headers for clients that ask in another family of names.
 
-import { validateHeaderName, validateHeaderValue } from "node:http";
+import { validateHeaderName, validateHeaderValue } from "../base/node-http.ts";
 import { refused, type ResponseHeaders as Configured } from "./listener-settings.ts";
 import { NOMAD, VAULT } from "./request/header-names.ts";
 

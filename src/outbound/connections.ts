@@ -1,8 +1,9 @@
 // Connections that are kept for the next request, of one mount to one endpoint with one identity:
 // whoever may use them has been judged and verified as they were (T-I05).
 
-import { Agent, type AgentOptions } from "node:http";
+import type { AgentOptions } from "node:http";
 import type { Duplex } from "node:stream";
+import { Agent } from "../base/node-http.ts";
 import type { Destination } from "./allowed-addresses.ts";
 
 const MAX_OPEN = 32; // of one endpoint and identity; further requests wait within their time

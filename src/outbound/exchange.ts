@@ -2,7 +2,7 @@
 // limits, encoded or cut off is none. Bodies go out and come in as they are made and read: only send()
 // holds an answer whole.
 
-import { type ClientRequest, type IncomingMessage, request as ask } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { MILLISECOND } from "@holdfast/shared/text/duration";
 import { concat, utf8 } from "@holdfast/shared/bytes";
 import type { Timer, Timers } from "@holdfast/shared/world";
@@ -13,6 +13,7 @@ import {
   type OutboundRequest,
   type OutboundStream,
 } from "@holdfast/plugin-sdk/outbound";
+import { request as ask } from "../base/node-http.ts";
 import type { Connections } from "./connections.ts";
 import { sentHeaders } from "./request-headers.ts";
 

@@ -15,6 +15,7 @@ export type Use =
   | "processes"
   | "threads"
   | "sqlite"
+  | "http" // an import of it loads the runtime's fetch: base/node-http.ts has it without
   | "loader"; // ways round the import statement, and round these rules
 
 interface Permission {
@@ -105,6 +106,16 @@ export const PERMISSIONS: readonly Permission[] = [
     why: "the client's own way to the server; no simulator runs the command line",
   },
   {
+    file: /^(?:src\/base\/node-http|client\/node\/node-transport)\.ts$/,
+    may: ["loader"],
+    why: "Node's HTTP without the fetch that an import of it loads",
+  },
+  {
+    file: /^src\/system\/own-modules\.ts$/,
+    may: ["files", "loader"],
+    why: "it says where our own modules are, before any other part is there",
+  },
+  {
     file: /^client\/fetch-transport\.ts$/,
     may: ["sockets", "timers"],
     why: "fetch, and its time-out, wherever a program of a user runs",
@@ -131,7 +142,8 @@ const MODULES: readonly [Use, RegExp][] = [
   ["time", /^node:perf_hooks$/],
   ["timers", /^node:timers(\/|$)/],
   ["files", /^node:fs(\/|$)/],
-  ["sockets", /^node:(net|tls|https?|http2|dgram|dns)(\/|$)/],
+  ["sockets", /^node:(net|tls|https|http2|dgram|dns)(\/|$)|\/node-http\.ts$/],
+  ["http", /^node:http$/],
   ["environment", /^node:process$/],
   ["processes", /^node:(child_process|cluster)$/],
   ["threads", /^node:worker_threads$/],

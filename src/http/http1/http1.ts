@@ -2,10 +2,11 @@
 // it adds: the verb LIST, one request at a time, and every limit on time (Node's own do not cover an
 // answer that nobody reads, and cannot be looked at by a test without waiting).
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Remote } from "@holdfast/shared/endpoint/request";
+import { createServer } from "../../base/node-http.ts";
 import { Http1Connection } from "./http1-connection.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import type { Reception } from "../reception.ts";

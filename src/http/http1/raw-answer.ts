@@ -1,6 +1,6 @@
 // An answer in its bytes, for what never became a request that Node could answer.
 
-import { STATUS_CODES } from "node:http";
+import { STATUS_CODES } from "../../base/node-http.ts";
 
 /** `headers` is name, value, name, value. */
 export function rawAnswer(status: number, headers: readonly string[], body: string): string {
