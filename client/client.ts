@@ -1,7 +1,7 @@
 // The API as a program calls it: headers, paths, JSON, envelopes, refusals. api/, generated from the
 // declarations, gives every endpoint a typed function over this.
 
-import { parseDuration, showDuration } from "@holdfast/shared/text/duration";
+import { readDuration, showDuration } from "@holdfast/shared/text/duration";
 import { Failure } from "@holdfast/shared/failure";
 import { optionInvalid } from "./options.ts";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
@@ -305,20 +305,11 @@ function refusal(
 /** A length of time as programs give it: such as "10m", or nanoseconds. Programs in JavaScript may give
  *  anything; a number is refused, since it may stand for any unit. */
 export function nanosOf(name: string, length: string | Nanos): Nanos {
-  const nanos: unknown = typeof length === "string" ? durationOf(length) : length;
+  const nanos: unknown = typeof length === "string" ? readDuration(length) : length;
   if (typeof nanos === "bigint" && nanos > 0n) return nanos;
   throw optionInvalid(
     `${name} must be text such as "30s" or "1m30s", or nanoseconds as a bigint, and longer than 0s`,
   );
-}
-
-function durationOf(text: string): Nanos | null {
-  try {
-    return parseDuration(text);
-  } catch (error) {
-    if (error instanceof Failure) return null;
-    throw error;
-  }
 }
 
 function queryText(query: Query = {}): string {

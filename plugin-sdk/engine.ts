@@ -6,7 +6,7 @@ import type { Log } from "@holdfast/shared/log";
 import type { Clock, Nanos, Random, Timers } from "@holdfast/shared/world";
 import { type Declaration, type Endpoint, endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import type { Output } from "@holdfast/shared/endpoint/output";
-import type { Fields } from "@holdfast/shared/endpoint/wire";
+import type { Fields } from "@holdfast/shared/endpoint/field";
 import type { EngineRequest, NamespaceRef } from "@holdfast/shared/endpoint/request";
 import type { LockoutConfig } from "./lockout.ts";
 import type { MetricDeclarations } from "./metrics.ts";

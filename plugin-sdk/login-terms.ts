@@ -8,7 +8,8 @@ import { fieldInvalid as refused } from "./failure.ts";
 import type { Nanos } from "@holdfast/shared/world";
 import type { LoginOffer } from "@holdfast/shared/endpoint/lease";
 import { out } from "@holdfast/shared/endpoint/output";
-import { type InputOf, wire, type WireField } from "@holdfast/shared/endpoint/wire";
+import type { InputOf, WireField } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { ACCEPTED_NAMES, policyName } from "@holdfast/shared/text/policy-name";
 import type { EngineOptions } from "./engine.ts";
 

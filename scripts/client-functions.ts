@@ -5,7 +5,7 @@ import { parametersOf, type Endpoint } from "@holdfast/shared/endpoint/endpoint"
 import { inAuth } from "@holdfast/shared/endpoint/auth";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 
 export type Declared = Pick<
   Endpoint<never>,

@@ -4,7 +4,7 @@
 // from, so that a surprise can be explained.
 
 import { Failure } from "@holdfast/shared/failure";
-import { parseDuration, SECOND } from "@holdfast/shared/text/duration";
+import { readDuration, SECOND } from "@holdfast/shared/text/duration";
 import { Secret } from "@holdfast/shared/secret";
 import type { Nanos } from "@holdfast/shared/world";
 import { DEFAULT_ADDRESS } from "../server-address.ts";
@@ -203,19 +203,10 @@ export function switchOf({ value, from }: Setting<string>): boolean {
 }
 
 export function positive(text: string, from: string): Nanos {
-  const length = durationOf(text);
-  if (length === null) throw invalid(`${from} must be a duration such as 90s or 1h30m`);
+  const length = readDuration(text);
+  if (length === undefined) throw invalid(`${from} must be a duration such as 90s or 1h30m`);
   if (length > 0n) return length;
   throw invalid(`${from} must be longer than 0s`);
-}
-
-function durationOf(text: string): Nanos | null {
-  try {
-    return parseDuration(text);
-  } catch (error) {
-    if (error instanceof Failure) return null;
-    throw error;
-  }
 }
 
 function invalid(message: string): Failure {

@@ -2,7 +2,8 @@
 
 import { rangeForm } from "@holdfast/plugin-sdk/login-terms";
 import { out } from "@holdfast/shared/endpoint/output";
-import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+import type { InputOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import {
   inSeconds,
   loginFields,

@@ -4,7 +4,8 @@
 import { DAY } from "@holdfast/shared/text/duration";
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
 import { Secret } from "@holdfast/shared/secret";
-import { type Source, wire, WireField } from "@holdfast/shared/endpoint/wire";
+import { type Source, WireField } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 
 const MAX_TEXT = 64 * 1024;
 const MAX_ITEMS = 1000;

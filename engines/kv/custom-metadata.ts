@@ -2,7 +2,7 @@
 
 import { isObject, type JsonValue } from "@holdfast/shared/json/json";
 import { reachesPrototype } from "@holdfast/shared/json/json-limits";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 import * as failures from "./failures.ts";
 import type { CustomMetadata } from "./secret.ts";
 

@@ -5,7 +5,8 @@ import { contextIn } from "../../tests/support/made/made-namespaces.ts";
 import { access } from "./access.ts";
 import { endpointsOf, type Method, parametersOf, serve } from "./endpoint.ts";
 import { out } from "./output.ts";
-import { type Fields, wire } from "./wire.ts";
+import type { Fields } from "./field.ts";
+import { wire } from "./wire.ts";
 
 class Shelf {
   readonly books = new Map([["a", 1]]);

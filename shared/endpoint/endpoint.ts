@@ -9,7 +9,7 @@ import type { Output, OutputOf } from "./output.ts";
 import type { Reply } from "./reply.ts";
 import type { EngineRequest, RequestContext } from "./request.ts";
 import type { BodyStreamRules } from "./stream.ts";
-import type { Fields, Folding, InputOf } from "./wire.ts";
+import type { Fields, Folding, InputOf } from "./field.ts";
 
 /** POST stands for PUT as well. */
 export type Method = "GET" | "LIST" | "POST" | "PATCH" | "DELETE";

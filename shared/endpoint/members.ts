@@ -1,7 +1,7 @@
 // Objects in a request whose members are fields themselves: the one form of such an object.
 
 import type { JsonObject, JsonValue } from "../json/json.ts";
-import type { Field } from "./wire.ts";
+import type { Field } from "./field.ts";
 
 /** Each member under its first name and in its one form, without those that are as if not given; others
  *  stay as they were sent. Refuses nothing by itself: what a field cannot read stays as well. */

@@ -6,7 +6,8 @@ import { Failure } from "../failure.ts";
 import { type JsonValue, rawNumber } from "../json/json.ts";
 import { readJson } from "../json/json-reader.ts";
 import { Secret } from "../secret.ts";
-import { type Field, wire } from "./wire.ts";
+import type { Field } from "./field.ts";
+import { wire } from "./wire.ts";
 
 function refusal(field: Field<unknown>, value: JsonValue | undefined): string {
   try {

@@ -85,17 +85,22 @@ export function parseDuration(input: unknown): Nanos {
   return inRange(sumOfPairs(input, input, `; accepted is ${SECONDS_FORMS}`), input);
 }
 
+/** As parseDuration(), for whoever says itself what is accepted: undefined for what is none. */
+export function readDuration(input: unknown): Nanos | undefined {
+  try {
+    return parseDuration(input);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * For what is kept or told in whole seconds. Undefined for what is none, or has a part of a second:
  * rounded down it may become 0, which often means "no bound", and rounded up a bound becomes looser.
  */
 export function parseWholeSeconds(input: unknown): Nanos | undefined {
-  try {
-    const length = parseDuration(input);
-    return length % SECOND === 0n ? length : undefined;
-  } catch {
-    return undefined; // whoever asks says what is accepted
-  }
+  const length = readDuration(input);
+  return length !== undefined && length % SECOND === 0n ? length : undefined;
 }
 
 function wholeSeconds(input: unknown): bigint | null {

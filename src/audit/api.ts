@@ -5,7 +5,8 @@ import { reply } from "@holdfast/shared/endpoint/reply";
 import { access } from "@holdfast/shared/endpoint/access";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
-import { type Field, wire } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import type { Audit, ListedDevice } from "./audit.ts";
 import { canonicalOptions, type OptionTexts } from "./options.ts";
 

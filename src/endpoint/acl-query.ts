@@ -6,7 +6,7 @@ import { parseTokenDuration, showDuration } from "@holdfast/shared/text/duration
 import type { JsonValue } from "@holdfast/shared/json/json";
 import type { Nanos } from "@holdfast/shared/world";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 import * as failures from "./acl-query-failures.ts";
 
 const MAX_PER_PAGE = 2 ** 31 - 1;

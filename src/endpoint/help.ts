@@ -8,7 +8,7 @@ import type { Method } from "@holdfast/shared/endpoint/endpoint";
 import { type Described, openapiDocument } from "./openapi.ts";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
-import type { Field, Source } from "@holdfast/shared/endpoint/wire";
+import type { Field, Source } from "@holdfast/shared/endpoint/field";
 
 export interface Help {
   readonly help: string;

@@ -9,7 +9,7 @@ import { parametersOf } from "@holdfast/shared/endpoint/endpoint";
 import { COMPONENTS } from "./openapi-components.ts";
 import { out } from "@holdfast/shared/endpoint/output";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 
 /** A declaration without its handler: an Endpoint, or a Served one. */
 export interface Described extends Omit<Endpoint<never>, "handler" | "exists"> {

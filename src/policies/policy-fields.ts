@@ -6,7 +6,8 @@ import type { JsonValue } from "@holdfast/shared/json/json";
 import { SECOND } from "@holdfast/shared/text/duration";
 import { canonicalTime, parseTime } from "@holdfast/shared/text/time";
 import type { Instant } from "@holdfast/shared/world";
-import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
+import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { ENFORCEMENT_LEVELS } from "./governing/governing-record.ts";
 import { plainPolicyText } from "./policy-text.ts";
 

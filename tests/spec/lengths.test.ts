@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { LOCKOUT_FIELDS } from "@holdfast/plugin-sdk/lockout";
 import { canonicalOf } from "@holdfast/shared/endpoint/members";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 import { Failure } from "@holdfast/shared/failure";
 import { type JsonValue, rawNumber } from "@holdfast/shared/json/json";
 import { everyEndpoint, mountedSurface } from "../../src/surface.ts";

@@ -7,7 +7,8 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import { type Field, fieldOf, type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+import { type Field, fieldOf, type InputOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import * as fields from "../../cloud/fields.ts";
 import {
   rootRotationFields,

@@ -8,7 +8,7 @@ import { access } from "@holdfast/shared/endpoint/access";
 import { engineEndpoints, type EngineNeeds } from "@holdfast/plugin-sdk/engine";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 import { withDeadline } from "../../cloud/deadline.ts";
 import * as fields from "../../cloud/fields.ts";
 import { scheduleFields, scheduleOutput } from "../../cloud/rotation-fields.ts";

@@ -1,6 +1,7 @@
 // What the endpoints of this engine share on the wire.
 
-import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+import type { InputOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { unsupportedPath } from "../failures.ts";
 
 // Letters, digits and _ at both ends; inside also - . and @.

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { reachesPrototype } from "@holdfast/shared/json/json-limits";
 import { out } from "@holdfast/shared/endpoint/output";
-import type { Field } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
 import * as fields from "../../cloud/fields.ts";
 import { invalid } from "../failures.ts";
 import { roleOfText } from "../roles/stored-role.ts";

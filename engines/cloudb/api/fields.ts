@@ -2,7 +2,8 @@
 // and names of roles.
 
 import { isRawNumber, type JsonValue } from "@holdfast/shared/json/json";
-import { type Source, wire, WireField } from "@holdfast/shared/endpoint/wire";
+import { type Source, WireField } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
 
 const MAX_TEXT = 64 * 1024;

@@ -5,7 +5,8 @@ import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json
 import { showTime } from "@holdfast/shared/text/time";
 import { out } from "@holdfast/shared/endpoint/output";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
-import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
+import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import * as failures from "../failures.ts";
 import { MAX_VERSIONS } from "../mount-settings.ts";
 import { currentOf, type Secret, type Version } from "../secret.ts";

@@ -6,7 +6,8 @@ import { DAY } from "@holdfast/shared/text/duration";
 import { fieldInvalid } from "../failures.ts";
 import { isObject, type JsonObject, type JsonValue } from "@holdfast/shared/json/json";
 import { canonicalMembers } from "@holdfast/shared/endpoint/members";
-import { type Field, fieldOf, wire } from "@holdfast/shared/endpoint/wire";
+import { type Field, fieldOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { LOCKOUT_FIELDS, readLockout } from "@holdfast/plugin-sdk/lockout";
 import { type ConfigChange, LISTING_VISIBILITIES, TOKEN_TYPES } from "../table/mount-config.ts";
 

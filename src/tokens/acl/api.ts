@@ -7,7 +7,8 @@ import * as query from "../../endpoint/acl-query.ts";
 import { endpointsOf } from "@holdfast/shared/endpoint/endpoint";
 import { out } from "@holdfast/shared/endpoint/output";
 import { reply } from "@holdfast/shared/endpoint/reply";
-import { type InputOf, wire } from "@holdfast/shared/endpoint/wire";
+import type { InputOf } from "@holdfast/shared/endpoint/field";
+import { wire } from "@holdfast/shared/endpoint/wire";
 import { tokenFields } from "./body-fields.ts";
 import { accessorMismatch } from "../failures.ts";
 

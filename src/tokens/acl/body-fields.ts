@@ -9,7 +9,8 @@ import { isObject, isRawNumber, type JsonValue } from "@holdfast/shared/json/jso
 import { parseTime, showTime } from "@holdfast/shared/text/time";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Schema } from "@holdfast/shared/endpoint/schema";
-import { type Field, foldedPolicies, wire } from "@holdfast/shared/endpoint/wire";
+import type { Field } from "@holdfast/shared/endpoint/field";
+import { foldedPolicies, wire } from "@holdfast/shared/endpoint/wire";
 
 function body<T>(
   name: string,
