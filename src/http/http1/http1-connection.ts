@@ -92,6 +92,11 @@ export class Http1Connection implements Wire, Swept, Seated {
     // whatever answer there is goes out for one who still reads.
     socket.on("end", () => {
       this.#draining = true;
+      // The rest of its body will not come. The parser says so itself, unless it let go of the
+      // connection, as it does for a request that also asks for another protocol.
+      if (this.#phase === "running" && this.#request?.complete === false) {
+        this.failed("HPE_INVALID_EOF_STATE");
+      }
       if (this.#exchange !== null) this.#reception.listenOnly(this.#exchange);
       this.#partWhenAllIsSaid();
     });

@@ -376,6 +376,11 @@ describe("HTTP/1.1", () => {
       ["before a body to HEAD", request("HEAD", "/v1/sys/a", chunked), 400],
       ["before a body to UNLINK", request("UNLINK", "/v1/sys/a", "Content-Length: 5"), 405],
       ["that would upgrade", get("/", "Upgrade: h2c", "Connection: Upgrade", chunked), 400],
+      [
+        "before its body, that would upgrade",
+        request("PUT", "/v1/sys/a", "Content-Length: 2", "Upgrade: h2c", "Connection: Upgrade"),
+        400,
+      ],
       ["that would tunnel", request("CONNECT", "localhost:1"), 405],
       ["that would tunnel a body", request("CONNECT", "localhost:1", "Content-Length: 5"), 405],
       [
