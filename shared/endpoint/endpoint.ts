@@ -82,6 +82,9 @@ export interface Declaration<
   /** The body is no JSON and is handed on while it comes (`context.stream`): then no field is read from a
    *  body, and the answer is bare. Default null: it is JSON, and read before anybody decides. */
   readonly bodyStream?: BodyStreamRules | null;
+  /** Whether somebody without a token may send a body of more than 64 KiB now: public keys of people, with all the
+   *  signatures that others have put on them, are long. Asked with the head. Default: never. */
+  readonly longBody?: (room: Room) => boolean;
   readonly input: F;
   readonly output: O;
   /** What some values say of others, as older names of whole settings do: whoever decides is given it as if
@@ -108,7 +111,7 @@ export type HandlerResult<T> = T | Reply<T>;
 export interface Endpoint<Room> extends Required<
   Omit<
     Declaration<Room, Fields, Output<unknown>>,
-    "handler" | "exists" | "implied" | "input" | "description"
+    "handler" | "exists" | "longBody" | "implied" | "input" | "description"
   >
 > {
   readonly implied: ((data: JsonObject) => JsonObject) | null;
@@ -116,6 +119,7 @@ export interface Endpoint<Room> extends Required<
   /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
   readonly input: Fields;
+  readonly longBody: ((room: Room) => boolean) | null;
   readonly exists:
     | ((
         room: Room,
@@ -164,6 +168,7 @@ export function endpointsOf<Room>() {
       runs,
       parameters: parametersOf(path).names,
       implied: declared.implied ?? null,
+      longBody: declared.longBody ?? null,
       exists: declared.exists ?? null,
     };
   };
@@ -190,7 +195,7 @@ export interface ServedField {
 }
 
 /** An endpoint with its room in place. */
-export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
+export interface Served extends Omit<Endpoint<never>, "handler" | "exists" | "longBody"> {
   readonly fields: readonly ServedField[];
   /** Fields of query and body by each of their names, in lower case. */
   readonly byName: ReadonlyMap<string, Fields[string]>;
@@ -204,6 +209,7 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
    *  one was given. */
   readonly secretBody: boolean;
   run(input: Readonly<Record<string, unknown>>, context: RequestContext): unknown;
+  readonly longBody: (() => boolean) | null;
   readonly exists:
     | ((
         path: Readonly<Record<string, string>>,
@@ -213,7 +219,11 @@ export interface Served extends Omit<Endpoint<never>, "handler" | "exists"> {
 }
 
 export function serve<Room>(room: Room, endpoints: readonly Endpoint<Room>[]): Served[] {
-  return endpoints.map((endpoint) => served(endpoint, () => room));
+  return endpoints.map((endpoint) => {
+    const { longBody } = endpoint;
+    const inPlace = served(endpoint, () => room);
+    return longBody === null ? inPlace : { ...inPlace, longBody: () => longBody(room) };
+  });
 }
 
 /** The endpoints of a type of engine, whatever mount the request goes to: thousands share one table. */
@@ -250,6 +260,7 @@ function served<Room>(endpoint: Endpoint<Room>, roomOf: (context: RequestContext
     takesAnyBody: fields.some(({ field: { source } }) => source === "whole"),
     // The types of the two ends were checked against each other at the declaration.
     run: (input, context) => endpoint.handler(roomOf(context), input as never, context),
+    longBody: null, // of an engine, somebody without a token sends none
     exists: exists === null ? null : (path, context) => exists(roomOf(context), path, context),
   };
 }

@@ -265,6 +265,7 @@ export class Pipeline implements Core {
       throw wraps && unwraps ? wrappingInvalid() : failures.denied();
     }
     state.caller = caller;
+    incoming.authenticated = true;
   }
 
   /** A body may take half a minute: it is the request as of now that is judged. Whoever was revoked, ran out or lost
@@ -326,8 +327,8 @@ export class Pipeline implements Core {
     // That a patch is one is said by its type, also where nothing is in it.
     const comes = incoming.hasBody || meant.method === "PATCH";
     const { maxBody } = incoming.listener;
-    const open = state.caller === null && !takesKeys(endpoint);
-    const max = open ? Math.min(maxBody, MAX_OPEN_BODY) : maxBody;
+    const long = state.caller !== null || endpoint.longBody?.() === true;
+    const max = long ? maxBody : Math.min(maxBody, MAX_OPEN_BODY);
     return comes ? incoming.body(max) : EMPTY;
   }
 
@@ -470,11 +471,6 @@ function weightOf(value: unknown): number {
     }
   }
   return sum;
-}
-
-/** Public keys of people, with all the signatures that others have put on them, are long. */
-function takesKeys({ fields }: Served): boolean {
-  return fields.some(({ field: { name } }) => /pgp_keys?$/.test(name));
 }
 
 /** What clients with typed nothings send for no body at all. */

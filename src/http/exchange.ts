@@ -8,7 +8,7 @@ import type { Incoming } from "../core/incoming.ts";
 import type { ListenerTraits, Remote, WrapForm } from "@holdfast/shared/endpoint/request";
 import type { BodyStream, BodyStreamRules, StreamBody } from "@holdfast/shared/endpoint/stream";
 import { memoryFull } from "./failures.ts";
-import type { HeldBytes } from "./held-bytes.ts";
+import type { HeldBytes, Holder } from "./held-bytes.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 import { readJsonBody } from "./request/body.ts";
 import { streamedBody, timeFor } from "./request/streamed-body.ts";
@@ -88,6 +88,8 @@ export class Exchange implements Incoming {
   length: number | null = null;
   /** For a page of another origin that is allowed to read the answer. */
   cors: Readonly<Record<string, string>> | null = null;
+  /** Said by the pipeline, before anything is read or sent. */
+  authenticated = false;
 
   readonly #stream: Readable;
   readonly #now: () => Nanos;
@@ -95,6 +97,7 @@ export class Exchange implements Incoming {
   readonly #memory: HeldBytes;
   readonly #limits: ListenerLimits;
   #held = 0; // bytes
+  #holder: Holder | null = null; // as what they were counted
   #abort: AbortController | null = null;
   #aborted: Error | null = null;
   #body: Promise<Uint8Array> | null = null;
@@ -165,25 +168,31 @@ export class Exchange implements Incoming {
   }
 
   #takeRoom(bytes: number): boolean {
-    if (!this.#memory.take(this.remote.address, bytes, this.#limits)) return false;
+    this.#holder ??= this.#asHolder();
+    if (!this.#memory.take(this.#holder, bytes, this.#limits)) return false;
     this.#held += bytes;
     return true;
   }
 
   /** Nothing of it lies in memory any more, save the answer with the wire. */
   release(): void {
-    if (this.#held > 0) this.#memory.giveBack(this.remote.address, this.#held);
+    if (this.#holder !== null) this.#memory.giveBack(this.#holder, this.#held);
     this.#held = 0;
+    this.#holder = null;
+  }
+
+  #asHolder(): Holder {
+    return { address: this.remote.address, authenticated: this.authenticated };
   }
 
   /** Counts an answer that is handed to the wire. Gives how to end that, or null where there is no room. */
   holdAnswer(bytes: number): (() => void) | null {
-    const { address } = this.remote;
+    const holder = this.#asHolder();
     if (bytes > (this.wire.room ?? bytes)) return null;
-    if (!this.#memory.take(address, bytes, this.#limits)) return null;
+    if (!this.#memory.take(holder, bytes, this.#limits)) return null;
     let held = true;
     return () => {
-      if (held) this.#memory.giveBack(address, bytes);
+      if (held) this.#memory.giveBack(holder, bytes);
       held = false;
     };
   }

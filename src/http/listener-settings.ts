@@ -16,6 +16,7 @@ export interface ListenerLimits {
   readonly unreadPerConnection: number; // bytes of answers on HTTP/2; on HTTP/1.1 there is one at a time
   readonly heldBytesPerAddress: number; // bodies and answers that lie in memory
   readonly heldBytes: number; // of all listeners together
+  readonly heldBytesWithoutToken: number; // of those whose caller nobody knows; beside the others
   readonly headerBytes: number;
   readonly headers: number;
   readonly tokenBytes: number;
@@ -39,6 +40,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   unreadPerConnection: 16 * 1024 * 1024,
   heldBytesPerAddress: 256 * 1024 * 1024, // 200 connections with 1 MiB each
   heldBytes: 512 * 1024 * 1024,
+  heldBytesWithoutToken: 128 * 1024 * 1024,
   headerBytes: 16 * 1024,
   headers: 64,
   tokenBytes: 8 * 1024,

@@ -158,6 +158,7 @@ export const sealApi = [
     ...anyState,
     rootOnly: true,
     onDrSecondary: false,
+    longBody: ({ keeper }) => !keeper.initialised,
     input: {
       secretShares: wire
         .body("secret_shares")

@@ -26,6 +26,8 @@ export interface Front {
   /** What reached the pipeline, in order. */
   readonly seen: Incoming[];
   script: Script;
+  /** Whether it knows who asks. Default: always. */
+  knows: (incoming: Incoming) => boolean;
   /** How long a streamed body may be. Default 0: none is. */
   streamed: number;
   client(): Promise<RawClient>;
@@ -72,6 +74,7 @@ export async function makeFront(
       const refusal = incoming.credentialFault ?? unknownVerb(incoming);
       if (refusal !== null) return { ...PLAIN, result: refusal };
       seen.push(incoming);
+      incoming.authenticated = front.knows(incoming);
       return { ...PLAIN, ...(await front.script(incoming)) };
     },
     streams: () => front.streamed,
@@ -114,6 +117,7 @@ export async function makeFront(
     facts,
     seen,
     script: echo,
+    knows: () => true,
     streamed: 0,
     client: async () => {
       const client = await RawClient.connect(port);

@@ -38,6 +38,7 @@ type Phase =
   | "ending"; // the last answer is out; what still comes is thrown away
 
 const MAX_REMEMBERED = 64 * 1024; // bytes of a request
+const MAX_SEGMENTS = 64; // of one byte each they take a hundred times their size
 
 export class Http1Connection implements Wire, Swept, Seated {
   readonly #socket: Socket;
@@ -72,6 +73,7 @@ export class Http1Connection implements Wire, Swept, Seated {
   #segment: Buffer | null = null; // that the request came in, which is mostly one
   #further: Buffer[] = []; // those behind it, as far as they are remembered
   #remembered = 0; // bytes of them
+  #passing: Buffer | null = null; // one too many: overwritten as soon as the parser has copied it
 
   constructor(socket: Socket, remote: Remote, reception: Reception, limits: ListenerLimits) {
     this.#socket = socket;
@@ -150,7 +152,8 @@ export class Http1Connection implements Wire, Swept, Seated {
     this.#remembered += segment.length;
     if (this.#remembered > MAX_REMEMBERED) return;
     if (this.#segment === null) this.#segment = segment;
-    else this.#further.push(segment);
+    else if (this.#further.length < MAX_SEGMENTS) this.#further.push(segment);
+    else this.#passing = segment;
   }
 
   #forgetSegments(): void {
@@ -192,6 +195,8 @@ export class Http1Connection implements Wire, Swept, Seated {
   }
 
   #after(): void {
+    this.#passing?.fill(0);
+    this.#passing = null;
     const request = this.#request;
     if (!this.#waiting || request === null) return;
     this.#waiting = false;

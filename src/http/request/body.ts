@@ -117,7 +117,12 @@ function readAll({ stream, length, hold }: BodySource, limit: number): Promise<U
   return promise;
 }
 
-/** Copied together as it comes: a million chunks of one byte must not be a million objects. */
+/** What may lie in memory around the first chunk, of the segment that it came in. */
+const MAX_AROUND = 4 * 1024; // bytes
+const MIN_GROWTH = 512; // bytes
+
+/** Copied together as it comes: a million chunks of one byte must not be a million objects. Takes twice as much
+ *  memory as has come at most: what a client has announced costs it nothing, and is worth nothing. */
 class GatheredBody {
   readonly #announced: number | null;
   readonly #limit: number;
@@ -140,6 +145,12 @@ class GatheredBody {
     if (this.#length === 0) {
       if (!this.#hasRoom(length)) return memoryFull();
       this.#held = chunk; // most bodies are one chunk
+      // Frames around it may be many: a byte would keep them all.
+      if (chunk.buffer.byteLength - length > MAX_AROUND) {
+        this.#held = Buffer.alloc(length);
+        chunk.copy(this.#held);
+        chunk.fill(0);
+      }
     } else {
       if ((!this.#own || length > this.#held.length) && !this.#grow(length)) return memoryFull();
       chunk.copy(this.#held, this.#length);
@@ -163,7 +174,8 @@ class GatheredBody {
 
   /** False where there is no room for it. */
   #grow(min: number): boolean {
-    const size = Math.min(Math.max(this.#announced ?? 0, min * 2), this.#limit);
+    const max = Math.min(Math.max(this.#announced ?? this.#limit, min), this.#limit);
+    const size = Math.min(Math.max(min * 2, MIN_GROWTH), max);
     if (!this.#hasRoom(size)) return false;
     const wider = Buffer.alloc(size);
     this.#held.copy(wider, 0, 0, this.#length);

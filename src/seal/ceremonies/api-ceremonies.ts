@@ -88,6 +88,7 @@ function generateRootApi({ path, suffix, family }: Form) {
       path: `${path}/attempt`,
       summary: "Start generating a management token from key shares",
       rateLimited: false,
+      longBody: ({ keeper }) => !keeper.generateRoot.progress().started,
       input: {
         otp: wire
           .body("otp")
@@ -192,6 +193,7 @@ function rekeyApi({ path, suffix, family, of, rekeying }: Kind) {
       method: "POST",
       path: `${path}/init`,
       summary: `Start replacing the shares of the ${of} key`,
+      longBody: (room) => !rekeying(room).progress().started,
       input: {
         secretShares: wire
           .body("secret_shares")

@@ -13,7 +13,7 @@ import test from "node:test";
 import { Reply } from "@holdfast/shared/endpoint/reply";
 import type { ListenerSettings } from "../../../src/http/listener-settings.ts";
 import { CertificateFiles, TestAuthority } from "../../support/certificates.ts";
-import { type Front, makeFront, request } from "../../support/http-front.ts";
+import { dataOf, type Front, makeFront, RawClient, request } from "../../support/http-front.ts";
 import { startServer } from "../../support/servers/test-server.ts";
 import { until } from "../../support/until.ts";
 
@@ -144,7 +144,7 @@ test("T-N04: bodies that do not end take no more than an address has, and give i
 });
 
 test("T-N01: over HTTP/1.1 as well, and what all addresses have is bounded too", async (t) => {
-  const front = await makeFront({ limits: { heldBytes: 2 * LARGE } });
+  const front = await makeFront({ limits: { heldBytes: 4 * LARGE } }); // an address has half
   t.after(() => front.close());
   const part = `{"a":"${"x".repeat(LARGE - 100)}`;
   const unfinished = request("POST", "/v1/sys/a", `Content-Length: ${LARGE}`) + part;
@@ -164,6 +164,63 @@ test("T-N01: over HTTP/1.1 as well, and what all addresses have is bounded too",
   const small = await front.client();
   assert.equal((await small.ask(request("GET", "/v1/sys/a"))).status, 200);
   for (const client of [first, second, third, small]) client.destroy();
+  await until(() => front.server.heldBytes === 0);
+});
+
+test("T-N01: what is announced and does not come takes no room, and what has come takes twice itself at most", async (t) => {
+  const front = await makeFront();
+  t.after(() => front.close());
+  const length = 1024 * KIBIBYTE;
+  const client = await front.client();
+  await client.send(request("POST", "/v1/sys/a", `Content-Length: ${length}`));
+  let sent = "";
+  const send = async (text: string) => {
+    sent += text;
+    await client.send(text);
+    await front.settled();
+  };
+  for (const byte of ['"', "x", "y"]) await send(byte);
+  assert.equal(front.seen.length, 1);
+  assert.equal(front.server.heldBytes, 0);
+  for (const size of [10, 100, 300]) {
+    await send("x".repeat(size * KIBIBYTE));
+    const held: number = front.server.heldBytes;
+    assert.ok(held >= sent.length && held <= 2 * sent.length, `${held} for ${sent.length}`);
+  }
+  await send(`${"z".repeat(length - sent.length - 1)}"`);
+  assert.equal(dataOf(await client.answer()).body, sent);
+  await until(() => front.server.heldBytes === 0);
+});
+
+test("T-N01: who has no token takes no room of those who have one, nor one address that of another", async (t) => {
+  const limits = { heldBytesWithoutToken: 4 * LARGE, heldBytes: 4 * LARGE };
+  const front = await makeFront({ limits });
+  t.after(() => front.close());
+  front.knows = ({ credential }) => credential !== null;
+  const part = `"${"x".repeat(LARGE - 100)}`;
+  const clients: RawClient[] = [];
+  const begin = async (address: string, ...headers: string[]) => {
+    const client = await RawClient.connect(front.port, address);
+    clients.push(client);
+    const head = request("POST", "/v1/sys/a", `Content-Length: ${LARGE}`, ...headers);
+    await client.send(head + part);
+    return client;
+  };
+  const finish = async (client: RawClient) => {
+    await client.send(`${"y".repeat(LARGE - part.length - 1)}"`);
+    return (await client.answer()).status;
+  };
+  await begin("127.0.0.2");
+  await begin("127.0.0.2");
+  await until(() => front.server.heldBytes >= 2 * LARGE);
+  assert.equal((await (await begin("127.0.0.2")).answer()).status, 503, "it has half");
+  assert.equal(await finish(await begin("127.0.0.3")), 200, "another address has its own");
+  await begin("127.0.0.3");
+  await until(() => front.server.heldBytes >= 3 * LARGE);
+  assert.equal((await (await begin("127.0.0.4")).answer()).status, 503, "now there is little");
+  const known = await begin("127.0.0.2", "X-Service-Token: t");
+  assert.equal(await finish(known), 200, "but for those with a token");
+  for (const client of clients) client.destroy();
   await until(() => front.server.heldBytes === 0);
 });
 
@@ -204,10 +261,17 @@ test("T-N01: without a token a body has 64 KiB at most, over either protocol, an
   }
   // Keys of share holders are long, each with the signatures of others.
   const keys = { key: "x".repeat(200 * KIBIBYTE) };
-  for (const endpoint of ["init", "rekey/init", "generate-root/attempt"]) {
-    const answer = await plain.call("POST", `/v1/sys/${endpoint}`, { body: keys });
-    assert.notEqual(answer.status, 413, endpoint);
+  for (const endpoint of ["rekey/init", "generate-root/attempt"]) {
+    const path = `/v1/sys/${endpoint}`;
+    const started = await plain.call("POST", path, { body: keys });
+    assert.equal(started.status, 200, started.text);
+    // While one runs none can be started.
+    assert.equal((await plain.call("POST", path, { body: keys })).status, 413, endpoint);
   }
+  assert.equal((await plain.call("POST", "/v1/sys/init", { body: keys })).status, 413);
+  const init = session.request({ ":path": "/v1/sys/init", ":method": "POST" });
+  init.end(JSON.stringify(keys));
+  assert.notEqual(await endOf(init), 413, "there is no key yet");
   // Of those only this one answers before there is a key. Not a byte of the body is sent.
   for (const endpoint of ["unseal"]) {
     const headers = { ":path": `/v1/sys/${endpoint}`, ":method": "POST" };
