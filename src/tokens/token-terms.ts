@@ -22,7 +22,8 @@ export interface TokenTerms {
   readonly usesLeft: number | null;
   /** Holds an answer for whoever unwraps it. Default: it is a token like others. */
   readonly wrapping?: WrapForm | undefined;
-  /** Where a login or a wrapping made it: "auth/people/login/ada". Default: through `auth/token`. */
+  /** Where it was made: "auth/people/login/ada", "auth/token/create". Older records have it of logins and
+   *  wrappings alone. */
   readonly path?: string | undefined;
   /** Addresses and ranges that it is good from. Default: anywhere. */
   readonly boundTo?: readonly string[] | undefined;

@@ -113,6 +113,7 @@ export class AuthTokens {
           longest: life.longest,
           period: life.period,
           usesLeft: wanted.uses === 0 ? null : wanted.uses,
+          path: context.path.segments.join("/"),
           // What a bound token makes is bound like it (T-B16).
           ...(caller.boundTo === undefined ? {} : { boundTo: caller.boundTo.texts }),
         },

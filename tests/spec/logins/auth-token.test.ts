@@ -280,6 +280,25 @@ test("a look-up tells the same by secret, by accessor and of oneself", async (t)
   assert.equal(byAccessor.text.includes(made.client_token), false);
 });
 
+test("the path of a token is where it was made, whatever becomes of its parent", async (t) => {
+  const server = await aclServer(t);
+  await server.writePolicy("maker", MAKES);
+  const pathOf = async ({ client_token: secret }: Auth) => {
+    const { path, orphan } = await facts(server, secret);
+    return [path, orphan];
+  };
+  const parent = await create(server, { policies: ["maker"] });
+  const child = await create(server, {}, { token: parent.client_token });
+  assert.deepEqual(await pathOf(child), ["auth/token/create", false]);
+  const { status } = await ask(server, "revoke-orphan", { token: parent.client_token });
+  assert.equal(status, 204);
+  assert.deepEqual(await pathOf(child), ["auth/token/create", true]);
+  const alone = await create(server, { policies: ["readonly"], no_parent: true });
+  assert.deepEqual(await pathOf(alone), ["auth/token/create", true]);
+  const orphan = authOf(await ask(server, "create-orphan", { policies: ["readonly"] }));
+  assert.deepEqual(await pathOf(orphan), ["auth/token/create-orphan", true]);
+});
+
 test("a management token is root without an end, a token of /acl/ is no renewable one", async (t) => {
   const server = await aclServer(t);
   const root = await facts(server, server.management);
