@@ -148,6 +148,11 @@ export function secondsLeft(length: Nanos): number {
   return length <= 0n ? 0 : Number((length + SECOND / 2n) / SECOND);
 }
 
+/** As showDuration(), to the nearest second: of what remains of a life, whose fractions tell nobody anything. */
+export function showSeconds(length: Nanos): string {
+  return showDuration(BigInt(secondsLeft(length)) * SECOND);
+}
+
 /** Hours, minutes and seconds (`1h0m0s`, `1.5s`); below one second `250ms`, `1.5µs` or `7ns`. */
 export function showDuration(nanos: Nanos): string {
   if (nanos === 0n) return "0s";

@@ -173,6 +173,13 @@ test("renewal counts from now and is cut at the maximum counted from the issue",
     true,
     "the lifetime of 24h0m0s was cut to the maximum, 2h30m0s",
   ]);
+  // What remains is granted whole, told to the nearest second; a part of one is no cut.
+  await pass(made, SECOND / 100n);
+  assert.deepEqual(await renew(9000n * SECOND), [9000, true]);
+  const { issued, expires } = leases.lookup(ROOT_NAMESPACE, id);
+  assert.equal(expires - issued, 3n * HOUR);
+  provider.renewal = { ttl: DAY, maxTtl: 3n * HOUR };
+  assert.deepEqual(await renew(null), [9000, true], "nobody asked for more");
   // The engine may say that this was the last time.
   provider.renewal = { renewable: false };
   assert.deepEqual(await renew(MINUTE), [60, false]);

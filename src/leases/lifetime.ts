@@ -1,7 +1,6 @@
-// How long a secret lives: whole seconds, never less than one, never more than the
-// least maximum there is. Nothing in here means "for ever" (T-J01).
+// How long a secret lives: never less than a second, never more than the least maximum there is. Nothing in here means "for ever" (T-J01).
 
-import { SECOND, showDuration } from "@holdfast/shared/text/duration";
+import { SECOND, secondsLeft, showDuration, showSeconds } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 
 /** What a role or the engine says; absent, null or 0: nothing. */
@@ -32,7 +31,12 @@ export function grantedAtRenewal(
 ): Granted | null {
   const left = issued + max(wished, mount) - now;
   if (left <= 0n) return null;
-  return cut(said(wished.increment) ?? said(wished.ttl) ?? mount.defaultTtl(), left);
+  const { ttl, warnings } = cut(
+    said(wished.increment) ?? said(wished.ttl) ?? mount.defaultTtl(),
+    left,
+  );
+  // Who asked for no time gets what there is.
+  return { ttl, warnings: said(wished.increment) === null ? [] : warnings };
 }
 
 function max({ maxTtl }: Wished, mount: MountTtls): Nanos {
@@ -44,9 +48,11 @@ function max({ maxTtl }: Wished, mount: MountTtls): Nanos {
 function cut(wanted: Nanos, longest: Nanos): Granted {
   const whole = wholeSeconds(wanted);
   if (whole <= longest) return { ttl: whole, warnings: [] };
-  const ttl = wholeSeconds(longest);
-  const warning = `the lifetime of ${showDuration(whole)} was cut to the maximum, ${showDuration(ttl)}`;
-  return { ttl, warnings: [warning] };
+  // What remains is no whole number of seconds: all of it is granted, and told to the nearest.
+  const ttl = longest < SECOND ? SECOND : longest;
+  if (secondsLeft(ttl) >= secondsLeft(whole)) return { ttl, warnings: [] };
+  const was = `the lifetime of ${showDuration(whole)} was cut`;
+  return { ttl, warnings: [`${was} to the maximum, ${showSeconds(ttl)}`] };
 }
 
 function wholeSeconds(length: Nanos): Nanos {
