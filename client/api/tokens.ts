@@ -452,7 +452,7 @@ export async function readAclReplication(
 export type AuthTokenCreateInput = {
   /** Names of policies: without sudo the caller's at most. Without it the caller's. */
   readonly policies?: readonly string[] | undefined;
-  /** How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment. */
+  /** How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum, with a warning; without sudo to the caller's last moment. */
   readonly ttl?: string | number | undefined;
   /** How long it lives at most, however often it is renewed. */
   readonly explicit_max_ttl?: string | number | undefined;
@@ -515,7 +515,7 @@ export async function authTokenCreate(
 export type AuthTokenCreateOrphanInput = {
   /** Names of policies: without sudo the caller's at most. Without it the caller's. */
   readonly policies?: readonly string[] | undefined;
-  /** How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment. */
+  /** How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum, with a warning; without sudo to the caller's last moment. */
   readonly ttl?: string | number | undefined;
   /** How long it lives at most, however often it is renewed. */
   readonly explicit_max_ttl?: string | number | undefined;

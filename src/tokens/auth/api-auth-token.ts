@@ -47,7 +47,7 @@ const newToken = {
   ttl: wire
     .body("ttl")
     .duration(
-      "How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum; without sudo to the caller's last moment.",
+      "How long it lives; without it, or 0, default_lease_ttl. Cut to the maximum, with a warning; without sudo to the caller's last moment.",
     )
     .optionalUnlessEmpty(),
   longest: wire

@@ -1,7 +1,7 @@
 // The tokens as clients of `auth/token` handle them: what a caller may
 // give to a token that it makes, and how long that lives. The tokens are those of the ACL API.
 
-import { showDuration } from "@holdfast/shared/text/duration";
+import { secondsLeft, showDuration, showSeconds } from "@holdfast/shared/text/duration";
 import { invariant } from "@holdfast/shared/invariant";
 import { someNames } from "@holdfast/shared/text/some-names";
 import { isOver } from "@holdfast/shared/text/time";
@@ -208,10 +208,13 @@ export class AuthTokens {
     const { now } = this;
     if (!(await this.#isKnown(token))) throw failures.notKnownAnyMore();
     const renewed = await tokens.writes.renew(token.namespaceId, token.accessor, requested);
+    // Who asked for no time gets what there is, and one with a period was told when it was made.
+    if (requested === null || requested === 0n) return { token: renewed, warnings: [] };
     const wanted = increment(token, requested);
     const granted = (renewed.expires ?? now) - now;
-    if (granted >= wanted) return { token: renewed, warnings: [] };
-    const warning = `the renewal of ${showDuration(wanted)} was cut: the token cannot live longer`;
+    if (secondsLeft(granted) >= secondsLeft(wanted)) return { token: renewed, warnings: [] };
+    const was = `${showDuration(wanted)} was cut to ${showSeconds(granted)}`;
+    const warning = `the renewal of ${was}: the token cannot live longer`;
     return { token: renewed, warnings: [warning] };
   }
 

@@ -59,7 +59,9 @@ test("T-B14: whatever is asked for, a token ends, and a renewal keeps it within 
       const max = life.period === null ? BOUNDS.max : 400n * HOUR; // what one can ask for
       assert.ok(life.ttl > 0n && life.ttl <= max);
       const warns = (what: RegExp) => life.warnings.some((warning) => what.test(warning));
-      assert.equal(warns(/was cut/), life.ttl < (life.period ?? (ttl || 0n)));
+      const own = life.ttl === life.longest; // who names no time is told of the server's bound alone
+      const wanted = life.period ?? (ttl || (own ? 0n : BOUNDS.usual));
+      assert.equal(warns(/was cut/), life.ttl < wanted);
       const passed = (ttl ?? 0n) > 0n && life.period !== null && ttl !== life.period;
       assert.equal(warns(/does not count/), passed);
       const made = token({ longest: life.longest, period: life.period }, life.ttl);
@@ -84,10 +86,17 @@ test("a period goes on for as long as it is renewed, up to the maximum of its ma
   assert.equal(renewed(later + MINUTE), later + MINUTE);
 });
 
-test("only who asked for more than there is is told of a cut", () => {
+test("a cut to the longest lifetime is told, whether or not a time was asked for", () => {
   const { max } = BOUNDS;
   const long = { usual: 2n * max, max };
-  assert.deepEqual([grantedLife(NONE, long).ttl, grantedLife(NONE, long).warnings], [max, []]);
+  assert.deepEqual(
+    [grantedLife(NONE, long).ttl, grantedLife(NONE, long).warnings],
+    [
+      max,
+      ["the default lifetime of 48h0m0s was cut to 24h0m0s, the longest lifetime of tokens here"],
+    ],
+  );
+  assert.deepEqual(grantedLife({ ...NONE, longest: HOUR }, long).warnings, []);
   assert.match(
     grantedLife({ ...NONE, ttl: 2n * max }, long).warnings[0] ?? "",
     /was cut to .*, the longest lifetime of tokens here$/,

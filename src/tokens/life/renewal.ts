@@ -1,7 +1,7 @@
 // How long a token of `auth/token` lives: what is granted when it is made, and what a
 // renewal gives. No sum of times ever means "for ever" (T-B14).
 
-import { showDuration } from "@holdfast/shared/text/duration";
+import { secondsLeft, showDuration, showSeconds } from "@holdfast/shared/text/duration";
 import type { Instant, Nanos } from "@holdfast/shared/world";
 import type { Token } from "../token.ts";
 
@@ -26,8 +26,8 @@ export interface GrantedLife {
   readonly warnings: readonly string[];
 }
 
-/** Told of a cut is who asked for more than there is: the usual time, where it is longer than the longest,
- *  nobody has asked for. */
+/** A cut to the server's longest is always told, also that of the usual time: whoever counts on that should
+ *  know. That the usual time ends at the maximum which the request itself names is no news. */
 export function grantedLife(request: LifeRequest, { usual, max }: LifeBounds): GrantedLife {
   const longest = orNone(request.longest);
   const period = orNone(request.period);
@@ -36,10 +36,12 @@ export function grantedLife(request: LifeRequest, { usual, max }: LifeBounds): G
   const ttl = wanted ?? usual;
   const passed = passedOver(request.ttl, period);
   if (bound === null || ttl <= bound) return { ttl, longest, period, warnings: passed };
-  if (wanted === null) return { ttl: bound, longest, period, warnings: [] };
-  const whose = bound === longest ? "explicit_max_ttl" : "the longest lifetime of tokens here";
-  const was = `${showDuration(wanted)} was cut to ${showDuration(bound)}`;
-  return { ttl: bound, longest, period, warnings: [...passed, `the lifetime of ${was}, ${whose}`] };
+  const own = bound === longest;
+  if (wanted === null && own) return { ttl: bound, longest, period, warnings: [] };
+  const whose = own ? "explicit_max_ttl" : "the longest lifetime of tokens here";
+  const what = wanted === null ? "the default lifetime" : "the lifetime";
+  const was = `${what} of ${showDuration(ttl)} was cut to ${showDuration(bound)}`;
+  return { ttl: bound, longest, period, warnings: [...passed, `${was}, ${whose}`] };
 }
 
 /** Of two lengths that differ the period holds. */
@@ -64,8 +66,8 @@ export function cutByMaker(
   ] as const;
   const warnings: string[] = [];
   for (const [what, wanted, cut] of times) {
-    if (wanted === null || cut === null || wanted <= cut) continue;
-    const was = `${showDuration(wanted)} was cut to ${showDuration(cut)}`;
+    if (wanted === null || cut === null || secondsLeft(wanted) <= secondsLeft(cut)) continue;
+    const was = `${showDuration(wanted)} was cut to ${showSeconds(cut)}`;
     warnings.push(`${what} of ${was}, the time that the caller's own token has left`);
   }
   return warnings;

@@ -33,14 +33,16 @@ const EVERYTHING_HERE = 'path "auth/token/*" { capabilities = ["update", "read"]
 
 // --- time ---
 
-test("a lifetime is cut to the longest, and who asked for more is told", async (t) => {
+test("a lifetime is cut to the longest, and that is told, also of the default one", async (t) => {
   const { server, clock } = await stopped(t);
   for (const ttl of [undefined, 0, "0s", "25h"]) {
     const answer = await ask(server, "create", { policies: ["readonly"], ttl });
     const auth = authOf(answer);
     assert.equal(auth.lease_duration, 86_400);
-    if (ttl === "25h") assert.match(String(at(answer, "warnings", 0)), /cut to 24h0m0s/);
-    else assert.equal(at(answer, "warnings"), null);
+    const what = ttl === "25h" ? "lifetime of 25h0m0s" : "default lifetime of 768h0m0s";
+    assert.deepEqual(at(answer, "warnings"), [
+      `the ${what} was cut to 24h0m0s, the longest lifetime of tokens here`,
+    ]);
     const until_ = (await facts(server, auth.client_token))["expire_time"];
     assert.equal(nanosOf(String(until_)), clock.now() + 24n * HOUR);
   }
@@ -120,10 +122,23 @@ test("a renewal moves ExpirationTime and ModifyIndex, never past the maximum", a
   const renewed = await ask(server, "renew-accessor", { accessor, increment: "100h" });
   assert.equal(authOf(renewed).client_token, "", "the accessor does not buy the secret");
   assert.equal(nanosOf((await record()).ExpirationTime), issued + 24n * HOUR);
-  assert.match(String(at(renewed, "warnings", 0)), /cannot live longer/);
+  assert.deepEqual(at(renewed, "warnings"), [
+    "the renewal of 100h0m0s was cut to 23h30m0s: the token cannot live longer",
+  ]);
+  pass(SECOND / 100n);
+  const fraction = await ask(server, "renew", { token, increment: "24h" });
+  assert.match(String(at(fraction, "warnings", 0)), /24h0m0s was cut to 23h30m0s: /);
+  const rest = await ask(server, "renew", { token, increment: "23h30m" });
+  assert.equal(at(rest, "warnings"), null, "a part of a second is no cut");
   pass(20n * HOUR);
   assert.equal(await isGood(server, token), true);
-  pass(4n * HOUR);
+  pass(3n * HOUR);
+  for (const body of [{}, { increment: 0 }]) {
+    const nothing = await ask(server, "renew-self", body, { token });
+    assert.equal(authOf(nothing).lease_duration, 1800);
+    assert.equal(at(nothing, "warnings"), null, "nobody asked for more");
+  }
+  pass(HOUR);
   assert.equal(await isGood(server, token), false);
 });
 
@@ -166,7 +181,7 @@ test("a ttl that a period leaves without effect is told", async (t) => {
 test("policies that fall beside root are told", async (t) => {
   const { server } = await stopped(t);
   const warningsOf = async (...policies: string[]) =>
-    at(await ask(server, "create", { policies }), "warnings");
+    at(await ask(server, "create", { policies, ttl: "1h" }), "warnings");
   assert.deepEqual(await warningsOf("root", "wide"), [
     "beside root other policies add nothing and were left out: wide",
   ]);

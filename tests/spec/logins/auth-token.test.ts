@@ -17,6 +17,7 @@ import {
 } from "../../support/servers/acl-server.ts";
 import { type Answer, at } from "../../support/http-client.ts";
 import {
+  type Auth,
   ask,
   authOf,
   create,
@@ -32,7 +33,8 @@ const MAKES = 'path "auth/token/create" { capabilities = ["update"] }';
 
 test("create-orphan takes no_parent, as a command line says it there too, and refuses its contrary", async (t) => {
   const server = await aclServer(t);
-  const made = await ask(server, "create-orphan", { policies: ["readonly"], no_parent: true });
+  const wanted = { policies: ["readonly"], ttl: "1h", no_parent: true };
+  const made = await ask(server, "create-orphan", wanted);
   assert.equal(made.status, 200, made.text);
   assert.equal(at(made, "warnings"), null);
   const { client_token: token } = authOf(made);
@@ -162,7 +164,7 @@ test("a secret that somebody chooses is refused, and no other is made instead", 
     assert.match(answer.text, /id cannot be chosen here: leave it out/);
     assert.doesNotMatch(answer.text, /mytoken/);
   }
-  const empty = await ask(server, "create", { policies: ["readonly"], id: "" });
+  const empty = await ask(server, "create", { policies: ["readonly"], ttl: "1h", id: "" });
   assert.equal(at(empty, "warnings"), null, "what existing clients send without a choice");
 });
 

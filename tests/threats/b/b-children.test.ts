@@ -92,7 +92,7 @@ test("T-B16: a child keeps the policies of its parent whose narrower rules hid a
   const paths = ["kv/prod/a", "kv/x/config", "kv/forms/x", "kv/forms/y"];
   const made = await server.call("POST", "/v1/auth/token/create", {
     token: parent,
-    body: { policies: ["app"] },
+    body: { policies: ["app"], ttl: "1h" },
   });
   const { secret: child } = loggedIn(made);
   assert.deepEqual(await sortedPoliciesOf(logins, child), ["default", "app", ...limits].toSorted());
@@ -113,7 +113,10 @@ test("T-B16: a child keeps the policies of its parent whose narrower rules hid a
   const chained = ["chain", "chain-deep", "chain-read", "default"];
   assert.deepEqual(await sortedPoliciesOf(logins, last), chained);
   // Whoever asks for nothing gets what it has, and no warning.
-  const same = await server.call("POST", "/v1/auth/token/create", { token: parent });
+  const same = await server.call("POST", "/v1/auth/token/create", {
+    token: parent,
+    body: { ttl: "1h" },
+  });
   assert.deepEqual(
     await sortedPoliciesOf(logins, loggedIn(same).secret),
     await sortedPoliciesOf(logins, parent),
