@@ -91,7 +91,7 @@ export type EnableMountInput = {
   readonly local?: boolean | undefined;
   /** Kept for older clients, without effect: the barrier encrypts everything. */
   readonly seal_wrap?: boolean | undefined;
-  /** Kept for older clients. */
+  /** Kept for older clients, without effect: there is no other source. */
   readonly external_entropy_access?: boolean | undefined;
   /** Version of its type. */
   readonly plugin_version?: string | undefined;

@@ -17,6 +17,8 @@ const endpoint = endpointsOf<Mounts>();
 
 const WAIT = 60n * SECOND; // then it goes on in the background, and the answer says so
 const SEAL_WRAP = "seal_wrap has no effect: there is no second seal around single entries";
+const ENTROPY =
+  "external_entropy_access has no effect: random bytes are those of the operating system";
 const ROOM_FOR_WAIT = 75n * SECOND;
 
 const disabling: Output<{ readonly state: "disabling"; readonly leases_left: number } | undefined> =
@@ -92,7 +94,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
           .body("seal_wrap")
           .boolean("Kept for older clients, without effect: the barrier encrypts everything.")
           .optional(),
-        entropy: wire.body("external_entropy_access").boolean("Kept for older clients.").optional(),
+        entropy: wire
+          .body("external_entropy_access")
+          .boolean("Kept for older clients, without effect: there is no other source.")
+          .optional(),
         version: tuneInput.version,
       },
       output: out.nothing,
@@ -102,8 +107,10 @@ function mountEndpoints({ kind, word, noun, base }: Words) {
         const read = readConfig(config);
         const mount = { ...input, kind, config: read.change, version: version ?? read.version };
         await mounts.enable(context.namespace, mount, (exists) => context.confirmExists(exists));
-        const wraps = input.sealWrap === true ? [SEAL_WRAP] : [];
-        return reply(undefined, { warnings: [...read.warnings, ...wraps] });
+        const warnings = [...read.warnings];
+        if (input.sealWrap === true) warnings.push(SEAL_WRAP);
+        if (input.entropy === true) warnings.push(ENTROPY);
+        return reply(undefined, { warnings });
       },
     }),
     endpoint({

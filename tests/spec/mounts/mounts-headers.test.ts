@@ -104,12 +104,17 @@ test("headers that carry credentials, frame an answer or are the server's own do
   }
 });
 
-test("seal_wrap is answered with a warning, and a key for identity tokens that is not there is refused", async (t) => {
+test("what a mount cannot have is answered with a warning, and a key for identity tokens that is not there is refused", async (t) => {
   const server = await engineServer(t, { engineTypes });
-  const wrapped = await server.must("POST", "sys/mounts/e", { type: "echoing", seal_wrap: true });
+  const wanted = { seal_wrap: true, external_entropy_access: true };
+  const wrapped = await server.must("POST", "sys/mounts/e", { type: "echoing", ...wanted });
   assert.deepEqual(at(wrapped, "warnings"), [
     "seal_wrap has no effect: there is no second seal around single entries",
+    "external_entropy_access has no effect: random bytes are those of the operating system",
   ]);
+  const declined = { seal_wrap: false, external_entropy_access: false };
+  const plain = await server.ask("POST", "sys/mounts/f", { type: "echoing", ...declined });
+  assert.equal(plain.status, 204, "what existing clients send without a choice");
   done(await server.ask("POST", "sys/mounts/e/tune", { identity_token_key: "default" }));
   const answer = await server.ask("POST", "sys/mounts/e/tune", { identity_token_key: "mine" });
   refused(answer, 400, /^identity_token_key: there is one key/);
