@@ -125,6 +125,7 @@ export class AuthTokens {
       ...life.warnings,
       ...cutByMaker(wanted, life, token),
       ...stayed(wanted, token),
+      ...stillDefault(wanted, token),
       ...unasked(wanted, token),
       ...besideAll(wanted, token),
     ];
@@ -273,6 +274,21 @@ function stayed({ policies = [] }: TokenRequest, token: Token): string[] {
   const others = token.policies.filter((name) => !names.has(name));
   if (others.length === 0) return [];
   return [`policies that limit the token's maker stay: ${someNames(others.toSorted())}`];
+}
+
+/** Whoever wants to be without the default policy should know where it counts all the same. */
+function stillDefault(
+  { withoutDefault }: TokenRequest,
+  { type, policies, terms }: Token,
+): string[] {
+  if (!withoutDefault || type === "management") return [];
+  if (terms?.withoutDefault === false) {
+    return [
+      "no_default_policy has no effect: the policy default limits the token's maker, and stays",
+    ];
+  }
+  if (!policies.includes(DEFAULT)) return [];
+  return ["no_default_policy has no effect: default is among the policies of the token"];
 }
 
 /** Whoever mistyped `policies` gets all rights, and should know. */

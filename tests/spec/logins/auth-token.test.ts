@@ -185,6 +185,11 @@ test("without the default policy a token may not even look at itself", async (t)
   assert.deepEqual((await create(server, { ttl: 60 }, { token })).policies, ["maker"]);
   const grown = await ask(server, "create", { policies: ["default"] }, { token });
   refused(grown, 400, "child policies must be subset of parent");
+  // It can be named among the policies all the same, which is told.
+  const both = { policies: ["readonly", "default"], ttl: 60, no_default_policy: true };
+  assert.deepEqual(at(await ask(server, "create", both), "warnings"), [
+    "no_default_policy has no effect: default is among the policies of the token",
+  ]);
 });
 
 test("T-B11: auth/token/create gives a caller at most its own policies", async (t) => {
