@@ -51,6 +51,8 @@ export interface Fs {
   makeDirectory(path: string): void;
   list(path: string): string[];
   remove(path: string): void;
+  /** Removes a directory that is empty, durably; no error if there is none. */
+  removeDirectory(path: string): void;
   /** Bytes that an unprivileged process can still write on the file system holding `path`. */
   freeBytes(path: string): number;
 }

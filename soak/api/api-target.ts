@@ -12,7 +12,8 @@ import { SystemNet } from "../../src/system/net.ts";
 import { SystemRandom } from "../../src/system/random.ts";
 import { SystemTimers } from "../../src/system/timers.ts";
 import * as server from "../../src/server/server.ts";
-import { SqliteEngine } from "../../src/storage/engines/sqlite.ts";
+import type { Generations } from "../../src/storage/generations/generations.ts";
+import { SqliteGenerations } from "../../src/storage/generations/sqlite-generations.ts";
 import { type CountingPartOptions, countingType, tickOften } from "../counting-part.ts";
 import { MovedClock } from "../moved-clock.ts";
 import { lateWatch, neverTaken, writeBehind } from "../plants.ts";
@@ -42,15 +43,21 @@ const world = {
 const openServer: ServerModule["openServer"] = async (config, parts) => {
   const directory = config.directories.store;
   if (directory === null) throw new Error("a store on disk is needed");
-  const sqlite = await SqliteEngine.open({
+  const sqlite = await SqliteGenerations.claim({
     directory,
     fs,
     ...(checkpointBytes === undefined ? {} : { checkpointBytes }),
     ...(plant === "normal-sync" ? { synchronous: "NORMAL" } : {}),
   });
-  const engine = plant === "write-behind" ? await writeBehind(sqlite) : sqlite;
+  const generations: Generations = {
+    open: async () =>
+      plant === "write-behind" ? writeBehind(await sqlite.open()) : await sqlite.open(),
+    begin: () => sqlite.begin(),
+    removeReplaced: () => sqlite.removeReplaced(),
+    close: () => sqlite.close(),
+  };
   const engineTypes = counting === undefined ? [] : [countingType(counting)];
-  const opened = await server.openServer(config, { ...parts, engine, engineTypes });
+  const opened = await server.openServer(config, { ...parts, generations, engineTypes });
   if (counting !== undefined || moved !== null) tickOften(opened.mounts);
   if (plant === "late-watch") lateWatch(opened.tokens.rows);
   if (plant === "never-taken") neverTaken(opened.tokens);

@@ -40,6 +40,10 @@ export class FollowedFiles implements Fs {
     this.#fs.remove(path);
   }
 
+  removeDirectory(path: string): void {
+    this.#fs.removeDirectory(path);
+  }
+
   freeBytes(path: string): number {
     return this.#fs.freeBytes(path);
   }

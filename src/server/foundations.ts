@@ -13,9 +13,10 @@ import type { Barrier } from "../barrier/barrier.ts";
 import type { Config } from "../config/config.ts";
 import type { Room } from "../house/room.ts";
 import { readStaticKey } from "../seal/static.ts";
-import { type StorageEngine, StorageLocked } from "../storage/engines/engine.ts";
-import { MemoryEngine } from "../storage/engines/memory.ts";
-import { SqliteEngine } from "../storage/engines/sqlite.ts";
+import { StorageLocked } from "../storage/engines/engine.ts";
+import type { Generations } from "../storage/generations/generations.ts";
+import { MemoryGenerations } from "../storage/generations/memory-generations.ts";
+import { SqliteGenerations } from "../storage/generations/sqlite-generations.ts";
 import type { Store } from "../storage/store.ts";
 import { Trimmer } from "../storage/trimming.ts";
 
@@ -39,14 +40,15 @@ export function makeServerDirectory({ directories }: Config, { fs }: World, log:
   }
 }
 
-export async function openEngine(
+/** The storage that the configuration names, which is ours alone until it is closed. */
+export async function openGenerations(
   { storage, directories }: Config,
   { fs }: World,
-): Promise<StorageEngine> {
-  if (storage.type === "memory") return new MemoryEngine();
+): Promise<Generations> {
+  if (storage.type === "memory") return new MemoryGenerations();
   invariant(directories.store !== null, "a store on disk has a directory");
   fs.makeDirectory(directories.store);
-  return SqliteEngine.open({ directory: directories.store, fs });
+  return SqliteGenerations.claim({ directory: directories.store, fs });
 }
 
 /** The store as a part of the house: its log is trimmed while it is written here. */

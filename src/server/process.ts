@@ -11,11 +11,12 @@ import { type Bound, HttpServer } from "../http/server.ts";
 import { Instruments } from "../introspection/instruments.ts";
 import { TimedEngine } from "../introspection/timed-engine.ts";
 import type { StorageEngine } from "../storage/engines/engine.ts";
+import type { Generations } from "../storage/generations/generations.ts";
 import type { Retention } from "../storage/trimming.ts";
 import { RuntimeStats } from "../system/runtime-stats.ts";
 import { declaredDevices } from "./audit-devices.ts";
 import { reloadFailed, reloadUnknown } from "./failures.ts";
-import { makeServerDirectory, openEngine } from "./foundations.ts";
+import { makeServerDirectory, openGenerations } from "./foundations.ts";
 import type { ProcessGround, Views } from "./ground.ts";
 import { House } from "./house.ts";
 import { inEffect, openDescriptors } from "./in-effect.ts";
@@ -37,7 +38,7 @@ export interface ServerParts {
   /** Does what SIGHUP does. Default: only certificates and audit files can be read again. */
   readonly reload?: () => Promise<void>;
   /** Default: the one that the configuration names. */
-  readonly engine?: StorageEngine;
+  readonly generations?: Generations;
   /** Types of engines beside the built-in ones. Default none. */
   readonly engineTypes?: readonly EngineType<unknown>[];
   /** Variables that engines look for: of the process, or of a test. Default none. */
@@ -66,6 +67,7 @@ export class ServerProcess {
   readonly #list: readonly ProcessPart[];
   readonly #started: Config;
   #current: Config;
+  #generations: Generations | null = null;
   #house: House | null = null;
 
   constructor(config: Config, parts: ServerParts) {
@@ -101,11 +103,17 @@ export class ServerProcess {
   }
 
   async start(): Promise<void> {
-    const { world, log, engine } = this.#parts;
+    const { world, log } = this.#parts;
     const config = this.#started;
     makeServerDirectory(config, world, log);
-    const opened = engine ?? (await openEngine(config, world));
-    this.#house = new House(this.#ground(), this.#timed(opened));
+    const generations = this.#parts.generations ?? (await openGenerations(config, world));
+    try {
+      this.#house = new House(this.#ground(), this.#timed(await generations.open()));
+    } catch (error) {
+      await generations.close();
+      throw error;
+    }
+    this.#generations = generations;
     try {
       for (const part of this.#list) await part.start();
     } catch (error) {
@@ -118,6 +126,7 @@ export class ServerProcess {
   async stop(): Promise<void> {
     await this.house.interrupt(); // what was begun goes on after the next start
     for (const part of this.#list.toReversed()) await part.stop();
+    await this.#generations?.close();
   }
 
   /** Takes over what can change while the server runs; gives the problems, in words. */

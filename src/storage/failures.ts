@@ -219,6 +219,14 @@ export function storageFileMissing(message: string): Failure {
 }
 
 /**
+ * @code storage-generation-unclear It is not clear which generation of the store is in use.
+ * @remedy Do as the text says: keep the one that is meant, and move the others away.
+ */
+export function generationUnclear(message: string): Failure {
+  return new Failure("damaged", "storage-generation-unclear", message);
+}
+
+/**
  * @code storage-key-too-long A name is too long to be stored.
  * @remedy Use a shorter path.
  */

@@ -15,6 +15,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  rmdirSync,
   statfsSync,
   unlinkSync,
   writeSync,
@@ -103,6 +104,14 @@ export class SystemFs implements Fs {
   remove(path: string): void {
     const removed = orAbsent("remove", path, () => {
       unlinkSync(path);
+      return true;
+    });
+    if (removed) attempt("remove", path, () => syncDirectory(dirname(path)));
+  }
+
+  removeDirectory(path: string): void {
+    const removed = orAbsent("remove", path, () => {
+      rmdirSync(path);
       return true;
     });
     if (removed) attempt("remove", path, () => syncDirectory(dirname(path)));

@@ -42,6 +42,7 @@ export function memoryFiles(contents: Readonly<Record<string, string>>): MemoryF
     replace: (path, bytes) => void texts.set(path, Buffer.from(bytes).toString("utf8")),
     makeDirectory: (path) => void made.add(path),
     remove: (path) => void texts.delete(path),
+    removeDirectory: (path) => void made.delete(path),
     freeBytes: () => 2 ** 40,
   };
 }

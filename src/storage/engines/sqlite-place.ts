@@ -1,5 +1,5 @@
-// The directory of a store: private to us, used by one process at a time, in a format we know.
-// Nothing in an existing store is changed before all three are certain.
+// The directory of a store: private to us, used by one process at a time, in a format we know. Nothing in an
+// existing store is changed before all three are certain. Which generation in it is in use: generations/layout.ts.
 
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,6 +9,7 @@ import { storageFileMissing, storageNotPrivate } from "../failures.ts";
 import { handOver } from "../../base/forbidden.ts";
 import type { Fs } from "@holdfast/shared/world";
 import { EngineError, StorageLocked } from "./engine.ts";
+import { DATABASE, directoryInUse, readLayout } from "../generations/layout.ts";
 import { describeSqlite, reasonError } from "./sqlite-failure.ts";
 import { connect, inspectFormat, type Use } from "./sqlite-format.ts";
 
@@ -19,24 +20,25 @@ const SQLITE_BUSY = 5; // the low byte of its extended codes
 
 export interface Place {
   readonly directory: string;
-  readonly database: string;
   /** Lets another process use the directory. */
   release(): void;
 }
 
+/** The directory is ours alone until it is released. */
 export function claimPlace(path: string, fs: Fs): Place {
   const directory = resolve(path); // an absolute path is never taken for a file: address
   fs.makeDirectory(directory);
   checkPrivate(fs, directory, "directory", "700");
   const lock = takeLock(fs, directory);
-  try {
-    const database = join(directory, "store.db");
-    prepareDatabase(fs, database);
-    return { directory, database, release: () => lock.close() };
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
+  return { directory, release: () => lock.close() };
+}
+
+/** The database of a directory that is ours, made if there is none. */
+export function databaseIn(directory: string, fs: Fs): string {
+  checkPrivate(fs, directory, "directory", "700");
+  const database = join(directory, DATABASE);
+  prepareDatabase(fs, database);
+  return database;
 }
 
 /**
@@ -49,7 +51,9 @@ export function lookAtPlace(path: string, fs: Fs): "absent" | "there" {
   const lock = join(directory, "lock.db");
   const held = fs.info(lock) === null ? null : takeLock(fs, directory);
   try {
-    const database = join(directory, "store.db");
+    const inUse = directoryInUse(directory, readLayout(fs, directory));
+    checkPrivate(fs, inUse, "directory", "700");
+    const database = join(inUse, DATABASE);
     return examineDatabase(fs, database, true) || held !== null ? "there" : "absent";
   } finally {
     held?.close();

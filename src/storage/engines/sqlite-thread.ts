@@ -16,7 +16,8 @@ export interface WriterOptions {
 export type Request =
   | { readonly kind: "commit"; readonly packed: ArrayBuffer }
   | { readonly kind: "checkpoint"; readonly truncate: boolean }
-  | { readonly kind: "close" };
+  /** With `erase` the keys in it are overwritten first, and its files are removed. */
+  | { readonly kind: "close"; readonly erase: boolean };
 
 export type Reply =
   /** `logPages`: pages in SQLite's log, those copied to the database but not yet reused included. */
@@ -75,10 +76,10 @@ export class WriterThread {
   }
 
   /** Lets the writer copy its log into the database, close it and end. */
-  async close(): Promise<void> {
+  async close({ erase = false } = {}): Promise<void> {
     this.#ending = true;
     const reply = this.#wait();
-    this.#worker.postMessage({ kind: "close" } satisfies Request);
+    this.#worker.postMessage({ kind: "close", erase } satisfies Request);
     await reply;
     await this.#worker.terminate();
   }

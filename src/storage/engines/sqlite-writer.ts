@@ -2,6 +2,7 @@
 // disk never holds up the event loop. It answers each request once, in order; after an error it
 // does nothing more.
 
+import { rmSync } from "node:fs";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { CommitConflict, type Batch } from "./engine.ts";
 import { equalBytes } from "@holdfast/shared/bytes";
@@ -126,6 +127,13 @@ class SqliteWriter {
     return Number(this.#logSize.get()?.["log"]);
   }
 
+  /** What keys are kept under, and the keys themselves: whoever finds the blocks of the file finds zeros. */
+  forgetKeys(): void {
+    this.#db.exec(
+      "UPDATE data SET value = zeroblob(length(value)) WHERE key >= 'core/' AND key < 'core0'",
+    );
+  }
+
   close(): void {
     this.placeSums();
     this.checkpoint("TRUNCATE");
@@ -157,6 +165,11 @@ class SqliteWriter {
       else meta.run(row.name, row.value);
     }
   }
+}
+
+/** In this thread, because a large file takes its time to go. The log first: without it nothing is rolled on. */
+function removeDatabase(path: string): void {
+  for (const file of [`${path}-wal`, `${path}-shm`, path]) rmSync(file, { force: true });
 }
 
 function serve(port: MessagePort, options: WriterOptions): void {
@@ -200,8 +213,10 @@ function serve(port: MessagePort, options: WriterOptions): void {
         });
       case "close":
         answer("close", () => {
+          if (request.erase) open().forgetKeys();
           open().close();
           writer = null;
+          if (request.erase) removeDatabase(options.path);
           return { blocked: false };
         });
         return port.close();

@@ -6,10 +6,11 @@ import type { Fs } from "@holdfast/shared/world";
 import { invariant } from "@holdfast/shared/invariant";
 import type { Batch, StorageEngine, Limits, Reads, ReadView } from "./engine.ts";
 import { CommitConflict, EngineError } from "./engine.ts";
+import { tidied } from "../generations/sqlite-removal.ts";
 import { HeldView, ReadsBehind } from "./reads-behind.ts";
 import { packBatch } from "./sqlite-batch.ts";
 import { WriterFailure } from "./sqlite-failure.ts";
-import { claimPlace, type Place } from "./sqlite-place.ts";
+import { claimPlace, databaseIn, type Place } from "./sqlite-place.ts";
 import { SqliteReaders } from "./sqlite-readers.ts";
 import { WriterThread } from "./sqlite-thread.ts";
 
@@ -48,6 +49,7 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
 
   private constructor(
     place: Place,
+    database: string,
     { fs, checkpointBytes = CHECKPOINT_BYTES }: SqliteOptions,
     failStop: WriterFailure,
     writer: WriterThread,
@@ -57,23 +59,41 @@ export class SqliteEngine extends ReadsBehind implements StorageEngine {
     this.#fs = fs;
     this.#failStop = failStop;
     this.#writer = writer;
-    this.#readers = new SqliteReaders(place.database, failStop);
+    this.#readers = new SqliteReaders(database, failStop);
     this.#checkpointPages = Math.ceil(checkpointBytes / PAGE);
     this.#checkpointAt = this.#checkpointPages;
   }
 
-  /** Makes the store if there is none. Throws StorageLocked, a Failure, or an EngineError. */
+  /** The one in use, of a directory that nobody else uses; made if there is none. What a crash left of others is
+   *  removed. Throws StorageLocked, a Failure, or an EngineError. */
   static async open(options: SqliteOptions): Promise<SqliteEngine> {
-    const { directory, fs, synchronous = "FULL" } = options;
-    const place = claimPlace(directory, fs);
+    const place = claimPlace(options.directory, options.fs);
     try {
-      const failStop = new WriterFailure();
-      const writer = await WriterThread.start({ path: place.database, synchronous }, failStop);
-      return new SqliteEngine(place, options, failStop, writer);
+      const inUse = await tidied(place.directory, options.fs);
+      return await SqliteEngine.openIn(inUse, options, () => place.release());
     } catch (error) {
       place.release();
       throw error;
     }
+  }
+
+  /** That of one directory, which the caller has claimed. */
+  static async openIn(
+    directory: string,
+    options: Omit<SqliteOptions, "directory">,
+    release = () => {},
+  ): Promise<SqliteEngine> {
+    const { fs, synchronous = "FULL" } = options;
+    const path = databaseIn(directory, fs);
+    const failStop = new WriterFailure();
+    const writer = await WriterThread.start({ path, synchronous }, failStop);
+    return new SqliteEngine(
+      { directory, release },
+      path,
+      { ...options, directory },
+      failStop,
+      writer,
+    );
   }
 
   protected override source(): Reads {

@@ -19,6 +19,7 @@ import { openServer, type Server } from "../../../src/server/server.ts";
 import type { ServerParts } from "../../../src/server/process.ts";
 import type { StorageEngine } from "../../../src/storage/engines/engine.ts";
 import { MemoryDisk, MemoryEngine } from "../../../src/storage/engines/memory.ts";
+import { MemoryGenerations } from "../../../src/storage/generations/memory-generations.ts";
 import { type Answer, at, call, type CallOptions } from "../http-client.ts";
 
 export interface TestServerOptions {
@@ -150,7 +151,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const { dev, engineTypes = [], environment = {}, leads = () => true, rooms = [] } = options;
   const { logRetention = {} } = options;
   const about = { version: "1.2.3", buildDate: "2026-11-15" };
-  const common = { world, log, dial, ...about, engine: options.engine?.(engine) ?? engine };
+  const generations = new MemoryGenerations(options.engine?.(engine) ?? engine);
+  const common = { world, log, dial, ...about, generations };
   const parts = { ...common, engineTypes, environment, leads, logRetention, rooms };
   try {
     const server = await openServer(config, dev === undefined ? parts : { ...parts, dev });
