@@ -18,7 +18,7 @@ export interface Payload {
 const DONE = [200, 204] as const;
 const REFUSED = [400] as const;
 const TOO_LARGE = [413] as const;
-/** Bytes, where no token is needed; more only where keys of people are sent. */
+/** Bytes, where no token is needed; more only where keys of people are sent that can be used now. */
 const MAX_OPEN_BODY = 64 * 1024;
 const DENIED = [403] as const;
 const HEADER_ROOM = 16 * 1024;
@@ -125,8 +125,8 @@ function fields(): Payload[] {
   const open: typeof table = [
     ["POST", "sys/unseal", { key: big }, TOO_LARGE],
     ["POST", "sys/unseal", { key: "f".repeat(1024) }, DONE],
-    ["POST", "sys/init", { secret_shares: "1".repeat(big.length) }, REFUSED],
-    ["POST", "sys/init", { pgp_keys: "a,".repeat(500_000) }, REFUSED],
+    ["POST", "sys/init", { secret_shares: "1".repeat(big.length) }, TOO_LARGE],
+    ["POST", "sys/init", { pgp_keys: "a,".repeat(500_000) }, TOO_LARGE],
     ["POST", "sys/rekey/init", { secret_shares: 255, pgp_keys: ",".repeat(254) }, REFUSED],
     ["POST", "sys/rekey/init", { pgp_keys: ",".repeat(big.length) }, REFUSED],
     ["POST", "sys/rekey/update", { key: "f".repeat(1024), nonce: "n".repeat(128) }, REFUSED],
@@ -266,14 +266,21 @@ function framings(): Payload[] {
 /** Keys for a ceremony, which on loopback needs no token. */
 function ceremonies({ name, keys, good }: HostileKey): Payload[] {
   const [key = ""] = keys;
-  const right = good ? [200, 400, 409] : REFUSED;
-  const start = (path: string, body: object): Payload => ({
-    name: `${path}: ${name}`,
-    bytes: request({ method: "POST", target: `/v1/${path}`, body: JSON.stringify(body) }),
-    right,
-    rightWithout: right,
-    ...(good ? { undo: { method: "DELETE", path } } : {}),
-  });
+  const start = (path: string, keyed: object): Payload => {
+    const body = JSON.stringify(keyed);
+    const judged = good ? [200, 400, 409] : REFUSED;
+    // While another one runs.
+    const right = body.length > MAX_OPEN_BODY ? [...judged, ...TOO_LARGE] : judged;
+    return {
+      name: `${path}: ${name}`,
+      bytes: request({ method: "POST", target: `/v1/${path}`, body }),
+      right,
+      rightWithout: right,
+      ...(good ? { undo: { method: "DELETE", path } } : {}),
+    };
+  };
+  const root = { secret_shares: 1, secret_threshold: 1, root_token_pgp_key: key };
+  const init = JSON.stringify(root);
   return [
     start("sys/generate-root/attempt", { pgp_key: key }),
     start("sys/rekey/init", {
@@ -283,13 +290,8 @@ function ceremonies({ name, keys, good }: HostileKey): Payload[] {
     }),
     {
       name: `sys/init: ${name}`,
-      bytes: request({
-        method: "POST",
-        target: "/v1/sys/init",
-        body: JSON.stringify({ secret_shares: 1, secret_threshold: 1, root_token_pgp_key: key }),
-      }),
-      right: REFUSED,
-      rightWithout: REFUSED,
+      bytes: request({ method: "POST", target: "/v1/sys/init", body: init }),
+      ...openly(init.length, REFUSED),
     },
   ];
 }

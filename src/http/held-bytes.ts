@@ -5,7 +5,7 @@
 // and it passes when nothing else does.
 
 import { clientOf } from "@holdfast/shared/text/client-address";
-import { FairShare, type ShareLimits } from "./fair-share.ts";
+import { FairShare, type ShareLimits, UNKNOWN_PART } from "./fair-share.ts";
 import type { ListenerLimits } from "./listener-settings.ts";
 
 /** Up to here nothing is counted. */
@@ -39,5 +39,7 @@ export class HeldBytes {
 
 function limitsFor(authenticated: boolean, limits: ListenerLimits): ShareLimits {
   const { heldBytes, heldBytesWithoutToken, heldBytesPerAddress: perAddress } = limits;
-  return { all: authenticated ? heldBytes : heldBytesWithoutToken, perAddress };
+  return authenticated
+    ? { all: heldBytes, perAddress, part: 1 }
+    : { all: heldBytesWithoutToken, perAddress, part: UNKNOWN_PART };
 }

@@ -17,6 +17,8 @@ export interface ListenerLimits {
   readonly heldBytesPerAddress: number; // bodies and answers that lie in memory
   readonly heldBytes: number; // of all listeners together
   readonly heldBytesWithoutToken: number; // of those whose caller nobody knows; beside the others
+  readonly streams: number; // HTTP/2, of all listeners together; an address has half at most
+  readonly streamsWithoutToken: number; // of those whose caller nobody knows; an address has a ninth at most
   readonly headerBytes: number;
   readonly headers: number;
   readonly tokenBytes: number;
@@ -41,6 +43,8 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   heldBytesPerAddress: 256 * 1024 * 1024, // 200 connections with 1 MiB each
   heldBytes: 512 * 1024 * 1024,
   heldBytesWithoutToken: 128 * 1024 * 1024,
+  streams: 32_768,
+  streamsWithoutToken: 8_192, // with 13 kB each, before they have sent anything of a body
   headerBytes: 16 * 1024,
   headers: 64,
   tokenBytes: 8 * 1024,

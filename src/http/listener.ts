@@ -27,6 +27,7 @@ import type { HeldBytes } from "./held-bytes.ts";
 import { ForwardedFor } from "./request/forwarded.ts";
 import { Http1 } from "./http1/http1.ts";
 import { Http2Connection } from "./http2/http2.ts";
+import { type OpenStreams, StreamRoom } from "./http2/stream-room.ts";
 import { isLoopbackAddress, type FullSettings } from "./listener-settings.ts";
 import type { HttpOptions } from "./options.ts";
 import { rawAnswer } from "./http1/raw-answer.ts";
@@ -55,6 +56,7 @@ export interface SharedParts {
   readonly book: ConnectionBook;
   readonly sweep: Sweep;
   readonly memory: HeldBytes;
+  readonly streams: OpenStreams;
 }
 
 export class HttpListener {
@@ -62,6 +64,7 @@ export class HttpListener {
   readonly #settings: FullSettings;
   readonly #book: ConnectionBook;
   readonly #sweep: Sweep;
+  readonly #streams: OpenStreams;
   readonly #forwarded: ForwardedFor;
   readonly reception: Reception;
   readonly #http1: Http1;
@@ -76,11 +79,12 @@ export class HttpListener {
   #draining = false;
 
   constructor(options: HttpOptions, settings: FullSettings, shared: SharedParts) {
-    const { book, sweep, memory } = shared;
+    const { book, sweep, memory, streams } = shared;
     this.#options = options;
     this.#settings = settings;
     this.#book = book;
     this.#sweep = sweep;
+    this.#streams = streams;
     this.#forwarded = new ForwardedFor(settings.forwardedForAuthorized);
     this.reception = new Reception(options, settings, this.#forwarded, memory);
     this.#http1 = new Http1(this.reception, settings.limits);
@@ -184,7 +188,8 @@ export class HttpListener {
     ) {
       socket.destroy();
     } else if (socket.alpnProtocol === "h2") {
-      this.#serve(socket, seat, new Http2Connection(socket, remote, this.reception, limits));
+      const room = new StreamRoom(this.#streams, seat.place, limits);
+      this.#serve(socket, seat, new Http2Connection(socket, remote, this.reception, limits, room));
     } else {
       this.#serve(socket, seat, this.#http1.take(socket, remote));
     }

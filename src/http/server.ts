@@ -4,6 +4,7 @@
 import type { Address, Nanos } from "@holdfast/shared/world";
 import { ConnectionBook } from "./connection-book.ts";
 import { HeldBytes } from "./held-bytes.ts";
+import { OpenStreams } from "./http2/stream-room.ts";
 import { HttpListener } from "./listener.ts";
 import {
   withDefaults,
@@ -25,6 +26,7 @@ export class HttpServer {
   readonly #options: HttpOptions;
   readonly #book = new ConnectionBook();
   readonly #memory = new HeldBytes();
+  readonly #streams = new OpenStreams();
   readonly #sweep: Sweep;
   readonly #listeners: HttpListener[] = [];
 
@@ -47,12 +49,18 @@ export class HttpServer {
     return this.#memory.all;
   }
 
+  /** Of HTTP/2. */
+  get openStreams(): number {
+    return this.#streams.all;
+  }
+
   async listen(options: ListenerSettings): Promise<Bound> {
     const settings = withDefaults(options);
     const listener = new HttpListener(this.#options, settings, {
       book: this.#book,
       sweep: this.#sweep,
       memory: this.#memory,
+      streams: this.#streams,
     });
     const address = await listener.listen();
     this.#listeners.push(listener);

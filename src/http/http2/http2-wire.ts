@@ -11,6 +11,7 @@ import type { StreamBody } from "@holdfast/shared/endpoint/stream";
 import type { Arrival, Exchange, StreamedAnswer, Wire } from "../exchange.ts";
 import { SendingPace } from "../sending-pace.ts";
 import { sendStream } from "../streamed-answer.ts";
+import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import { endInPieces } from "../http1/pieces.ts";
 import type { Reception } from "../reception.ts";
@@ -36,6 +37,8 @@ export class Http2Wire implements Wire {
     },
     done: () => {}, // the stream's end is seen by its closing
   };
+  readonly #room: StreamRoom;
+  #leaveRoom: (() => void) | null = null;
   #exchange: Exchange | null = null;
   #progress: Nanos | null = null; // when the answer last got on; null before it begins
   #cancelled = false;
@@ -49,12 +52,13 @@ export class Http2Wire implements Wire {
     headers: IncomingHttpHeaders,
     reception: Reception,
     limits: ListenerLimits,
-    unread: Unread,
+    { unread, room }: { readonly unread: Unread; readonly room: StreamRoom },
   ) {
     this.#stream = stream;
     this.#reception = reception;
     this.#limits = limits;
     this.#unread = unread;
+    this.#room = room;
     this.#began = reception.now();
     this.#headOnly = headers[":method"] === "HEAD";
     this.#expecting = headers.expect !== undefined;
@@ -65,13 +69,18 @@ export class Http2Wire implements Wire {
   receive(arrival: Arrival): void {
     const stream = this.#stream;
     if (!arrival.open || !BODILESS.has(arrival.verb)) {
-      this.#exchange = this.#reception.receive(arrival);
+      this.#begin(arrival);
+      return;
+    }
+    this.#leaveRoom = this.#room.wait();
+    if (this.#leaveRoom === null) {
+      this.#cancel();
       return;
     }
     const settle = (open: boolean) => {
       stream.off("readable", look);
       if (this.#exchange !== null || stream.destroyed) return;
-      this.#exchange = this.#reception.receive({ ...arrival, open });
+      this.#begin({ ...arrival, open });
     };
     const look = () => {
       if (stream.readableLength > 0) settle(true);
@@ -79,6 +88,24 @@ export class Http2Wire implements Wire {
     };
     stream.on("readable", look);
     stream.on("end", () => settle(false));
+  }
+
+  /** Who asks is known when this has begun. One that was let in for its token, which is none, has to go. */
+  #begin(arrival: Arrival): void {
+    const exchange = this.#reception.receive(arrival);
+    this.#exchange = exchange;
+    this.#leaveRoom?.();
+    this.#leaveRoom = this.#room.enter(exchange.authenticated);
+    if (this.#leaveRoom !== null) return;
+    this.#reception.leave(exchange);
+    this.#cancel();
+  }
+
+  /** We wait for its body, or for what it wants. */
+  get sending(): boolean {
+    if (this.#exchange === null) return true;
+    const { bodySince, over } = this.#exchange;
+    return !over && bodySince !== null && !this.#stream.readableEnded;
   }
 
   get room(): number {
@@ -89,6 +116,8 @@ export class Http2Wire implements Wire {
   closed(): void {
     this.#gone?.();
     this.#gone = null;
+    this.#leaveRoom?.();
+    this.#leaveRoom = null;
     this.#unread.bytes -= this.#waiting;
     this.#waiting = 0;
     if (this.#exchange !== null) this.#reception.leave(this.#exchange);

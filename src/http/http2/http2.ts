@@ -14,6 +14,7 @@ import type { Nanos } from "@holdfast/shared/world";
 import type { Remote } from "@holdfast/shared/endpoint/request";
 import type { Busy, Seated } from "../connection-book.ts";
 import { Http2Wire, type Unread } from "./http2-wire.ts";
+import type { StreamRoom } from "./stream-room.ts";
 import type { ListenerLimits } from "../listener-settings.ts";
 import type { Reception } from "../reception.ts";
 import type { Swept } from "../sweep.ts";
@@ -26,13 +27,21 @@ export class Http2Connection implements Swept, Seated {
   readonly #remote: Remote;
   readonly #reception: Reception;
   readonly #limits: ListenerLimits;
+  readonly #room: StreamRoom;
   readonly #streams = new Set<Http2Wire>();
   readonly #unread: Unread = { bytes: 0 };
   #since: Nanos; // nothing is going on
   #requests = 0;
 
-  constructor(socket: Socket, remote: Remote, reception: Reception, limits: ListenerLimits) {
+  constructor(
+    socket: Socket,
+    remote: Remote,
+    reception: Reception,
+    limits: ListenerLimits,
+    room: StreamRoom,
+  ) {
     this.#remote = remote;
+    this.#room = room;
     this.#reception = reception;
     this.#limits = limits;
     this.#since = reception.now();
@@ -63,12 +72,16 @@ export class Http2Connection implements Swept, Seated {
     rawHeaders: readonly string[],
   ): void {
     stream.on("error", () => {});
-    // Who has not taken what is there gets nothing more; this says that nothing was done, and to try again.
-    if (this.#unread.bytes >= this.#limits.unreadPerConnection) {
+    // Who has not taken what is there gets nothing more, nor who has too many others open; this says that
+    // nothing was done, and to try again.
+    if (this.#unread.bytes >= this.#limits.unreadPerConnection || !this.#room.admits(headers)) {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
-    const wire = new Http2Wire(stream, headers, this.#reception, this.#limits, this.#unread);
+    const wire = new Http2Wire(stream, headers, this.#reception, this.#limits, {
+      unread: this.#unread,
+      room: this.#room,
+    });
     this.#streams.add(wire);
     stream.on("close", () => {
       wire.closed();
@@ -106,7 +119,8 @@ export class Http2Connection implements Swept, Seated {
 
   get busy(): Busy {
     if (this.#requests === 0) return "beginning";
-    return this.#streams.size === 0 ? "idle" : "working";
+    if (this.#streams.size === 0) return "idle";
+    return this.#streams.values().every(({ sending }) => sending) ? "sending" : "working";
   }
 
   drop(): void {
