@@ -114,6 +114,11 @@ test("a disabling that its credentials stopped is mended by writing them again, 
   assert.doesNotMatch(nowhere.words, /Success/);
   const forced = holdfast("lease revoke -yes -force -prefix cloudb");
   assert.equal(forced.status, 0, forced.text);
+  for (const how of ["-yes -prefix", "-yes -force -prefix"]) {
+    const none = holdfast(`lease revoke ${how} cloudb/creds`);
+    assert.equal(none.status, 3, none.text);
+    assert.match(none.words, /no lease is below cloudb\/creds: nothing was revoked/);
+  }
   assert.match(holdfast("secrets disable -yes cloudb").text, /Success!/);
 });
 

@@ -86,6 +86,7 @@ $ holdfast lease renew {{lease}}
 
 $ holdfast lease revoke {{lease}}
 ! Warning: no such lease: nothing was revoked
+? 3
 `;
 
 test("a lease from its beginning to its end", async (t) => {

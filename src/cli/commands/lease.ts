@@ -175,25 +175,23 @@ interface How {
 
 /** What the server says when there was nothing to revoke. */
 const NOTHING = /: nothing was revoked\b/;
-const NOT_MOUNTED = /^nothing is mounted at /;
 const NOT_THERE = 3;
 
-/** False where the path leads nowhere: whoever mistyped it must not take it for done. */
+/** False where there was nothing to revoke: whoever mistyped it must not take it for done. */
 async function revoke({ client, out }: Context, lease: string, how: How): Promise<boolean> {
   const { sync, prefix, force } = how;
   const what = prefix ? `every lease below: ${lease}` : `the lease: ${lease}`;
   if (force) {
     const { warnings } = await leases.forceRevokeLeases(client, { prefix: lease });
-    if (!warnings.some((one) => NOTHING.test(one))) out.done(`Success! Forgot ${what}`);
-    return !warnings.some((one) => NOT_MOUNTED.test(one));
+    const found = !warnings.some((one) => NOTHING.test(one));
+    if (found) out.done(`Success! Forgot ${what}`);
+    return found;
   }
   const { status, warnings } = prefix
     ? await leases.revokeLeasesBelow(client, { prefix: lease, sync })
     : await leases.revokeLease(client, { lease_id: lease, sync });
   // The warning has said it.
-  if (warnings.some((one) => NOTHING.test(one))) {
-    return !warnings.some((one) => NOT_MOUNTED.test(one));
-  }
+  if (warnings.some((one) => NOTHING.test(one))) return false;
   out.done(
     status === 202
       ? `Queued: the server takes up the revocation of ${what}`
