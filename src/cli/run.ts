@@ -8,7 +8,7 @@ import { SystemFs } from "../system/fs.ts";
 import { SystemTimers } from "../system/timers.ts";
 import { ApiError } from "@holdfast/client/api-error";
 import type { Setting } from "@holdfast/client/node/environment";
-import { adviceFor } from "./advice/advice.ts";
+import { adviceFor, METRICS_ONLY } from "./advice/advice.ts";
 import { readArguments } from "./line/argument.ts";
 import { findCommand, loadCommand, type Group } from "./catalogue.ts";
 import { SystemChildCommands } from "./exec/child-command.ts";
@@ -174,6 +174,7 @@ function wordOf({ code }: Failure): string {
 function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return 2;
   if (!(error instanceof Failure)) return 1;
+  if (error.code === METRICS_ONLY) return 1;
   if (error.kind === "not-found" || isAbsent(error)) return 3;
   if (error.kind === "denied") return 4;
   // What we refuse before anything is sent is the command line's or the environment's fault.

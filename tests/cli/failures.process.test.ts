@@ -73,6 +73,25 @@ for (const [status, errors, code, next] of refusals) {
   });
 }
 
+test("a listener for monitoring alone is told as the server says it, with the way to another", async () => {
+  const errors = ["this listener answers sys/metrics and sys/health only"];
+  const refusal = { status: 404, body: { errors }, headers: { "X-Service-Error": "metrics_only" } };
+  for (const [path, ...args] of [
+    ["sys/seal-status", "status"],
+    ["sys/internal/ui/mounts/secret/app", "kv", "get", "secret/app"],
+  ] as const) {
+    server.instead.set(`GET ${path}`, refusal);
+    const { code, stderr } = await cli(server.address, args);
+    server.instead.delete(`GET ${path}`);
+    assert.equal(code, 1, "nothing was looked for");
+    assert.match(
+      stderr,
+      /: this listener answers sys\/metrics and sys\/health only \(status 404\)/,
+    );
+    assert.match(stderr, /Next: use the address or port of another listener of this server/);
+  }
+});
+
 test("an empty list is told as one, and has no error", async () => {
   server.instead.set("LIST kv/a", { status: 404, body: { errors: [] } });
   const empty = await cli(server.address, ["list", "kv/a/"]);

@@ -72,6 +72,9 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
 
 function onRefusal(error: ApiError, situation: Situation): string | null {
   const { command } = situation;
+  if (error.code === METRICS_ONLY) {
+    return "use the address or port of another listener of this server, in HOLDFAST_ADDR or -address";
+  }
   const special = onPolicyRefusal(error) ?? onEngineRefusal(error, command);
   if (special !== null) return special;
   switch (error.kind) {
@@ -112,6 +115,9 @@ function onRefusal(error: ApiError, situation: Situation): string | null {
       return null;
   }
 }
+
+/** Code of a listener that is for monitoring alone: nothing was looked for. */
+export const METRICS_ONLY = "metrics_only";
 
 /** An empty data directory is that of a new server, or the place where a disk is not mounted. */
 export const ON_UNINITIALISED =
@@ -196,6 +202,12 @@ const NO_TOKEN_NEEDED: ReadonlyMap<string, string> = new Map([
 function onTokenDenial(error: ApiError, tokenFrom: string): string {
   if (error.says("ACL token expired")) {
     return `the token from ${tokenFrom} is expired: ${another(tokenFrom)}`;
+  }
+  if (error.path === "acl/token" && error.method === "POST") {
+    return (
+      `the token from ${tokenFrom} is unknown, expired, or no management token; with a client token give ` +
+      "-policy NAME, and none of -type management, -global, -expires-at"
+    );
   }
   return error.path === "acl/token/self" || error.path === "acl/token/onetime"
     ? `${unknownToken(tokenFrom)}: ${another(tokenFrom)}`

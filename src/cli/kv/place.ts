@@ -6,6 +6,7 @@ import { ApiError } from "@holdfast/client/api-error";
 import type { Client } from "@holdfast/client/client";
 import { restOfPath } from "@holdfast/client/request-path";
 import * as mounts from "@holdfast/client/api/mounts";
+import { METRICS_ONLY } from "../advice/advice.ts";
 import { AdvisedFailure } from "../advice/advised-failure.ts";
 import { flag } from "../line/flag.ts";
 import { governedDenial } from "../advice/policy-advice.ts";
@@ -98,7 +99,7 @@ export async function findKv(
 
 /** Whether there is no mount, or one that is none of the caller's business, is told to some alone. */
 function explained(error: unknown, path: string, namespace: string): unknown {
-  if (!(error instanceof ApiError)) return error;
+  if (!(error instanceof ApiError) || error.code === METRICS_ONLY) return error;
   if (error.kind === "not-found") {
     const next = "`holdfast secrets list` shows what is mounted; check -namespace too";
     return new AdvisedFailure("not-found", "kv-mount-absent", `no mount serves ${path}`, next);
