@@ -134,6 +134,7 @@ $ holdfast token capabilities -accessor {{ci}} -field capabilities -format json 
 $ holdfast token clone -name second {{ci}}
 Accessor ID  = {{second}}
 ...
+! Like the token {{ci}}, which stays as it is.
 
 $ holdfast acl token info -field Policies {{second}}
 [
@@ -248,6 +249,29 @@ test("tokens are looked up, renewed, cloned, revoked, exported and imported", as
   assert.equal(none.code, 2);
 });
 
+test("a copy says which token it is like, and which of its limits it does not have", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const { token } = await server.open();
+  const home = makeHome((call) => t.after(call));
+  const env = { HOLDFAST_ADDR: server.url, HOLDFAST_TOKEN: token, HOME: home };
+  const copyOf = async (body: object) => {
+    const made = await server.call("POST", "/v1/auth/token/create", { token, body });
+    const accessor = String(at(made, "auth", "accessor"));
+    const copy = await run(["token", "clone", "-global", accessor], { env });
+    assert.equal(copy.code, 0, copy.all);
+    assert.ok(copy.stderr.includes(`Like the token ${accessor}, which stays as it is.`), copy.all);
+    assert.match(copy.stdout, /^Accessor ID +=/);
+    return copy.stderr;
+  };
+  const wide = { policies: ["readonly"], ttl: "1h" };
+  assert.doesNotMatch(await copyOf(wide), /limits of that token/);
+  assert.match(
+    await copyOf({ ...wide, num_uses: 3, no_default_policy: true }),
+    /Warning: limits of that token which the new one does not have: .*num_uses, 3 left.*, being without/,
+  );
+});
+
 test("a client token makes others as its policies allow, and says what they are", async (t) => {
   const server = await startServer();
   t.after(() => server.stop());
@@ -299,7 +323,7 @@ test("a client token makes others as its policies allow, and says what they are"
   ]) {
     const refused = await create(admin, ...beyond);
     assert.equal(refused.code, 4, refused.all);
-    assert.match(refused.stderr, /POST acl\/token: .*no management token/s);
+    assert.match(refused.stderr, /POST acl\/token: .*no management token; .* give -policy NAME/s);
   }
 });
 

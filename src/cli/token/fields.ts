@@ -16,7 +16,9 @@ export const NEW_TOKEN_FLAGS = {
   name: flag.string("What the token is for, for people"),
   policy: flag.string("A policy that the token has", "NAME", "policies").repeated(),
   global: flag.switch("Valid in every region; this cannot be changed later"),
-  ttl: flag.duration("How long it lives; without it, for ever"),
+  ttl: flag.duration(
+    "How long it lives; without it for ever, or default_lease_ttl if a client token makes it",
+  ),
   expiresAt: flag.string("When it expires, instead of -ttl: 2026-03-01T10:00:00Z", "TIME"),
 };
 

@@ -1,5 +1,6 @@
 // `holdfast acl token create`, `clone`, `upload`, `update` and `delete`: tokens of others, by management.
 
+import { Failure } from "@holdfast/shared/failure";
 import { ApiError } from "@holdfast/client/api-error";
 import * as tokens from "@holdfast/client/api/tokens";
 import type { Client } from "@holdfast/client/client";
@@ -58,8 +59,9 @@ export const tokenClone = command({
   name: "acl token clone",
   summary: "Create a token like another one, with a secret of its own",
   description:
-    "Name, type, policies, reach and lifetime are the same but for what is given. The same as `acl " +
-    "token create -like`.",
+    "Name, type, policies, reach and lifetime are the same but for what is given. What else limits the " +
+    "other one (a number of uses, addresses, being without the policy default) is not: a warning says " +
+    "so. The same as `acl token create -like`.",
   examples: [
     "holdfast acl token clone c8427da3",
     "holdfast acl token clone -name 'ci, second runner' -ttl 1h c8427da3",
@@ -96,8 +98,10 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
   }
   const chosen = newTokenFields(flags);
   const id = accessor === undefined ? null : checkedAccessor(accessor);
-  const model: TokenFields = like === undefined ? {} : await modelOf(client, like, chosen, type);
-  const fields = { ...model, ...chosen, Type: type ?? model.Type ?? "client" };
+  const model =
+    like === undefined ? null : await readToken(client, await findAccessor(client, like));
+  const copied = model === null ? {} : copiedFields(model, chosen, type);
+  const fields = { ...copied, ...chosen, Type: type ?? copied.Type ?? "client" };
   if (id !== null) {
     const secret =
       file === undefined
@@ -114,20 +118,49 @@ async function createWith(context: Context, creation: Creation): Promise<void> {
       return createChild(context, fields);
     }
   });
-  return showToken(context, made.token, { secret: made.secret, quiet });
+  await showToken(context, made.token, { secret: made.secret, quiet });
+  if (model !== null) await tellOfModel(context, model);
+}
+
+/** Both accessors are known then: that of the new token stands in its record. */
+async function tellOfModel(
+  { client, out }: Context,
+  { AccessorID, Type }: TokenRecord,
+): Promise<void> {
+  out.hint(`Like the token ${AccessorID}, which stays as it is.`);
+  if (Type !== "client") return;
+  const limits = await limitsOf(client, AccessorID);
+  if (limits.length > 0) {
+    out.warn(`limits of that token which the new one does not have: ${limits.join(", ")}`);
+  }
+}
+
+/** What a token of `auth/token` or of a login may have, and one that is made here cannot. */
+async function limitsOf(client: Client, accessor: string): Promise<readonly string[]> {
+  try {
+    const { data } = await tokens.authTokenLookupAccessor(client, { accessor });
+    const { num_uses: uses, bound_cidrs: addresses = [], policies } = data;
+    return [
+      ...(uses > 0 ? [`a number of uses (num_uses, ${uses} left)`] : []),
+      ...(addresses.length > 0 ? [`addresses (bound_cidrs ${addresses.join(" ")})`] : []),
+      ...(policies.includes("default") ? [] : ["being without the policy default"]),
+    ];
+  } catch (error) {
+    // It may have ended meanwhile: the new one is there, and is shown.
+    if (error instanceof Failure) return [];
+    throw error;
+  }
 }
 
 /**
  * What a copy has of another token, where nothing else was chosen. A lifetime is the same length,
  * counted from now; a token that was given a moment to expire at shares it, and outlives no other.
  */
-async function modelOf(
-  client: Client,
-  like: string,
+function copiedFields(
+  model: TokenRecord,
   chosen: TokenFields,
   type: string | undefined,
-): Promise<TokenFields> {
-  const model = await readToken(client, await findAccessor(client, like));
+): TokenFields {
   const { Name, Type, Policies, Global, ExpirationTTL, ExpirationTime } = model;
   const lasting = "ExpirationTTL" in chosen || "ExpirationTime" in chosen;
   const expiry = ExpirationTTL === "" ? { ExpirationTime } : { ExpirationTTL };
