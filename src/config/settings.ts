@@ -196,7 +196,11 @@ export const SETTINGS = {
       ["open", "loopback", "closed"],
       "open",
     ),
-    token_min_expiration_ttl: duration("Shortest lifetime that a token can be given", "1m", LEASES),
+    token_min_expiration_ttl: duration(
+      "Shortest lifetime that a token of `acl/token` can be given; `auth/token/create` and logins may give less",
+      "1m",
+      LEASES,
+    ),
     token_max_expiration_ttl: duration(
       "Longest lifetime that a token can be given; one that management makes without any never expires",
       "24h",

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -77,6 +78,7 @@ test("a copy taken while the server writes is restored with what was acknowledge
   await Promise.race([reached.promise, ...writing]);
   const before = [...acknowledged];
   await shell(home, block("Taking a copy"));
+  assert.equal(statSync(join(home, "backups", "store.db")).mode & 0o777, 0o600);
   assert.ok(acknowledged.length > before.length, "it was written to meanwhile");
   stop = true;
   await Promise.all(writing);

@@ -25,6 +25,7 @@ holdfast() {
     "operator unseal") for share in 0 1 2; do command holdfast operator unseal - < "$ANSWERS/share-$share"; done ;;
     login) command holdfast login - < "$ANSWERS/token" ;;
     "login -method userpass username=anna") command holdfast "$@" password=- < "$ANSWERS/password" ;;
+    *" token=-") command holdfast "$@" < "$ANSWERS/token" ;;
     *" password=-") command holdfast "$@" < "$ANSWERS/password" ;;
     *) command holdfast "$@" ;;
   esac
