@@ -16,6 +16,7 @@ import { readStaticKey } from "../seal/static.ts";
 import { StorageLocked } from "../storage/engines/engine.ts";
 import type { Generations } from "../storage/generations/generations.ts";
 import { MemoryGenerations } from "../storage/generations/memory-generations.ts";
+import { emptyDatabase } from "../storage/engines/sqlite-place.ts";
 import { SqliteGenerations } from "../storage/generations/sqlite-generations.ts";
 import type { Store } from "../storage/store.ts";
 import { Trimmer } from "../storage/trimming.ts";
@@ -40,16 +41,28 @@ export function makeServerDirectory({ directories }: Config, { fs }: World, log:
   }
 }
 
+interface StorePlace {
+  readonly storage: Pick<Config["storage"], "type">;
+  readonly directories: Pick<Config["directories"], "store">;
+}
+
 /** The storage that the configuration names, which is ours alone until it is closed. */
 export async function openGenerations(
-  { storage, directories }: Config,
-  { fs }: World,
+  { storage, directories }: StorePlace,
+  { fs }: Pick<World, "fs">,
+  log: Log,
 ): Promise<Generations> {
   if (storage.type === "memory") return new MemoryGenerations();
   invariant(directories.store !== null, "a store on disk has a directory");
   fs.makeDirectory(directories.store);
-  return SqliteGenerations.claim({ directory: directories.store, fs });
+  const generations = await SqliteGenerations.claim({ directory: directories.store, fs });
+  const path = emptyDatabase(directories.store, fs);
+  if (path !== null) log.warn(EMPTY_STORE, { path });
+  return generations;
 }
+
+const EMPTY_STORE =
+  "there is a file with no store in it, and a new store is begun; if the server was initialised before, stop it and restore the file";
 
 /** The store as a part of the house: its log is trimmed while it is written here. */
 export function storagePart(store: Store, { world, log, logRetention }: ProcessGround): Room {

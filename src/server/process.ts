@@ -106,7 +106,7 @@ export class ServerProcess {
     const { world, log } = this.#parts;
     const config = this.#started;
     makeServerDirectory(config, world, log);
-    const generations = this.#parts.generations ?? (await openGenerations(config, world));
+    const generations = this.#parts.generations ?? (await openGenerations(config, world, log));
     try {
       this.#house = new House(this.#ground(), this.#timed(await generations.open()));
     } catch (error) {

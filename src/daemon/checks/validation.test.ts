@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -91,6 +91,18 @@ test("a good configuration passes with 0, and nothing is made", async (t) => {
     /^ok {4}storage {8}\S+\/data\/store, not there yet: right for a new server; .* its disk is not mounted$/m,
   );
   assert.equal(new SystemFs().info(join(directory, "data")), null);
+});
+
+test("a file with no store in it is warned of, and is no running server", async (t) => {
+  const { run, directory } = validating(t);
+  const store = join(directory, "data", "store");
+  mkdirSync(store, { recursive: true, mode: 0o700 });
+  writeFileSync(join(store, "store.db"), "", { mode: 0o600 });
+  const { port } = (await listening(t, { port: 0 })).address() as AddressInfo;
+  const { code, table } = await run(PLAIN.replace(":0", `:${port}`));
+  assert.match(table, /^warn {2}storage {8}\S+\/data\/store, there is a file with no store in it/m);
+  assert.match(table, /^FAIL {2}listener/m, "something else listens there");
+  assert.notEqual(code, 0);
 });
 
 test("a broken configuration is a table of its problems, and 2", async (t) => {

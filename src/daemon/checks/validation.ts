@@ -39,7 +39,7 @@ export async function validate(loaded: Loaded, validating: Validating): Promise<
     ...warnings.map((problem) => warn("configuration", showProblem(problem))),
   ];
   const storage = await guarded("storage", () => storageFindings(config, validating));
-  const running = storage.some(({ result }) => result === "warn");
+  const running = storage.some(({ note }) => note.endsWith(IN_USE));
   for (const listener of config.listeners) {
     const look = () => listenerFindings(listener, running, validating);
     findings.push(...(await guarded("listener", look)));
@@ -150,7 +150,7 @@ function isAddressInUse(error: unknown): boolean {
   return error instanceof Failure && error.code === "address-in-use";
 }
 
-/** Looks at a store that is there, and makes nothing. A warning: a server runs on it. */
+/** Looks at a store that is there, and makes nothing. */
 async function storageFindings(
   { storage, directories }: Config,
   { world }: Validating,
@@ -160,12 +160,19 @@ async function storageFindings(
   const { lookAtPlace } = await import("../../storage/engines/sqlite-place.ts");
   try {
     const found = lookAtPlace(store, world.fs);
+    if (found === "empty") return [warn("storage", `${store}, ${EMPTY_STORE}`)];
     return [ok("storage", `${store}, ${found === "absent" ? NO_STORE : "not in use"}`)];
   } catch (error) {
     if (!(error instanceof StorageLocked)) throw error;
-    return [warn("storage", `${store}, in use by a running server: not looked into`)];
+    return [warn("storage", `${store}, ${IN_USE}`)];
   }
 }
+
+const IN_USE = "in use by a running server: not looked into";
+
+const EMPTY_STORE =
+  "there is a file with no store in it, store.db of 0 bytes: a start would begin a new one; if the server was " +
+  "initialised before, restore it";
 
 const NO_STORE =
   "not there yet: right for a new server; if it was initialised before, its disk is not mounted";

@@ -45,7 +45,7 @@ export function databaseIn(directory: string, fs: Fs): string {
  * Whether a store is there. Throws what opening it would, but makes no file: what SQLite makes beside a log
  * that is to be read aside, a store that was looked at is as it was.
  */
-export function lookAtPlace(path: string, fs: Fs): "absent" | "there" {
+export function lookAtPlace(path: string, fs: Fs): "absent" | "empty" | "there" {
   const directory = resolve(path);
   checkPrivate(fs, directory, "directory", "700");
   const lock = join(directory, "lock.db");
@@ -54,10 +54,20 @@ export function lookAtPlace(path: string, fs: Fs): "absent" | "there" {
     const inUse = directoryInUse(directory, readLayout(fs, directory));
     checkPrivate(fs, inUse, "directory", "700");
     const database = join(inUse, DATABASE);
-    return examineDatabase(fs, database, true) || held !== null ? "there" : "absent";
+    const found = examineDatabase(fs, database, true);
+    if (emptyDatabase(directory, fs) !== null) return "empty";
+    return found || held !== null ? "there" : "absent";
   } finally {
     held?.close();
   }
+}
+
+/** The file of a store that holds none: a start that was interrupted at its very beginning leaves one, and so
+ *  does a restore that went wrong. Null where it holds something, or is not there. */
+export function emptyDatabase(path: string, fs: Fs): string | null {
+  const directory = resolve(path);
+  const database = join(directoryInUse(directory, readLayout(fs, directory)), DATABASE);
+  return fs.info(database)?.size === 0 ? database : null;
 }
 
 function checkPrivate(fs: Fs, path: string, kind: "file" | "directory", mode: string): void {
