@@ -73,6 +73,12 @@ for (const [status, errors, code, next] of refusals) {
   });
 }
 
+test("a path that cannot be sent is refused with what to do", async () => {
+  const { code, stderr } = await cli(server.address, ["read", "kv/../a"]);
+  assert.equal(code, 2);
+  assert.match(stderr, /^Error: no part of a path may be .*\nNext: check the path: names between/);
+});
+
 test("a listener for monitoring alone is told as the server says it, with the way to another", async () => {
   const errors = ["this listener answers sys/metrics and sys/health only"];
   const refusal = { status: 404, body: { errors }, headers: { "X-Service-Error": "metrics_only" } };

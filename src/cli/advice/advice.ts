@@ -67,6 +67,7 @@ const ON_CODE: ReadonlyMap<string, string> = new Map([
   ["token-file-unsafe", "run `chmod 600 ~/.holdfast-token`, or remove it and log in again"],
   ["token-unsendable", "set HOLDFAST_TOKEN, or run `holdfast login`"],
   ["redirected", "address that server with -address, if you trust it"],
+  ["path-segment", "check the path: names between single slashes, without . and .."],
   ["answer-malformed", "check that the address is that of a Holdfast server: `holdfast doctor`"],
 ]);
 
