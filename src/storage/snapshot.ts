@@ -1,5 +1,5 @@
-// A consistent copy of everything stored, streamed: all data rows as of one index, and what is needed
-// to go on from there. Log, leaves and sums are left out; they are made anew from the data.
+// A consistent copy of everything stored, streamed: all data rows with their scopes as of one index, and what
+// is needed to go on from there. Log, leaf hashes and sums are left out; they are made anew from the data.
 
 import type { Clock, Timers } from "@holdfast/shared/world";
 import type { ReadView, Row } from "./engines/engine.ts";
@@ -12,15 +12,27 @@ import {
   TIMELINE_ROW,
 } from "./rows/head.ts";
 import { headDamaged } from "./failures.ts";
-import { afterKey } from "./key.ts";
+import { afterKey, classOf, hasClass } from "./key.ts";
+import { CORE_SCOPE, SCOPE_BYTES } from "./rows/log-entry.ts";
+import { slotOf } from "./rows/merkle.ts";
 import { MalformedBytes } from "./rows/row-bytes.ts";
 import { Slices } from "./commit/slices.ts";
 
 const CHUNK_ROWS = 16; // each may have megabytes, and a chunk lies in memory whole
+const LOST_SCOPE: Uint8Array = Buffer.alloc(SCOPE_BYTES, 0xff);
+
+/** A row with the scope of the mount or namespace that it belongs to. */
+export interface ScopedRow extends Row {
+  readonly scope: Uint8Array; // 16 bytes
+}
 
 export class Snapshot {
   readonly head: Head;
+  /** As stored. */
+  readonly headRow: Uint8Array;
   readonly timeline: Timeline;
+  /** As stored. */
+  readonly timelineRow: Uint8Array;
   readonly #view: ReadView;
   readonly #world: { readonly clock: Clock; readonly timers: Timers };
 
@@ -34,6 +46,8 @@ export class Snapshot {
     } catch (error) {
       throw error instanceof MalformedBytes ? headDamaged(error.message) : error;
     }
+    this.headRow = head;
+    this.timelineRow = timeline;
     this.#view = view;
     this.#world = world;
   }
@@ -49,6 +63,20 @@ export class Snapshot {
       from = afterKey(chunk.at(-1)!.key);
       await slices.pause();
     }
+  }
+
+  /** The same, with the scope of each. */
+  async *records(signal?: AbortSignal): AsyncGenerator<readonly ScopedRow[], void, undefined> {
+    for await (const chunk of this.rows(signal)) {
+      yield chunk.map(({ key, value }) => ({ key, value, scope: this.#scopeOf(key) }));
+    }
+  }
+
+  /** That of its leaf. A row whose leaf was lost belongs to nobody that we know of. */
+  #scopeOf(key: string): Uint8Array {
+    const slot = hasClass(key) ? slotOf(classOf(key), key) : null;
+    if (slot === null) return CORE_SCOPE;
+    return this.#view.leaf(slot, key)?.scope ?? LOST_SCOPE;
   }
 
   close(): void {

@@ -1,0 +1,29 @@
+// Whether an archive that was read whole is one of this cluster, unchanged: its sums were sealed under the root key.
+
+import type { KeyObject } from "node:crypto";
+import type { Failure } from "@holdfast/shared/failure";
+import type { Instant } from "@holdfast/shared/world";
+import type { ParsedArchive } from "./archive-parser.ts";
+import * as failures from "./failures.ts";
+import { openSums } from "./sums.ts";
+
+export interface OwnKeys {
+  readonly rootKey: KeyObject;
+  readonly clusterId: string;
+  /** When the root key was made. */
+  readonly keyedAt: Instant;
+}
+
+/** Null when it opens with today's root key; otherwise why not. */
+export function whyNotOurs(
+  { meta, sums, sealedSums }: ParsedArchive,
+  own: OwnKeys,
+): Failure | null {
+  const sealed = openSums(own.rootKey, sealedSums);
+  if (sealed !== null) return sealed === sums ? null : failures.sealedSumsDiffer();
+  if (meta.clusterId !== own.clusterId) {
+    return failures.archiveOfOtherCluster(meta.clusterId, meta.created);
+  }
+  if (meta.created < own.keyedAt) return failures.archiveBeforeRekey(meta.created, own.keyedAt);
+  return failures.archiveNotOpened(meta.created);
+}

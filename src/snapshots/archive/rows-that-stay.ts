@@ -1,0 +1,16 @@
+// Which rows are of this node or this cluster and not of its data: no archive has them, and none brings them
+// back. What is told there of the past (audit chains, evidence, versions) must not be told twice.
+
+const STAY: readonly string[] = [
+  "core/replication",
+  "core/audit/heads",
+  "core/versions",
+  "core/evidence",
+  "core/node",
+  "core/snapshots",
+];
+
+export function stays(key: string): boolean {
+  if (!key.startsWith("core/")) return false; // most of them
+  return STAY.some((place) => key === place || key.startsWith(`${place}/`));
+}
